@@ -1,0 +1,78 @@
+//! *What it does.* Loses a frame when at least one of its bits is wrong; bit errors are independent.
+//!
+//! *Reference.* Electronics 2022, 11(14), 2254, eq. 3 (the linear form).
+//!
+//! *Equations.* Exact: PER = 1 − (1 − BER)^L, L the bits of the IP packet. Linear: PER = BER·L,
+//! held at 1.
+
+use super::{Channel, DELIVER, Fate, Frame, Reason};
+use retx_units::{Probability, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Independent bit errors; a frame with any is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Bit error rate.
+    pub ber: Probability,
+    /// How the rate becomes a frame's loss probability.
+    #[serde(default)]
+    pub form: Form,
+}
+
+/// From bit error rate to packet error rate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// 1 − (1 − BER)^L.
+    #[default]
+    Exact,
+    /// BER·L, at most 1: the first term of the exact form, as papers often write it.
+    Linear,
+}
+
+impl Config {
+    /// The probability of losing a packet of so many bytes.
+    pub fn loss_rate(&self, bytes: u32) -> f64 {
+        let bits = 8.0 * f64::from(bytes);
+        match self.form {
+            Form::Exact => -libm::expm1(bits * libm::log1p(-self.ber.value())),
+            Form::Linear => (bits * self.ber.value()).min(1.0),
+        }
+    }
+}
+
+/// A running channel; remembers the probability of the last two packet sizes seen.
+#[derive(Debug, Clone)]
+pub struct State {
+    config: Config,
+    known: [(u32, f64); 2],
+}
+
+impl State {
+    /// A channel with these parameters.
+    pub fn new(config: Config) -> Self {
+        Self { config, known: [(0, 0.0); 2] }
+    }
+
+    fn loss_rate(&mut self, bytes: u32) -> f64 {
+        if self.known[0].0 != bytes {
+            self.known.swap(0, 1);
+            if self.known[0].0 != bytes {
+                self.known[0] = (bytes, self.config.loss_rate(bytes));
+            }
+        }
+        self.known[0].1
+    }
+}
+
+impl Channel for State {
+    fn fate(&mut self, _: Time, frame: &Frame, stream: &mut Stream) -> Fate {
+        if stream.uniform() < self.loss_rate(frame.bytes) {
+            Fate::Lose(Reason::Channel)
+        } else {
+            DELIVER
+        }
+    }
+}

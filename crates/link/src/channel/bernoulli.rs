@@ -1,0 +1,36 @@
+//! *What it does.* Loses each frame with the same probability, independently of all others.
+//!
+//! *Equations.* Loss rate p; a burst of losses has mean length 1/(1 − p).
+
+use super::{Channel, DELIVER, Fate, Frame, Reason};
+use retx_units::{Probability, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Each frame is lost with probability p, independently of all others.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Probability of losing a frame.
+    pub p: Probability,
+}
+
+/// A running Bernoulli channel.
+#[derive(Debug, Clone)]
+pub struct State {
+    p: f64,
+}
+
+impl State {
+    /// A channel with these parameters.
+    pub fn new(config: Config) -> Self {
+        Self { p: config.p.value() }
+    }
+}
+
+impl Channel for State {
+    fn fate(&mut self, _: Time, _: &Frame, stream: &mut Stream) -> Fate {
+        // One draw per frame, also at p = 0: runs that differ in p alone stay paired.
+        if stream.uniform() < self.p { Fate::Lose(Reason::Channel) } else { DELIVER }
+    }
+}

@@ -1,0 +1,52 @@
+//! *What it does.* Loses every n-th frame.
+//!
+//! *Reference.* The periodic loss behind Mathis et al. 1997, eq. 1.
+//!
+//! *Equations.* Loss rate 1/n, bursts of one.
+
+use super::{Channel, DELIVER, Fate, Frame, Reason};
+use retx_units::{Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+
+/// Every n-th frame is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Frames from one loss to the next.
+    pub every: NonZeroU32,
+    /// Frames, counted from 0, before counting starts.
+    #[serde(default)]
+    pub after: u64,
+}
+
+/// A running channel.
+#[derive(Debug, Clone)]
+pub struct State {
+    every: u32,
+    after: u64,
+    count: u32,
+}
+
+impl State {
+    /// A channel with these parameters.
+    pub fn new(config: Config) -> Self {
+        Self { every: config.every.get(), after: config.after, count: 0 }
+    }
+}
+
+impl Channel for State {
+    fn fate(&mut self, _: Time, _: &Frame, _: &mut Stream) -> Fate {
+        if self.after > 0 {
+            self.after -= 1;
+            return DELIVER;
+        }
+        self.count += 1;
+        if self.count < self.every {
+            return DELIVER;
+        }
+        self.count = 0;
+        Fate::Lose(Reason::Channel)
+    }
+}

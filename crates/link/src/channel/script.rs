@@ -1,0 +1,79 @@
+//! *What it does.* Loses exactly the frames that a list names.
+//!
+//! *Reference.* The scripted drops of Fall & Floyd 1996.
+
+use super::{Channel, DELIVER, Fate, Frame, Reason};
+use retx_units::{Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Exactly the named frames are lost.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Frames to lose, counted as they enter this direction of the link from 0 (the SYN).
+    pub drop: Vec<u64>,
+    /// Sequence numbers, relative as in the `segments` table (SYN 0, first byte of data 1): the
+    /// next copy of a segment that carries the byte is lost. Name a byte k times to lose k copies.
+    pub drop_seq: Vec<u64>,
+    /// What the losses stand for, when causes are told.
+    pub r#as: As,
+}
+
+/// What a scripted loss stands for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum As {
+    /// An error of the medium.
+    #[default]
+    Wireless,
+    /// A full queue.
+    Congestion,
+}
+
+/// A running script.
+#[derive(Debug, Clone)]
+pub struct State {
+    /// Still to drop, in descending order.
+    drop: Vec<u64>,
+    drop_seq: Vec<u64>,
+    count: u64,
+    reason: Reason,
+}
+
+impl State {
+    /// A channel with these parameters.
+    pub fn new(config: &Config) -> Self {
+        let mut drop = config.drop.clone();
+        drop.sort_unstable_by(|a, b| b.cmp(a));
+        drop.dedup();
+        Self {
+            drop,
+            drop_seq: config.drop_seq.clone(),
+            count: 0,
+            reason: Reason::Script { as_congestion: config.r#as == As::Congestion },
+        }
+    }
+
+    fn named(&mut self, frame: &Frame) -> bool {
+        let index = self.count;
+        self.count += 1;
+        if self.drop.last() == Some(&index) {
+            self.drop.pop();
+            return true;
+        }
+        let end = frame.position + u64::from(frame.payload_bytes);
+        let carried = |seq: &u64| (frame.position..end).contains(seq);
+        if let Some(found) = self.drop_seq.iter().position(carried) {
+            self.drop_seq.swap_remove(found);
+            return true;
+        }
+        false
+    }
+}
+
+impl Channel for State {
+    fn fate(&mut self, _: Time, frame: &Frame, _: &mut Stream) -> Fate {
+        if self.named(frame) { Fate::Lose(self.reason) } else { DELIVER }
+    }
+}

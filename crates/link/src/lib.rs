@@ -1,0 +1,5 @@
+//! What lies between endpoints: stages that take a packet and hand it on later, and the models that
+//! they ask: a channel for each frame's fate, a queue for room.
+
+pub mod channel;
+pub mod queue;

@@ -1,0 +1,35 @@
+//! *What it does.* Doubles the wait at each timeout; keeps it until an RTT is measured on a segment
+//! that was not retransmitted.
+//!
+//! *Reference.* RFC 6298 §5.5 and §5.7 with Karn's algorithm (§3); Karn & Partridge 1987.
+
+use super::Backoff;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Doubled by each timeout, kept until a valid RTT sample (RFC 6298 §5.5, Karn).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+/// The doublings in force.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    exponent: u32,
+}
+
+impl Backoff for State {
+    fn on_timeout(&mut self) {
+        self.exponent = (self.exponent + 1).min(63);
+    }
+
+    fn on_ack(&mut self, sampled: bool) {
+        if sampled {
+            self.exponent = 0;
+        }
+    }
+
+    fn exponent(&self) -> u32 {
+        self.exponent
+    }
+}

@@ -1,0 +1,150 @@
+//! Everything that can be set on a TCP endpoint: the fields of a scenario's `[tcp.NAME]`.
+
+use crate::{Size, backoff, congestion_control, loss_cause, loss_detection, rto, spurious};
+use retx_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A TCP: four decisions and the parameters of the endpoint around them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// How fast may I send?
+    pub congestion_control: congestion_control::Config,
+    /// What is lost?
+    pub loss_detection: loss_detection::Config,
+    /// Why was it lost?
+    pub loss_cause: loss_cause::Config,
+    /// How long to wait for an acknowledgment.
+    pub rto: rto::Config,
+    /// How the wait grows over successive timeouts, and when it stops being grown.
+    pub backoff: backoff::Config,
+    /// Was the wait wrong?
+    pub spurious: spurious::Config,
+    /// Send one new segment on each of the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Largest payload of a segment, in bytes, options not counted (RFC 9293 §3.7.1).
+    pub mss: u32,
+    /// Congestion window at the start (RFC 5681 §3.1, RFC 6928).
+    pub initial_window: Size,
+    /// Largest congestion window; without it only the buffers limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cwnd: Option<Size>,
+    /// Bytes that the application may write ahead of their acknowledgment.
+    pub send_buffer: Size,
+    /// Bytes held for the application; the advertised window is its free part.
+    pub receive_buffer: Size,
+    /// Advertise this window whatever the buffer holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advertised_window: Option<Size>,
+    /// Offer window scaling (RFC 7323 §2).
+    pub window_scaling: bool,
+    /// Offer selective acknowledgments, and send them when the peer offers too (RFC 2018).
+    pub sack: bool,
+    /// Offer timestamps (RFC 7323 §3); with them every acknowledgment yields an RTT sample.
+    pub timestamps: bool,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// Hold a short segment back while data are unacknowledged (RFC 1122 §4.2.3.4).
+    pub nagle: bool,
+    /// When an acknowledgment is sent (RFC 5681 §4.2).
+    pub delayed_ack: DelayedAck,
+    /// RTO before the first RTT sample (RFC 6298 §2.1).
+    pub initial_rto: Duration,
+    /// Smallest RTO (RFC 6298 §2.4).
+    pub min_rto: Duration,
+    /// Largest RTO, backoff included (RFC 6298 §2.5).
+    pub max_rto: Duration,
+    /// Retransmission and persist timers fire on this grid; 0 s for none.
+    pub timer_granularity: Duration,
+    /// RTTs are measured in these ticks; 0 s for exact.
+    pub rtt_granularity: Duration,
+    /// Duplicate ACKs that announce a loss (RFC 5681 §3.2).
+    pub dupack_threshold: u32,
+    /// Shortest wait before a zero-window probe (RFC 9293 §3.8.6.1).
+    pub persist_timeout: Duration,
+    /// Give up after so many retransmissions of one segment; without it never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_retransmissions: Option<u32>,
+    /// How long a closed connection lingers, twice the maximum segment lifetime.
+    pub time_wait: Duration,
+}
+
+/// When the receiver acknowledges in-order data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DelayedAck {
+    /// After so many full-sized segments; 1 acknowledges each.
+    pub segments: u32,
+    /// And at the latest so long after the first unacknowledged one.
+    pub timeout: Duration,
+}
+
+/// What is wrong with a configuration, and in which field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The field, as a path below `[tcp.NAME]`.
+    pub field: &'static str,
+    /// What is wrong, and what instead.
+    pub message: String,
+}
+
+impl Config {
+    /// Checks what the types alone cannot.
+    ///
+    /// # Errors
+    /// The first field whose value no endpoint could run with.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let refuse = |field, message: String| Err(ConfigError { field, message });
+        if !(1..=65_495).contains(&self.mss) {
+            return refuse("mss", format!("{} lies outside 1 … 65495 bytes", self.mss));
+        }
+        for (field, size) in [
+            ("initial_window", Some(self.initial_window)),
+            ("max_cwnd", self.max_cwnd),
+            ("send_buffer", Some(self.send_buffer)),
+            ("receive_buffer", Some(self.receive_buffer)),
+            ("advertised_window", self.advertised_window),
+        ] {
+            let Some(size) = size else { continue };
+            let bytes = size.bytes(self.mss);
+            if bytes == 0 {
+                return refuse(field, "0 bytes: nothing could ever be sent".into());
+            }
+            if bytes > 1 << 30 {
+                return refuse(field, format!("{bytes} bytes: TCP's windows end at 2^30 bytes"));
+            }
+        }
+        if self.ecn {
+            return refuse(
+                "ecn",
+                "true: no queue marks packets yet; leave it out or write false".into(),
+            );
+        }
+        if self.delayed_ack.segments == 0 {
+            return refuse(
+                "delayed_ack.segments",
+                "0: write 1 to acknowledge every segment".into(),
+            );
+        }
+        if self.dupack_threshold == 0 {
+            return refuse("dupack_threshold", "0: RFC 5681 takes 3".into());
+        }
+        for (field, value) in [
+            ("initial_rto", self.initial_rto),
+            ("max_rto", self.max_rto),
+            ("persist_timeout", self.persist_timeout),
+        ] {
+            if value.is_zero() {
+                return refuse(field, "0 s: a timer cannot be".into());
+            }
+        }
+        if self.min_rto > self.max_rto {
+            return refuse(
+                "min_rto",
+                format!("{} is more than max_rto, {}", self.min_rto, self.max_rto),
+            );
+        }
+        Ok(())
+    }
+}

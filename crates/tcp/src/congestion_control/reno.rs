@@ -1,0 +1,100 @@
+//! *What it does.* Slow start and congestion avoidance; a loss halves the window.
+//!
+//! *Reference.* RFC 5681 §3.1; Jacobson 1988.
+//!
+//! *Equations.* Slow start: cwnd += min(N, SMSS) (eq. 2). Congestion avoidance: per ACK
+//! cwnd += SMSS·SMSS/cwnd (eq. 3), or cwnd += SMSS once as many bytes as cwnd are acknowledged
+//! (§3.1, the recommended way). Loss: ssthresh = max(FlightSize/2, 2·SMSS) (eq. 4), cwnd = ssthresh;
+//! timeout: cwnd = 1 SMSS.
+//!
+//! *Where we differ.* Eq. 3 keeps the fraction of a byte, so that truncation does not slow growth.
+
+use super::{Ack, CongestionControl, Loss, Window, half_of_flight};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Slow start and congestion avoidance of RFC 5681; a loss halves the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// How the window grows in congestion avoidance.
+    pub growth: Growth,
+}
+
+/// The two growth formulas of RFC 5681 §3.1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Growth {
+    /// Each ACK adds SMSS·SMSS/cwnd (eq. 3): half a segment per round trip with delayed ACKs.
+    #[default]
+    PerAck,
+    /// Every cwnd bytes acknowledged add one SMSS: one segment per round trip.
+    BytesAcked,
+}
+
+/// A running Reno.
+#[derive(Debug, Clone)]
+pub struct State {
+    growth: Growth,
+    /// Fraction of a byte (2^-16) that eq. 3 has added so far; starts at one half, to round.
+    fraction: u64,
+    /// Bytes acknowledged since the window last grew.
+    acked: u64,
+}
+
+const ONE_BYTE: u64 = 1 << 16;
+
+impl State {
+    /// A controller with these parameters.
+    pub fn new(config: Config) -> Self {
+        Self { growth: config.growth, fraction: ONE_BYTE / 2, acked: 0 }
+    }
+
+    /// Growth for an ACK, in slow start or congestion avoidance.
+    pub(crate) fn grow(&mut self, window: &mut Window, bytes_acked: u64) {
+        let smss = u64::from(window.smss);
+        if window.in_slow_start() {
+            window.cwnd += bytes_acked.min(smss);
+            return;
+        }
+        match self.growth {
+            Growth::PerAck => {
+                self.fraction += smss * smss * ONE_BYTE / window.cwnd;
+                window.cwnd += self.fraction / ONE_BYTE;
+                self.fraction %= ONE_BYTE;
+            }
+            Growth::BytesAcked => {
+                self.acked += bytes_acked;
+                if self.acked >= window.cwnd {
+                    self.acked -= window.cwnd;
+                    window.cwnd += smss;
+                }
+            }
+        }
+    }
+
+    fn restart_growth(&mut self) {
+        self.fraction = ONE_BYTE / 2;
+        self.acked = 0;
+    }
+}
+
+impl CongestionControl for State {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.grow(window, ack.bytes_acked);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
+        window.ssthresh = half_of_flight(window, loss);
+        window.cwnd = window.ssthresh;
+        self.restart_growth();
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
+        if !repeated {
+            window.ssthresh = half_of_flight(window, loss);
+        }
+        window.cwnd = u64::from(window.smss);
+        self.restart_growth();
+    }
+}

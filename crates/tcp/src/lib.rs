@@ -1,0 +1,22 @@
+//! A TCP endpoint as a pure machine: it gets segments, timeouts and the application's calls
+//! together with the time, and says what to send and when to be woken. No clock, no I/O.
+//!
+//! A sender over a bad link decides four things, each a registry of its own: [`congestion_control`]
+//! (how fast may I send?), [`loss_detection`] (what is lost?), [`loss_cause`] (why?), and
+//! [`rto`] × [`backoff`] × [`spurious`] (how long to wait, and was the wait wrong?).
+
+pub mod backoff;
+pub mod congestion_control;
+pub mod loss_cause;
+pub mod loss_detection;
+pub mod presets;
+pub mod rto;
+pub mod spurious;
+
+mod config;
+mod connection;
+mod size;
+
+pub use config::{Config, ConfigError, DelayedAck};
+pub use connection::{Connection, Event, State, Transmit};
+pub use size::Size;

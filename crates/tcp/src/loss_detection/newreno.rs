@@ -1,0 +1,99 @@
+//! *What it does.* Fast recovery that lasts until everything sent before it is acknowledged; each
+//! partial ACK retransmits the next hole.
+//!
+//! *Reference.* RFC 6582 §3.2.
+//!
+//! *Where we differ.* On leaving recovery cwnd = ssthresh, the second of the two choices of step 3
+//! (and ns-2's).
+
+use super::{Ack, LossDetection, Reaction};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Fast recovery of RFC 6582: partial ACKs repair one hole per round trip.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// When partial ACKs restart the retransmission timer (RFC 6582 §4).
+    pub timer: Timer,
+}
+
+/// The two variants of RFC 6582 §4.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Timer {
+    /// Only the first partial ACK restarts the timer: many losses end in a timeout.
+    #[default]
+    Impatient,
+    /// Every partial ACK restarts it.
+    SlowButSteady,
+}
+
+/// Where a NewReno sender stands.
+#[derive(Debug, Clone)]
+pub struct State {
+    timer: Timer,
+    dupacks: u32,
+    recover: u64,
+    in_recovery: bool,
+    partial_ack_seen: bool,
+}
+
+impl State {
+    /// A detector with these parameters.
+    pub fn new(config: Config) -> Self {
+        Self {
+            timer: config.timer,
+            dupacks: 0,
+            recover: 0,
+            in_recovery: false,
+            partial_ack_seen: false,
+        }
+    }
+
+    fn on_new_ack(&mut self, ack: &Ack) -> Reaction {
+        self.dupacks = 0;
+        if !self.in_recovery {
+            return Reaction::Nothing;
+        }
+        if ack.snd_una >= self.recover {
+            self.in_recovery = false;
+            return Reaction::EndRecovery;
+        }
+        let first = !std::mem::replace(&mut self.partial_ack_seen, true);
+        Reaction::PartialAck { restart_timer: first || self.timer == Timer::SlowButSteady }
+    }
+}
+
+impl LossDetection for State {
+    fn on_ack(&mut self, ack: &Ack) -> Reaction {
+        if ack.bytes_acked > 0 {
+            return self.on_new_ack(ack);
+        }
+        if self.in_recovery {
+            return Reaction::Inflate;
+        }
+        self.dupacks += 1;
+        // Step 1: the cumulative ACK must cover more than `recover`.
+        if self.dupacks == ack.dupack_threshold && ack.snd_una > self.recover {
+            self.recover = ack.snd_max;
+            self.in_recovery = true;
+            self.partial_ack_seen = false;
+            Reaction::FastRetransmit
+        } else if self.dupacks < ack.dupack_threshold {
+            Reaction::LimitedTransmit
+        } else {
+            Reaction::Nothing
+        }
+    }
+
+    fn on_timeout(&mut self, snd_max: u64) {
+        self.dupacks = 0;
+        self.in_recovery = false;
+        self.recover = snd_max;
+    }
+
+    fn in_recovery(&self) -> bool {
+        self.in_recovery
+    }
+}

@@ -1,0 +1,77 @@
+//! *What it does.* Fast retransmit and fast recovery; the first ACK of new data ends recovery,
+//! whatever is still missing.
+//!
+//! *Reference.* RFC 5681 §3.2 (RFC 2581); Fall & Floyd 1996 §2.
+
+use super::{Ack, LossDetection, Reaction};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Fast retransmit and fast recovery of RFC 5681: any new ACK ends recovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Let duplicate ACKs start recovery only beyond the data sent before the last loss event
+    /// (`recover`, RFC 6582 §3.2 step 1). Without it several losses in one window may halve the
+    /// window several times.
+    pub recover_test: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { recover_test: true }
+    }
+}
+
+/// Where a Reno sender stands.
+#[derive(Debug, Clone)]
+pub struct State {
+    recover_test: bool,
+    dupacks: u32,
+    recover: u64,
+    in_recovery: bool,
+}
+
+impl State {
+    /// A detector with these parameters.
+    pub fn new(config: Config) -> Self {
+        Self { recover_test: config.recover_test, dupacks: 0, recover: 0, in_recovery: false }
+    }
+}
+
+impl LossDetection for State {
+    fn on_ack(&mut self, ack: &Ack) -> Reaction {
+        if ack.bytes_acked > 0 {
+            self.dupacks = 0;
+            return if std::mem::take(&mut self.in_recovery) {
+                Reaction::EndRecovery
+            } else {
+                Reaction::Nothing
+            };
+        }
+        if self.in_recovery {
+            return Reaction::Inflate;
+        }
+        self.dupacks += 1;
+        let beyond = !self.recover_test || ack.snd_una > self.recover;
+        if self.dupacks == ack.dupack_threshold && beyond {
+            self.recover = ack.snd_max;
+            self.in_recovery = true;
+            Reaction::FastRetransmit
+        } else if self.dupacks < ack.dupack_threshold {
+            Reaction::LimitedTransmit
+        } else {
+            Reaction::Nothing
+        }
+    }
+
+    fn on_timeout(&mut self, snd_max: u64) {
+        self.dupacks = 0;
+        self.in_recovery = false;
+        self.recover = snd_max;
+    }
+
+    fn in_recovery(&self) -> bool {
+        self.in_recovery
+    }
+}

@@ -1,0 +1,28 @@
+//! *What it does.* Ignores duplicate ACKs: every loss waits for the retransmission timer.
+//!
+//! *Reference.* RFC 793 §3.7; TCP before Jacobson 1988.
+
+use super::{Ack, LossDetection, Reaction};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// No fast retransmit: only the retransmission timer finds losses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+/// Nothing to remember.
+#[derive(Debug, Clone)]
+pub struct State;
+
+impl LossDetection for State {
+    fn on_ack(&mut self, _: &Ack) -> Reaction {
+        Reaction::Nothing
+    }
+
+    fn on_timeout(&mut self, _: u64) {}
+
+    fn in_recovery(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,127 @@
+//! Named TCPs: presets of the four decisions and of the endpoint's parameters.
+
+use crate::{
+    Config, DelayedAck, Size, backoff, congestion_control, loss_cause, loss_detection, rto,
+    spurious,
+};
+use retx_units::Duration;
+
+/// A named TCP.
+#[derive(Debug, Clone, Copy)]
+pub struct Preset {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// One line on what it is, with its source.
+    pub summary: &'static str,
+    /// All its values.
+    pub config: fn() -> Config,
+}
+
+/// Every preset, in listing order.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "tahoe",
+        summary: "Fast retransmit, then slow start (Jacobson 1988)",
+        config: tahoe,
+    },
+    Preset {
+        name: "reno",
+        summary: "Fast retransmit and fast recovery (RFC 5681), timers of RFC 6298",
+        config: reno,
+    },
+    Preset {
+        name: "newreno",
+        summary: "Reno that repairs several losses in a window (RFC 6582)",
+        config: newreno,
+    },
+    Preset {
+        name: "riverbed_reno",
+        summary: "Riverbed Modeler's default TCP, as in table 2 of Electronics 2022, 11(14), 2254",
+        config: riverbed_reno,
+    },
+];
+
+/// The preset of that name.
+pub fn find(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}
+
+fn reno() -> Config {
+    Config {
+        congestion_control: congestion_control::Config::reno(Default::default()),
+        loss_detection: loss_detection::Config::reno(Default::default()),
+        loss_cause: loss_cause::Config::none(Default::default()),
+        rto: rto::Config::rfc6298(Default::default()),
+        backoff: backoff::Config::rfc6298(Default::default()),
+        spurious: spurious::Config::none(Default::default()),
+        limited_transmit: true,
+        mss: 1460,
+        // RFC 5681 §3.1: three segments when 1095 < SMSS <= 2190.
+        initial_window: Size::Mss(3),
+        max_cwnd: None,
+        send_buffer: Size::Bytes(4 << 20),
+        receive_buffer: Size::Bytes(4 << 20),
+        advertised_window: None,
+        window_scaling: true,
+        sack: false,
+        timestamps: false,
+        ecn: false,
+        nagle: true,
+        delayed_ack: DelayedAck { segments: 2, timeout: Duration::from_millis(200) },
+        initial_rto: Duration::from_secs(1),
+        min_rto: Duration::from_secs(1),
+        max_rto: Duration::from_secs(60),
+        timer_granularity: Duration::ZERO,
+        rtt_granularity: Duration::ZERO,
+        dupack_threshold: 3,
+        persist_timeout: Duration::from_secs(1),
+        max_retransmissions: None,
+        time_wait: Duration::from_secs(60),
+    }
+}
+
+fn tahoe() -> Config {
+    Config {
+        congestion_control: congestion_control::Config::tahoe(Default::default()),
+        loss_detection: loss_detection::Config::tahoe(Default::default()),
+        ..reno()
+    }
+}
+
+fn newreno() -> Config {
+    Config { loss_detection: loss_detection::Config::newreno(Default::default()), ..reno() }
+}
+
+fn riverbed_reno() -> Config {
+    Config {
+        limited_transmit: false,
+        initial_window: Size::Mss(2),
+        receive_buffer: Size::Bytes(8760),
+        window_scaling: false,
+        nagle: false,
+        initial_rto: Duration::from_secs(3),
+        max_rto: Duration::from_secs(64),
+        timer_granularity: Duration::from_millis(500),
+        ..reno()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_sound_and_survive_text() {
+        for preset in PRESETS {
+            let config = (preset.config)();
+            config.check().unwrap();
+            let text = toml::to_string(&config).unwrap();
+            assert_eq!(
+                toml::from_str::<Config>(&text).unwrap(),
+                config,
+                "{}:\n{text}",
+                preset.name
+            );
+        }
+    }
+}

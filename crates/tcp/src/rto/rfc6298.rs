@@ -1,0 +1,116 @@
+//! *What it does.* Smooths the RTT and its deviation, and waits for the one plus four of the other.
+//!
+//! *Reference.* RFC 6298 §2.
+//!
+//! *Equations.* First sample R: SRTT = R, RTTVAR = R/2. Then, RTTVAR before SRTT:
+//! RTTVAR = (1 − β)·RTTVAR + β·|SRTT − R|, SRTT = (1 − α)·SRTT + α·R with α = 1/8, β = 1/4.
+//! RTO = SRTT + max(G, 4·RTTVAR), within \[min, max\].
+
+use super::{Estimator, Limits};
+use retx_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// SRTT + 4·RTTVAR, within the bounds of `min_rto` and `max_rto` (RFC 6298 §2).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+/// A running estimator.
+#[derive(Debug, Clone)]
+pub struct State {
+    limits: Limits,
+    srtt: Duration,
+    rttvar: Duration,
+    rto: Duration,
+    sampled: bool,
+}
+
+impl State {
+    /// An estimator without samples.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            srtt: Duration::ZERO,
+            rttvar: Duration::ZERO,
+            // §2.1
+            rto: limits.initial.min(limits.max),
+            sampled: false,
+        }
+    }
+}
+
+impl Estimator for State {
+    fn on_rtt(&mut self, rtt: Duration) {
+        if self.sampled {
+            // §2.3; the order matters.
+            let deviation = self.srtt.abs_diff(rtt).as_nanos();
+            self.rttvar = Duration::from_nanos((3 * self.rttvar.as_nanos() + deviation) / 4);
+            self.srtt = Duration::from_nanos((7 * self.srtt.as_nanos() + rtt.as_nanos()) / 8);
+        } else {
+            // §2.2
+            self.sampled = true;
+            self.srtt = rtt;
+            self.rttvar = rtt / 2;
+        }
+        let rto = self.srtt + (self.rttvar * 4).max(self.limits.granularity);
+        // §2.4, §2.5
+        self.rto = rto.max(self.limits.min).min(self.limits.max);
+    }
+
+    fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    fn srtt(&self) -> Option<Duration> {
+        self.sampled.then_some(self.srtt)
+    }
+
+    fn rttvar(&self) -> Option<Duration> {
+        self.sampled.then_some(self.rttvar)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimator() -> State {
+        State::new(Limits {
+            initial: Duration::from_secs(3),
+            min: Duration::from_millis(100),
+            max: Duration::from_secs(64),
+            granularity: Duration::from_millis(10),
+        })
+    }
+
+    /// By hand: R = 100 ms gives SRTT 100, RTTVAR 50; R = 180 ms then gives RTTVAR
+    /// (3·50 + 80)/4 = 57.5 and SRTT (7·100 + 180)/8 = 110.
+    #[test]
+    fn two_samples_by_hand() {
+        let mut state = estimator();
+        assert_eq!(state.rto(), Duration::from_secs(3));
+        state.on_rtt(Duration::from_millis(100));
+        assert_eq!(state.rto(), Duration::from_millis(300));
+        state.on_rtt(Duration::from_millis(180));
+        assert_eq!(state.srtt(), Some(Duration::from_millis(110)));
+        assert_eq!(state.rttvar(), Some(Duration::from_micros(57_500)));
+        assert_eq!(state.rto(), Duration::from_millis(340));
+    }
+
+    #[test]
+    fn granularity_and_bounds() {
+        let mut state = estimator();
+        for _ in 0..200 {
+            state.on_rtt(Duration::from_millis(200));
+        }
+        // The deviation has died away: G remains.
+        assert_eq!(state.rto(), Duration::from_millis(210));
+        for _ in 0..200 {
+            state.on_rtt(Duration::from_millis(1));
+        }
+        assert_eq!(state.rto(), Duration::from_millis(100), "the minimum");
+        state.on_rtt(Duration::from_secs(100));
+        assert_eq!(state.rto(), Duration::from_secs(64), "the maximum");
+    }
+}

@@ -1,0 +1,22 @@
+//! *What it does.* Believes every timeout, as RFC 5681 and RFC 6298 do.
+
+use super::{Ack, Detector};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Every timeout is believed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+/// Nothing to remember.
+#[derive(Debug, Clone)]
+pub struct State;
+
+impl Detector for State {
+    fn on_timeout(&mut self, _: u64) {}
+
+    fn on_ack(&mut self, _: &Ack) -> bool {
+        false
+    }
+}

@@ -1,0 +1,156 @@
+//! Numbers with a unit, as text: `"20 ms"`, `"1.5 Mbit/s"`.
+
+use std::fmt;
+
+/// Why a text is not a quantity. Its display says what was found and what is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuantityError {
+    message: String,
+}
+
+impl QuantityError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for QuantityError {}
+
+/// What a quantity is called, and its units with the number of base units in each.
+pub(crate) struct Units {
+    pub what: &'static str,
+    pub example: &'static str,
+    pub table: &'static [(&'static str, f64)],
+}
+
+impl Units {
+    /// Reads a non-negative number and its unit; the result is in base units, rounded to whole.
+    pub fn parse(&self, text: &str) -> Result<u64, QuantityError> {
+        let trimmed = text.trim();
+        let split = trimmed
+            .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-' | 'e' | 'E')))
+            .unwrap_or(trimmed.len());
+        let (mut number, mut unit) = trimmed.split_at(split);
+        // "3e" belongs to no unit we know, yet "1e-3 s" does: the exponent has been taken above.
+        number = number.trim();
+        unit = unit.trim();
+        let value: f64 = number.replace('_', "").parse().map_err(|_| {
+            QuantityError::new(format!(
+                "\"{text}\" is not {}: write it like {}",
+                self.what, self.example
+            ))
+        })?;
+        if unit.is_empty() {
+            return Err(QuantityError::new(format!(
+                "\"{text}\" lacks a unit: write {} like {}",
+                self.what, self.example
+            )));
+        }
+        let Some((_, scale)) = self.table.iter().find(|(name, _)| *name == unit) else {
+            let names: Vec<&str> = self.table.iter().map(|(name, _)| *name).collect();
+            return Err(QuantityError::new(format!(
+                "unknown unit \"{unit}\" in \"{text}\": {} takes {}",
+                self.what,
+                names.join(", ")
+            )));
+        };
+        if value < 0.0 {
+            return Err(QuantityError::new(format!(
+                "\"{text}\" is negative: {} cannot be",
+                self.what
+            )));
+        }
+        let base = libm::round(value * scale);
+        if !base.is_finite() || base >= u64::MAX as f64 / 4.0 {
+            return Err(QuantityError::new(format!("\"{text}\" is too large for {}", self.what)));
+        }
+        Ok(base as u64)
+    }
+
+    /// The shortest exact text in the largest unit that divides the value.
+    pub fn format(&self, base: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut best = self.table[self.table.len() - 1];
+        let mut ascending: Vec<(&str, f64)> = self.table.to_vec();
+        ascending.sort_by(|a, b| a.1.total_cmp(&b.1));
+        for (name, scale) in ascending {
+            if base as f64 >= scale || (base == 0 && (scale - 1e9).abs() < 0.5) {
+                best = (name, scale);
+            }
+        }
+        let text = format!("{}", base as f64 / best.1);
+        write!(f, "{text} {}", best.0)
+    }
+
+    /// The refusal of a bare number where a unit is needed.
+    pub fn bare(&self, value: impl fmt::Display) -> QuantityError {
+        QuantityError::new(format!(
+            "{value} lacks a unit: write {} like {}",
+            self.what, self.example
+        ))
+    }
+}
+
+/// Implements text in and out, serde and JSON Schema for a newtype over `u64` base units.
+macro_rules! quantity {
+    ($type:ident, $units:expr, $schema_name:literal, $pattern:literal) => {
+        impl std::str::FromStr for $type {
+            type Err = crate::QuantityError;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                $units.parse(text).map($type::from_base)
+            }
+        }
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                $units.format(self.base(), f)
+            }
+        }
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl serde::de::Visitor<'_> for Visitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        write!(f, "{} like {}", $units.what, $units.example)
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<$type, E> {
+                        Err(E::custom($units.bare(value)))
+                    }
+                    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<$type, E> {
+                        Err(E::custom($units.bare(value)))
+                    }
+                    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<$type, E> {
+                        Err(E::custom($units.bare(value)))
+                    }
+                }
+                deserializer.deserialize_any(Visitor)
+            }
+        }
+        impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $schema_name.into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({
+                    "type": "string",
+                    "pattern": $pattern,
+                    "description": concat!("a number with its unit")
+                })
+            }
+        }
+    };
+}
+pub(crate) use quantity;

@@ -1,0 +1,64 @@
+//! Transmission rates, in bits per second.
+
+use crate::Duration;
+use crate::quantity::{Units, quantity};
+
+const UNITS: Units = Units {
+    what: "a rate",
+    example: "\"10 Mbit/s\"",
+    table: &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)],
+};
+
+/// A rate in bits per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+quantity!(Rate, UNITS, "Rate", r"^\s*[0-9._eE+-]+\s*(|k|M|G|T)bit/s\s*$");
+
+impl Rate {
+    const fn from_base(bit_s: u64) -> Self {
+        Self(bit_s)
+    }
+
+    const fn base(self) -> u64 {
+        self.0
+    }
+
+    /// A rate of so many bits per second.
+    pub const fn from_bit_s(bit_s: u64) -> Self {
+        Self(bit_s)
+    }
+
+    /// In bits per second.
+    pub const fn as_bit_s(self) -> u64 {
+        self.0
+    }
+
+    /// How long `bytes` take at this rate, to the nearest nanosecond.
+    ///
+    /// # Panics
+    /// At a rate of zero; scenarios refuse it.
+    pub const fn duration_of(self, bytes: u32) -> Duration {
+        let bit_nanos = bytes as u64 * 8_000_000_000;
+        Duration::from_nanos((bit_nanos + self.0 / 2) / self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serialisation_time() {
+        let ten: Rate = "10 Mbit/s".parse().unwrap();
+        assert_eq!(ten.duration_of(1538), Duration::from_nanos(1_230_400));
+        assert_eq!(Rate::from_bit_s(3).duration_of(1), Duration::from_nanos(2_666_666_667));
+        assert_eq!(ten.to_string(), "10 Mbit/s");
+    }
+
+    #[test]
+    fn refusals() {
+        assert!("10".parse::<Rate>().unwrap_err().to_string().contains("\"10 Mbit/s\""));
+        assert!("-1 bit/s".parse::<Rate>().unwrap_err().to_string().contains("negative"));
+    }
+}

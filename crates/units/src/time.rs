@@ -1,0 +1,219 @@
+//! Instants and durations, in whole nanoseconds.
+
+use crate::quantity::{Units, quantity};
+use std::ops::{Add, AddAssign, Div, Mul, Sub};
+
+const UNITS: Units = Units {
+    what: "a duration",
+    example: "\"20 ms\" or \"2.5 s\"",
+    table: &[
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("µs", 1e3),
+        ("ms", 1e6),
+        ("s", 1e9),
+        ("min", 60e9),
+        ("h", 3600e9),
+    ],
+};
+
+/// A length of time in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration(u64);
+
+quantity!(Duration, UNITS, "Duration", r"^\s*[0-9._eE+-]+\s*(ns|us|µs|ms|s|min|h)\s*$");
+
+impl Duration {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// Longer than any run.
+    pub const MAX: Self = Self(u64::MAX / 4);
+
+    const fn from_base(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    const fn base(self) -> u64 {
+        self.0
+    }
+
+    /// A duration of so many nanoseconds.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// A duration of so many microseconds.
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros * 1_000)
+    }
+
+    /// A duration of so many milliseconds.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis * 1_000_000)
+    }
+
+    /// A duration of so many seconds.
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(secs * 1_000_000_000)
+    }
+
+    /// The nearest whole number of nanoseconds; negative and NaN become zero.
+    pub fn from_secs_f64(secs: f64) -> Self {
+        Self(libm::round(secs * 1e9) as u64).min(Self::MAX)
+    }
+
+    /// In nanoseconds.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// In seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// True for no time at all.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The difference, or zero when `other` is longer.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// The distance between two durations.
+    pub const fn abs_diff(self, other: Self) -> Self {
+        Self(self.0.abs_diff(other.0))
+    }
+
+    /// The product, held at [`Duration::MAX`].
+    pub fn saturating_mul(self, factor: u64) -> Self {
+        Self(self.0.saturating_mul(factor)).min(Self::MAX)
+    }
+}
+
+impl Add for Duration {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Duration {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Duration {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl Mul<u64> for Duration {
+    type Output = Self;
+    fn mul(self, factor: u64) -> Self {
+        Self(self.0 * factor)
+    }
+}
+
+impl Div<u64> for Duration {
+    type Output = Self;
+    fn div(self, divisor: u64) -> Self {
+        Self(self.0 / divisor)
+    }
+}
+
+/// An instant: nanoseconds since the run began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(u64);
+
+impl Time {
+    /// The beginning of a run.
+    pub const ZERO: Self = Self(0);
+    /// Later than any event.
+    pub const NEVER: Self = Self(u64::MAX);
+
+    /// The instant so many nanoseconds after the beginning.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the beginning.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the beginning.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// The time that has passed since `earlier`; zero when `earlier` is later.
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+
+    /// The first instant at or after this one that lies on a grid of `step` (zero: no grid).
+    pub const fn align_up(self, step: Duration) -> Self {
+        if step.0 == 0 { self } else { Self(self.0.div_ceil(step.0) * step.0) }
+    }
+
+    /// The last instant at or before this one that lies on a grid of `step` (zero: no grid).
+    pub const fn align_down(self, step: Duration) -> Self {
+        if step.0 == 0 { self } else { Self(self.0 / step.0 * step.0) }
+    }
+}
+
+impl Add<Duration> for Time {
+    type Output = Self;
+    fn add(self, duration: Duration) -> Self {
+        Self(self.0 + duration.0)
+    }
+}
+
+impl AddAssign<Duration> for Time {
+    fn add_assign(&mut self, duration: Duration) {
+        self.0 += duration.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_back() {
+        for text in ["20 ms", "2.5 s", "0 s", "90 min", "1 ns", "1.25 us", "2700 s", "200 ms"] {
+            let duration: Duration = text.parse().unwrap();
+            assert_eq!(duration.to_string().parse::<Duration>().unwrap(), duration, "{text}");
+        }
+        assert_eq!("20ms".parse::<Duration>().unwrap(), Duration::from_millis(20));
+        assert_eq!("1e-3 s".parse::<Duration>().unwrap(), Duration::from_millis(1));
+        assert_eq!(Duration::from_millis(20).to_string(), "20 ms");
+        assert_eq!(Duration::ZERO.to_string(), "0 s");
+    }
+
+    #[test]
+    fn refusals_say_what_instead() {
+        let error = |text: &str| text.parse::<Duration>().unwrap_err().to_string();
+        assert!(error("20").contains("lacks a unit"));
+        assert!(error("20 parsec").contains("takes ns, us"));
+        assert!(error("-3 s").contains("negative"));
+        assert!(error("soon").contains("is not a duration"));
+        assert!(error("1e300 h").contains("too large"));
+    }
+
+    #[test]
+    fn grid() {
+        let half = Duration::from_millis(500);
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        assert_eq!(at(1001).align_up(half), at(1500));
+        assert_eq!(at(1000).align_up(half), at(1000));
+        assert_eq!(at(999).align_down(half), at(500));
+        assert_eq!(at(999).align_up(Duration::ZERO), at(999));
+    }
+}

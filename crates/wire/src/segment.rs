@@ -1,0 +1,162 @@
+//! A TCP segment's meaning, without addresses and without its payload's bytes.
+
+use retx_units::SeqNr;
+
+/// An IPv4 header without options.
+pub const IPV4_HEADER_BYTES: u32 = 20;
+/// A TCP header without options.
+pub const TCP_HEADER_BYTES: u32 = 20;
+
+/// The control bits of a TCP header (RFC 9293 §3.1), in their place in the header's 14th byte.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Self = Self(0x02);
+    /// Reset the connection.
+    pub const RST: Self = Self(0x04);
+    /// Push function.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgment field is significant.
+    pub const ACK: Self = Self(0x10);
+    /// The urgent pointer is significant.
+    pub const URG: Self = Self(0x20);
+    /// ECN-Echo (RFC 3168).
+    pub const ECE: Self = Self(0x40);
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: Self = Self(0x80);
+
+    /// True when every bit of `other` is set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The bits of both.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The timestamps option (RFC 7323 §3).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Timestamps {
+    /// TSval: the sender's clock.
+    pub value: u32,
+    /// TSecr: the peer's clock, echoed.
+    pub echo: u32,
+}
+
+/// One block of a SACK option: bytes `left` to `right` − 1 have arrived (RFC 2018 §3).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct SackBlock {
+    /// First sequence number of the block.
+    pub left: SeqNr,
+    /// The sequence number after its last.
+    pub right: SeqNr,
+}
+
+/// Up to four SACK blocks, in the order of the option.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct SackBlocks {
+    blocks: [SackBlock; 4],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// Appends a block; a fifth is dropped, as no header has room for it.
+    pub fn push(&mut self, block: SackBlock) {
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
+            *slot = block;
+            self.len += 1;
+        }
+    }
+
+    /// The blocks, first to last.
+    pub fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.len)]
+    }
+
+    /// True when there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The options that retx's TCP sends and understands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// Maximum segment size (RFC 9293 §3.2), on SYNs.
+    pub mss: Option<u16>,
+    /// Window scale shift (RFC 7323 §2), on SYNs.
+    pub window_scale: Option<u8>,
+    /// SACK-permitted (RFC 2018 §2), on SYNs.
+    pub sack_permitted: bool,
+    /// Timestamps (RFC 7323 §3).
+    pub timestamps: Option<Timestamps>,
+    /// Selective acknowledgments (RFC 2018 §3).
+    pub sack: SackBlocks,
+}
+
+impl Options {
+    /// The bytes that these options take in the header, padded to whole 32-bit words. Laid out as
+    /// Linux does: timestamps and SACK blocks each preceded by two NOPs.
+    pub const fn encoded_bytes(&self) -> u32 {
+        let mut bytes = 0;
+        if self.mss.is_some() {
+            bytes += 4;
+        }
+        if self.window_scale.is_some() {
+            bytes += 4;
+        }
+        match (self.timestamps.is_some(), self.sack_permitted) {
+            // SACK-permitted takes the place of the timestamps' two NOPs.
+            (true, _) => bytes += 12,
+            (false, true) => bytes += 4,
+            (false, false) => {}
+        }
+        if self.sack.len > 0 {
+            bytes += 4 + 8 * self.sack.len as u32;
+        }
+        bytes
+    }
+}
+
+/// A TCP segment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Segment {
+    /// Sequence number of the first byte (of the SYN, if it is set).
+    pub seq: SeqNr,
+    /// Acknowledgment number; significant with [`Flags::ACK`].
+    pub ack: SeqNr,
+    /// The window field as it stands in the header, not yet scaled.
+    pub window: u16,
+    /// Control bits.
+    pub flags: Flags,
+    /// Payload bytes.
+    pub payload_bytes: u32,
+    /// Options.
+    pub options: Options,
+}
+
+impl Segment {
+    /// Sequence space that the segment takes: payload, SYN and FIN (SEG.LEN, RFC 9293 §3.3.1).
+    pub const fn seq_len(&self) -> u32 {
+        self.payload_bytes
+            + self.flags.contains(Flags::SYN) as u32
+            + self.flags.contains(Flags::FIN) as u32
+    }
+
+    /// TCP header bytes, options included.
+    pub const fn header_bytes(&self) -> u32 {
+        TCP_HEADER_BYTES + self.options.encoded_bytes()
+    }
+
+    /// Bytes of the IPv4 packet that carries the segment.
+    pub const fn packet_bytes(&self) -> u32 {
+        IPV4_HEADER_BYTES + self.header_bytes() + self.payload_bytes
+    }
+}
