@@ -1,8 +1,18 @@
 //! What a packet says: small structs for the meaning of IPv4, TCP and UDP headers, and their
 //! translation to and from the bytes that Wireshark and the kernel read.
 
+mod decode;
+mod encode;
+mod error;
+mod options;
+mod packet;
 mod segment;
 
+pub use decode::{Decoded, decode_packet, verify_checksums};
+pub use encode::encode_packet;
+pub use error::WireError;
+pub use packet::{Ecn, Endpoint, Ipv4Header, Packet, Transport, UDP_HEADER_BYTES, UdpHeader};
 pub use segment::{
-    Flags, IPV4_HEADER_BYTES, Options, SackBlock, SackBlocks, Segment, TCP_HEADER_BYTES, Timestamps,
+    Flags, IPV4_HEADER_BYTES, Options, SackBlock, SackBlocks, Segment, TCP_HEADER_BYTES,
+    TCP_OPTIONS_MAX_BYTES, Timestamps,
 };

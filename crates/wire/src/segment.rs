@@ -6,6 +6,8 @@ use retx_units::SeqNr;
 pub const IPV4_HEADER_BYTES: u32 = 20;
 /// A TCP header without options.
 pub const TCP_HEADER_BYTES: u32 = 20;
+/// The room for options: a header length field of four bits counts 15 words at most.
+pub const TCP_OPTIONS_MAX_BYTES: u32 = 40;
 
 /// The control bits of a TCP header (RFC 9293 §3.1), in their place in the header's 14th byte.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -91,7 +93,8 @@ impl SackBlocks {
 pub struct Options {
     /// Maximum segment size (RFC 9293 §3.2), on SYNs.
     pub mss: Option<u16>,
-    /// Window scale shift (RFC 7323 §2), on SYNs.
+    /// Window scale shift (RFC 7323 §2), on SYNs. As it stands in the header: whoever uses it takes
+    /// a value above 14 as 14 (§2.3).
     pub window_scale: Option<u8>,
     /// SACK-permitted (RFC 2018 §2), on SYNs.
     pub sack_permitted: bool,
@@ -102,9 +105,32 @@ pub struct Options {
 }
 
 impl Options {
+    /// Appends a SACK block when the header has room for it beside the other options (with
+    /// timestamps for three, without for four); returns whether it had.
+    pub fn push_sack(&mut self, block: SackBlock) -> bool {
+        let mut longer = *self;
+        longer.sack.push(block);
+        let fits =
+            longer.sack.len > self.sack.len && longer.encoded_bytes() <= TCP_OPTIONS_MAX_BYTES;
+        if fits {
+            *self = longer;
+        }
+        fits
+    }
+
     /// The bytes that these options take in the header, padded to whole 32-bit words. Laid out as
-    /// Linux does: timestamps and SACK blocks each preceded by two NOPs.
+    /// Linux does: timestamps and SACK blocks each preceded by two NOPs. Only a set that exceeds
+    /// [`TCP_OPTIONS_MAX_BYTES`] that way is written without NOPs.
+    ///
+    /// More than [`TCP_OPTIONS_MAX_BYTES`] cannot be written at all; what adds SACK blocks with
+    /// [`Options::push_sack`] stays below.
     pub const fn encoded_bytes(&self) -> u32 {
+        let aligned = self.aligned_bytes();
+        if aligned > TCP_OPTIONS_MAX_BYTES { self.dense_bytes() } else { aligned }
+    }
+
+    /// Every option on a 32-bit boundary, by NOPs.
+    pub(crate) const fn aligned_bytes(&self) -> u32 {
         let mut bytes = 0;
         if self.mss.is_some() {
             bytes += 4;
@@ -122,6 +148,27 @@ impl Options {
             bytes += 4 + 8 * self.sack.len as u32;
         }
         bytes
+    }
+
+    /// No NOPs, padding at the end alone.
+    const fn dense_bytes(&self) -> u32 {
+        let mut bytes = 0;
+        if self.mss.is_some() {
+            bytes += 4;
+        }
+        if self.window_scale.is_some() {
+            bytes += 3;
+        }
+        if self.sack_permitted {
+            bytes += 2;
+        }
+        if self.timestamps.is_some() {
+            bytes += 10;
+        }
+        if self.sack.len > 0 {
+            bytes += 2 + 8 * self.sack.len as u32;
+        }
+        bytes.next_multiple_of(4)
     }
 }
 
@@ -158,5 +205,36 @@ impl Segment {
     /// Bytes of the IPv4 packet that carries the segment.
     pub const fn packet_bytes(&self) -> u32 {
         IPV4_HEADER_BYTES + self.header_bytes() + self.payload_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sack_blocks_fill_the_header_and_no_more() {
+        let block = SackBlock { left: SeqNr(1), right: SeqNr(2) };
+        let fill = |mut options: Options| {
+            while options.push_sack(block) {}
+            (options.sack.as_slice().len(), options.encoded_bytes())
+        };
+        let timestamps = Some(Timestamps::default());
+        assert_eq!(fill(Options::default()), (4, 36));
+        assert_eq!(fill(Options { timestamps, ..Options::default() }), (3, 40));
+    }
+
+    #[test]
+    fn a_full_syn() {
+        let mut options = Options {
+            mss: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: true,
+            timestamps: Some(Timestamps::default()),
+            sack: SackBlocks::default(),
+        };
+        assert_eq!(options.encoded_bytes(), 20);
+        options.timestamps = None;
+        assert_eq!(options.encoded_bytes(), 12);
     }
 }
