@@ -1,0 +1,117 @@
+//! The queue's line and the rate: who waits, and when each transmission starts and ends.
+
+use super::later;
+use crate::queue::{self, Occupancy, Queue};
+use retx_units::{Duration, Rate, Time};
+use std::collections::VecDeque;
+
+/// A first-in-first-out transmitter and those that wait for it.
+#[derive(Debug, Clone)]
+pub(super) struct Transmitter {
+    rate: Option<Rate>,
+    overhead: u32,
+    /// How long the last two packet sizes take, which spares the division.
+    known: [(u32, Duration); 2],
+    busy_until: Time,
+    /// Start of transmission and size of each packet whose start may still lie ahead.
+    waiting: VecDeque<(Time, u32)>,
+    waiting_bytes: u64,
+    /// All waiting times so far, whole, in nanoseconds.
+    waited: u128,
+    /// All transmission times so far, whole.
+    busy: Duration,
+    queue_max: u64,
+}
+
+impl Transmitter {
+    pub fn new(rate: Option<Rate>, overhead: u32) -> Self {
+        Self {
+            rate,
+            overhead,
+            known: [(0, Duration::ZERO); 2],
+            busy_until: Time::ZERO,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            waited: 0,
+            busy: Duration::ZERO,
+            queue_max: 0,
+        }
+    }
+
+    /// True when a packet that arrives at `now` may wait, or need not.
+    #[inline]
+    pub fn admits(&mut self, now: Time, queue: &mut queue::State, bytes: u32) -> bool {
+        // A packet whose transmission starts at this very instant has left the queue.
+        while let Some(&(start, bytes)) = self.waiting.front() {
+            if start > now {
+                break;
+            }
+            self.waiting.pop_front();
+            self.waiting_bytes -= u64::from(bytes);
+        }
+        if self.busy_until <= now {
+            return true;
+        }
+        let waiting = Occupancy { packets: self.waiting.len() as u64, bytes: self.waiting_bytes };
+        queue.admits(waiting, bytes)
+    }
+
+    /// Takes a packet that [`Self::admits`] has let in; returns when its transmission ends.
+    #[inline]
+    pub fn start(&mut self, now: Time, bytes: u32) -> Time {
+        let Some(rate) = self.rate else { return now };
+        let start = self.busy_until.max(now);
+        if start > now {
+            self.waiting.push_back((start, bytes));
+            self.waiting_bytes += u64::from(bytes);
+            self.waited += u128::from(start.since(now).as_nanos());
+            self.queue_max = self.queue_max.max(self.waiting.len() as u64);
+        }
+        let duration = self.duration_of(rate, bytes);
+        self.busy += duration;
+        self.busy_until = later(start, duration);
+        self.busy_until
+    }
+
+    #[inline]
+    fn duration_of(&mut self, rate: Rate, bytes: u32) -> Duration {
+        let on_wire = bytes + self.overhead;
+        if self.known[0].0 != on_wire {
+            self.known.swap(0, 1);
+            if self.known[0].0 != on_wire {
+                self.known[0] = (on_wire, rate.duration_of(on_wire));
+            }
+        }
+        self.known[0].1
+    }
+
+    /// Who waits at `now`.
+    pub fn waiting(&self, now: Time) -> Occupancy {
+        let ahead = self.waiting.iter().filter(|(start, _)| *start > now);
+        ahead.fold(Occupancy::default(), |sum, (_, bytes)| Occupancy {
+            packets: sum.packets + 1,
+            bytes: sum.bytes + u64::from(*bytes),
+        })
+    }
+
+    /// The time that all packets together have spent waiting up to `now`, in nanoseconds.
+    pub fn waited(&self, now: Time) -> u128 {
+        let ahead = self.waiting.iter().map(|(start, _)| u128::from(start.since(now).as_nanos()));
+        self.waited - ahead.sum::<u128>()
+    }
+
+    /// The time spent transmitting up to `now`. What is left to do is done without a pause, so
+    /// it takes until `busy_until`.
+    pub fn busy(&self, now: Time) -> Duration {
+        self.busy - self.busy_until.since(now)
+    }
+
+    /// The most packets that ever waited at once.
+    pub const fn queue_max(&self) -> u64 {
+        self.queue_max
+    }
+
+    pub fn restart_maximum(&mut self, now: Time) {
+        self.queue_max = self.waiting(now).packets;
+    }
+}
