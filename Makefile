@@ -1,0 +1,62 @@
+# make build | demo | test | lint | bench | clean. Each does all of its own set-up.
+# PYTHON=python3.12 chooses the interpreter that .venv is made with.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: build demo test lint test-rust test-python bench clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUST := source tools/find-rust.sh;
+# crates/py builds against the interpreter of the virtual environment.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+
+build: $(VENV)/built
+
+demo: build
+	$(BIN)/retx study high-ber --quick
+
+test: lint test-rust test-python
+
+lint: $(VENV)/tested
+	$(RUST) rustfmt --check --edition 2024 $$(git ls-files -co --exclude-standard '*.rs')
+	$(RUST) cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff check python docs
+	$(BIN)/ruff format --check python docs
+	$(BIN)/mypy
+
+test-rust: $(VENV)/tested
+	$(RUST) cargo test --workspace --exclude retx-py --locked
+
+test-python: $(VENV)/tested
+	tools/packages.sh tshark=tshark || echo "The test that reads captures with tshark is skipped."
+	$(BIN)/pytest -rs
+
+bench: build
+	$(RUST) cargo bench --workspace --exclude retx-py --locked
+
+clean:
+	rm -rf $(VENV) target python/retx/*.so
+
+# The virtual environment.
+$(BIN)/python:
+	tools/packages.sh venv=python3-venv
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit(f"retx needs Python 3.10 or newer; this is {sys.version}")'
+	$(PYTHON) -m venv $(VENV)
+
+# The extension module and the command, with what they need to run.
+$(VENV)/built: $(RUST_SOURCES) pyproject.toml | $(BIN)/python
+	tools/packages.sh cc=build-essential
+	$(BIN)/python -m pip install --quiet 'maturin>=1.9,<2'
+	$(RUST) $(BIN)/maturin develop --release --locked
+	touch $@
+
+# What the tests need on top.
+$(VENV)/tested: $(VENV)/built
+	$(RUST) $(BIN)/maturin develop --release --locked --extras test
+	touch $@
