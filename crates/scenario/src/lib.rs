@@ -1,1 +1,96 @@
-//! scenario
+//! The scenario file: text in, checked types out. No files are read here.
+//!
+//! The way of a text: `document` (TOML to values, with their places) → `overrides` (`--set`) →
+//! `file` (values to the tables that users write) → `resolve` (tables to a [`Scenario`], in which
+//! every name is found, every preset merged and every route laid). Each refusal names the file,
+//! the line, the key, the value and what is allowed.
+
+mod app;
+mod describe;
+mod document;
+mod error;
+mod file;
+mod overrides;
+mod resolve;
+mod routes;
+mod scenario;
+mod schema;
+mod suggest;
+mod tcp;
+mod wording;
+mod write;
+
+pub use app::{App, Bulk, Files, Ftp, Transfer};
+pub use describe::describe;
+pub use error::{Position, ScenarioError};
+pub use file::{Initiator, SampleInterval, Stop};
+pub use scenario::{Direction, ExpandedFlow, Flow, Hop, Link, NamedTcp, Route, Scenario, Way};
+pub use schema::json_schema;
+
+use document::Document;
+
+/// Largest text that is read, in bytes.
+pub const TEXT_MAX_BYTES: usize = 16 << 20;
+
+/// Most flows in a scenario, every `count` expanded.
+pub const FLOWS_MAX: u32 = 1_000_000;
+
+/// A scenario's text and what the command line changes in it.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The file's name, for messages. Empty when the text comes from no file (see [`from_json`]):
+    /// messages then give no line.
+    pub name: &'a str,
+    /// The TOML text.
+    pub text: &'a str,
+    /// `--set key=value`: keys as in messages (`link.cloud.forward.channel.p`, elements of lists
+    /// by their `name`); values as in TOML, bare words as strings. Applied in order.
+    pub overrides: &'a [(String, String)],
+}
+
+/// Reads and checks a scenario.
+///
+/// # Errors
+/// The first thing in the text or the overrides that no run could be made of.
+pub fn parse(source: &Source<'_>) -> Result<Scenario, ScenarioError> {
+    let document = Document::parse(source.name, source.text)?;
+    read(&document, source.overrides).map_err(|error| {
+        // A fault that spans two keys may lie at a line that is sound in the file as it stands.
+        let blamed = error.r#override.is_some() || source.overrides.is_empty();
+        if !blamed && read(&document, &[]).is_ok() {
+            error.blame_overrides(source.overrides)
+        } else {
+            error
+        }
+    })
+}
+
+fn read(document: &Document<'_>, changes: &[(String, String)]) -> Result<Scenario, ScenarioError> {
+    let mut values = document.values().clone();
+    let mut applied = Vec::with_capacity(changes.len());
+    for change in changes {
+        let path = overrides::apply(&mut values, change)
+            .map_err(|problem| document.refuse_override(change, &problem))?;
+        applied.push((path, change));
+    }
+    resolve::read(&values).map_err(|problem| document.refuse(&values, &applied, problem))
+}
+
+/// Turns a scenario given as JSON (a Python dict, say) into TOML text, so that one parser reads
+/// everything. A key whose value is `null` is left out.
+///
+/// # Errors
+/// Not JSON, not an object, or a value that TOML cannot hold.
+pub fn from_json(json: &str) -> Result<String, ScenarioError> {
+    let refuse = |message: String| ScenarioError::plain("", &message);
+    if json.len() > TEXT_MAX_BYTES {
+        return Err(ScenarioError::too_large("", json.len()));
+    }
+    let value: serde_json::Value =
+        serde_json::from_str(json).map_err(|error| refuse(format!("not JSON: {error}")))?;
+    let serde_json::Value::Object(table) = value else {
+        return Err(refuse("a scenario is a table of keys and values".into()));
+    };
+    write::toml(&table)
+        .map_err(|(path, message)| ScenarioError { path, ..ScenarioError::plain("", &message) })
+}

@@ -1,0 +1,127 @@
+//! What there is to choose from: names, summaries and parameters, all from the types themselves.
+
+use crate::{App, schema};
+use retx_link::{channel, queue};
+use retx_tcp::{
+    Config, Size, backoff, congestion_control, loss_cause, loss_detection, presets, rto, spurious,
+};
+use retx_units::choice::{JsonSchema, Schema, inline_generator};
+use retx_units::{Duration, Probability, Rate};
+use serde_json::{Map, Value, json};
+
+/// Everything that a scenario can name, by kind: `tcp` (presets), `congestion_control`,
+/// `loss_detection`, `loss_cause`, `rto`, `backoff`, `spurious`, `channel`, `queue`,
+/// `application`.
+///
+/// Each kind is a list of `{ name, summary, parameters }`; each parameter is `{ name, type, doc,
+/// required }`, with `default` where there is one and `values`, a list of `{ name, doc }`, where
+/// only those are allowed. A preset's parameters are all fields of a TCP with its values as
+/// defaults.
+pub fn describe() -> Value {
+    json!({
+        "tcp": tcp(),
+        "congestion_control": choices(congestion_control::Config::schemas()),
+        "loss_detection": choices(loss_detection::Config::schemas()),
+        "loss_cause": choices(loss_cause::Config::schemas()),
+        "rto": choices(rto::Config::schemas()),
+        "backoff": choices(backoff::Config::schemas()),
+        "spurious": choices(spurious::Config::schemas()),
+        "channel": choices(channel::Config::schemas()),
+        "queue": choices(queue::Config::schemas()),
+        "application": choices(App::schemas()),
+    })
+}
+
+fn tcp() -> Value {
+    let fields = schema::without_null(Config::json_schema(&mut inline_generator()));
+    let of_preset = |preset: &presets::Preset| {
+        let values = serde_json::to_value((preset.config)()).expect("a TCP is plain data");
+        let mut parameters = parameters(&fields);
+        for parameter in &mut parameters {
+            let value = parameter["name"].as_str().and_then(|name| values.get(name)).cloned();
+            parameter["required"] = false.into();
+            if let Some(value) = value {
+                parameter["default"] = value;
+            }
+        }
+        json!({ "name": preset.name, "summary": preset.summary, "parameters": parameters })
+    };
+    presets::PRESETS.iter().map(of_preset).collect()
+}
+
+fn choices(schemas: Vec<(&'static str, Schema)>) -> Value {
+    let of_choice = |(name, schema): (&str, Schema)| {
+        let schema = schema::without_null(schema);
+        json!({ "name": name, "summary": doc(schema.as_value()), "parameters": parameters(&schema) })
+    };
+    schemas.into_iter().map(of_choice).collect()
+}
+
+fn parameters(schema: &Schema) -> Vec<Value> {
+    let Some(Value::Object(properties)) = schema.get("properties") else { return Vec::new() };
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required =
+        |name: &String| required.is_some_and(|names| names.iter().any(|required| required == name));
+    let of_property = |(name, property): (&String, &Value)| {
+        let mut parameter = Map::new();
+        parameter.insert("name".into(), name.as_str().into());
+        parameter.insert("type".into(), type_name(property).into());
+        parameter.insert("required".into(), is_required(name).into());
+        parameter.insert("doc".into(), doc(property).into());
+        if let Some(default) = property.get("default") {
+            parameter.insert("default".into(), default.clone());
+        }
+        let values = values(property);
+        if !values.is_empty() {
+            parameter.insert("values".into(), values.into());
+        }
+        Value::Object(parameter)
+    };
+    properties.iter().map(of_property).collect()
+}
+
+/// A description on one line.
+fn doc(schema: &Value) -> String {
+    let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `duration`, `rate`, `probability`, `size`, or the schema's own type.
+fn type_name(property: &Value) -> String {
+    let mut generator = inline_generator();
+    let units = [
+        ("duration", Duration::json_schema(&mut generator)),
+        ("rate", Rate::json_schema(&mut generator)),
+        ("probability", Probability::json_schema(&mut generator)),
+        ("size", Size::json_schema(&mut generator)),
+    ];
+    // A field's description replaces its type's; the rest of the schema stays.
+    let holds = |unit: &Schema| {
+        let unit = unit.as_object().expect("units have schemas");
+        unit.iter().all(|(key, value)| key == "description" || property.get(key) == Some(value))
+    };
+    if let Some((name, _)) = units.iter().find(|(_, unit)| holds(unit)) {
+        return (*name).into();
+    }
+    match property.get("type").and_then(Value::as_str) {
+        Some("array") => {
+            format!("list of {}", property.get("items").map_or("values".into(), type_name))
+        }
+        Some("object") => "table".into(),
+        Some(name) => name.into(),
+        None if property.get("oneOf").is_some() => "name".into(),
+        None => "choice".into(),
+    }
+}
+
+/// The values that are allowed, where they are named.
+fn values(property: &Value) -> Vec<Value> {
+    if let Some(Value::Array(forms)) = property.get("oneOf") {
+        let named =
+            |form: &Value| form.get("const").map(|name| json!({ "name": name, "doc": doc(form) }));
+        return forms.iter().filter_map(named).collect();
+    }
+    let names = property.get("enum").or_else(|| property.get("anyOf")?.get(0)?.get("enum"));
+    let names = names.and_then(Value::as_array).into_iter().flatten();
+    names.map(|name| json!({ "name": name, "doc": "" })).collect()
+}

@@ -1,0 +1,166 @@
+//! TOML text as plain values, and the place of each in the text.
+
+use crate::error::{Position, Problem, ScenarioError, Step, one_line, set};
+use crate::wording;
+use serde_json::{Map, Value};
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A text that is TOML.
+pub struct Document<'a> {
+    file: &'a str,
+    text: &'a str,
+    places: Spanned<DeTable<'a>>,
+    values: Value,
+}
+
+impl<'a> Document<'a> {
+    /// Reads TOML. A table without any key is refused: it says nothing.
+    pub fn parse(file: &'a str, text: &'a str) -> Result<Self, ScenarioError> {
+        if text.len() > crate::TEXT_MAX_BYTES {
+            return Err(ScenarioError::too_large(file, text.len()));
+        }
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let places = DeTable::parse(text).map_err(|error| {
+            let message = format!("not TOML: {}", error.message());
+            let position = error.span().filter(|_| !file.is_empty());
+            ScenarioError {
+                position: position.map(|span| position_of(text, span.start)),
+                ..ScenarioError::plain(file, &message)
+            }
+        })?;
+        if places.get_ref().is_empty() {
+            return Err(ScenarioError::plain(file, &wording::EMPTY));
+        }
+        let mut document = Self { file, text, places, values: Value::Null };
+        document.values = table(document.places.get_ref())
+            .map_err(|problem| document.refuse(&Value::Null, &[], problem))?;
+        Ok(document)
+    }
+
+    /// What the text says; always a table.
+    pub fn values(&self) -> &Value {
+        &self.values
+    }
+
+    /// The refusal of an override that could not be applied.
+    pub fn refuse_override(&self, change: &(String, String), problem: &Problem) -> ScenarioError {
+        ScenarioError {
+            r#override: Some(one_line(&set(change))),
+            ..ScenarioError::plain(self.file, &problem.message)
+        }
+    }
+
+    /// Gives a problem its place: an override that touched its path, or else a line of the text.
+    pub fn refuse(
+        &self,
+        values: &Value,
+        applied: &[(Vec<Step>, &(String, String))],
+        problem: Problem,
+    ) -> ScenarioError {
+        let mut error = ScenarioError::plain(self.file, &problem.message);
+        error.path = one_line(&path_text(values, &problem.path));
+        let blamed = applied.iter().rev().find(|(path, _)| problem.path.starts_with(path));
+        if let Some((_, change)) = blamed {
+            error.r#override = Some(one_line(&set(change)));
+        } else if !self.file.is_empty() {
+            let span = self.place(&problem.path);
+            error.position = span.map(|span| position_of(self.text, span.start));
+        }
+        error
+    }
+
+    /// The place of the deepest step of the path that is in the text.
+    fn place(&self, path: &[Step]) -> Option<Range<usize>> {
+        let (Step::Key(first), rest) = path.split_first()? else { return None };
+        let (key, mut value) = self.places.get_ref().get_key_value(first.as_str())?;
+        let mut span = key.span();
+        for step in rest {
+            match (step, value.get_ref()) {
+                (Step::Key(name), DeValue::Table(table)) => {
+                    let Some((key, inner)) = table.get_key_value(name.as_str()) else { break };
+                    (span, value) = (key.span(), inner);
+                }
+                (Step::Index(index), DeValue::Array(array)) => {
+                    let Some(inner) = array.get(*index) else { break };
+                    (span, value) = (inner.span(), inner);
+                }
+                _ => break,
+            }
+        }
+        Some(span)
+    }
+}
+
+/// A path as overrides write it: elements of lists by their name where they have one.
+fn path_text(values: &Value, path: &[Step]) -> String {
+    let mut parts = Vec::with_capacity(path.len());
+    let mut value = Some(values);
+    for step in path {
+        match step {
+            Step::Key(key) => {
+                value = value.and_then(|value| value.get(key));
+                parts.push(key.clone());
+            }
+            Step::Index(index) => {
+                value = value.and_then(|value| value.get(index));
+                let name = value.and_then(|value| value.get("name")).and_then(Value::as_str);
+                parts.push(name.map_or_else(|| index.to_string(), str::to_owned));
+            }
+        }
+    }
+    parts.join(".")
+}
+
+fn position_of(text: &str, offset: usize) -> Position {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    // Continuation bytes of UTF-8 begin with the bits 10.
+    let column = before[line_start..].iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+    let line = before.iter().filter(|byte| **byte == b'\n').count();
+    Position { line: line as u32 + 1, column: column as u32 + 1 }
+}
+
+fn table(from: &DeTable<'_>) -> Result<Value, Problem> {
+    let mut table = Map::new();
+    for (key, inner) in from {
+        let inner = value(inner.get_ref()).map_err(|problem| problem.within(key.get_ref()))?;
+        table.insert(key.get_ref().to_string(), inner);
+    }
+    Ok(Value::Object(table))
+}
+
+/// A TOML value as plain data. The depth is bounded: the parser refuses deep nesting.
+pub fn value(from: &DeValue<'_>) -> Result<Value, Problem> {
+    Ok(match from {
+        DeValue::String(text) => Value::String(text.to_string()),
+        DeValue::Boolean(truth) => Value::Bool(*truth),
+        DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
+            .map(Value::from)
+            .map_err(|_| Problem::new(format!("{integer} is too large: integers end at 2^63")))?,
+        DeValue::Float(float) => float
+            .as_str()
+            .parse()
+            .ok()
+            .and_then(serde_json::Number::from_f64)
+            .map(Value::Number)
+            .ok_or_else(|| Problem::new(format!("{float} is not a finite number")))?,
+        DeValue::Datetime(datetime) => {
+            return Err(Problem::new(format!(
+                "{datetime} is a date or a time of day: nothing in a scenario takes one"
+            )));
+        }
+        DeValue::Array(array) => {
+            let mut list = Vec::with_capacity(array.len());
+            for (index, inner) in array.iter().enumerate() {
+                list.push(value(inner.get_ref()).map_err(|mut problem| {
+                    problem.path.insert(0, Step::Index(index));
+                    problem
+                })?);
+            }
+            Value::Array(list)
+        }
+        DeValue::Table(inner) => table(inner)?,
+    })
+}

@@ -1,0 +1,247 @@
+//! From the tables of the file to a scenario: names found, defaults filled in, contradictions
+//! refused.
+
+use crate::FLOWS_MAX;
+use crate::error::Problem;
+use crate::file::{Channels, DirectionTable, File, FlowTable, LinkTable, SampleInterval};
+use crate::routes::Network;
+use crate::scenario::{Direction, Flow, Hop, Link, Route, Scenario};
+use crate::tcp::Tcps;
+use crate::wording::{self, check_name};
+use retx_link::queue;
+use retx_tcp::Config;
+use retx_units::{Duration, Rate};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Ethernet: preamble 8, header 14, checksum 4, gap 12 bytes (IEEE 802.3).
+const OVERHEAD_DEFAULT: u32 = 38;
+/// Ethernet.
+const MTU_DEFAULT: u32 = 1500;
+/// IPv4 header, and a TCP header with all its options.
+const MTU_MIN: u32 = 20 + 60;
+/// Largest IPv4 packet (RFC 791 §3.1).
+const MTU_MAX: u32 = 65_535;
+/// More than any link layer adds; keeps the bits of a frame far from overflow.
+const OVERHEAD_MAX: u32 = 65_535;
+/// IPv4 and TCP headers without options.
+const HEADERS: u32 = 40;
+
+/// Reads the values of a file as a scenario.
+///
+/// # Errors
+/// The first thing that no run could be made of.
+pub fn read(values: &Value) -> Result<Scenario, Problem> {
+    let file: File = wording::read(values.clone())?;
+    check_times(&file)?;
+    let mut tcps = Tcps::read(&file.tcp).map_err(|problem| problem.within("tcp"))?;
+    let links = links(file.link)?;
+    let routes: Vec<Route> = file
+        .route
+        .into_iter()
+        .map(|route| Route { from: route.from, to: route.to, via: route.via })
+        .collect();
+    let network = Network::new(&links, &routes)?;
+    let mut flows = flows(file.flow, &mut tcps)?;
+    network.lay(&mut flows)?;
+    for (index, flow) in flows.iter().enumerate() {
+        check_packet_size(flow, &tcps.all[flow.tcp].config, &links)
+            .map_err(|problem| problem.within_element("flow", index))?;
+    }
+    Ok(Scenario {
+        title: file.title,
+        duration: file.duration,
+        stop: file.stop,
+        warmup: file.warmup,
+        seed: file.seed,
+        sample_interval: file.sample_interval,
+        tcps: tcps.all,
+        links,
+        routes,
+        flows,
+        sweep: file.sweep,
+    })
+}
+
+fn check_times(file: &File) -> Result<(), Problem> {
+    let instant = file.duration.is_zero() && file.warmup.is_zero();
+    if file.warmup >= file.duration && !instant {
+        let message = format!(
+            "{} leaves nothing of the duration, {}: statistics start after the warm-up",
+            file.warmup, file.duration
+        );
+        return Err(Problem::new(message).within("warmup"));
+    }
+    if file.sample_interval == Some(SampleInterval::Every(Duration::ZERO)) {
+        let message = "0 s: samples need time between them; or write \"every_ack\"";
+        return Err(Problem::new(message).within("sample_interval"));
+    }
+    Ok(())
+}
+
+fn links(tables: Vec<LinkTable>) -> Result<Vec<Link>, Problem> {
+    if tables.is_empty() {
+        return Err(Problem::new("no link: write at least one [[link]] with `name` and `ends`"));
+    }
+    let mut names = HashMap::new();
+    let mut links = Vec::with_capacity(tables.len());
+    for (index, table) in tables.into_iter().enumerate() {
+        let link = unique(&mut names, &table.name, index, "link")
+            .and_then(|()| link(table))
+            .map_err(|problem| problem.within_element("link", index))?;
+        links.push(link);
+    }
+    Ok(links)
+}
+
+/// Refuses a name that is taken, and names that are not fit to be one.
+fn unique(
+    names: &mut HashMap<String, usize>,
+    name: &str,
+    index: usize,
+    what: &str,
+) -> Result<(), Problem> {
+    check_name(name, what).map_err(|problem| problem.within("name"))?;
+    match names.insert(name.to_owned(), index) {
+        None => Ok(()),
+        Some(other) => Err(Problem::new(format!(
+            "\"{name}\" names two {what}s, the {} and the {} of the file: give each its own name",
+            ordinal(other + 1),
+            ordinal(index + 1)
+        ))
+        .within("name")),
+    }
+}
+
+fn ordinal(number: usize) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
+fn link(table: LinkTable) -> Result<Link, Problem> {
+    for node in &table.ends {
+        check_name(node, "node").map_err(|problem| problem.within("ends"))?;
+    }
+    if table.ends[0] == table.ends[1] {
+        let message = format!("joins \"{}\" to itself: name two different nodes", table.ends[0]);
+        return Err(Problem::new(message).within("ends"));
+    }
+    let forward = direction(&table, &table.forward, "forward")?;
+    let reverse = direction(&table, &table.reverse, "reverse")?;
+    Ok(Link { name: table.name, ends: table.ends, forward, reverse })
+}
+
+/// One direction: its own values, else the link's, else the defaults.
+fn direction(link: &LinkTable, own: &DirectionTable, way: &str) -> Result<Direction, Problem> {
+    // A value that both directions take from the link is at fault there.
+    let blame = |key: &str, owned: bool, message: String| {
+        let problem = Problem::new(message).within(key);
+        if owned { problem.within(way) } else { problem }
+    };
+    let rate = own.rate.or(link.rate);
+    if rate.is_some_and(|rate| rate < Rate::from_bit_s(1)) {
+        let message = "0 bit/s sends nothing; without a rate frames take no time to send";
+        return Err(blame("rate", own.rate.is_some(), message.into()));
+    }
+    let mtu = own.mtu.or(link.mtu).unwrap_or(MTU_DEFAULT);
+    if !(MTU_MIN..=MTU_MAX).contains(&mtu) {
+        let message = format!("{mtu} lies outside {MTU_MIN} … {MTU_MAX} bytes");
+        return Err(blame("mtu", own.mtu.is_some(), message));
+    }
+    let overhead = own.overhead.or(link.overhead).unwrap_or(OVERHEAD_DEFAULT);
+    if overhead > OVERHEAD_MAX {
+        let message = format!("{overhead} lies outside 0 … {OVERHEAD_MAX} bytes");
+        return Err(blame("overhead", own.overhead.is_some(), message));
+    }
+    let queue = own.queue.as_ref().or(link.queue.as_ref()).cloned();
+    let Channels(channel) =
+        own.channel.as_ref().or(link.channel.as_ref()).cloned().unwrap_or(Channels(Vec::new()));
+    Ok(Direction {
+        rate,
+        delay: own.delay.or(link.delay).unwrap_or_default(),
+        overhead,
+        mtu,
+        queue: queue.unwrap_or_else(|| queue::Config::droptail(Default::default())),
+        channel,
+    })
+}
+
+fn flows(tables: Vec<FlowTable>, tcps: &mut Tcps) -> Result<Vec<Flow>, Problem> {
+    if tables.is_empty() {
+        return Err(Problem::new(
+            "no flow: write at least one [[flow]] with `name`, `from`, `to`, `tcp` and `app`",
+        ));
+    }
+    let mut names = HashMap::new();
+    let mut flows = Vec::with_capacity(tables.len());
+    let mut total = 0;
+    for (index, table) in tables.into_iter().enumerate() {
+        let flow = unique(&mut names, &table.name, index, "flow")
+            .and_then(|()| check_count(&table, &mut total))
+            .and_then(|()| table.app.check().map_err(|problem| problem.within("app")))
+            .and_then(|()| flow(table, tcps))
+            .map_err(|problem| problem.within_element("flow", index))?;
+        flows.push(flow);
+    }
+    Ok(flows)
+}
+
+fn check_count(table: &FlowTable, total: &mut u32) -> Result<(), Problem> {
+    let refuse = |key: &str, message: String| Err(Problem::new(message).within(key));
+    if table.count == 0 || table.count > FLOWS_MAX {
+        return refuse("count", format!("{} lies outside 1 … {FLOWS_MAX}", table.count));
+    }
+    *total += table.count;
+    if *total > FLOWS_MAX {
+        return refuse(
+            "count",
+            format!("{total} flows up to here: at most {FLOWS_MAX} can be run"),
+        );
+    }
+    let offset = table.stagger.as_nanos().checked_mul(u64::from(table.count) - 1);
+    let last = offset.and_then(|offset| offset.checked_add(table.start.as_nanos()));
+    if last.is_none_or(|last| last > Duration::MAX.as_nanos()) {
+        return refuse("stagger", "the last of these flows would start too late to count".into());
+    }
+    Ok(())
+}
+
+/// A flow whose paths are still to be laid.
+fn flow(table: FlowTable, tcps: &mut Tcps) -> Result<Flow, Problem> {
+    let tcp = tcps.find(&table.tcp).map_err(|problem| problem.within("tcp"))?;
+    Ok(Flow {
+        name: table.name,
+        from: table.from,
+        to: table.to,
+        tcp,
+        app: table.app,
+        start: table.start,
+        count: table.count,
+        stagger: table.stagger,
+        initiator: table.initiator,
+        forward_path: Vec::new(),
+        reverse_path: Vec::new(),
+    })
+}
+
+/// A full segment has to fit into every link that it passes (RFC 9293 §3.7.1).
+fn check_packet_size(flow: &Flow, tcp: &Config, links: &[Link]) -> Result<(), Problem> {
+    let packet = tcp.mss + HEADERS;
+    let too_small = |hop: &&Hop| links[hop.link as usize].direction(hop.way).mtu < packet;
+    let Some(hop) = flow.forward_path.iter().find(too_small) else { return Ok(()) };
+    let link = &links[hop.link as usize];
+    Err(Problem::new(format!(
+        "its mss of {} and {HEADERS} bytes of headers do not fit the mtu of link \"{}\" ({}), {}",
+        tcp.mss,
+        link.name,
+        hop.way.name(),
+        link.direction(hop.way).mtu
+    ))
+    .within("tcp"))
+}

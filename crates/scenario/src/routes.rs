@@ -1,0 +1,234 @@
+//! Which links a flow's packets pass.
+
+use crate::error::Problem;
+use crate::scenario::{Flow, Hop, Link, Route, Way};
+use crate::suggest::{did_you_mean, list};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// Most hops of a path: a packet counts them in a byte.
+const HOPS_MAX: usize = u8::MAX as usize;
+
+type Node = u32;
+
+/// Nodes, the links between them, and the routes that are written.
+pub struct Network<'a> {
+    links: &'a [Link],
+    names: Vec<&'a str>,
+    nodes: HashMap<&'a str, Node>,
+    /// Ways out of each node, in the order in which the links are defined.
+    ways: Vec<Vec<(Hop, Node)>>,
+    written: HashMap<(Node, Node), Vec<Hop>>,
+}
+
+impl<'a> Network<'a> {
+    /// Joins the links, and lays the routes that are written.
+    ///
+    /// # Errors
+    /// A route over links or between nodes that do not exist, that do not join, or that repeat.
+    pub fn new(links: &'a [Link], routes: &[Route]) -> Result<Self, Problem> {
+        let mut network = Self {
+            links,
+            names: Vec::new(),
+            nodes: HashMap::new(),
+            ways: Vec::new(),
+            written: HashMap::new(),
+        };
+        for (index, link) in links.iter().enumerate() {
+            let [from, to] = [&link.ends[0], &link.ends[1]].map(|end| network.add(end));
+            let hop = |way| Hop { link: index as u32, way };
+            network.ways[from as usize].push((hop(Way::Forward), to));
+            network.ways[to as usize].push((hop(Way::Reverse), from));
+        }
+        let by_name: HashMap<&str, u32> =
+            links.iter().enumerate().map(|(i, link)| (link.name.as_str(), i as u32)).collect();
+        for (index, route) in routes.iter().enumerate() {
+            let laid = network.lay_written(route, &by_name);
+            let (ends, path) = laid.map_err(|problem| problem.within_element("route", index))?;
+            if network.written.insert(ends, path).is_some() {
+                let message = format!("a second route from \"{}\" to \"{}\"", route.from, route.to);
+                return Err(Problem::new(message).within_element("route", index));
+            }
+        }
+        Ok(network)
+    }
+
+    fn add(&mut self, name: &'a str) -> Node {
+        *self.nodes.entry(name).or_insert_with(|| {
+            self.names.push(name);
+            self.ways.push(Vec::new());
+            self.names.len() as Node - 1
+        })
+    }
+
+    fn node(&self, name: &str, key: &str) -> Result<Node, Problem> {
+        self.nodes.get(name).copied().ok_or_else(|| {
+            Problem::new(format!(
+                "unknown node \"{name}\"{} (nodes are the ends of links: {})",
+                did_you_mean(name, self.names.iter().copied()),
+                list(self.names.iter().copied())
+            ))
+            .within(key)
+        })
+    }
+
+    fn ends(&self, from: &str, to: &str) -> Result<(Node, Node), Problem> {
+        let ends = (self.node(from, "from")?, self.node(to, "to")?);
+        if ends.0 == ends.1 {
+            let message = format!("leads from \"{from}\" to itself: name two different nodes");
+            return Err(Problem::new(message).within("to"));
+        }
+        Ok(ends)
+    }
+
+    fn lay_written(
+        &self,
+        route: &Route,
+        by_name: &HashMap<&str, u32>,
+    ) -> Result<((Node, Node), Vec<Hop>), Problem> {
+        let ends = self.ends(&route.from, &route.to)?;
+        let refuse = |message: String| Err(Problem::new(message).within("via"));
+        let mut at = ends.0;
+        let mut passed = HashSet::from([at]);
+        let mut path = Vec::with_capacity(route.via.len());
+        for name in &route.via {
+            let Some(link) = by_name.get(name.as_str()) else {
+                return refuse(format!(
+                    "unknown link \"{name}\"{} (links here: {})",
+                    did_you_mean(name, self.links.iter().map(|link| link.name.as_str())),
+                    list(self.links.iter().map(|link| link.name.as_str()))
+                ));
+            };
+            let name_at = self.names[at as usize];
+            let ends = &self.links[*link as usize].ends;
+            let way = if ends[0] == name_at {
+                Way::Forward
+            } else if ends[1] == name_at {
+                Way::Reverse
+            } else {
+                return refuse(format!(
+                    "link \"{name}\" joins \"{}\" and \"{}\", but the route is at \"{name_at}\"",
+                    ends[0], ends[1]
+                ));
+            };
+            path.push(Hop { link: *link, way });
+            at = self.nodes[ends[usize::from(way == Way::Forward)].as_str()];
+            if !passed.insert(at) {
+                return refuse(format!("passes \"{}\" twice", self.names[at as usize]));
+            }
+        }
+        if at != ends.1 {
+            let end = self.names[at as usize];
+            return refuse(format!("ends at \"{end}\", not at \"{}\"", route.to));
+        }
+        if path.len() > HOPS_MAX {
+            return Err(too_long(path.len()).within("via"));
+        }
+        Ok((ends, path))
+    }
+
+    /// Lays both paths of every flow.
+    ///
+    /// # Errors
+    /// Unknown nodes, nodes that no path joins, and paths of too many hops.
+    pub fn lay(&self, flows: &mut [Flow]) -> Result<(), Problem> {
+        let mut ends = Vec::with_capacity(flows.len());
+        for (index, flow) in flows.iter().enumerate() {
+            let found = self.ends(&flow.from, &flow.to);
+            ends.push(found.map_err(|problem| problem.within_element("flow", index))?);
+        }
+        // Flows from the same hub share one search, so its cost does not grow with the flows.
+        let mut order: Vec<usize> = (0..flows.len()).collect();
+        order.sort_by_key(|index| self.hub(ends[*index].0).0);
+        let mut tree = (Node::MAX, Tree::new());
+        let mut refused: Option<usize> = None;
+        for index in order {
+            let (from, to) = ends[index];
+            let hub = self.hub(from).0;
+            if tree.0 != hub {
+                tree = (hub, self.search(hub));
+            }
+            match self.path(from, to, &tree.1) {
+                Some(path) if path.len() <= HOPS_MAX => {
+                    let back = self.written.get(&(to, from)).cloned();
+                    flows[index].reverse_path = back.unwrap_or_else(|| reversed(&path));
+                    flows[index].forward_path = path;
+                }
+                _ => refused = Some(refused.map_or(index, |first| first.min(index))),
+            }
+        }
+        let Some(index) = refused else { return Ok(()) };
+        let (from, to) = ends[index];
+        Err(self.refusal(from, to).within("to").within_element("flow", index))
+    }
+
+    /// The way from one node to another, given the tree of the first one's hub.
+    fn path(&self, from: Node, to: Node, tree: &Tree) -> Option<Vec<Hop>> {
+        if let Some(path) = self.written.get(&(from, to)) {
+            return Some(path.clone());
+        }
+        let (hub, first) = self.hub(from);
+        let mut path = Vec::new();
+        let mut at = to;
+        while at != hub {
+            let (hop, before) = tree[at as usize]?;
+            path.push(hop);
+            at = before;
+        }
+        path.extend(first);
+        path.reverse();
+        Some(path)
+    }
+
+    /// Why two nodes cannot be joined.
+    fn refusal(&self, from: Node, to: Node) -> Problem {
+        let (hub, _) = self.hub(from);
+        let tree = self.search(hub);
+        if let Some(path) = self.path(from, to, &tree) {
+            return too_long(path.len());
+        }
+        let reached = |node: &usize| tree[*node].is_some() || *node == hub as usize;
+        let reached = (0..self.names.len()).filter(|node| *node != from as usize).filter(reached);
+        Problem::new(format!(
+            "no way from \"{}\" to \"{}\": links lead from there to {} only",
+            self.names[from as usize],
+            self.names[to as usize],
+            list(reached.map(|node| self.names[node]))
+        ))
+    }
+
+    /// Where the search from a node starts: a node with one link has no choice but to pass it.
+    fn hub(&self, node: Node) -> (Node, Option<Hop>) {
+        match self.ways[node as usize].as_slice() {
+            [(hop, next)] => (*next, Some(*hop)),
+            _ => (node, None),
+        }
+    }
+
+    /// Fewest hops from `root` to everywhere; among equals the path whose links are defined first,
+    /// compared from the root on.
+    fn search(&self, root: Node) -> Tree {
+        let mut tree: Tree = vec![None; self.names.len()];
+        let mut reached = VecDeque::from([root]);
+        while let Some(at) = reached.pop_front() {
+            for (hop, next) in &self.ways[at as usize] {
+                if *next != root && tree[*next as usize].is_none() {
+                    tree[*next as usize] = Some((*hop, at));
+                    reached.push_back(*next);
+                }
+            }
+        }
+        tree
+    }
+}
+
+/// For each node the last hop of the path to it, and the node before; `None` for the root and for
+/// what cannot be reached.
+type Tree = Vec<Option<(Hop, Node)>>;
+
+fn reversed(path: &[Hop]) -> Vec<Hop> {
+    path.iter().rev().map(|hop| Hop { link: hop.link, way: hop.way.opposite() }).collect()
+}
+
+fn too_long(hops: usize) -> Problem {
+    Problem::new(format!("{hops} hops: at most {HOPS_MAX} can be counted"))
+}

@@ -1,0 +1,79 @@
+//! The JSON Schema of the file, from the types that read it.
+
+use crate::file::File;
+use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Value, json};
+
+/// The JSON Schema (draft 2020-12) of a scenario file as users write it, for editors.
+pub fn json_schema() -> String {
+    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<File>();
+    let mut text = serde_json::to_string_pretty(&without_null(schema)).expect("a schema is JSON");
+    text.push('\n');
+    text
+}
+
+/// TOML has no null: what is optional is left out.
+pub fn without_null(mut schema: Schema) -> Schema {
+    RecursiveTransform(|schema: &mut Schema| {
+        let Some(table) = schema.as_object_mut() else { return };
+        if let Some(Value::Array(types)) = table.get_mut("type") {
+            types.retain(|name| name != "null");
+            if let [only] = types.as_slice() {
+                let only = only.clone();
+                table.insert("type".into(), only);
+            }
+        }
+        if let Some(Value::Array(forms)) = table.get_mut("anyOf") {
+            forms.retain(|form| form != &json!({ "type": "null" }));
+            if let [Value::Object(only)] = forms.as_slice() {
+                let only = only.clone();
+                table.remove("anyOf");
+                for (key, value) in only {
+                    // A field's own words stand before its type's.
+                    table.entry(key).or_insert(value);
+                }
+            }
+        }
+        if table.get("default") == Some(&Value::Null) {
+            table.remove("default");
+        }
+    })
+    .transform(&mut schema);
+    schema
+}
+
+/// `[tcp.NAME]`: every field of a TCP, none required, and `like`.
+pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
+    // In place: as a definition of its own it would stand for a complete TCP.
+    let mut fields = SchemaGenerator::new(generator.settings().clone().with(|settings| {
+        settings.inline_subschemas = true;
+    }))
+    .into_root_schema_for::<retx_tcp::Config>()
+    .to_value();
+    let presets: Vec<&str> = retx_tcp::presets::PRESETS.iter().map(|preset| preset.name).collect();
+    let like = json!({
+        "description": "The TCP that this one starts from: another [tcp.NAME], or a preset",
+        "type": "string",
+        "examples": presets
+    });
+    if let Some(table) = fields.as_object_mut() {
+        for key in ["$schema", "title", "required"] {
+            table.remove(key);
+        }
+        let properties = table.get_mut("properties").and_then(Value::as_object_mut);
+        let properties = properties.expect("a TCP has fields");
+        properties.insert("like".into(), like);
+        // Merged key by key, so that its parts are optional as well.
+        if let Some(Value::Object(delayed_ack)) = properties.get_mut("delayed_ack") {
+            delayed_ack.remove("required");
+        }
+    }
+    schemars::json_schema!({ "type": "object", "additionalProperties": fields })
+}
+
+/// `[sweep]`: `replications`, and lists of values under the keys that they are set at.
+pub fn sweep(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({ "type": "object" })
+}

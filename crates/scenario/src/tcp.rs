@@ -1,0 +1,181 @@
+//! `[tcp.NAME]`: presets and other TCPs, with some fields overridden.
+
+use crate::error::Problem;
+use crate::scenario::NamedTcp;
+use crate::suggest::{did_you_mean, list};
+use crate::wording::{self, check_name};
+use retx_tcp::presets;
+use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet};
+
+/// More than any study needs; each resolved one takes some KB.
+const TABLES_MAX: usize = 10_000;
+
+/// Every TCP of a scenario, resolved.
+pub struct Tcps {
+    /// In order of definition, then presets in order of first use.
+    pub all: Vec<NamedTcp>,
+    index: HashMap<String, usize>,
+    defined: usize,
+}
+
+impl Tcps {
+    /// Resolves the `[tcp.NAME]` tables.
+    ///
+    /// # Errors
+    /// Unknown or circular `like`, a field that is unknown or out of range; at `NAME` and below.
+    pub fn read(tables: &Map<String, Value>) -> Result<Self, Problem> {
+        if tables.len() > TABLES_MAX {
+            let message = format!("{} tables: at most {TABLES_MAX} are read", tables.len());
+            return Err(Problem::new(message));
+        }
+        let mut resolved = HashMap::new();
+        for name in tables.keys() {
+            check_name(name, "TCP").map_err(|problem| problem.within(name))?;
+            resolve(name, tables, &mut resolved)?;
+        }
+        let take = |name: &String| {
+            let (_, config) = resolved.remove(name).expect("every table has been resolved");
+            NamedTcp { name: name.clone(), config }
+        };
+        let all: Vec<NamedTcp> = tables.keys().map(take).collect();
+        let index = all.iter().enumerate().map(|(at, tcp)| (tcp.name.clone(), at)).collect();
+        Ok(Self { defined: all.len(), all, index })
+    }
+
+    /// The index of a TCP or preset by name.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn find(&mut self, name: &str) -> Result<usize, Problem> {
+        if let Some(index) = self.index.get(name) {
+            return Ok(*index);
+        }
+        let Some(preset) = presets::find(name) else {
+            let defined = self.all[..self.defined].iter().map(|tcp| tcp.name.as_str());
+            return Err(unknown(name, defined));
+        };
+        let index = self.all.len();
+        self.index.insert(name.to_owned(), index);
+        self.all.push(NamedTcp { name: name.to_owned(), config: (preset.config)() });
+        Ok(index)
+    }
+}
+
+fn unknown<'a>(name: &str, defined: impl Iterator<Item = &'a str> + Clone) -> Problem {
+    let presets = presets::PRESETS.iter().map(|preset| preset.name);
+    Problem::new(format!(
+        "unknown TCP \"{name}\"{} ([tcp] tables here: {}; presets: {})",
+        did_you_mean(name, defined.clone().chain(presets.clone())),
+        list(defined),
+        list(presets)
+    ))
+}
+
+/// A TCP as a table of all its fields, and as a checked configuration.
+type Resolved = (Map<String, Value>, retx_tcp::Config);
+
+/// Resolves the table `name`, and before it those that it is like.
+fn resolve(
+    name: &str,
+    tables: &Map<String, Value>,
+    resolved: &mut HashMap<String, Resolved>,
+) -> Result<(), Problem> {
+    // A chain may be as long as the file: a list of what is still to do, not a recursion.
+    let mut chain = vec![name.to_owned()];
+    let mut waiting: HashSet<String> = chain.iter().cloned().collect();
+    while let Some(name) = chain.last().cloned() {
+        if resolved.contains_key(&name) {
+            chain.pop();
+            continue;
+        }
+        let at = |problem: Problem| problem.within(&name);
+        let table = own_fields(&tables[&name]).map_err(at)?;
+        let base = match like(table).map_err(at)? {
+            None => Map::new(),
+            // A table named like a preset may start from it.
+            Some(like)
+                if !tables.contains_key(like)
+                    || (like == name && presets::find(like).is_some()) =>
+            {
+                preset(like, &name, tables).map_err(|problem| at(problem.within("like")))?
+            }
+            Some(like) => match resolved.get(like) {
+                Some((base, _)) => base.clone(),
+                None if waiting.insert(like.to_owned()) => {
+                    chain.push(like.to_owned());
+                    continue;
+                }
+                None => return Err(at(circle(&chain, like).within("like"))),
+            },
+        };
+        let result = merged(base, table).map_err(at)?;
+        resolved.insert(name, result);
+    }
+    Ok(())
+}
+
+fn own_fields(table: &Value) -> Result<&Map<String, Value>, Problem> {
+    table.as_object().ok_or_else(|| {
+        Problem::new(format!("expected a table such as {{ like = \"reno\" }}; found {table}"))
+    })
+}
+
+fn like(table: &Map<String, Value>) -> Result<Option<&str>, Problem> {
+    table.get("like").map_or(Ok(None), |like| {
+        like.as_str().map(Some).ok_or_else(|| {
+            Problem::new(format!("expected the name of a TCP; found {like}")).within("like")
+        })
+    })
+}
+
+fn preset(
+    like: &str,
+    own: &str,
+    tables: &Map<String, Value>,
+) -> Result<Map<String, Value>, Problem> {
+    let Some(preset) = presets::find(like) else {
+        let others = tables.keys().map(String::as_str).filter(|name| *name != own);
+        return Err(unknown(like, others));
+    };
+    match serde_json::to_value((preset.config)()) {
+        Ok(Value::Object(table)) => Ok(table),
+        other => unreachable!("a preset is a table, not {other:?}"),
+    }
+}
+
+fn circle(chain: &[String], like: &str) -> Problem {
+    let from = chain.iter().position(|name| name == like).unwrap_or(0);
+    let names = chain[from..].iter().map(String::as_str).chain([like]);
+    let names: Vec<&str> = names.collect();
+    let shown = if names.len() > 8 { names[..8].join(", ") + ", …" } else { names.join(", ") };
+    Problem::new(format!("\"{like}\" goes round in a circle: {shown}"))
+}
+
+/// The base with the table's own fields on top. A choice replaces the base's as a whole; a plain
+/// table (`delayed_ack`) replaces key by key.
+fn merged(mut base: Map<String, Value>, own: &Map<String, Value>) -> Result<Resolved, Problem> {
+    let complete = !base.is_empty();
+    for (key, value) in own.iter().filter(|(key, _)| *key != "like") {
+        match (base.get_mut(key), value) {
+            (Some(Value::Object(inner)), Value::Object(fields)) if !inner.contains_key("name") => {
+                inner.extend(fields.clone());
+            }
+            _ => {
+                base.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    let config: retx_tcp::Config =
+        wording::read(Value::Object(base.clone())).map_err(|mut problem| {
+            if !complete && problem.path.is_empty() {
+                problem.message += "; start from a preset with `like`, or write every field";
+            }
+            problem
+        })?;
+    config.check().map_err(|error| {
+        let fields = error.field.rsplit('.');
+        fields.fold(Problem::new(error.message), |problem, field| problem.within(field))
+    })?;
+    Ok((base, config))
+}
