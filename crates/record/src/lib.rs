@@ -1,1 +1,7 @@
 //! record
+
+mod atomic;
+pub mod capture;
+pub mod pcapng;
+
+pub use atomic::{WriteError, write_atomically};

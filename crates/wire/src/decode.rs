@@ -1,7 +1,7 @@
 //! From bytes to headers.
 
 use crate::packet::{Ecn, Endpoint, Ipv4Header, Packet, Transport, UdpHeader};
-use crate::{Flags, Segment, WireError, options};
+use crate::{Flags, Options, Segment, WireError};
 use etherparse::checksum::Sum16BitWords;
 use etherparse::err::{ipv4, tcp};
 use etherparse::{IpNumber, Ipv4HeaderSlice, TcpSlice, UdpHeaderSlice};
@@ -134,7 +134,7 @@ fn decode_tcp(body: &[u8]) -> Result<(Ports, Transport, usize), WireError> {
         // The eight control bits are a byte of their own in the header.
         flags: Flags(body[13]),
         payload_bytes: slice.payload().len() as u32,
-        options: options::decode(slice.options())?,
+        options: Options::decode(slice.options())?,
     };
     let ports = Ports { source: slice.source_port(), destination: slice.destination_port() };
     Ok((ports, Transport::Tcp(segment), slice.header_len()))
@@ -163,7 +163,7 @@ fn decode_udp(body: &[u8]) -> Result<(Ports, Transport, usize), WireError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, SackBlocks, Timestamps};
+    use crate::{SackBlocks, Timestamps};
 
     /// A SYN in Linux's layout from 192.0.2.1 to 192.0.2.2, its checksums computed elsewhere.
     const SYN: [u8; 60] = [

@@ -1,7 +1,7 @@
 //! From headers to bytes.
 
 use crate::packet::{Ecn, Endpoint, Ipv4Header, Packet, Transport};
-use crate::{Flags, IPV4_HEADER_BYTES, Segment, options};
+use crate::{Flags, IPV4_HEADER_BYTES, Segment};
 use etherparse::{IpEcn, IpNumber, TcpHeader};
 
 /// Appends the bytes of `packet` to `out`, with valid checksums. `fill` is called once, with the
@@ -72,7 +72,7 @@ fn tcp_header(packet: &Packet, segment: &Segment, payload: &[u8]) -> TcpHeader {
         ..TcpHeader::new(packet.source.port, packet.destination.port, segment.seq.0, segment.window)
     };
     header
-        .set_options_raw(options::encode(&segment.options).as_slice())
+        .set_options_raw(segment.options.encode().as_slice())
         .expect("encoded options fit into a header");
     let Endpoint { address: source, .. } = packet.source;
     let Endpoint { address: destination, .. } = packet.destination;

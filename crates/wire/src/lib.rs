@@ -11,6 +11,7 @@ mod segment;
 pub use decode::{Decoded, decode_packet, verify_checksums};
 pub use encode::encode_packet;
 pub use error::WireError;
+pub use options::OptionBytes;
 pub use packet::{Ecn, Endpoint, Ipv4Header, Packet, Transport, UDP_HEADER_BYTES, UdpHeader};
 pub use segment::{
     Flags, IPV4_HEADER_BYTES, Options, SackBlock, SackBlocks, Segment, TCP_HEADER_BYTES,

@@ -5,13 +5,15 @@ use etherparse::{TcpOptionElement, TcpOptionReadError, TcpOptionsIterator, tcp_o
 use retx_units::SeqNr;
 
 /// Encoded options: whole 32-bit words.
-pub(crate) struct OptionBytes {
+#[derive(Debug, Clone)]
+pub struct OptionBytes {
     bytes: [u8; TCP_OPTIONS_MAX_BYTES as usize],
     len: usize,
 }
 
 impl OptionBytes {
-    pub(crate) fn as_slice(&self) -> &[u8] {
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
@@ -26,11 +28,26 @@ impl OptionBytes {
     }
 }
 
-/// Writes the options in the order and with the padding that Linux uses.
-///
-/// # Panics
-/// When they take more than [`TCP_OPTIONS_MAX_BYTES`].
-pub(crate) fn encode(options: &Options) -> OptionBytes {
+impl Options {
+    /// The options' bytes, in the order and with the padding that Linux uses.
+    ///
+    /// # Panics
+    /// When they take more than [`TCP_OPTIONS_MAX_BYTES`].
+    pub fn encode(&self) -> OptionBytes {
+        encode(self)
+    }
+
+    /// Reads the options of a TCP header. Unknown kinds are skipped; of a repeated kind the last
+    /// counts.
+    ///
+    /// # Errors
+    /// An option whose length cannot be.
+    pub fn decode(bytes: &[u8]) -> Result<Self, WireError> {
+        decode(bytes)
+    }
+}
+
+fn encode(options: &Options) -> OptionBytes {
     use tcp_option::{
         KIND_MAXIMUM_SEGMENT_SIZE, KIND_NOOP, KIND_SELECTIVE_ACK, KIND_SELECTIVE_ACK_PERMITTED,
         KIND_TIMESTAMP, KIND_WINDOW_SCALE, LEN_MAXIMUM_SEGMENT_SIZE, LEN_SELECTIVE_ACK_PERMITTED,
@@ -73,8 +90,7 @@ pub(crate) fn encode(options: &Options) -> OptionBytes {
     out
 }
 
-/// Reads options; unknown kinds are skipped, of a repeated kind the last counts.
-pub(crate) fn decode(bytes: &[u8]) -> Result<Options, WireError> {
+fn decode(bytes: &[u8]) -> Result<Options, WireError> {
     let mut options = Options::default();
     let mut rest = bytes;
     loop {

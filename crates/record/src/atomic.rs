@@ -1,0 +1,187 @@
+//! Files that are there completely or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A file that could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}", path.display())]
+pub struct WriteError {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub source: io::Error,
+}
+
+/// Writes a file so that `path` holds either what it held before or all that `write` wrote: into a
+/// file of a temporary name beside it, forced to the disk, then renamed. When `write` fails,
+/// nothing is left behind. A symbolic link to a file stays, and that file is replaced. What is
+/// no file, such as `/dev/stdout`, is written to directly.
+///
+/// # Errors
+/// What `write` or the file system reports, with the path.
+pub fn write_atomically(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), WriteError> {
+    replace(path, write).map_err(|source| WriteError { path: path.to_owned(), source })
+}
+
+fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<()> {
+    let (target, permissions) = match fs::metadata(path) {
+        Ok(existing) if existing.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(existing) if !existing.is_file() => {
+            let mut writer = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+            write(&mut writer)?;
+            return writer.flush();
+        }
+        Ok(existing) => (fs::canonicalize(path)?, Some(existing.permissions())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (path.to_owned(), None),
+        Err(error) => return Err(error),
+    };
+    let (temporary, file) = Temporary::beside(&target)?;
+    if let Some(permissions) = permissions {
+        file.set_permissions(permissions)?;
+    }
+    let mut writer = BufWriter::new(file);
+    write(&mut writer)?;
+    writer.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    fs::rename(&temporary.0, &target)?;
+    sync_directory(&target)
+}
+
+/// A file that is removed when this goes out of scope; after the renaming there is none.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    /// A new file in the directory of `target`.
+    fn beside(target: &Path) -> io::Result<(Self, File)> {
+        static CALLS: AtomicU64 = AtomicU64::new(0);
+        let name = target.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+        loop {
+            let call = CALLS.fetch_add(1, Ordering::Relaxed);
+            let mut temporary = OsString::from(".");
+            temporary.push(name);
+            temporary.push(format!(".{}-{call}.tmp", std::process::id()));
+            let path = target.with_file_name(temporary);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                // Left behind by a process of the same number that was killed.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                result => return result.map(|file| (Self(path), file)),
+            }
+        }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // Nothing more can be done about a file that cannot be removed.
+        fs::remove_file(&self.0).ok();
+    }
+}
+
+/// The new name is on the disk only when its directory is.
+#[cfg(unix)]
+fn sync_directory(file: &Path) -> io::Result<()> {
+    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_file: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An empty directory, removed at the end of the test.
+    struct Directory(PathBuf);
+
+    impl Directory {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("retx-{}-{name}", std::process::id()));
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<_> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_or_not_at_all() {
+        let directory = Directory::new("whole");
+        let path = directory.0.join("a.txt");
+        write_atomically(&path, |file| file.write_all(b"first")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+
+        let result = write_atomically(&path, |file| {
+            file.write_all(&[b'x'; 100_000])?;
+            // What is there to be seen half-way.
+            assert_eq!(fs::read(&path).unwrap(), b"first");
+            Err(io::Error::other("enough"))
+        });
+        let expected = format!("cannot write {}: enough", path.display());
+        assert_eq!(result.unwrap_err().to_string(), expected);
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+
+        write_atomically(&path, |file| file.write_all(b"second")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert_eq!(directory.names(), ["a.txt"]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_named() {
+        let directory = Directory::new("named");
+        let missing = directory.0.join("no/such/place");
+        let message = write_atomically(&missing, |_| Ok(())).unwrap_err().to_string();
+        assert!(message.starts_with(&format!("cannot write {}: ", missing.display())), "{message}");
+        let message = write_atomically(&directory.0, |_| Ok(())).unwrap_err().to_string();
+        assert!(message.ends_with("is a directory"), "{message}");
+        assert!(directory.names().is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_permissions_and_pipes_stay() {
+        use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+        let directory = Directory::new("links");
+        let (file, link) = (directory.0.join("file"), directory.0.join("link"));
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        symlink(&file, &link).unwrap();
+        write_atomically(&link, |file| file.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+
+        let pipe = directory.0.join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe).unwrap()
+        });
+        write_atomically(&pipe, |file| file.write_all(b"through")).unwrap();
+        assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+        assert_eq!(reader.join().unwrap(), b"through");
+    }
+}

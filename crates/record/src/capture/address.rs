@@ -1,0 +1,111 @@
+//! The addresses and ports that a capture shows.
+
+use retx_wire::Endpoint;
+use std::net::Ipv4Addr;
+
+/// Addresses per 10.x.y.0/24: 1 to 254, as 0 and 255 look like a network and a broadcast.
+const HOSTS: u32 = 254;
+
+/// Ports of the end that opens, from the ephemeral range (RFC 6335 §6).
+const OPENER_PORTS: std::ops::RangeInclusive<u16> = 49_152..=65_535;
+/// The one of them that Wireshark takes for a protocol, IRC.
+const TAKEN: u16 = 57_000;
+/// Ports of the end that listens, in this order. Wireshark takes none of them for a protocol;
+/// the first range alone serves 147,447 flows.
+const LISTENER_PORTS: [std::ops::RangeInclusive<u16>; 2] = [5_001..=5_009, 35_001..=44_000];
+
+/// The address of a node, by its index in the run: 10.0.0.1, 10.0.0.2, … 10.0.0.254, 10.0.1.1, …
+///
+/// # Panics
+/// At the 16,646,145th node.
+pub fn node_address(node: u32) -> Ipv4Addr {
+    let [zero, high, middle, _] = (node / HOSTS * 256).to_be_bytes();
+    assert!(zero == 0, "10.0.0.0/8 has no room for node {node}");
+    Ipv4Addr::new(10, high, middle, (node % HOSTS + 1) as u8)
+}
+
+/// The nodes at the two ends of a flow, by their index in the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowNodes {
+    /// The node that sends the first SYN.
+    pub opener: u32,
+    /// The node that waits for it.
+    pub listener: u32,
+}
+
+/// The two ends of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowEndpoints {
+    /// The end that sends the first SYN.
+    pub opener: Endpoint,
+    /// The end that waits for it.
+    pub listener: Endpoint,
+}
+
+impl FlowEndpoints {
+    /// The ends of the flow with index `flow`. No two flows have both ports in
+    /// common, whatever their nodes.
+    ///
+    /// # Panics
+    /// At the 147,594,448th flow.
+    pub fn new(flow: u32, nodes: FlowNodes) -> Self {
+        let openers = OPENER_PORTS.len() as u32 - 1;
+        let port = OPENER_PORTS.start() + (flow % openers) as u16;
+        let opener_port = if port < TAKEN { port } else { port + 1 };
+        let listener_port = LISTENER_PORTS
+            .into_iter()
+            .flatten()
+            .nth((flow / openers) as usize)
+            .unwrap_or_else(|| panic!("no ports are left for flow {flow}"));
+        Self {
+            opener: Endpoint { address: node_address(nodes.opener), port: opener_port },
+            listener: Endpoint { address: node_address(nodes.listener), port: listener_port },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    const NODES: FlowNodes = FlowNodes { opener: 0, listener: 1 };
+
+    #[test]
+    fn nodes_have_addresses_of_their_own() {
+        assert_eq!(node_address(0), Ipv4Addr::new(10, 0, 0, 1));
+        assert_eq!(node_address(253), Ipv4Addr::new(10, 0, 0, 254));
+        assert_eq!(node_address(254), Ipv4Addr::new(10, 0, 1, 1));
+        assert_eq!(node_address(16_646_143), Ipv4Addr::new(10, 255, 255, 254));
+        let addresses: HashSet<_> = (0..100_000).map(node_address).collect();
+        assert_eq!(addresses.len(), 100_000);
+    }
+
+    #[test]
+    #[should_panic(expected = "no room for node 16646144")]
+    fn nodes_end() {
+        node_address(16_646_144);
+    }
+
+    /// Flows between two nodes, in both directions of opening, cannot be mixed up.
+    #[test]
+    fn flows_have_ports_of_their_own() {
+        let mut seen = HashSet::new();
+        for flow in 0..200_000 {
+            let ends =
+                FlowEndpoints::new(flow, FlowNodes { opener: flow % 2, listener: 1 - flow % 2 });
+            let mut pair = [ends.opener, ends.listener];
+            pair.sort();
+            assert!(seen.insert(pair), "flow {flow} has the ends of another");
+            assert!(![ends.opener.port, ends.listener.port].contains(&TAKEN));
+        }
+        let last = FlowEndpoints::new(147_594_446, NODES);
+        assert_eq!((last.opener.port, last.listener.port), (65_535, 44_000));
+    }
+
+    #[test]
+    #[should_panic(expected = "no ports are left for flow 147594447")]
+    fn flows_end() {
+        FlowEndpoints::new(147_594_447, NODES);
+    }
+}

@@ -1,0 +1,346 @@
+//! Packets seen at places of a run, held until their fate is known and then written as pcapng
+//! ([`crate::pcapng`]).
+//!
+//! A packet is added once, with its headers, and then seen at any number of places. Its fate and
+//! whether its retransmission was necessary are told later, when the run knows. A packet takes 48
+//! bytes plus its TCP options, each sighting another 16.
+
+mod address;
+mod payload;
+
+pub use address::{FlowEndpoints, FlowNodes, node_address};
+
+use retx_units::{SeqNr, Time};
+use retx_wire::{Endpoint, Flags, Ipv4Header, Options, Packet, Segment, Transport};
+
+/// The longest name of a place or a flow, in bytes: names go into pcapng options, whose length
+/// fields have 16 bits.
+pub const NAME_MAX_BYTES: usize = 10_000;
+
+/// A name that is too long for a capture file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a name of {bytes} bytes is too long for a capture file: at most {NAME_MAX_BYTES}")]
+pub struct LongName {
+    /// Its length.
+    pub bytes: usize,
+}
+
+/// A place where packets are seen or lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlaceId(u16);
+
+/// A flow of the capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowId(u32);
+
+/// A packet of the capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketId(u32);
+
+/// Who sends a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The end that sent the first SYN.
+    Opener,
+    /// The end that waited for it.
+    Listener,
+}
+
+/// What lost a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum DropReason {
+    Queue,
+    Channel,
+    RetryLimit,
+    Script,
+}
+
+impl DropReason {
+    /// As it is called in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Channel => "channel",
+            Self::RetryLimit => "retry_limit",
+            Self::Script => "script",
+        }
+    }
+}
+
+/// What becomes of a packet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Fate {
+    /// The run ended before it arrived or was lost.
+    #[default]
+    UnderWay,
+    /// It reached the other end.
+    Delivered {
+        /// When.
+        at: Time,
+    },
+    /// It was lost.
+    Dropped {
+        /// Where.
+        place: PlaceId,
+        /// By what.
+        reason: DropReason,
+    },
+}
+
+/// Whether a packet's data were sent before, and whether sending them again was needed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Transmission {
+    /// Nothing in it was sent before.
+    #[default]
+    First,
+    /// A retransmission that nobody has judged.
+    Again,
+    /// A retransmission of bytes of which no earlier copy arrives.
+    Necessary,
+    /// A retransmission of bytes that have arrived or still arrive in earlier copies.
+    Unnecessary,
+}
+
+/// A packet to capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CapturedPacket {
+    /// Its flow.
+    pub flow: FlowId,
+    /// Which end of the flow sent it.
+    pub side: Side,
+    /// Position of its first sequence number in that end's stream: SYN 0, first byte of data 1.
+    pub position: u64,
+    /// First transmission or retransmission.
+    pub transmission: Transmission,
+    /// What its TCP header says.
+    pub segment: Segment,
+}
+
+/// A packet that is held. Its options lie in [`CaptureBuffer::options`].
+#[derive(Debug, Clone)]
+struct Row {
+    position: u64,
+    fate: Fate,
+    seq: SeqNr,
+    ack: SeqNr,
+    flow: FlowId,
+    /// Where its options begin, in 32-bit words.
+    options_at: u32,
+    payload_bytes: u16,
+    window: u16,
+    flags: Flags,
+    options_words: u8,
+    side: Side,
+    transmission: Transmission,
+}
+
+const _: () = assert!(size_of::<Row>() == 48 && size_of::<Sighting>() == 16);
+
+/// One packet at one place at one time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sighting {
+    pub(crate) time: Time,
+    pub(crate) packet: PacketId,
+    pub(crate) place: PlaceId,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) name: String,
+    /// Packets are seen there; otherwise it is only named as the place of drops.
+    pub(crate) interface: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Flow {
+    name: String,
+    ends: FlowEndpoints,
+}
+
+/// What has been captured so far.
+#[derive(Debug, Clone, Default)]
+pub struct CaptureBuffer {
+    places: Vec<Place>,
+    flows: Vec<Flow>,
+    rows: Vec<Row>,
+    options: Vec<[u8; 4]>,
+    sightings: Vec<Sighting>,
+}
+
+impl CaptureBuffer {
+    /// An empty capture.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A place where packets will be seen, such as `cloud forward in`. In the file it is an
+    /// interface.
+    ///
+    /// # Errors
+    /// A name that is too long.
+    pub fn add_interface(&mut self, name: &str) -> Result<PlaceId, LongName> {
+        self.push_place(name, true)
+    }
+
+    /// A place where packets may be lost and none are captured.
+    ///
+    /// # Errors
+    /// A name that is too long.
+    pub fn add_place(&mut self, name: &str) -> Result<PlaceId, LongName> {
+        self.push_place(name, false)
+    }
+
+    fn push_place(&mut self, name: &str, interface: bool) -> Result<PlaceId, LongName> {
+        let id = PlaceId(u16::try_from(self.places.len()).expect("at most 65,536 places"));
+        self.places.push(Place { name: short(name)?, interface });
+        Ok(id)
+    }
+
+    /// The next flow. Its ends' ports follow from how many flows were added before it, so no two
+    /// flows share them.
+    ///
+    /// # Errors
+    /// A name that is too long.
+    pub fn add_flow(&mut self, name: &str, nodes: FlowNodes) -> Result<FlowId, LongName> {
+        let id = FlowId(u32::try_from(self.flows.len()).expect("at most 2^32 flows"));
+        let ends = FlowEndpoints::new(id.0, nodes);
+        self.flows.push(Flow { name: short(name)?, ends });
+        Ok(id)
+    }
+
+    /// Holds a packet; it enters the file where [`CaptureBuffer::see`] says that it was seen.
+    pub fn add_packet(&mut self, packet: &CapturedPacket) -> PacketId {
+        let CapturedPacket { flow, side, position, transmission, segment } = *packet;
+        let id = PacketId(u32::try_from(self.rows.len()).expect("at most 2^32 packets"));
+        let options_at = u32::try_from(self.options.len()).expect("at most 16 GiB of TCP options");
+        let encoded = segment.options.encode();
+        self.options.extend_from_slice(encoded.as_slice().as_chunks().0);
+        self.rows.push(Row {
+            position,
+            fate: Fate::UnderWay,
+            seq: segment.seq,
+            ack: segment.ack,
+            flow,
+            options_at,
+            payload_bytes: u16::try_from(segment.payload_bytes).expect("a packet's payload"),
+            window: segment.window,
+            flags: segment.flags,
+            options_words: (encoded.as_slice().len() / 4) as u8,
+            side,
+            transmission,
+        });
+        id
+    }
+
+    /// A packet passes an interface.
+    pub fn see(&mut self, time: Time, place: PlaceId, packet: PacketId) {
+        assert!(self.places[usize::from(place.0)].interface, "packets are seen at interfaces");
+        assert!((packet.0 as usize) < self.rows.len());
+        self.sightings.push(Sighting { time, packet, place });
+    }
+
+    /// A packet's fate is known.
+    pub fn set_fate(&mut self, packet: PacketId, fate: Fate) {
+        self.rows[packet.0 as usize].fate = fate;
+    }
+
+    /// It is known whether a packet's retransmission was necessary.
+    pub fn set_transmission(&mut self, packet: PacketId, transmission: Transmission) {
+        self.rows[packet.0 as usize].transmission = transmission;
+    }
+
+    /// How many packets were seen, each counted at every place.
+    pub fn sightings(&self) -> usize {
+        self.sightings.len()
+    }
+
+    pub(crate) fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// In order of time; what was seen at the same time, in the order of the calls.
+    pub(crate) fn sightings_by_time(&self) -> Vec<Sighting> {
+        let mut sightings = self.sightings.clone();
+        sightings.sort_by_key(|sighting| sighting.time);
+        sightings
+    }
+
+    /// A packet's headers.
+    pub(crate) fn packet(&self, id: PacketId) -> Packet {
+        let row = &self.rows[id.0 as usize];
+        let options = &self.options[row.options_at as usize..][..usize::from(row.options_words)];
+        let segment = Segment {
+            seq: row.seq,
+            ack: row.ack,
+            window: row.window,
+            flags: row.flags,
+            payload_bytes: u32::from(row.payload_bytes),
+            options: Options::decode(options.as_flattened()).expect("options encoded above"),
+        };
+        let (source, destination) = self.endpoints(row);
+        Packet {
+            source,
+            destination,
+            // The identification shows which sightings are of the same copy.
+            ip: Ipv4Header {
+                identification: id.0 as u16,
+                time_to_live: 64,
+                ecn: Default::default(),
+            },
+            transport: Transport::Tcp(segment),
+        }
+    }
+
+    fn endpoints(&self, row: &Row) -> (Endpoint, Endpoint) {
+        let FlowEndpoints { opener, listener } = self.flows[row.flow.0 as usize].ends;
+        match row.side {
+            Side::Opener => (opener, listener),
+            Side::Listener => (listener, opener),
+        }
+    }
+
+    /// Writes a packet's payload: the same bytes for the same positions of a stream.
+    pub(crate) fn fill_payload(&self, id: PacketId, payload: &mut [u8]) {
+        let row = &self.rows[id.0 as usize];
+        let syn = u64::from(row.flags.contains(Flags::SYN));
+        // Position 1 is the first byte of data.
+        payload::fill((row.position + syn).saturating_sub(1), payload);
+    }
+
+    /// What the run knows about a packet, in words.
+    pub(crate) fn truth(&self, id: PacketId) -> String {
+        let row = &self.rows[id.0 as usize];
+        let fate = match row.fate {
+            Fate::UnderWay => "still under way when the run ended".to_owned(),
+            Fate::Delivered { at } => {
+                let (s, ns) = (at.as_nanos() / 1_000_000_000, at.as_nanos() % 1_000_000_000);
+                format!("delivered at {s}.{ns:09} s")
+            }
+            Fate::Dropped { place, reason } => {
+                let place = &self.places[usize::from(place.0)].name;
+                format!("dropped by {} at {place}", reason.name())
+            }
+        };
+        let transmission = match row.transmission {
+            Transmission::First => "",
+            Transmission::Again => "; retransmission",
+            Transmission::Necessary => "; retransmission, necessary",
+            Transmission::Unnecessary => "; retransmission, unnecessary",
+        };
+        format!("{fate}{transmission}; flow {}", self.flows[row.flow.0 as usize].name)
+    }
+}
+
+impl PlaceId {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+fn short(name: &str) -> Result<String, LongName> {
+    if name.len() > NAME_MAX_BYTES {
+        return Err(LongName { bytes: name.len() });
+    }
+    Ok(name.to_owned())
+}

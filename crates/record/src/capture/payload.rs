@@ -1,0 +1,61 @@
+//! The payload that captured packets show: text that says where in the stream it stands, so that a
+//! retransmission carries the bytes of the original and a followed stream can be read.
+
+const LINE_BYTES: u64 = 32;
+
+/// A line of the stream: the offset of its first byte in 20 digits, and letters to fill it up.
+fn line(offset: u64) -> [u8; LINE_BYTES as usize] {
+    let mut line = *b"00000000000000000000 abcdefghij\n";
+    let mut rest = offset;
+    for digit in line[..20].iter_mut().rev() {
+        *digit += (rest % 10) as u8;
+        rest /= 10;
+    }
+    line
+}
+
+/// Fills `payload` with the bytes of the stream from `offset` on; 0 is the first byte of data.
+pub(super) fn fill(offset: u64, payload: &mut [u8]) {
+    let into_line = (offset % LINE_BYTES) as usize;
+    let mut at = offset - into_line as u64;
+    let mut skip = into_line;
+    let mut rest = payload;
+    while !rest.is_empty() {
+        let text = &line(at)[skip..];
+        let (here, next) = rest.split_at_mut(text.len().min(rest.len()));
+        here.copy_from_slice(&text[..here.len()]);
+        rest = next;
+        skip = 0;
+        at = at.wrapping_add(LINE_BYTES);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lines_say_where_they_stand() {
+        let mut text = [0; 70];
+        fill(31, &mut text);
+        assert_eq!(
+            str::from_utf8(&text),
+            Ok("\n00000000000000000032 abcdefghij\n00000000000000000064 abcdefghij\n00000")
+        );
+    }
+
+    proptest! {
+        /// However the stream is cut into segments, each byte is the same.
+        #[test]
+        fn a_byte_depends_on_its_position_alone(
+            start in 0..=u64::MAX - 1000, cut in 0usize..200, len in 0usize..300,
+        ) {
+            let mut whole = vec![0; cut + len];
+            fill(start, &mut whole);
+            let mut part = vec![0; len];
+            fill(start + cut as u64, &mut part);
+            prop_assert_eq!(&whole[cut..], part.as_slice());
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Captures as pcapng files, for Wireshark and its kin.
+//!
+//! Link type raw IPv4, one interface per captured place, timestamps in nanoseconds since the run
+//! began, shown as since 1970-01-01 00:00:00 UTC. Each packet's comment says what became of it:
+//! `delivered at 1.204500000 s; flow download`,
+//! `dropped by channel at cloud forward; retransmission, necessary; flow download`.
+//! Headers are complete and checksums are those of the whole packet, however little of its payload
+//! is kept.
+
+use crate::capture::{CaptureBuffer, PlaceId};
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
+use pcap_file::{DataLink, Endianness, PcapError};
+use retx_wire::{IPV4_HEADER_BYTES, TCP_HEADER_BYTES, TCP_OPTIONS_MAX_BYTES, encode_packet};
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// The longest headers that a packet can have: less than this is never kept.
+pub const SNAP_MIN_BYTES: u32 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES + TCP_OPTIONS_MAX_BYTES;
+
+/// The longest text that a pcapng option holds.
+const OPTION_MAX_BYTES: usize = u16::MAX as usize;
+
+/// How much of each packet is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Snap {
+    /// So many bytes from the start of the IPv4 header, at least [`SNAP_MIN_BYTES`].
+    Bytes(u32),
+    /// All of it.
+    Full,
+}
+
+impl Default for Snap {
+    /// All headers and the beginning of the payload.
+    fn default() -> Self {
+        Self::Bytes(96)
+    }
+}
+
+/// What a file says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    application: String,
+    comment: String,
+    snap: Snap,
+}
+
+/// What a file cannot say about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AboutError {
+    /// A snap length that would cut headers off.
+    #[error(
+        "a snap length of {bytes} bytes would cut headers off; \
+         take at least {SNAP_MIN_BYTES} bytes, or all of each packet"
+    )]
+    Snap {
+        /// The refused length.
+        bytes: u32,
+    },
+    /// A text that no pcapng option can hold.
+    #[error("a text of {bytes} bytes is too long for a capture file; at most {OPTION_MAX_BYTES}")]
+    Text {
+        /// Its length.
+        bytes: usize,
+    },
+}
+
+impl About {
+    /// `application` is the program's name and version; `comment` says which run this is.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    pub fn new(application: &str, comment: &str, snap: Snap) -> Result<Self, AboutError> {
+        if let Snap::Bytes(bytes) = snap
+            && bytes < SNAP_MIN_BYTES
+        {
+            return Err(AboutError::Snap { bytes });
+        }
+        for text in [application, comment] {
+            if text.len() > OPTION_MAX_BYTES {
+                return Err(AboutError::Text { bytes: text.len() });
+            }
+        }
+        Ok(Self { application: application.to_owned(), comment: comment.to_owned(), snap })
+    }
+}
+
+/// Writes a capture, in order of time. The bytes depend on the capture and on `about` alone.
+///
+/// # Errors
+/// What the writer reports.
+pub fn write(capture: &CaptureBuffer, about: &About, writer: impl Write) -> io::Result<()> {
+    let snap_bytes = match about.snap {
+        Snap::Bytes(bytes) => bytes,
+        // An IPv4 packet ends there.
+        Snap::Full => u32::from(u16::MAX),
+    };
+    let mut file = PcapNgWriter::with_section_header(writer, section(about)).map_err(to_io)?;
+    let mut interfaces = Interfaces::default();
+    for (index, place) in capture.places().iter().enumerate() {
+        if place.interface {
+            let name = Cow::Borrowed(place.name.as_str());
+            put(&mut file, interface(name, snap_bytes))?;
+            interfaces.add(index);
+        }
+    }
+    let mut bytes = Vec::new();
+    for sighting in capture.sightings_by_time() {
+        bytes.clear();
+        let id = sighting.packet;
+        let mut fill = |payload: &mut [u8]| capture.fill_payload(id, payload);
+        encode_packet(&capture.packet(id), &mut fill, &mut bytes);
+        let block = EnhancedPacketBlock {
+            interface_id: interfaces.number(sighting.place),
+            timestamp: std::time::Duration::from_nanos(sighting.time.as_nanos()),
+            original_len: bytes.len() as u32,
+            data: Cow::Borrowed(&bytes[..bytes.len().min(snap_bytes as usize)]),
+            options: vec![EnhancedPacketOption::Comment(Cow::Owned(capture.truth(id)))],
+        };
+        put(&mut file, block)?;
+    }
+    file.get_mut().flush()
+}
+
+/// The interfaces' numbers in the file, by place.
+#[derive(Default)]
+struct Interfaces {
+    numbers: Vec<Option<u32>>,
+    count: u32,
+}
+
+impl Interfaces {
+    fn add(&mut self, place: usize) {
+        self.numbers.resize(place, None);
+        self.numbers.push(Some(self.count));
+        self.count += 1;
+    }
+
+    fn number(&self, place: PlaceId) -> u32 {
+        self.numbers[place.index()].expect("packets are seen at interfaces alone")
+    }
+}
+
+fn section(about: &About) -> SectionHeaderBlock<'static> {
+    let mut options = vec![SectionHeaderOption::UserApplication(about.application.clone().into())];
+    if !about.comment.is_empty() {
+        options.push(SectionHeaderOption::Comment(about.comment.clone().into()));
+    }
+    // The same bytes on every machine.
+    SectionHeaderBlock { endianness: Endianness::Little, options, ..Default::default() }
+}
+
+fn interface(name: Cow<'_, str>, snap_bytes: u32) -> InterfaceDescriptionBlock<'_> {
+    InterfaceDescriptionBlock {
+        linktype: DataLink::RAW,
+        snaplen: snap_bytes,
+        options: vec![
+            InterfaceDescriptionOption::IfName(name),
+            // Timestamps count 10^-9 s.
+            InterfaceDescriptionOption::IfTsResol(9),
+        ],
+    }
+}
+
+fn put<'a, W: Write>(file: &mut PcapNgWriter<W>, block: impl PcapNgBlock<'a>) -> io::Result<()> {
+    file.write_pcapng_block(block).map(drop).map_err(to_io)
+}
+
+fn to_io(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other),
+    }
+}
