@@ -70,21 +70,28 @@ impl Units {
         if !base.is_finite() || base >= u64::MAX as f64 / 4.0 {
             return Err(QuantityError::new(format!("\"{text}\" is too large for {}", self.what)));
         }
-        Ok(base as u64)
+        Ok(exact(number, *scale as u128).unwrap_or(base as u64))
     }
 
-    /// The shortest exact text in the largest unit that divides the value.
+    /// The shortest exact text, in the largest unit that has one: minutes and hours only when
+    /// they are whole.
     pub fn format(&self, base: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut best = self.table[self.table.len() - 1];
-        let mut ascending: Vec<(&str, f64)> = self.table.to_vec();
-        ascending.sort_by(|a, b| a.1.total_cmp(&b.1));
-        for (name, scale) in ascending {
-            if base as f64 >= scale || (base == 0 && (scale - 1e9).abs() < 0.5) {
-                best = (name, scale);
+        let mut best = self.table[0];
+        for (name, scale) in self.table {
+            let whole = *scale as u64;
+            let fits = base >= whole && (is_power_of_ten(whole) || base.is_multiple_of(whole));
+            if (fits && *scale > best.1) || (base == 0 && (*scale - 1e9).abs() < 0.5) {
+                best = (*name, *scale);
             }
         }
-        let text = format!("{}", base as f64 / best.1);
-        write!(f, "{text} {}", best.0)
+        let scale = best.1 as u64;
+        write!(f, "{}", base / scale)?;
+        if !base.is_multiple_of(scale) {
+            let digits = scale.ilog10() as usize;
+            let fraction = format!("{:0digits$}", base % scale);
+            write!(f, ".{}", fraction.trim_end_matches('0'))?;
+        }
+        write!(f, " {}", best.0)
     }
 
     /// The refusal of a bare number where a unit is needed.
@@ -94,6 +101,28 @@ impl Units {
             self.what, self.example
         ))
     }
+}
+
+/// A plain decimal number times `scale`, to the nearest whole, without the rounding of floats;
+/// `None` for exponents and for more digits than are ever needed.
+fn exact(number: &str, scale: u128) -> Option<u64> {
+    const DIGITS_MAX: usize = 20;
+    let number = number.replace('_', "");
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    let plain = |digits: &str| {
+        digits.len() <= DIGITS_MAX && digits.bytes().all(|digit| digit.is_ascii_digit())
+    };
+    if !plain(whole) || !plain(fraction) {
+        return None;
+    }
+    let digits = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<u128>().ok() };
+    let ten = 10_u128.pow(fraction.len() as u32);
+    let base = digits(whole)? * scale + (digits(fraction)? * scale + ten / 2) / ten;
+    u64::try_from(base).ok()
+}
+
+fn is_power_of_ten(number: u64) -> bool {
+    10_u64.pow(number.ilog10()) == number
 }
 
 /// Implements text in and out, serde and JSON Schema for a newtype over `u64` base units.
@@ -147,7 +176,7 @@ macro_rules! quantity {
                 schemars::json_schema!({
                     "type": "string",
                     "pattern": $pattern,
-                    "description": concat!("a number with its unit")
+                    "description": "a number with its unit"
                 })
             }
         }

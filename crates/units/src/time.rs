@@ -164,7 +164,7 @@ impl Time {
 
     /// The last instant at or before this one that lies on a grid of `step` (zero: no grid).
     pub const fn align_down(self, step: Duration) -> Self {
-        if step.0 == 0 { self } else { Self(self.0 / step.0 * step.0) }
+        if step.0 == 0 { self } else { Self(self.0 - self.0 % step.0) }
     }
 }
 
@@ -195,6 +195,17 @@ mod tests {
         assert_eq!("1e-3 s".parse::<Duration>().unwrap(), Duration::from_millis(1));
         assert_eq!(Duration::from_millis(20).to_string(), "20 ms");
         assert_eq!(Duration::ZERO.to_string(), "0 s");
+        assert_eq!(Duration::from_secs(64).to_string(), "64 s");
+        assert_eq!(Duration::from_secs(5400).to_string(), "90 min");
+        assert_eq!(Duration::from_micros(1_250).to_string(), "1.25 ms");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn text_is_exact(nanos in 0..=Duration::MAX.as_nanos() / 2) {
+            let duration = Duration::from_nanos(nanos);
+            proptest::prop_assert_eq!(duration.to_string().parse::<Duration>().unwrap(), duration);
+        }
     }
 
     #[test]
