@@ -31,11 +31,11 @@ impl<'a> Document<'a> {
             }
         })?;
         if places.get_ref().is_empty() {
-            return Err(ScenarioError::plain(file, &wording::EMPTY));
+            return Err(ScenarioError::plain(file, wording::EMPTY));
         }
         let mut document = Self { file, text, places, values: Value::Null };
         document.values = table(document.places.get_ref())
-            .map_err(|problem| document.refuse(&Value::Null, &[], problem))?;
+            .map_err(|problem| document.refuse(&Value::Null, &[], &problem))?;
         Ok(document)
     }
 
@@ -57,7 +57,7 @@ impl<'a> Document<'a> {
         &self,
         values: &Value,
         applied: &[(Vec<Step>, &(String, String))],
-        problem: Problem,
+        problem: &Problem,
     ) -> ScenarioError {
         let mut error = ScenarioError::plain(self.file, &problem.message);
         error.path = one_line(&path_text(values, &problem.path));

@@ -73,7 +73,7 @@ fn read(document: &Document<'_>, changes: &[(String, String)]) -> Result<Scenari
             .map_err(|problem| document.refuse_override(change, &problem))?;
         applied.push((path, change));
     }
-    resolve::read(&values).map_err(|problem| document.refuse(&values, &applied, problem))
+    resolve::read(&values).map_err(|problem| document.refuse(&values, &applied, &problem))
 }
 
 /// Turns a scenario given as JSON (a Python dict, say) into TOML text, so that one parser reads
