@@ -1,1 +1,26 @@
-//! py
+//! The Python door (`retx._native`): scenario in, tables out. No model logic lives here.
+
+mod control;
+mod errors;
+mod scenario;
+
+use pyo3::prelude::*;
+
+/// Scenarios, runs and their results, for the Python package around it.
+#[pymodule]
+mod _native {
+    use super::{PyModule, PyResult};
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::control::Control;
+    #[pymodule_export]
+    use crate::errors::{RunError, ScenarioError};
+    #[pymodule_export]
+    use crate::scenario::{Scenario, describe, from_json, json_schema, parse};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

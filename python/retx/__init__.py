@@ -1,0 +1,58 @@
+"""retx finds out why TCP is slow over links that lose, corrupt and delay packets.
+
+`run` simulates one scenario, `replicate` many draws of it; both give tables as data frames. What is
+not used is not loaded: the names below come in when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from retx._native import RunError, ScenarioError, __version__
+    from retx.listing import describe, schema
+    from retx.replications import Replications
+    from retx.results import NotRecordedError, Result
+    from retx.running import replicate, resolve, run
+
+_HOME = {
+    "NotRecordedError": "retx.results",
+    "Replications": "retx.replications",
+    "Result": "retx.results",
+    "RunError": "retx._native",
+    "ScenarioError": "retx._native",
+    "__version__": "retx._native",
+    "describe": "retx.listing",
+    "replicate": "retx.running",
+    "resolve": "retx.running",
+    "run": "retx.running",
+    "schema": "retx.listing",
+}
+
+__all__ = [
+    "NotRecordedError",
+    "Replications",
+    "Result",
+    "RunError",
+    "ScenarioError",
+    "__version__",
+    "describe",
+    "replicate",
+    "resolve",
+    "run",
+    "schema",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'retx' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

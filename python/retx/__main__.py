@@ -1,0 +1,5 @@
+"""`python -m retx` is `retx`."""
+
+from retx.cli import main
+
+main()

@@ -1,0 +1,55 @@
+"""Means over replications, with confidence intervals."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import polars as pl
+from scipy.special import stdtrit
+
+
+def half_width(deviation: float, n: int, confidence: float = 0.95) -> float:
+    """Half the width of the interval for the mean of `n` independent draws.
+
+    Student's t with n − 1 degrees of freedom; NaN for fewer than two draws.
+
+    Args:
+        deviation: Standard deviation of the sample (divisor n − 1).
+        n: Number of draws.
+        confidence: Share of such intervals that hold the true mean.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}: it lies between 0 and 1")
+    if n < 2:
+        return float("nan")
+    return float(stdtrit(n - 1, 0.5 + confidence / 2)) * deviation / sqrt(n)
+
+
+def flow_means(flows: pl.DataFrame, confidence: float = 0.95) -> pl.DataFrame:
+    """Per flow and numeric column: `flow quantity n mean low high`.
+
+    Args:
+        flows: The `flows` table of several replications, one row per replication and flow.
+        confidence: Level of the intervals.
+    """
+    numbers = [
+        name
+        for name, dtype in flows.schema.items()
+        if dtype.is_numeric() and name != "replication"
+    ]
+    long = flows.select(pl.col("name").cast(pl.String).alias("flow"), *numbers).unpivot(
+        index="flow", on=numbers, variable_name="quantity", value_name="value"
+    )
+    groups = long.group_by("flow", "quantity", maintain_order=True).agg(
+        pl.col("value").count().cast(pl.Int64).alias("n"),
+        pl.col("value").cast(pl.Float64).mean().alias("mean"),
+        pl.col("value").cast(pl.Float64).std().alias("deviation"),
+    )
+    widths = [
+        half_width(row["deviation"] or 0.0, row["n"], confidence) if row["n"] > 1 else None
+        for row in groups.iter_rows(named=True)
+    ]
+    half = pl.Series("half", widths, dtype=pl.Float64)
+    return groups.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half).drop(
+        "deviation"
+    )

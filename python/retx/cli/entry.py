@@ -1,0 +1,114 @@
+"""The command `retx`: its commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib.util import find_spec
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+
+from retx import _native
+from retx.cli import listing, run
+
+BAD_INPUT, FAULT, INTERRUPTED, TERMINATED, PIPE_CLOSED = 2, 70, 130, 143, 141
+"""Exit codes; the last three as a shell gives them for SIGINT, SIGTERM and SIGPIPE."""
+
+app = typer.Typer(
+    name="retx",
+    help="Finds out why TCP is slow over links that lose, corrupt and delay packets.",
+    add_completion=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("run")(run.command)
+app.command("list")(listing.list_command)
+app.command("schema")(listing.schema_command)
+if find_spec("retx.study"):
+    from retx.study import command as study_command
+
+    app.command("study")(study_command)
+
+
+def _show_version(value: bool) -> None:  # noqa: FBT001
+    if value:
+        typer.echo(f"retx {_native.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_show_version, is_eager=True
+        ),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="On an error, show where in the code it arose.")
+    ] = False,
+) -> None:
+    """Options before the command; `main` has acted on --debug by now."""
+
+
+def main() -> NoReturn:
+    """Runs the command line and ends the process with its exit code."""
+    arguments = sys.argv[1:]
+    debug = "--debug" in arguments
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        sys.exit(app([word for word in arguments if word != "--debug"], standalone_mode=False))
+    except SystemExit:
+        raise
+    except BaseException as error:
+        if debug:
+            raise
+        message, code = _told(error)
+        if message:
+            print(message, file=sys.stderr)
+        if code == PIPE_CLOSED:
+            # What is still buffered has no reader: writing it at exit would fail once more.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(code)
+
+
+class _Terminated(BaseException):
+    """SIGTERM has come: unwinds like Ctrl-C, so that nothing half-written stays."""
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise _Terminated
+
+
+def _told(error: BaseException) -> tuple[str, int]:
+    """What the user is told of an error, in one line, and the exit code."""
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return "interrupted", INTERRUPTED
+    if isinstance(error, _Terminated):
+        return "terminated", TERMINATED
+    if isinstance(error, BrokenPipeError):
+        return "", PIPE_CLOSED
+    if hasattr(error, "format_message"):  # a misuse of options, found by typer
+        return f"error: {error.format_message()} (see --help)", BAD_INPUT
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"error: {where}{error.strerror}", BAD_INPUT
+    if isinstance(error, ValueError | LookupError | OSError) and _is_ours(error):
+        return f"error: {error.args[0] if error.args else error}", BAD_INPUT
+    if isinstance(error, _native.RunError):
+        return f"error: {error}", 1
+    return (
+        f"internal error: {type(error).__name__}: {error} "
+        "(a fault of retx, please report it; --debug shows where it arose)",
+        FAULT,
+    )
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Errors meant for the user are of a class of retx; a bare ValueError is a fault of ours."""
+    return type(error).__module__.split(".")[0] == "retx"

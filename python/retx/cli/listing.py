@@ -1,0 +1,106 @@
+"""`retx list` and `retx schema`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Kind = Annotated[
+    str | None,
+    typer.Argument(help="tcp, congestion_control, channel, …: all without it.", show_default=False),
+]
+Name = Annotated[
+    str | None, typer.Argument(help="Show this one with its parameters.", show_default=False)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+
+
+def list_command(kind: Kind = None, name: Name = None, as_json: AsJson = False) -> None:
+    """List what a scenario can name, with parameters and references."""
+    from retx.listing import describe, find
+
+    kinds = {kind: find(kind, name)} if kind else describe()
+    if as_json:
+        typer.echo(json.dumps(kinds, indent=2, ensure_ascii=False))
+    elif name:
+        _print_parameters(kinds[str(kind)][0])
+    else:
+        _print_names(kinds)
+
+
+def schema_command() -> None:
+    """Print the JSON Schema of scenario files."""
+    from retx.listing import schema
+
+    typer.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
+
+
+def _print_names(kinds: dict[str, list[dict[str, Any]]]) -> None:
+    table = _table("kind", "name", "what it is")
+    for kind, entries in kinds.items():
+        for number, entry in enumerate(entries):
+            table.add_row("" if number else kind, entry["name"], _plain(entry["summary"]))
+        table.add_section()
+    _print(table)
+
+
+def _print_parameters(entry: dict[str, Any]) -> None:
+    typer.echo(f"{entry['name']}: {entry['summary']}")
+    if not entry["parameters"]:
+        typer.echo("It has no parameters.")
+        return
+    table = _table("parameter", "type", "default", "what it is")
+    for parameter in entry["parameters"]:
+        table.add_row(
+            parameter["name"], parameter["type"], _default(parameter), _plain(_text(parameter))
+        )
+    _print(table)
+
+
+def _default(parameter: dict[str, Any]) -> str:
+    if "default" in parameter:
+        return _plain(_toml(parameter["default"]))
+    return "(required)" if parameter["required"] else ""
+
+
+def _toml(value: object) -> str:
+    from retx.source import toml_value
+
+    # A choice without parameters of its own is written as a bare name.
+    if isinstance(value, dict) and list(value) == ["name"]:
+        value = value["name"]
+    return toml_value(value)
+
+
+def _text(parameter: dict[str, Any]) -> str:
+    lines = [parameter["doc"]]
+    for value in parameter.get("values", []):
+        lines.append(f'"{value["name"]}"' + (f": {value['doc']}" if value["doc"] else ""))
+    return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _table(*columns: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _print(table: Table) -> None:
+    from retx.cli.console import console
+
+    console().print(table)

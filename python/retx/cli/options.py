@@ -1,0 +1,53 @@
+"""The options of `retx run`, as typer takes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Scenario = Annotated[Path, typer.Argument(help="A scenario file (TOML).", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Write summary, tables and scenario into a new directory."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Let an earlier result at DIR give way.")]
+Pcap = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a capture (pcapng).")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a value, such as link.cloud.forward.channel.p=0.01. Repeatable.",
+    ),
+]
+Seed = Annotated[int | None, typer.Option(metavar="N", help="Take this seed.")]
+Replications = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Make N draws on all cores and show their means."),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Use N cores for --replications, instead of all."),
+]
+Plots = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plot",
+        metavar="KIND[=FILE]",
+        help="Draw cwnd, sequence, rtt or ladder; FILE ends in .png, .svg or .pdf. Repeatable.",
+    ),
+]
+Flow = Annotated[str | None, typer.Option(metavar="NAME", help="Plot this flow only.")]
+Span = Annotated[
+    tuple[float, float] | None,
+    typer.Option(metavar="T0 T1", help="Plot only from T0 to T1, in seconds."),
+]
+NoSegments = Annotated[
+    bool,
+    typer.Option(
+        "--no-segments", help="With --out: leave out the table of segments, which costs memory."
+    ),
+]

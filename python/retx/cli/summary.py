@@ -1,0 +1,179 @@
+"""What a run found, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from retx.cli.console import console
+from retx.quantities import count, rate, seconds, share
+
+if TYPE_CHECKING:
+    from retx.replications import Replications
+
+MOST_ROWS = 20
+CAUSES = ("congestion", "wireless", "spurious")
+KINDS = {"frr": "fast retransmit", "rto": "timeout"}
+REASONS = ("queue", "channel", "retry_limit", "script")
+
+
+def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
+    """Prints tables of flows, episodes and links, and where files lie."""
+    out = console()
+    engine = summary["engine"]
+    out.print(_heading(summary["scenario"], f"seed {summary['seed']}"))
+    out.print(_flows(summary["flows"]))
+    episodes = _episodes(summary["flows"])
+    if episodes.row_count:
+        out.print(episodes)
+    out.print(_links(summary["links"]))
+    speed = engine["events"] / engine["wall_s"] if engine["wall_s"] > 0 else 0
+    out.print(
+        f"Simulated {seconds(engine['simulated_s'])} in {seconds(engine['wall_s'])}: "
+        f"{count(engine['events'])} events, {speed / 1e6:.2g} million per second."
+    )
+    _print_written(out, written)
+
+
+def print_means(replications: Replications, written: list[Path]) -> None:
+    """Prints means over replications with their 95 % confidence intervals."""
+    out = console()
+    out.print(
+        _heading(
+            replications.scenario,
+            f"{len(replications)} replications of seed {replications.summary['seed']}",
+        )
+    )
+    out.print(_means(replications))
+    _print_written(out, written)
+
+
+def _heading(scenario: dict[str, Any], draws: str) -> str:
+    title = scenario.get("title") or "A scenario without a title"
+    return f"[bold]{_plain(title)}[/bold] ({draws})"
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _table(title: str, *columns: str) -> Table:
+    """A table whose first columns, up to one that starts with `>`, hold texts."""
+    table = Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        right = column.startswith(">")
+        table.add_column(column.lstrip(">"), justify="right" if right else "left", overflow="fold")
+    return table
+
+
+def _shortened(table: Table, rows: list[Any], add: Callable[[Any], None]) -> Table:
+    for row in rows[:MOST_ROWS]:
+        add(row)
+    if len(rows) > MOST_ROWS:
+        table.caption = f"and {len(rows) - MOST_ROWS} more: see --json or --out"
+        table.caption_justify = "left"
+    return table
+
+
+def _flows(flows: list[dict[str, Any]]) -> Table:
+    columns = (
+        "Flow", "TCP", ">response", ">goodput", ">delivered", ">segments", ">resent",
+        ">unnecessary", ">idle", ">RTT mean",
+    )  # fmt: skip
+    table = _table("", *columns)
+
+    def add(flow: dict[str, Any]) -> None:
+        table.add_row(
+            _plain(flow["name"]),
+            _plain(flow["tcp"]),
+            seconds(flow["response_time_s"]) if flow["finish_s"] is not None else "not complete",
+            rate(flow["goodput_bit_s"]),
+            f"{count(flow['bytes_delivered'])} B",
+            count(flow["segments_sent"]),
+            count(flow["segments_retransmitted"]),
+            count(flow["retransmissions_unnecessary"]),
+            seconds(flow["idle_total_s"]),
+            seconds(flow["rtt_mean_s"]),
+        )
+
+    return _shortened(table, flows, add)
+
+
+def _episodes(flows: list[dict[str, Any]]) -> Table:
+    table = _table(
+        "Recovery episodes by true cause", "Flow", "kind", *(f">{cause}" for cause in CAUSES)
+    )
+    rows = [
+        (flow["name"], label, flow["episodes"][kind])
+        for flow in flows
+        for kind, label in KINDS.items()
+        if any(flow["episodes"][kind].values())
+    ]
+
+    def add(row: tuple[str, str, dict[str, int]]) -> None:
+        name, label, causes = row
+        table.add_row(_plain(name), label, *(count(causes[cause]) for cause in CAUSES))
+
+    return _shortened(table, rows, add)
+
+
+def _links(links: list[dict[str, Any]]) -> Table:
+    columns = (
+        "Link", "direction", ">packets in", ">delivered", ">lost: queue", ">channel",
+        ">retry limit", ">script", ">queue mean", ">max", ">utilisation",
+    )  # fmt: skip
+    table = _table("", *columns)
+
+    def add(link: dict[str, Any]) -> None:
+        table.add_row(
+            _plain(link["name"]),
+            link["direction"],
+            count(link["packets_in"]),
+            count(link["packets_delivered"]),
+            *(count(link["drops"][reason]) for reason in REASONS),
+            f"{link['queue_mean_packets']:.3g}",
+            count(link["queue_max_packets"]),
+            share(link["utilisation"]),
+        )
+
+    return _shortened(table, links, add)
+
+
+def _means(replications: Replications) -> Table:
+    shown: dict[str, tuple[str, Callable[[float | None], str]]] = {
+        "response_time_s": ("response time", seconds),
+        "goodput_bit_s": ("goodput", rate),
+        "segments_sent": ("segments sent", count),
+        "segments_retransmitted": ("retransmitted", count),
+        "retransmissions_unnecessary": ("unnecessary", count),
+        "frr_count": ("fast retransmits", count),
+        "rto_count": ("timeouts", count),
+        "idle_total_s": ("idle", seconds),
+    }
+    table = _table(
+        "Means with 95 % confidence intervals", "Flow", "quantity", ">mean", ">from", ">to", ">n"
+    )
+    rows = [row for row in replications.mean().iter_rows(named=True) if row["quantity"] in shown]
+
+    def add(row: dict[str, Any]) -> None:
+        label, text = shown[row["quantity"]]
+        table.add_row(
+            _plain(row["flow"]),
+            label,
+            *(text(row[column]) for column in ("mean", "low", "high")),
+            count(row["n"]),
+        )
+
+    return _shortened(table, rows, add)
+
+
+def _print_written(out: Console, written: list[Path]) -> None:
+    for path in written:
+        out.print(f"Written: {_plain(str(path))}", soft_wrap=True)

@@ -1,0 +1,59 @@
+"""What a scenario can name: presets, models, applications, with their parameters."""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from importlib.util import find_spec
+from typing import Any
+
+from retx import _native
+from retx.errors import UsageError
+
+Entry = dict[str, Any]
+"""`name`, `summary` and `parameters`, each with `name type required doc`, maybe `default values`."""
+
+
+def describe() -> dict[str, list[Entry]]:
+    """Every choice by kind: `tcp` (presets), `congestion_control`, `channel`, `queue`, ….
+
+    Each entry has `name`, `summary` and `parameters`; each parameter `name`, `type`, `required` and
+    `doc`, and, where they apply, `default` and `values`.
+    """
+    kinds: dict[str, list[Entry]] = json.loads(_native.describe())
+    if find_spec("retx.study"):
+        from retx import study
+
+        kinds["study"] = study.describe()
+    return kinds
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of scenario files, for editors that complete and check."""
+    parsed: dict[str, Any] = json.loads(_native.json_schema())
+    return parsed
+
+
+def find(kind: str, name: str | None = None) -> list[Entry]:
+    """The entries of a kind, or the one of that name.
+
+    Raises:
+        UsageError: There is no such kind or name.
+    """
+    kinds = describe()
+    if kind not in kinds:
+        raise UsageError(f"no kind {kind!r}{_meant(kind, list(kinds))}")
+    entries = kinds[kind]
+    if name is None:
+        return entries
+    named = [entry for entry in entries if entry["name"] == name]
+    if not named:
+        names = [entry["name"] for entry in entries]
+        raise UsageError(f"no {kind} is named {name!r}{_meant(name, names)}")
+    return named
+
+
+def _meant(word: str, known: list[str]) -> str:
+    close = get_close_matches(word, known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{hint} (there are {', '.join(known)})" if known else hint

@@ -1,0 +1,1 @@
+"""Pure functions from table to figure, in one style (`retx.plots.style`)."""

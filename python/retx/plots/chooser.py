@@ -1,0 +1,60 @@
+"""The plots of one result: looks out the tables and draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from retx.plots.style import Figure
+
+if TYPE_CHECKING:
+    from retx.results import Result
+
+Span = tuple[float, float]
+
+NEEDS = {
+    "cwnd": ("samples",),
+    "sequence": ("segments",),
+    "rtt": ("samples",),
+    "ladder": ("segments", "acks"),
+}
+"""The plots, and the tables without which there is nothing to draw."""
+
+
+class Plot:
+    """`result.plot`. Each method returns a matplotlib figure; `figure.save("x.png")` writes it.
+
+    A plot whose table was not recorded raises `NotRecordedError`, which says how to record it.
+    """
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    def cwnd(self, *, flow: str | None = None, span: Span | None = None) -> Figure:
+        """Congestion window, slow start threshold and data in flight against time."""
+        from retx.plots.cwnd import cwnd
+
+        return cwnd(self._result.samples, self._result.episodes, flow=flow, span=span)
+
+    def sequence(self, *, flow: str | None = None, span: Span | None = None) -> Figure:
+        """Sequence numbers against time, with retransmissions and losses marked."""
+        from retx.plots.sequence import sequence
+
+        return sequence(self._result.segments, flow=flow, span=span)
+
+    def rtt(self, *, flow: str | None = None, span: Span | None = None) -> Figure:
+        """Round-trip times (where segments were recorded), SRTT and RTO against time."""
+        from retx.plots.rtt import rtt
+
+        samples = self._result.samples
+        return rtt(samples, self._result.tables.get("segments"), flow=flow, span=span)
+
+    def ladder(
+        self, t0: float | None = None, t1: float | None = None, *, flow: str | None = None
+    ) -> Figure:
+        """Packets between sender and receiver from `t0` to `t1` seconds.
+
+        Without times, what surrounds the first loss.
+        """
+        from retx.plots.ladder import ladder
+
+        return ladder(self._result.segments, self._result.acks, t0, t1, flow=flow)

@@ -1,0 +1,87 @@
+"""Congestion window, slow start threshold and data in flight against time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from retx.plots.flows import chosen_flows, of_flow, within
+from retx.plots.style import (
+    BLACK,
+    BLUE,
+    CAUSE_COLOUR,
+    GREY,
+    KIND_MARK,
+    ORANGE,
+    Figure,
+    new_figure,
+    shared_legend,
+    styled,
+)
+
+KIND_LABEL = {"frr": "fast retransmit", "rto": "timeout"}
+
+
+def cwnd(
+    samples: pl.DataFrame,
+    episodes: pl.DataFrame | None = None,
+    *,
+    flow: str | None = None,
+    span: tuple[float, float] | None = None,
+) -> Figure:
+    """One panel per flow; recovery episodes are marked along the top, coloured by true cause.
+
+    Args:
+        samples: The `samples` table.
+        episodes: The `episodes` table.
+        flow: Only this one.
+        span: From and to, in seconds of the run.
+    """
+    flows = chosen_flows(samples, flow)
+    with styled():
+        figure, panels = new_figure(len(flows))
+        for axes, name in zip(panels, flows, strict=True):
+            _draw_window(axes, within(of_flow(samples, name), "time_s", span))
+            if episodes is not None:
+                _mark_episodes(axes, within(of_flow(episodes, name), "start_s", span))
+            axes.set_title(name)
+            axes.set_ylabel("window (kB)")
+            axes.set_ylim(bottom=0)
+            if span is not None:
+                axes.set_xlim(span)
+        panels[-1].set_xlabel("time (s)")
+        shared_legend(figure, panels)
+    return figure
+
+
+def _draw_window(axes: Any, samples: pl.DataFrame) -> None:  # noqa: ANN401
+    time = samples["time_s"]
+    window = samples["cwnd_bytes"] / 1e3
+    # A threshold that no loss has set yet is larger than any window; it would flatten the rest.
+    ceiling = 1.5 * max(window.max() or 0, (samples["flight_size_bytes"] / 1e3).max() or 0)
+    threshold = samples["ssthresh_bytes"] / 1e3
+    threshold = threshold.set(threshold > ceiling, None).cast(pl.Float64).fill_null(float("nan"))
+    step: dict[str, Any] = {"where": "post"}
+    axes.step(
+        time, samples["flight_size_bytes"] / 1e3, color=GREY, lw=0.8, label="in flight", **step
+    )
+    axes.step(time, threshold, color=ORANGE, ls="--", label="ssthresh", **step)
+    axes.step(time, window, color=BLUE, label="cwnd", **step)
+
+
+def _mark_episodes(axes: Any, episodes: pl.DataFrame) -> None:  # noqa: ANN401
+    for (kind, cause), rows in episodes.group_by("kind", "cause", maintain_order=True):
+        axes.scatter(
+            rows["start_s"],
+            [1.02] * len(rows),
+            transform=axes.get_xaxis_transform(),
+            marker=KIND_MARK.get(str(kind), "o"),
+            color=CAUSE_COLOUR.get(str(cause), BLACK),
+            s=28,
+            linewidths=0,
+            clip_on=False,
+            zorder=3,
+            label=f"{KIND_LABEL.get(str(kind), kind)} ({cause})",
+        )
+

@@ -1,0 +1,63 @@
+"""Which flows a figure shows."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from retx.errors import UsageError
+
+MOST_PANELS = 6
+
+
+class PlotError(UsageError):
+    """A figure cannot be drawn as asked; the message says what to ask instead."""
+
+
+def chosen_flows(table: pl.DataFrame, flow: str | None) -> list[str]:
+    """The named flow, or all of them when they are few enough for a panel each.
+
+    Raises:
+        PlotError: There is no such flow, none at all, or too many.
+    """
+    names = [str(name) for name in table["flow"].unique(maintain_order=True)]
+    if not names:
+        raise PlotError("there is nothing to plot: the table is empty")
+    if flow is not None:
+        if flow not in names:
+            raise PlotError(f"no flow {flow!r} in the table; it has {_listed(names)}")
+        return [flow]
+    if len(names) > MOST_PANELS:
+        raise PlotError(
+            f"{len(names)} flows are too many for one figure: choose with flow=…, "
+            f"one of {_listed(names)}"
+        )
+    return names
+
+
+def one_flow(table: pl.DataFrame, flow: str | None) -> str:
+    """The named flow, or the only one.
+
+    Raises:
+        PlotError: There is no such flow, or several and none is named.
+    """
+    names = chosen_flows(table, flow)
+    if len(names) > 1:
+        raise PlotError(f"this figure shows one flow: choose with flow=…, one of {_listed(names)}")
+    return names[0]
+
+
+def of_flow(table: pl.DataFrame, flow: str) -> pl.DataFrame:
+    """The rows of one flow."""
+    return table.filter(pl.col("flow") == flow)
+
+
+def within(
+    table: pl.DataFrame, column: str, span: tuple[float, float] | None
+) -> pl.DataFrame:
+    """The rows whose time lies within the span; all without one."""
+    return table if span is None else table.filter(pl.col(column).is_between(*span))
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

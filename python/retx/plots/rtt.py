@@ -1,0 +1,69 @@
+"""Round-trip times and the retransmission timeout against time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from retx.plots.flows import chosen_flows, of_flow, within
+from retx.plots.style import BLUE, GREY, RED, Figure, new_figure, shared_legend, styled
+
+
+def rtt(
+    samples: pl.DataFrame,
+    segments: pl.DataFrame | None = None,
+    *,
+    flow: str | None = None,
+    span: tuple[float, float] | None = None,
+) -> Figure:
+    """One panel per flow, in milliseconds on a logarithmic axis.
+
+    Args:
+        samples: The `samples` table: SRTT and RTO.
+        segments: The `segments` table; with it, the RTT of each segment that was sent once.
+        flow: Only this one.
+        span: From and to, in seconds of the run.
+    """
+    flows = chosen_flows(samples, flow)
+    with styled():
+        figure, panels = new_figure(len(flows))
+        for axes, name in zip(panels, flows, strict=True):
+            if segments is not None:
+                _draw_round_trips(axes, within(of_flow(segments, name), "acked_s", span))
+            _draw_estimates(axes, within(of_flow(samples, name), "time_s", span))
+            axes.set_title(name)
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.set_ylabel("time (ms)")
+            if span is not None:
+                axes.set_xlim(span)
+        panels[-1].set_xlabel("time (s)")
+        shared_legend(figure, panels)
+    return figure
+
+
+def _draw_round_trips(axes: Any, segments: pl.DataFrame) -> None:  # noqa: ANN401
+    # Karn: the acknowledgment of a segment sent twice does not say which copy it is for.
+    resent = segments.filter(pl.col("retransmission"))["seq"].implode()
+    once = segments.filter(~pl.col("seq").is_in(resent)).drop_nulls("acked_s")
+    axes.scatter(
+        once["acked_s"],
+        (once["acked_s"] - once["sent_s"]) * 1e3,
+        s=3,
+        color=GREY,
+        linewidths=0,
+        rasterized=once.height > 5_000,
+        label="RTT of a segment",
+    )
+
+
+def _draw_estimates(axes: Any, samples: pl.DataFrame) -> None:  # noqa: ANN401
+    for column, colour, line, label in (
+        ("srtt_s", BLUE, "-", "SRTT"),
+        ("rto_s", RED, "--", "RTO"),
+    ):
+        known = samples.select("time_s", column).drop_nulls()
+        axes.step(
+            known["time_s"], known[column] * 1e3, where="post", color=colour, ls=line, label=label
+        )

@@ -1,0 +1,108 @@
+"""Sequence–time diagram: what was sent when, what was lost, what came back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from retx.plots.flows import chosen_flows, of_flow
+from retx.plots.style import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    RED,
+    Figure,
+    new_figure,
+    shared_legend,
+    styled,
+)
+
+RASTER_ROWS = 5_000
+"""From here on a vector file would hold more marks than anyone can see."""
+
+
+def sequence(
+    segments: pl.DataFrame,
+    *,
+    flow: str | None = None,
+    span: tuple[float, float] | None = None,
+) -> Figure:
+    """One panel per flow: a bar for each segment sent, marks on retransmissions and losses.
+
+    Args:
+        segments: The `segments` table.
+        flow: Only this one.
+        span: From and to, in seconds of the run.
+    """
+    flows = chosen_flows(segments, flow)
+    with styled():
+        figure, panels = new_figure(len(flows), height=3.4)
+        for axes, name in zip(panels, flows, strict=True):
+            _draw(axes, _seen(of_flow(segments, name), span))
+            axes.set_title(name)
+            axes.set_ylabel("sequence number (kB)")
+            if span is not None:
+                axes.set_xlim(span)
+        panels[-1].set_xlabel("time (s)")
+        shared_legend(figure, panels)
+    return figure
+
+
+def _seen(segments: pl.DataFrame, span: tuple[float, float] | None) -> pl.DataFrame:
+    if span is None:
+        return segments
+    return segments.filter(
+        pl.col("sent_s").is_between(*span) | pl.col("acked_s").is_between(*span)
+    )
+
+
+def _draw(axes: Any, segments: pl.DataFrame) -> None:  # noqa: ANN401
+    low = segments["seq"] / 1e3
+    high = (segments["seq"] + segments["length_bytes"]) / 1e3
+    rows = segments.select("sent_s", "retransmission", "lost", low=low, high=high)
+    raster = rows.height > RASTER_ROWS
+    again = rows["retransmission"]
+    for part, colour, width, label in (
+        (rows.filter(~again), BLUE, 1.4, "sent"),
+        (rows.filter(again), ORANGE, 2.4, "retransmitted"),
+    ):
+        if part.height:
+            axes.vlines(
+                part["sent_s"],
+                part["low"],
+                part["high"],
+                colors=colour,
+                lw=width,
+                label=label,
+                rasterized=raster,
+            )
+    resent, lost = rows.filter(again), rows.filter(rows["lost"])
+    axes.scatter(
+        resent["sent_s"], resent["low"], marker="^", s=14, color=ORANGE, linewidths=0, zorder=3
+    )
+    if lost.height:
+        axes.scatter(
+            lost["sent_s"],
+            lost["high"],
+            marker="x",
+            s=22,
+            color=RED,
+            linewidths=1.2,
+            label="lost",
+            zorder=4,
+        )
+    acknowledged = (
+        segments.select(time="acked_s", high=high)
+        .drop_nulls()
+        .sort("time", "high")
+        .with_columns(pl.col("high").cum_max())
+    )
+    axes.step(
+        acknowledged["time"],
+        acknowledged["high"],
+        where="post",
+        color=GREEN,
+        lw=1.0,
+        label="acknowledged",
+    )

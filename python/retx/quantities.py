@@ -1,0 +1,38 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def rate(bit_s: float | None) -> str:
+    """A rate with three digits: `1.21 Mbit/s`."""
+    if bit_s is None:
+        return "–"
+    for scale, prefix in PREFIXES:
+        if bit_s >= scale:
+            return f"{bit_s / scale:.3g} {prefix}bit/s"
+    return f"{bit_s:.3g} bit/s"
+
+
+def seconds(value: float | None) -> str:
+    """A time: `50.2 s`, `44.1 ms`."""
+    if value is None:
+        return "–"
+    if value != 0 and abs(value) < 1:
+        return f"{value * 1e3:.3g} ms"
+    return f"{value:.4g} s" if abs(value) < 1e4 else f"{value:.0f} s"
+
+
+def count(value: float | None) -> str:
+    """A whole number with thin groups: `6 853`; a mean with one decimal."""
+    if value is None:
+        return "–"
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}".replace(",", "\u202f")
+    return f"{value:,.1f}".replace(",", "\u202f")
+
+
+def share(value: float | None) -> str:
+    """A share of one, in per cent: `17.4 %`."""
+    return "–" if value is None else f"{100 * value:.3g} %"

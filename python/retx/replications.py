@@ -1,0 +1,114 @@
+"""What several replications of one scenario found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retx.directory import new_directory
+from retx.results import Result, without_clock, write_files
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Replications:
+    """The runs of one scenario with different draws: their tables, with a column `replication`.
+
+    It is a sequence of `Result`s: `len(r)`, `r[0]`, `for result in r`.
+    """
+
+    def __init__(self, runs: Sequence[Result]) -> None:
+        self._runs = tuple(runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __getitem__(self, replication: int) -> Result:
+        return self._runs[replication]
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self._runs)
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per replication and flow."""
+        return self._joined("flows")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row per replication, link and direction."""
+        return self._joined("links")
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """As `Result.samples`."""
+        return self._joined("samples")
+
+    @cached_property
+    def segments(self) -> pl.DataFrame:
+        """As `Result.segments`; recorded with `segments=True`."""
+        return self._joined("segments")
+
+    @cached_property
+    def drops(self) -> pl.DataFrame:
+        """As `Result.drops`."""
+        return self._joined("drops")
+
+    @cached_property
+    def episodes(self) -> pl.DataFrame:
+        """As `Result.episodes`."""
+        return self._joined("episodes")
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario with every value written out."""
+        return self._runs[0].scenario
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Scenario, version and seed once; flows, links and engine of each run under `runs`."""
+        shared = {key: self._runs[0].summary[key] for key in ("scenario", "version", "seed")}
+        each = [
+            {"replication": number}
+            | {key: result.summary[key] for key in ("flows", "links", "engine")}
+            for number, result in enumerate(self._runs)
+        ]
+        return shared | {"replications": len(self._runs), "runs": each}
+
+    def mean(self, confidence: float = 0.95) -> pl.DataFrame:
+        """Mean and confidence interval over the replications, one row per flow and quantity.
+
+        Columns: `flow quantity n mean low high`. A flow that did not finish has no response time:
+        `n` says how many replications went into a row.
+        """
+        from retx.analysis.intervals import flow_means
+
+        return flow_means(self.flows, confidence)
+
+    def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Writes the files of `Result.save`; tables have the column `replication` first."""
+        with new_directory(Path(directory), replace=force) as path:
+            self.write(path)
+
+    def write(self, directory: Path) -> None:
+        """Writes the files of `save` into a directory that is there."""
+        tables = {name: getattr(self, name) for name in self._runs[0].tables}
+        summary = self.summary | {"runs": [without_clock(run) for run in self.summary["runs"]]}
+        write_files(directory, summary, self._runs[0].scenario_toml(), tables)
+
+    def _joined(self, name: str) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.concat(
+            getattr(result, name).select(
+                pl.lit(number, dtype=pl.UInt32).alias("replication"), pl.all()
+            )
+            for number, result in enumerate(self._runs)
+        )
+
+    def __repr__(self) -> str:
+        return f"<retx.Replications: {len(self)} of {self._runs[0]!r}>"

@@ -1,0 +1,163 @@
+"""What a run found."""
+
+from __future__ import annotations
+
+import json
+import os
+from copy import deepcopy
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retx import _native
+from retx.directory import new_directory
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from retx.plots.chooser import Plot
+
+TABLES = ("flows", "links", "samples", "segments", "drops", "episodes")
+"""The tables of a run, in the order of the documentation."""
+
+HOW_TO_RECORD = {
+    "samples": 'set `sample_interval` in the scenario, to "every_ack" or a duration such as "0.1 s"',
+    "segments": "run with segments=True (command line: without --no-segments)",
+}
+
+
+class NotRecordedError(LookupError):
+    """A table that this run did not record; the message says which option records it."""
+
+
+class Result:
+    """One run: tables as data frames, a summary, and plots.
+
+    Columns are described in docs/how-to/read-the-results.md. A table comes over from the
+    simulation when it is first asked for.
+    """
+
+    def __init__(self, raw: _native.RawResult) -> None:
+        self._raw = raw
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Scenario, version, seed, flows, links and engine: what `retx run --json` prints."""
+        summary: dict[str, Any] = json.loads(self._raw.summary())
+        return summary
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario with every value written out; it can be run again."""
+        scenario: dict[str, Any] = self.summary["scenario"]
+        return scenario
+
+    def scenario_toml(self) -> str:
+        """The same as the text of a scenario file."""
+        return self._raw.scenario_toml()
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow."""
+        return self._table("flows")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row per link and direction."""
+        return self._table("links")
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """The senders' state over time.
+
+        Raises:
+            NotRecordedError: The scenario has no `sample_interval`.
+        """
+        return self._table("samples")
+
+    @cached_property
+    def segments(self) -> pl.DataFrame:
+        """One row per copy of a segment sent, with its fate.
+
+        Raises:
+            NotRecordedError: The run was made with `segments=False`.
+        """
+        return self._table("segments")
+
+    @cached_property
+    def drops(self) -> pl.DataFrame:
+        """One row per packet dropped: where and why."""
+        return self._table("drops")
+
+    @cached_property
+    def episodes(self) -> pl.DataFrame:
+        """One row per recovery episode, with its true cause."""
+        return self._table("episodes")
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table that was recorded, by name."""
+        return {name: getattr(self, name) for name in TABLES if self._raw.recorded(name)}
+
+    @property
+    def plot(self) -> Plot:
+        """The plots: `result.plot.cwnd()`, `.sequence()`, `.rtt()`, `.ladder()`."""
+        from retx.plots.chooser import Plot
+
+        return Plot(self)
+
+    def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Writes summary.json, scenario.toml and a Parquet file per table into a new directory.
+
+        The same run gives the same bytes: what the clock said (`engine.wall_s`) is left out.
+
+        Args:
+            directory: Must not exist, or be empty.
+            force: An earlier result there gives way.
+
+        Raises:
+            OSError: The directory is taken, or cannot be written.
+        """
+        with new_directory(Path(directory), replace=force) as path:
+            self.write(path)
+
+    def write(self, directory: Path) -> None:
+        """Writes the files of `save` into a directory that is there."""
+        write_files(directory, without_clock(self.summary), self.scenario_toml(), self.tables)
+
+    def _table(self, name: str) -> pl.DataFrame:
+        from retx.frames import frame
+
+        if not self._raw.recorded(name):
+            raise NotRecordedError(f"{name} were not recorded: {HOW_TO_RECORD[name]}")
+        return frame(self._raw.take(name))
+
+    def __repr__(self) -> str:
+        engine = self.summary["engine"]
+        return (
+            f"<retx.Result: {len(self.summary['flows'])} flow(s), "
+            f"{engine['simulated_s']:g} s simulated, seed {self.summary['seed']}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from retx.html import result_html
+
+        return result_html(self.summary)
+
+
+def without_clock(summary: dict[str, Any]) -> dict[str, Any]:
+    """The summary less what the clock said, which no two runs share."""
+    summary = deepcopy(summary)
+    summary["engine"].pop("wall_s", None)
+    return summary
+
+
+def write_files(
+    directory: Path, summary: dict[str, Any], scenario: str, tables: dict[str, pl.DataFrame]
+) -> None:
+    """Writes the files of a result directory."""
+    text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
+    (directory / "summary.json").write_text(text + "\n", encoding="utf-8")
+    (directory / "scenario.toml").write_text(scenario, encoding="utf-8")
+    for name, table in tables.items():
+        table.write_parquet(directory / f"{name}.parquet", compression="zstd")

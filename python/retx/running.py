@@ -1,0 +1,139 @@
+"""Runs scenarios: one (`run`), or many draws of one on all cores (`replicate`)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from retx import _native
+from retx.directory import new_directory, new_file
+from retx.progress import Progress, watched
+from retx.replications import Replications
+from retx.results import Result
+from retx.source import Scenario, override_pairs, read
+
+
+def resolve(
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The scenario checked and with every value written out, as `Result.scenario` has it.
+
+    Raises:
+        OSError: The file cannot be read.
+        ScenarioError: The scenario is wrong; the message says where, what, and what instead.
+    """
+    resolved: dict[str, Any] = json.loads(_parsed(scenario, seed, overrides).to_json())
+    return resolved
+
+
+def run(
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    replication: int = 0,
+    segments: bool = True,
+    pcap: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: Progress = None,
+) -> Result:
+    """Simulates one scenario.
+
+    Args:
+        scenario: The path of a scenario file, the TOML text itself, or the same as a dict.
+        seed: Takes the place of the scenario's.
+        overrides: Values by their key in the scenario, such as
+            `{"link.cloud.forward.channel.p": 0.01}`.
+        replication: Which of the draws that the seed has in store; 0 is the first.
+        segments: Record every segment's fate. Costs memory: about 60 bytes a segment.
+        pcap: Write a capture (pcapng) there.
+        out: Write the result directory there, as `Result.save` does.
+        force: Let an earlier result at `out` give way.
+        progress: True shows a bar, False none; by default there is one on a terminal when the run
+            lasts over a second. A function is called with the fraction done.
+
+    Raises:
+        OSError: A file cannot be read or written.
+        ScenarioError: The scenario is wrong; the message says where, what, and what instead.
+        RunError: The run could not be carried out.
+    """
+    parsed = _parsed(scenario, seed, overrides)
+    with ExitStack() as files:
+        # Opened before the run: a place that cannot be written should not cost a simulation.
+        directory = files.enter_context(new_directory(Path(out), replace=force)) if out else None
+        capture = files.enter_context(new_file(Path(pcap))) if pcap else None
+        raw = watched(
+            lambda control: _native.run(
+                parsed,
+                control,
+                replication=replication,
+                segments=segments,
+                capture=capture is not None,
+            ),
+            progress,
+        )
+        result = Result(raw)
+        if directory:
+            result.write(directory)
+        if capture:
+            capture.write_bytes(raw.take_capture())
+    return result
+
+
+def replicate(
+    scenario: Scenario,
+    replications: int = 30,
+    *,
+    seed: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    segments: bool = False,
+    threads: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: Progress = None,
+) -> Replications:
+    """Simulates a scenario several times, each with draws of its own, on all cores.
+
+    The result does not depend on the number of threads. Arguments as for `run`; `threads` defaults
+    to the number of cores.
+    """
+    if replications < 1:
+        raise ValueError(f"replications is {replications}: at least 1 is needed")
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads is {threads}: at least 1 is needed")
+    parsed = _parsed(scenario, seed, overrides)
+    with ExitStack() as files:
+        directory = files.enter_context(new_directory(Path(out), replace=force)) if out else None
+        raws = watched(
+            lambda control: _native.run_many(
+                parsed,
+                control,
+                replications=replications,
+                threads=threads or os.cpu_count() or 1,
+                segments=segments,
+            ),
+            progress,
+        )
+        result = Replications([Result(raw) for raw in raws])
+        if directory:
+            result.write(directory)
+    return result
+
+
+def _parsed(
+    scenario: Scenario, seed: int | None, overrides: Mapping[str, Any] | None
+) -> _native.Scenario:
+    source = read(scenario)
+    pairs = override_pairs(overrides)
+    if seed is not None:
+        pairs.append(("seed", str(seed)))
+    parse = _native.from_json if source.is_json else _native.parse
+    return parse(source.text, source.name, pairs)

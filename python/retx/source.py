@@ -1,0 +1,103 @@
+"""From what a user calls a scenario (a path, TOML text, a dict) to text with a name."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retx._native import ScenarioError
+
+Scenario = str | os.PathLike[str] | Mapping[str, Any]
+
+LIMIT_BYTES = 16 << 20
+"""More than any scenario needs; stops the reading of an endless file such as /dev/zero."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a scenario, and what errors call it."""
+
+    text: str
+    name: str
+    is_json: bool = False
+
+
+def read(scenario: Scenario) -> Source:
+    """The scenario's text.
+
+    A mapping is taken as the parsed file. A string with a line break is TOML; any other string, and
+    any path object, is the path of a file.
+
+    Raises:
+        OSError: The file cannot be read.
+        ScenarioError: It is no text.
+    """
+    if isinstance(scenario, Mapping):
+        return _from_mapping(scenario)
+    if isinstance(scenario, str) and "\n" in scenario:
+        return Source(scenario, "scenario")
+    if not isinstance(scenario, str | os.PathLike):
+        raise TypeError(
+            f"a scenario is a path, TOML text or a dict, not {type(scenario).__name__}"
+        )
+    return _from_file(Path(scenario))
+
+
+def _from_mapping(scenario: Mapping[str, Any]) -> Source:
+    try:
+        return Source(json.dumps(scenario, allow_nan=False), "scenario", is_json=True)
+    except (TypeError, ValueError) as error:
+        raise ScenarioError(f"scenario: {error}") from None
+
+
+def _from_file(path: Path) -> Source:
+    with path.open("rb") as file:
+        content = file.read(LIMIT_BYTES + 1)
+    if len(content) > LIMIT_BYTES:
+        raise ScenarioError(
+            f"{path}: larger than {LIMIT_BYTES >> 20} MiB, which no scenario file is"
+        )
+    try:
+        return Source(content.decode("utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ScenarioError(
+            f"{path}:{line}: not text: byte 0x{content[error.start]:02x} is not UTF-8; "
+            "a scenario is a TOML file"
+        ) from None
+
+
+def override_pairs(overrides: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """Overrides as `--set` takes them: key and TOML value."""
+    return [(key, toml_value(value)) for key, value in (overrides or {}).items()]
+
+
+class TomlText(str):
+    """Text that is TOML already, as `--set` has it."""
+
+    __slots__ = ()
+
+
+def toml_value(value: object) -> str:
+    """A Python value as an inline TOML value."""
+    if isinstance(value, TomlText):
+        return str(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        items = (f"{json.dumps(str(key), ensure_ascii=False)} = {toml_value(item)}" for key, item in value.items())
+        return "{ " + ", ".join(items) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    if isinstance(value, str):
+        # TOML's basic strings are JSON's, but for DEL, which TOML wants escaped.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, int | float):
+        return repr(value)
+    if hasattr(value, "item"):
+        return toml_value(value.item())  # a numpy scalar
+    raise ScenarioError(f"{value!r}: {type(value).__name__} is not a TOML value")

@@ -1,0 +1,208 @@
+"""The rules of style that a machine can hold.
+
+`EXCEPTIONS` lists what breaks them today. It only shrinks: a rule that an entry no longer breaks
+fails the test until the entry is taken out, and new entries need a reason in review.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+FILE_LINES, FILE_LINES_END = 400, 600
+FUNCTION_LINES = 70
+COLUMNS = 100
+
+# Written in two parts, so that this file does not hold them.
+FORBIDDEN = ("TO" "DO", "FIX" "ME", "XX" "X:", "for " "now", "unimple" "mented!", "to" "do!")
+
+EXCEPTIONS: set[tuple[str, str]] = set()
+"""Pairs of rule and path."""
+
+# The rooms and the doors between them: who may use whom.
+MAY_USE = {
+    "units": set(),
+    "wire": {"units"},
+    "record": {"units"},
+    "tcp": {"units", "wire"},
+    "link": {"units", "wire"},
+    "scenario": {"units", "tcp", "link"},
+    "sim": {"units", "wire", "record", "tcp", "link", "scenario"},
+    "py": {"record", "scenario", "sim"},
+}
+
+
+def tracked(*patterns: str) -> list[Path]:
+    """The files of the repository, those not yet committed included."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "--", *patterns],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [ROOT / name for name in sorted(set(listed.stdout.split("\n"))) if name]
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def is_test(path: Path) -> bool:
+    return "tests" in path.parts or path.name.startswith("test") or path.name == "tests.rs"
+
+
+def without_tests(path: Path) -> list[str]:
+    """A source file up to its module of tests."""
+    lines = lines_of(path)
+    for number, line in enumerate(lines):
+        if line.startswith("#[cfg(test)]") and lines[number + 1].startswith("mod tests {"):
+            return lines[:number]
+    return lines
+
+
+def held(rule: str, broken: dict[str, str]) -> None:
+    """Fails with everything that breaks the rule, and for exceptions that are none any more."""
+    excepted = {path for name, path in EXCEPTIONS if name == rule}
+    wrong = [message for path, message in broken.items() if path not in excepted]
+    assert not wrong, f"{rule}:\n" + "\n".join(wrong)
+    stale = excepted - broken.keys()
+    assert not stale, f"{rule}: take these out of EXCEPTIONS: {sorted(stale)}"
+
+
+SOURCES = [path for path in tracked("*.rs", "*.py") if path.exists()]
+
+
+def test_there_are_sources() -> None:
+    assert len(SOURCES) > 40
+
+
+def test_files_are_short() -> None:
+    broken, counts = {}, []
+    for path in SOURCES:
+        if is_test(path):
+            continue
+        count = len(without_tests(path))
+        counts.append(count)
+        if count > FILE_LINES:
+            broken[name_of(path)] = f"{name_of(path)}: {count} lines, more than {FILE_LINES}"
+    assert max(counts) <= FILE_LINES_END
+    held("file length", broken)
+
+
+def test_lines_are_short() -> None:
+    broken = {}
+    for path in SOURCES:
+        for number, line in enumerate(lines_of(path), start=1):
+            # rustfmt leaves what it cannot break: tables in comments, macro arms, long texts.
+            if len(line) > COLUMNS and not breakable_nowhere(line):
+                broken[name_of(path)] = f"{name_of(path)}:{number}: {len(line)} columns"
+    held("line length", broken)
+
+
+def breakable_nowhere(line: str) -> bool:
+    """A line that is one address, or one text that has no blank to break at."""
+    return " " not in line.strip().lstrip("/!#* ")
+
+
+def rust_functions(lines: list[str]) -> list[tuple[str, int, int]]:
+    """Name, first line and length of each function, found by indentation as rustfmt lays it."""
+    found = []
+    start = re.compile(r"^(\s*)(?:pub(?:\([a-z ]+\))? )?(?:const |async |unsafe )*fn (\w+)")
+    for number, line in enumerate(lines):
+        match = start.match(line)
+        if not match:
+            continue
+        end = f"{match[1]}}}"
+        for last in range(number, len(lines)):
+            if lines[last] == end or (last == number and line.endswith("}")):
+                found.append((match[2], number + 1, last - number + 1))
+                break
+            if lines[last].endswith(";") and lines[last].startswith(match[1] + "fn"):
+                break
+    return found
+
+
+def python_functions(path: Path) -> list[tuple[str, int, int]]:
+    """Name, first line and length of each function, its docstring not counted."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        length = (node.end_lineno or node.lineno) - node.lineno + 1
+        first = node.body[0]
+        if ast.get_docstring(node) is not None:
+            length -= (first.end_lineno or first.lineno) - first.lineno + 1
+        found.append((node.name, node.lineno, length))
+    return found
+
+
+def test_functions_are_short() -> None:
+    broken, seen = {}, 0
+    for path in SOURCES:
+        functions = (
+            rust_functions(lines_of(path)) if path.suffix == ".rs" else python_functions(path)
+        )
+        seen += len(functions)
+        for name, line, length in functions:
+            if length > FUNCTION_LINES:
+                broken[name_of(path)] = f"{name_of(path)}:{line}: {name} has {length} lines"
+    assert seen > 300
+    held("function length", broken)
+
+
+def test_no_forbidden_words() -> None:
+    broken = {}
+    for path in tracked("*.rs", "*.py", "*.pyi", "*.toml", "*.md", "*.sh", "Makefile"):
+        if not path.exists():
+            continue
+        for number, line in enumerate(lines_of(path), start=1):
+            for word in FORBIDDEN:
+                if word in line:
+                    broken[name_of(path)] = f"{name_of(path)}:{number}: {word!r}"
+    held("forbidden words", broken)
+
+
+def dependencies(manifest: Path) -> set[str]:
+    """The crates of retx that a crate uses, those for its tests alone not counted."""
+    used, section = set(), ""
+    for line in lines_of(manifest):
+        if line.startswith("["):
+            section = line.strip("[]")
+        match = re.match(r"retx-(\w+)", line)
+        if match and "dependencies" in section and "dev-dependencies" not in section:
+            used.add(match[1])
+    return used
+
+
+@pytest.mark.parametrize("manifest", tracked("crates/*/Cargo.toml"), ids=lambda p: p.parent.name)
+def test_crates_depend_downwards(manifest: Path) -> None:
+    crate = manifest.parent.name
+    assert crate in MAY_USE, f"say in MAY_USE what crates/{crate} may use"
+    beyond = dependencies(manifest) - MAY_USE[crate]
+    assert not beyond, f"crates/{crate} must not use {sorted(beyond)}"
+
+
+def test_the_models_touch_no_clock_and_no_files() -> None:
+    """`units` to `sim` are pure; `record` may write to what it is handed."""
+    pattern = re.compile(r"std::(time|fs|env|thread)\b|std::net::(Tcp|Udp)|println!|SystemTime|Instant::now")
+    broken = {}
+    for path in SOURCES:
+        parts = path.relative_to(ROOT).parts
+        pure = parts[:1] == ("crates",) and parts[1] in MAY_USE and parts[1] != "py"
+        if not pure or parts[2] != "src" or is_test(path):
+            continue
+        for number, line in enumerate(without_tests(path), start=1):
+            if pattern.search(line) and not line.lstrip().startswith("//"):
+                broken[name_of(path)] = f"{name_of(path)}:{number}: {line.strip()}"
+    held("no clock, no I/O", broken)
