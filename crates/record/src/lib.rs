@@ -1,7 +1,12 @@
-//! record
+//! What happened in a run: counters, tables in columns, recovery episodes with their true causes,
+//! and captures.
 
 mod atomic;
 pub mod capture;
 pub mod pcapng;
+pub mod reason;
+pub mod table;
+pub mod truth;
 
 pub use atomic::{WriteError, write_atomically};
+pub use table::{Column, Names, Table};

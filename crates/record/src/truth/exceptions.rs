@@ -1,0 +1,192 @@
+//! The copies that were dropped, and those that were retransmissions.
+
+use super::SegmentCopy;
+use crate::reason::Cause;
+use std::collections::VecDeque;
+
+#[derive(Debug, Clone)]
+struct Dropped {
+    copy: SegmentCopy,
+    /// What the drop makes of an episode; `None`: the receiver threw it away.
+    cause: Option<Cause>,
+}
+
+#[derive(Debug, Clone)]
+struct Retransmitted {
+    /// Without what the segment carried for the first time.
+    copy: SegmentCopy,
+    delivered: bool,
+}
+
+trait Stretch {
+    fn copy(&self) -> &SegmentCopy;
+}
+
+impl Stretch for Dropped {
+    fn copy(&self) -> &SegmentCopy {
+        &self.copy
+    }
+}
+
+impl Stretch for Retransmitted {
+    fn copy(&self) -> &SegmentCopy {
+        &self.copy
+    }
+}
+
+/// Copies sorted by where they start.
+#[derive(Debug, Clone)]
+struct Sorted<T> {
+    list: VecDeque<T>,
+    /// The longest ever put in: how far before a position an overlap may start.
+    longest: u64,
+}
+
+impl<T> Default for Sorted<T> {
+    fn default() -> Self {
+        Self { list: VecDeque::new(), longest: 0 }
+    }
+}
+
+impl<T: Stretch> Sorted<T> {
+    fn insert(&mut self, item: T) {
+        let SegmentCopy { from, to, .. } = *item.copy();
+        self.longest = self.longest.max(to - from);
+        match self.list.back() {
+            Some(last) if last.copy().from > from => {
+                let place = self.list.partition_point(|other| other.copy().from <= from);
+                self.list.insert(place, item);
+            }
+            _ => self.list.push_back(item),
+        }
+    }
+
+    /// Where copies that overlap with what starts at `from` begin.
+    fn first(&self, from: u64) -> usize {
+        self.list.partition_point(|item| item.copy().from + self.longest <= from)
+    }
+
+    fn overlapping(&self, from: u64, to: u64) -> impl Iterator<Item = &T> {
+        self.list
+            .range(self.first(from)..)
+            .take_while(move |item| item.copy().from < to)
+            .filter(move |item| item.copy().overlaps(from, to))
+    }
+
+    fn forget_before(&mut self, position: u64) {
+        while self.list.front().is_some_and(|item| item.copy().to <= position) {
+            self.list.pop_front();
+        }
+    }
+}
+
+/// The newest copy of a position.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Newest {
+    /// The retransmission; `None` for the original.
+    pub number: Option<u64>,
+    /// Why it was dropped, if it was.
+    pub dropped: Option<Cause>,
+    /// It is known not to be on its way any more.
+    pub settled: bool,
+}
+
+/// All that is not an original which arrived, or will.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Exceptions {
+    dropped: Sorted<Dropped>,
+    retransmitted: Sorted<Retransmitted>,
+}
+
+impl Exceptions {
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn len(&self) -> usize {
+        self.dropped.list.len() + self.retransmitted.list.len()
+    }
+
+    pub fn dropped(&mut self, copy: SegmentCopy, cause: Option<Cause>) {
+        self.dropped.insert(Dropped { copy, cause });
+    }
+
+    pub fn retransmitted(&mut self, copy: SegmentCopy) {
+        self.retransmitted.insert(Retransmitted { copy, delivered: false });
+    }
+
+    pub fn delivered(&mut self, copy: &SegmentCopy) {
+        let first = self.retransmitted.first(copy.from);
+        let same = self.retransmitted.list.range_mut(first..);
+        for item in same.take_while(|item| item.copy.from <= copy.from) {
+            item.delivered |= item.copy.number == copy.number;
+        }
+    }
+
+    pub fn forget_before(&mut self, position: u64) {
+        self.dropped.forget_before(position);
+        self.retransmitted.forget_before(position);
+    }
+
+    /// True when `copy` is the first that carried the byte at `position`.
+    pub fn is_original(&self, copy: &SegmentCopy, position: u64) -> bool {
+        let again = self.retransmitted.overlapping(position, position + 1);
+        again.into_iter().all(|item| item.copy.number != copy.number)
+    }
+
+    /// True when some byte of `part` has had all its copies dropped that were sent before number
+    /// `before`.
+    pub fn all_dropped(&self, part: &SegmentCopy, before: u64) -> bool {
+        let (from, to) = (part.from, part.to);
+        let earlier = |copy: &SegmentCopy| copy.number < before;
+        // Copies less drops changes only where a copy or a drop begins or ends.
+        let mut edges: Vec<(u64, i32)> = Vec::new();
+        let mut span = |copy: &SegmentCopy, weight: i32| {
+            edges.push((copy.from.max(from), weight));
+            edges.push((copy.to.min(to), -weight));
+        };
+        for item in self.dropped.overlapping(from, to).filter(|item| earlier(&item.copy)) {
+            span(&item.copy, -1);
+        }
+        if edges.is_empty() {
+            return false;
+        }
+        let mut span = |copy: &SegmentCopy, weight: i32| {
+            edges.push((copy.from.max(from), weight));
+            edges.push((copy.to.min(to), -weight));
+        };
+        for item in self.retransmitted.overlapping(from, to).filter(|item| earlier(&item.copy)) {
+            span(&item.copy, 1);
+        }
+        edges.sort_unstable_by_key(|(position, _)| *position);
+        // The original.
+        let mut alive = 1;
+        let mut edges = edges.into_iter().peekable();
+        while let Some((position, change)) = edges.next() {
+            alive += change;
+            let next = edges.peek().map_or(to, |(next, _)| *next);
+            if next > position && alive == 0 {
+                return true;
+            }
+            assert!(next == position || alive > 0, "more copies dropped than sent");
+        }
+        false
+    }
+
+    /// The newest copy of the byte at `position`.
+    pub fn newest(&self, position: u64) -> Newest {
+        let again = self.retransmitted.overlapping(position, position + 1);
+        let newest = again.max_by_key(|item| item.copy.number);
+        let mut drops = self.dropped.overlapping(position, position + 1);
+        let drop = match newest {
+            Some(newest) => drops.find(|drop| drop.copy.number == newest.copy.number),
+            // No retransmission covers it: what was dropped is the original.
+            None => drops.next(),
+        };
+        Newest {
+            number: newest.map(|item| item.copy.number),
+            dropped: drop.and_then(|drop| drop.cause),
+            settled: drop.is_some() || newest.is_some_and(|item| item.delivered),
+        }
+    }
+}

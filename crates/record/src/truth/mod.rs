@@ -1,0 +1,281 @@
+//! Why did it happen? The verdicts on a flow's retransmissions and recovery episodes, from what
+//! truly became of each copy of a segment.
+//!
+//! *What it does.* A retransmission is unnecessary when an earlier copy of each of its bytes
+//! reached, or still reaches, the receiver. An episode's cause is the fate of the newest copy, sent
+//! before it, of the segment that it retransmits first: dropped by a queue, *congestion*; by the
+//! medium, *wireless*; delivered or still on its way, *spurious*.
+//!
+//! As long as nothing is lost or retransmitted, nothing is kept. What is kept are exceptions: the
+//! copies that were dropped, the copies that were retransmissions, and the verdicts that hang on a
+//! copy still on its way. Such a verdict is given as if the copy arrived; should it be dropped, a
+//! [`Correction`] follows. A byte has one original and so many retransmissions, hence: it is on its
+//! way, or has arrived, unless all of these are among the drops.
+//!
+//! Positions are those of the stream: SYN 0, first byte of data 1, FIN after the last.
+
+mod exceptions;
+
+use crate::reason::{Cause, EpisodeKind, SubCause};
+use exceptions::Exceptions;
+
+/// One copy of a stretch of the stream, sent in one segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentCopy {
+    /// Which copy: grows with every segment that the flow's sender sends.
+    pub number: u64,
+    /// Position of its first byte.
+    pub from: u64,
+    /// Position after its last.
+    pub to: u64,
+}
+
+impl SegmentCopy {
+    const fn overlaps(&self, from: u64, to: u64) -> bool {
+        self.from < to && from < self.to
+    }
+}
+
+/// What has reached the other end.
+pub trait Arrived {
+    /// The first stretch of `from … to` that has not arrived; `None` when all has.
+    fn missing(&self, from: u64, to: u64) -> Option<(u64, u64)>;
+}
+
+/// A retransmission or an episode in the record: its row in the `episodes` table, if that is kept.
+pub type Row = Option<u32>;
+
+/// A verdict that has changed because a copy was dropped on which it hung.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Correction {
+    /// A retransmission was necessary after all.
+    Necessary {
+        /// The episode that it belongs to.
+        episode: Row,
+        /// It counts in the statistics.
+        counted: bool,
+    },
+    /// An episode was not spurious after all.
+    Cause {
+        /// The episode.
+        episode: Row,
+        /// How it began.
+        kind: EpisodeKind,
+        /// What was behind it.
+        cause: Cause,
+        /// It counts in the statistics.
+        counted: bool,
+    },
+}
+
+/// A retransmission that some earlier copy, still on its way, may prove unnecessary.
+#[derive(Debug, Clone)]
+struct Open {
+    copy: SegmentCopy,
+    /// What no earlier copy has brought yet.
+    missing: Vec<(u64, u64)>,
+    episode: Row,
+    counted: bool,
+}
+
+/// An episode that was no loss, unless this copy is dropped.
+#[derive(Debug, Clone)]
+struct Watched {
+    /// The retransmission, or the original.
+    number: Option<u64>,
+    trigger: u64,
+    kind: EpisodeKind,
+    episode: Row,
+    counted: bool,
+}
+
+/// What is known of one flow's losses and retransmissions.
+#[derive(Debug, Clone, Default)]
+pub struct Truth {
+    exceptions: Exceptions,
+    open: Vec<Open>,
+    watched: Vec<Watched>,
+    /// The highest acknowledgment that was dropped on its way.
+    ack_dropped: u64,
+}
+
+impl Truth {
+    /// The sender has sent a copy of something that it had sent before, up to `sent_to`. Returns
+    /// true when, by what is known so far, that was unnecessary.
+    pub fn retransmitted(
+        &mut self,
+        copy: SegmentCopy,
+        sent_to: u64,
+        episode: Row,
+        arrived: &impl Arrived,
+    ) -> bool {
+        let old = SegmentCopy { to: copy.to.min(sent_to), ..copy };
+        let necessary =
+            // Some of it is new: the segment had to be sent.
+            copy.to > sent_to || self.exceptions.all_dropped(&old, copy.number);
+        if !necessary {
+            let missing = missing(arrived, copy.from, copy.to);
+            if !missing.is_empty() {
+                self.open.push(Open { copy, missing, episode, counted: true });
+            }
+        }
+        self.exceptions.retransmitted(old);
+        !necessary
+    }
+
+    /// A copy was dropped, which makes of an episode what `cause` says. Verdicts that this changes are appended to `corrections`.
+    pub fn dropped(&mut self, copy: SegmentCopy, cause: Cause, corrections: &mut Vec<Correction>) {
+        self.exceptions.dropped(copy, Some(cause));
+        self.reopen(&copy, corrections);
+        let exceptions = &self.exceptions;
+        self.watched.retain(|watched| {
+            let hit = watched.is(&copy, exceptions);
+            if hit {
+                corrections.push(Correction::Cause {
+                    episode: watched.episode,
+                    kind: watched.kind,
+                    cause,
+                    counted: watched.counted,
+                });
+            }
+            !hit
+        });
+    }
+
+    /// A copy reached a receiver that had no room for it and threw it away: no loss on the way, but
+    /// its bytes have to come again.
+    pub fn refused(&mut self, copy: SegmentCopy, corrections: &mut Vec<Correction>) {
+        self.exceptions.dropped(copy, None);
+        self.reopen(&copy, corrections);
+        let exceptions = &self.exceptions;
+        self.watched.retain(|watched| !watched.is(&copy, exceptions));
+    }
+
+    /// Retransmissions for which `copy` was the last hope to have been unnecessary.
+    fn reopen(&mut self, copy: &SegmentCopy, corrections: &mut Vec<Correction>) {
+        let exceptions = &self.exceptions;
+        self.open.retain(|open| {
+            let lost = copy.number < open.copy.number
+                && open.missing.iter().any(|&(from, to)| {
+                    let part = SegmentCopy {
+                        number: copy.number,
+                        from: from.max(copy.from),
+                        to: to.min(copy.to),
+                    };
+                    part.from < part.to && exceptions.all_dropped(&part, open.copy.number)
+                });
+            if lost {
+                let Open { episode, counted, .. } = *open;
+                corrections.push(Correction::Necessary { episode, counted });
+            }
+            !lost
+        });
+    }
+
+    /// A copy has reached the receiver, which kept it.
+    pub fn delivered(&mut self, copy: SegmentCopy) {
+        self.open.retain_mut(|open| {
+            if copy.number < open.copy.number && copy.overlaps(open.copy.from, open.copy.to) {
+                subtract(&mut open.missing, copy.from, copy.to);
+            }
+            !open.missing.is_empty()
+        });
+        let exceptions = &mut self.exceptions;
+        self.watched.retain(|watched| !watched.is(&copy, exceptions));
+        exceptions.delivered(&copy);
+    }
+
+    /// An acknowledgment of everything before `ack` was dropped.
+    pub fn ack_dropped(&mut self, ack: u64) {
+        self.ack_dropped = self.ack_dropped.max(ack);
+    }
+
+    /// The sender has found a loss, or believes so, and will first retransmit what lies at
+    /// `trigger`. The cause as far as it is known.
+    pub fn episode(
+        &mut self,
+        kind: EpisodeKind,
+        trigger: u64,
+        row: Row,
+        arrived: &impl Arrived,
+    ) -> (Cause, Option<SubCause>) {
+        let newest = self.exceptions.newest(trigger);
+        if let Some(cause) = newest.dropped {
+            return (cause, None);
+        }
+        let settled = newest.settled
+            || newest.number.is_none() && arrived.missing(trigger, trigger + 1).is_none();
+        if !settled {
+            let number = newest.number;
+            self.watched.push(Watched { number, trigger, kind, episode: row, counted: true });
+        }
+        let sub_cause = match kind {
+            // The sender has seen no acknowledgment beyond the trigger, but one was sent.
+            _ if self.ack_dropped > trigger => SubCause::AckLost,
+            EpisodeKind::Frr => SubCause::Reordering,
+            EpisodeKind::Rto => SubCause::Delay,
+        };
+        (Cause::Spurious, Some(sub_cause))
+    }
+
+    /// Everything before `snd_una` is acknowledged: no verdict will ask for it again, except those
+    /// that are open.
+    pub fn advance(&mut self, snd_una: u64) {
+        if self.exceptions.is_empty() {
+            return;
+        }
+        let open = self.open.iter().map(|open| open.copy.from);
+        let watched = self.watched.iter().map(|watched| watched.trigger);
+        let keep = open.chain(watched).min().map_or(snd_una, |first| first.min(snd_una));
+        self.exceptions.forget_before(keep);
+    }
+
+    /// Statistics start now: corrections of what came before do not count in them.
+    pub fn stop_counting(&mut self) {
+        self.open.iter_mut().for_each(|open| open.counted = false);
+        self.watched.iter_mut().for_each(|watched| watched.counted = false);
+    }
+
+    /// Exceptions kept: 0 in a flow that has been loss-free for a round trip.
+    pub fn kept(&self) -> usize {
+        self.exceptions.len() + self.open.len() + self.watched.len()
+    }
+}
+
+impl Watched {
+    fn is(&self, copy: &SegmentCopy, exceptions: &Exceptions) -> bool {
+        match self.number {
+            Some(number) => number == copy.number,
+            None => {
+                copy.overlaps(self.trigger, self.trigger + 1)
+                    && exceptions.is_original(copy, self.trigger)
+            }
+        }
+    }
+}
+
+/// All stretches of `from … to` that have not arrived.
+fn missing(arrived: &impl Arrived, mut from: u64, to: u64) -> Vec<(u64, u64)> {
+    let mut all = Vec::new();
+    while from < to
+        && let Some(stretch) = arrived.missing(from, to)
+    {
+        all.push(stretch);
+        from = stretch.1;
+    }
+    all
+}
+
+/// Takes `from … to` out of a list of stretches.
+fn subtract(stretches: &mut Vec<(u64, u64)>, from: u64, to: u64) {
+    let mut rest = Vec::new();
+    for &(start, end) in stretches.iter() {
+        if start < from.min(end) {
+            rest.push((start, from.min(end)));
+        }
+        if to.max(start) < end {
+            rest.push((to.max(start), end));
+        }
+    }
+    *stretches = rest;
+}

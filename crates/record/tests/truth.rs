@@ -1,0 +1,232 @@
+//! The verdicts of [`Truth`] against a plain reckoning that keeps every copy of every byte.
+
+use proptest::prelude::*;
+use retx_record::reason::{Cause, EpisodeKind};
+use retx_record::truth::{Arrived, Correction, SegmentCopy, Truth};
+use std::collections::BTreeMap;
+
+/// What truly becomes of a copy, and has it yet?
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fate {
+    OnItsWay,
+    Delivered,
+    Dropped(Cause),
+    Refused,
+}
+
+/// Every copy ever sent, and nothing derived.
+#[derive(Debug, Default)]
+struct Ledger {
+    copies: Vec<(SegmentCopy, Fate)>,
+    /// Retransmissions and how many copies there were before each.
+    retransmissions: Vec<(usize, bool)>,
+    /// Trigger, and how many copies there were.
+    episodes: Vec<(u64, usize)>,
+}
+
+impl Ledger {
+    fn has(&self, position: u64) -> bool {
+        self.copies.iter().any(|(copy, fate)| {
+            *fate == Fate::Delivered && (copy.from..copy.to).contains(&position)
+        })
+    }
+
+    /// Unnecessary: an earlier copy of each byte reached, or still reaches, the receiver.
+    fn is_unnecessary(&self, index: usize) -> bool {
+        let again = self.copies[index].0;
+        (again.from..again.to).all(|position| {
+            self.copies[..index].iter().any(|(copy, fate)| {
+                (copy.from..copy.to).contains(&position)
+                    && matches!(fate, Fate::Delivered | Fate::OnItsWay)
+            })
+        })
+    }
+
+    /// The fate of the newest copy sent before the episode.
+    fn cause(&self, trigger: u64, before: usize) -> Cause {
+        let newest = self.copies[..before]
+            .iter()
+            .rfind(|(copy, _)| (copy.from..copy.to).contains(&trigger))
+            .expect("what an episode is about has been sent");
+        match newest.1 {
+            Fate::Dropped(cause) => cause,
+            Fate::OnItsWay | Fate::Delivered | Fate::Refused => Cause::Spurious,
+        }
+    }
+}
+
+impl Arrived for Ledger {
+    fn missing(&self, from: u64, to: u64) -> Option<(u64, u64)> {
+        let start = (from..to).find(|position| !self.has(*position))?;
+        let end = (start..to).find(|position| self.has(*position)).unwrap_or(to);
+        Some((start, end))
+    }
+}
+
+/// One step of a random history; numbers are taken modulo what there is.
+#[derive(Debug, Clone)]
+enum Step {
+    /// New data of so many bytes, with a copy of so many old ones in front.
+    New { bytes: u64, old: u64 },
+    /// Something sent before.
+    Again { from: u64, bytes: u64 },
+    /// One of the copies on their way gets its fate.
+    Settle { which: usize, fate: u8 },
+    /// The sender believes in a loss.
+    Episode { trigger: u64, rto: bool },
+    /// The sender hears how far the receiver has come.
+    Acknowledge,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (1u64..6, 0u64..2).prop_map(|(bytes, old)| Step::New { bytes, old }),
+        4 => (any::<u64>(), 1u64..9).prop_map(|(from, bytes)| Step::Again { from, bytes }),
+        7 => (any::<usize>(), 0u8..10).prop_map(|(which, fate)| Step::Settle { which, fate }),
+        2 => (any::<u64>(), any::<bool>()).prop_map(|(trigger, rto)| Step::Episode { trigger, rto }),
+        2 => Just(Step::Acknowledge),
+    ];
+    prop::collection::vec(step, 0..80)
+}
+
+/// Both reckonings side by side, and the verdicts that the truth has given so far.
+#[derive(Default)]
+struct Run {
+    ledger: Ledger,
+    truth: Truth,
+    sent_to: u64,
+    snd_una: u64,
+    /// By row: the verdict of each retransmission, the cause of each episode.
+    unnecessary: BTreeMap<u32, bool>,
+    causes: BTreeMap<u32, Cause>,
+}
+
+impl Run {
+    fn send(&mut self, from: u64, to: u64) {
+        let number = self.ledger.copies.len() as u64;
+        let copy = SegmentCopy { number, from, to };
+        if from < self.sent_to {
+            let row = self.ledger.retransmissions.len() as u32;
+            let verdict = self.truth.retransmitted(copy, self.sent_to, Some(row), &self.ledger);
+            self.unnecessary.insert(row, verdict);
+            self.ledger.retransmissions.push((number as usize, true));
+        }
+        self.ledger.copies.push((copy, Fate::OnItsWay));
+        self.sent_to = self.sent_to.max(to);
+    }
+
+    fn settle(&mut self, which: usize, fate: u8) {
+        let open: Vec<usize> = (0..self.ledger.copies.len())
+            .filter(|index| self.ledger.copies[*index].1 == Fate::OnItsWay)
+            .collect();
+        let Some(&index) = open.get(which % open.len().max(1)) else { return };
+        let copy = self.ledger.copies[index].0;
+        let mut corrections = Vec::new();
+        let fate = match fate {
+            0..3 => Fate::Dropped(Cause::Wireless),
+            3..6 => Fate::Dropped(Cause::Congestion),
+            6 => Fate::Refused,
+            _ => Fate::Delivered,
+        };
+        match fate {
+            Fate::Dropped(cause) => self.truth.dropped(copy, cause, &mut corrections),
+            Fate::Refused => self.truth.refused(copy, &mut corrections),
+            _ => self.truth.delivered(copy),
+        }
+        self.ledger.copies[index].1 = fate;
+        self.correct(&corrections);
+    }
+
+    fn correct(&mut self, corrections: &[Correction]) {
+        for correction in corrections {
+            match *correction {
+                Correction::Necessary { episode, .. } => {
+                    assert_eq!(self.unnecessary.insert(episode.unwrap(), false), Some(true));
+                }
+                Correction::Cause { episode, cause, .. } => {
+                    let old = self.causes.insert(episode.unwrap(), cause);
+                    assert_eq!(old, Some(Cause::Spurious));
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::New { bytes, old } => {
+                let from = self.sent_to.saturating_sub(old).max(self.snd_una);
+                self.send(from, self.sent_to + bytes);
+            }
+            Step::Again { from, bytes } => {
+                let outstanding = self.sent_to - self.snd_una;
+                if outstanding > 0 {
+                    let from = self.snd_una + from % outstanding;
+                    self.send(from, (from + bytes).min(self.sent_to));
+                }
+            }
+            Step::Settle { which, fate } => self.settle(which, fate),
+            Step::Episode { trigger, rto } => {
+                let outstanding = self.sent_to - self.snd_una;
+                if outstanding > 0 {
+                    let trigger = self.snd_una + trigger % outstanding;
+                    let kind = if rto { EpisodeKind::Rto } else { EpisodeKind::Frr };
+                    let row = self.ledger.episodes.len() as u32;
+                    let verdict = self.truth.episode(kind, trigger, Some(row), &self.ledger);
+                    assert_eq!(verdict.0 == Cause::Spurious, verdict.1.is_some());
+                    self.causes.insert(row, verdict.0);
+                    self.ledger.episodes.push((trigger, self.ledger.copies.len()));
+                }
+            }
+            Step::Acknowledge => {
+                while self.snd_una < self.sent_to && self.ledger.has(self.snd_una) {
+                    self.snd_una += 1;
+                }
+                self.truth.advance(self.snd_una);
+            }
+        }
+    }
+
+    /// At every instant the verdicts are those of the definition.
+    fn check(&self) -> Result<(), TestCaseError> {
+        for (row, &(index, _)) in self.ledger.retransmissions.iter().enumerate() {
+            prop_assert_eq!(
+                self.unnecessary[&(row as u32)],
+                self.ledger.is_unnecessary(index),
+                "retransmission {} of {:?}",
+                row,
+                self.ledger.copies
+            );
+        }
+        for (row, &(trigger, before)) in self.ledger.episodes.iter().enumerate() {
+            prop_assert_eq!(
+                self.causes[&(row as u32)],
+                self.ledger.cause(trigger, before),
+                "episode {} at {} of {:?}",
+                row,
+                trigger,
+                self.ledger.copies
+            );
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+    #[test]
+    fn verdicts_are_those_of_the_definition(steps in steps()) {
+        let mut run = Run::default();
+        for step in &steps {
+            run.step(step);
+            run.check()?;
+        }
+        // Once nothing is on its way and everything acknowledged, nothing is kept.
+        while run.ledger.copies.iter().any(|(_, fate)| *fate == Fate::OnItsWay) {
+            run.settle(0, 9);
+            run.check()?;
+        }
+        run.truth.advance(run.sent_to);
+        prop_assert_eq!(run.truth.kept(), 0);
+    }
+}
