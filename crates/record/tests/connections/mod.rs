@@ -5,7 +5,7 @@ use retx_record::capture::{
     Transmission,
 };
 use retx_units::{Duration, SeqNr, Time};
-use retx_wire::{Flags, Options, SackBlock, SackBlocks, Segment, Timestamps};
+use retx_wire::{Flags, Options, SackBlock, Segment, Timestamps};
 
 pub const ACK: Flags = Flags::ACK;
 pub const SYN_ACK: Flags = Flags::SYN.with(Flags::ACK);
@@ -82,17 +82,21 @@ impl Hand<'_> {
         options
     }
 
-    /// SYN, SYN/ACK and ACK with every option.
-    pub fn open(&mut self) {
-        let options = Options {
+    fn syn_options(&self) -> Options {
+        Options {
             mss: Some(1460),
             window_scale: Some(7),
             sack_permitted: true,
-            sack: SackBlocks::default(),
             ..self.timestamps()
-        };
-        self.send(Side::Opener, Part { flags: Flags::SYN, options, ..Part::default() });
-        self.send(Side::Listener, Part { flags: SYN_ACK, ack: 1, options, ..Part::default() });
+        }
+    }
+
+    /// SYN, SYN/ACK and ACK with every option.
+    pub fn open(&mut self) {
+        let syn = Part { flags: Flags::SYN, options: self.syn_options(), ..Part::default() };
+        self.send(Side::Opener, syn);
+        let syn_ack = Part { flags: SYN_ACK, ack: 1, options: self.syn_options(), ..syn };
+        self.send(Side::Listener, syn_ack);
         self.acknowledge(1, &[]);
     }
 
@@ -105,6 +109,19 @@ impl Hand<'_> {
             payload_bytes: DATA,
             options: self.timestamps(),
         };
+        self.send(Side::Listener, part)
+    }
+
+    /// The listener closes at `position`, and the opener at 1. Returns the last packet.
+    fn close(&mut self, position: u64) -> PacketId {
+        let options = self.timestamps();
+        let part = Part { flags: FIN_ACK, position, ack: 1, options, ..Part::default() };
+        self.send(Side::Listener, part);
+        let options = self.timestamps();
+        let part = Part { position: 1, ack: position + 1, options, ..part };
+        self.send(Side::Opener, part);
+        let options = self.timestamps();
+        let part = Part { flags: ACK, position: position + 1, ack: 2, options, ..part };
         self.send(Side::Listener, part)
     }
 
@@ -141,13 +158,7 @@ pub fn download(capture: &mut CaptureBuffer) {
     let again = [1, 3, 5, 4].map(|n| hand.data(n));
     hand.acknowledge(start(7), &[]);
     hand.acknowledge(start(7), &[(start(4), start(5))]);
-    let options = hand.timestamps();
-    let last = Part { flags: FIN_ACK, position: start(7), ack: 1, options, ..Part::default() };
-    hand.send(Side::Listener, last);
-    let answer = Part { flags: FIN_ACK, position: 1, ack: start(7) + 1, ..last };
-    hand.send(Side::Opener, answer);
-    let closing = Part { flags: ACK, position: start(7) + 1, ack: 2, ..last };
-    let closing = hand.send(Side::Listener, closing);
+    let closing = hand.close(start(7));
 
     for (n, reason) in [(1, DropReason::Queue), (3, DropReason::Channel), (5, DropReason::Script)] {
         capture.set_fate(data[n], Fate::Dropped { place: lossy, reason });
