@@ -31,7 +31,7 @@ impl<'a> Document<'a> {
             }
         })?;
         if places.get_ref().is_empty() {
-            return Err(ScenarioError::plain(file, wording::EMPTY));
+            return Err(ScenarioError::plain(file, &format!("empty: {}", wording::NEEDS)));
         }
         let mut document = Self { file, text, places, values: Value::Null };
         document.values = table(document.places.get_ref())

@@ -76,7 +76,11 @@ impl ScenarioError {
 
 /// An override as the command line has it.
 pub fn set((key, value): &(String, String)) -> String {
-    format!("--set {key}={value}")
+    if value.contains(char::is_whitespace) || key.contains(char::is_whitespace) {
+        format!("--set \"{key}={value}\"")
+    } else {
+        format!("--set {key}={value}")
+    }
 }
 
 /// A step of a key's path.

@@ -35,9 +35,7 @@ pub fn apply(values: &mut Value, (key, text): &(String, String)) -> Result<Vec<S
         if depth == 1 && parts[0] == "tcp" && !last {
             start_from_preset(at, part);
         }
-        if !last {
-            open_choice(at, &parent);
-        }
+        open_choice(at, &parent);
         at = match at {
             Value::Object(table) => {
                 if depth == 1 && parts[0] == "tcp" && !table.contains_key(*part) {

@@ -32,7 +32,12 @@ const HEADERS: u32 = 40;
 /// # Errors
 /// The first thing that no run could be made of.
 pub fn read(values: &Value) -> Result<Scenario, Problem> {
-    let file: File = wording::read(values.clone())?;
+    let file: File = wording::read(values.clone()).map_err(|mut problem| {
+        if problem.path.is_empty() {
+            problem.message += &format!(": {}", wording::NEEDS);
+        }
+        problem
+    })?;
     check_times(&file)?;
     let mut tcps = Tcps::read(&file.tcp).map_err(|problem| problem.within("tcp"))?;
     let links = links(file.link)?;

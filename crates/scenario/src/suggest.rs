@@ -3,7 +3,7 @@
 /// Longer names than this are compared with none, and lists are cut after so many names: a message
 /// stays readable and cheap, whatever the file holds.
 const NAME_MAX_CHARS: usize = 64;
-const LISTED_MAX: usize = 24;
+const LISTED_MAX: usize = 40;
 
 /// The name most like `word`, if one is like it at all: at most a third of its letters differ.
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -53,8 +53,8 @@ mod tests {
 
     #[test]
     fn long_lists_are_cut() {
-        let names: Vec<String> = (0..30).map(|i| i.to_string()).collect();
-        assert!(list(names.iter().map(String::as_str)).ends_with("22, 23 and 6 more"));
+        let names: Vec<String> = (0..46).map(|i| i.to_string()).collect();
+        assert!(list(names.iter().map(String::as_str)).ends_with("38, 39 and 6 more"));
         assert_eq!(list([]), "none");
     }
 }

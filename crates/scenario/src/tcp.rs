@@ -3,10 +3,12 @@
 use crate::error::Problem;
 use crate::scenario::NamedTcp;
 use crate::suggest::{did_you_mean, list};
-use crate::wording::{self, check_name};
+use crate::wording::{self, check_name, unknown_key};
 use retx_tcp::presets;
+use retx_units::choice::{self, JsonSchema};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
+use std::iter;
 
 /// More than any study needs; each resolved one takes some KB.
 const TABLES_MAX: usize = 10_000;
@@ -29,13 +31,13 @@ impl Tcps {
             let message = format!("{} tables: at most {TABLES_MAX} are read", tables.len());
             return Err(Problem::new(message));
         }
-        let mut resolved = HashMap::new();
+        let mut resolver = Resolver { tables, fields: fields(), done: HashMap::new() };
         for name in tables.keys() {
             check_name(name, "TCP").map_err(|problem| problem.within(name))?;
-            resolve(name, tables, &mut resolved)?;
+            resolver.resolve(name)?;
         }
         let take = |name: &String| {
-            let (_, config) = resolved.remove(name).expect("every table has been resolved");
+            let (_, config) = resolver.done.remove(name).expect("every table has been resolved");
             NamedTcp { name: name.clone(), config }
         };
         let all: Vec<NamedTcp> = tables.keys().map(take).collect();
@@ -75,44 +77,90 @@ fn unknown<'a>(name: &str, defined: impl Iterator<Item = &'a str> + Clone) -> Pr
 /// A TCP as a table of all its fields, and as a checked configuration.
 type Resolved = (Map<String, Value>, retx_tcp::Config);
 
-/// Resolves the table `name`, and before it those that it is like.
-fn resolve(
-    name: &str,
-    tables: &Map<String, Value>,
-    resolved: &mut HashMap<String, Resolved>,
-) -> Result<(), Problem> {
-    // A chain may be as long as the file: a list of what is still to do, not a recursion.
-    let mut chain = vec![name.to_owned()];
-    let mut waiting: HashSet<String> = chain.iter().cloned().collect();
-    while let Some(name) = chain.last().cloned() {
-        if resolved.contains_key(&name) {
-            chain.pop();
-            continue;
-        }
-        let at = |problem: Problem| problem.within(&name);
-        let table = own_fields(&tables[&name]).map_err(at)?;
-        let base = match like(table).map_err(at)? {
-            None => Map::new(),
-            // A table named like a preset may start from it.
-            Some(like)
-                if !tables.contains_key(like)
-                    || (like == name && presets::find(like).is_some()) =>
-            {
-                preset(like, &name, tables).map_err(|problem| at(problem.within("like")))?
+/// One step of resolving a table.
+enum Step {
+    /// It is done.
+    Resolved(Box<Resolved>),
+    /// Another table comes first.
+    Needs(String),
+}
+
+struct Resolver<'a> {
+    tables: &'a Map<String, Value>,
+    /// What a table may hold.
+    fields: Vec<String>,
+    done: HashMap<String, Resolved>,
+}
+
+/// Every key of a `[tcp.NAME]`.
+fn fields() -> Vec<String> {
+    let schema = retx_tcp::Config::json_schema(&mut choice::inline_generator());
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let properties = properties.expect("a TCP has fields").keys().cloned();
+    iter::once("like".to_owned()).chain(properties).collect()
+}
+
+impl Resolver<'_> {
+    /// Resolves the table `name`, and before it those that it is like.
+    fn resolve(&mut self, name: &str) -> Result<(), Problem> {
+        // A chain may be as long as the file: a list of what is still to do, not a recursion.
+        let mut chain = vec![name.to_owned()];
+        let mut waiting: HashSet<String> = chain.iter().cloned().collect();
+        while let Some(name) = chain.last().cloned() {
+            if self.done.contains_key(&name) {
+                chain.pop();
+                continue;
             }
-            Some(like) => match resolved.get(like) {
-                Some((base, _)) => base.clone(),
-                None if waiting.insert(like.to_owned()) => {
-                    chain.push(like.to_owned());
-                    continue;
+            match self.step(&name).map_err(|problem| problem.within(&name))? {
+                Step::Resolved(resolved) => {
+                    self.done.insert(name, *resolved);
                 }
-                None => return Err(at(circle(&chain, like).within("like"))),
-            },
-        };
-        let result = merged(base, table).map_err(at)?;
-        resolved.insert(name, result);
+                Step::Needs(like) => {
+                    if !waiting.insert(like.clone()) {
+                        return Err(circle(&chain, &like).within("like").within(&name));
+                    }
+                    chain.push(like);
+                }
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn step(&self, name: &str) -> Result<Step, Problem> {
+        let own = own_fields(&self.tables[name])?;
+        if let Some(key) = own.keys().find(|key| !self.fields.contains(key)) {
+            let fields: Vec<&str> = self.fields.iter().map(String::as_str).collect();
+            return Err(Problem::new(unknown_key(key, &fields)).within(key));
+        }
+        let Some(like) = like(own)? else {
+            return merged(Map::new(), own).map_err(|mut problem| {
+                if problem.path.is_empty() {
+                    problem.message += "; start from a preset with `like`, or write every field";
+                }
+                problem
+            });
+        };
+        // A table named like a preset may start from that preset.
+        let of_itself = like == name && presets::find(like).is_some();
+        if of_itself || !self.tables.contains_key(like) {
+            return merged(self.preset(like, name)?, own);
+        }
+        match self.done.get(like) {
+            Some((base, _)) => merged(base.clone(), own),
+            None => Ok(Step::Needs(like.to_owned())),
+        }
+    }
+
+    fn preset(&self, like: &str, own: &str) -> Result<Map<String, Value>, Problem> {
+        let Some(preset) = presets::find(like) else {
+            let others = self.tables.keys().map(String::as_str).filter(|name| *name != own);
+            return Err(unknown(like, others).within("like"));
+        };
+        match serde_json::to_value((preset.config)()) {
+            Ok(Value::Object(table)) => Ok(table),
+            other => unreachable!("a preset is a table, not {other:?}"),
+        }
+    }
 }
 
 fn own_fields(table: &Value) -> Result<&Map<String, Value>, Problem> {
@@ -129,21 +177,6 @@ fn like(table: &Map<String, Value>) -> Result<Option<&str>, Problem> {
     })
 }
 
-fn preset(
-    like: &str,
-    own: &str,
-    tables: &Map<String, Value>,
-) -> Result<Map<String, Value>, Problem> {
-    let Some(preset) = presets::find(like) else {
-        let others = tables.keys().map(String::as_str).filter(|name| *name != own);
-        return Err(unknown(like, others));
-    };
-    match serde_json::to_value((preset.config)()) {
-        Ok(Value::Object(table)) => Ok(table),
-        other => unreachable!("a preset is a table, not {other:?}"),
-    }
-}
-
 fn circle(chain: &[String], like: &str) -> Problem {
     let from = chain.iter().position(|name| name == like).unwrap_or(0);
     let names = chain[from..].iter().map(String::as_str).chain([like]);
@@ -154,8 +187,7 @@ fn circle(chain: &[String], like: &str) -> Problem {
 
 /// The base with the table's own fields on top. A choice replaces the base's as a whole; a plain
 /// table (`delayed_ack`) replaces key by key.
-fn merged(mut base: Map<String, Value>, own: &Map<String, Value>) -> Result<Resolved, Problem> {
-    let complete = !base.is_empty();
+fn merged(mut base: Map<String, Value>, own: &Map<String, Value>) -> Result<Step, Problem> {
     for (key, value) in own.iter().filter(|(key, _)| *key != "like") {
         match (base.get_mut(key), value) {
             (Some(Value::Object(inner)), Value::Object(fields)) if !inner.contains_key("name") => {
@@ -166,16 +198,10 @@ fn merged(mut base: Map<String, Value>, own: &Map<String, Value>) -> Result<Reso
             }
         }
     }
-    let config: retx_tcp::Config =
-        wording::read(Value::Object(base.clone())).map_err(|mut problem| {
-            if !complete && problem.path.is_empty() {
-                problem.message += "; start from a preset with `like`, or write every field";
-            }
-            problem
-        })?;
+    let config: retx_tcp::Config = wording::read(Value::Object(base.clone()))?;
     config.check().map_err(|error| {
         let fields = error.field.rsplit('.');
         fields.fold(Problem::new(error.message), |problem, field| problem.within(field))
     })?;
-    Ok((base, config))
+    Ok(Step::Resolved(Box::new((base, config))))
 }

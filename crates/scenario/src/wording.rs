@@ -10,9 +10,9 @@ use serde_path_to_error::Segment;
 /// Most flows of one `count`, and most files of one `ftp`.
 pub const FLOWS_OR_FILES_MAX: u32 = crate::FLOWS_MAX;
 
-/// What a file without any key is told.
-pub const EMPTY: &str = "empty: a scenario needs at least a `duration`, one [[link]] with `name` \
-     and `ends`, and one [[flow]] with `name`, `from`, `to`, `tcp` and `app`";
+/// What no scenario can do without.
+pub const NEEDS: &str = "a scenario needs at least a `duration`, one [[link]] with `name` and \
+     `ends`, and one [[flow]] with `name`, `from`, `to`, `tcp` and `app`";
 
 /// Reads a value as `T`.
 ///
@@ -24,7 +24,8 @@ pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
         let text = error.into_inner().to_string();
         let (inner, message) = choice::split_path(&text);
         path.extend(inner.split(['.', '[']).filter(|part| !part.is_empty()).map(inner_step));
-        Problem { path, message: sentence(message) }
+        let message = sentence(message, &path);
+        Problem { path, message }
     })
 }
 
@@ -43,42 +44,74 @@ fn inner_step(part: &str) -> Step {
 }
 
 /// A deserialiser's message in the words of this crate; others are kept as they are.
-fn sentence(message: &str) -> String {
+fn sentence(message: &str, path: &[Step]) -> String {
     if let Some(rest) = message.strip_prefix("unknown field `") {
-        return unknown(rest, "key", "keys here");
+        let (word, names) = known(rest);
+        return unknown_key(word, &names);
     }
     if let Some(rest) = message.strip_prefix("unknown variant `") {
-        return unknown(rest, "name", "names here");
+        let (word, names) = known(rest);
+        let near = did_you_mean(word, names.iter().copied());
+        return format!("unknown name \"{word}\"{near} (expected one of {})", list(names));
     }
     if let Some(field) = message.strip_prefix("missing field ") {
         return format!("lacks {field}");
     }
-    for prefix in ["invalid type: ", "invalid value: ", "invalid length "] {
-        if let Some(rest) = message.strip_prefix(prefix)
-            && let Some((found, expected)) = rest.rsplit_once(", expected ")
-        {
-            let length = if prefix.starts_with("invalid length") { "a list of " } else { "" };
-            return format!("expected {}; found {length}{found}", expectation(expected));
-        }
+    if let Some(length) = message.strip_prefix("invalid length ") {
+        return wrong_length(length);
     }
-    message.to_owned()
+    let rest =
+        message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+    match (rest.and_then(|rest| rest.rsplit_once(", expected ")), path) {
+        // `[link]` for `[[link]]`.
+        (Some(("map", "a sequence")), [Step::Key(key)]) => {
+            format!("expected a list of tables, each under a [[{key}]] of its own; found a table")
+        }
+        (Some((found, expected)), _) => {
+            format!("expected {}; found {}", expectation(expected), finding(found))
+        }
+        (None, _) => message.to_owned(),
+    }
 }
 
-/// The refusal of a name, from the rest of serde's message: ``x`, expected one of `a`, `b```.
-fn unknown(rest: &str, what: &str, allowed: &str) -> String {
+/// The name that serde does not know, and those that it knows, from ``x`, expected one of `a`, …``.
+fn known(rest: &str) -> (&str, Vec<&str>) {
     // What the file says comes first and may hold anything; the known names come last.
     let (word, names) = match rest.rsplit_once("`, expected ") {
         Some((word, names)) => (word, names),
         None => (rest.split('`').next().unwrap_or_default(), ""),
     };
-    let names: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
-    let names = names.as_slice();
-    format!(
-        "unknown {what}{}{} ({allowed}: {})",
-        if what == "key" { String::new() } else { format!(" \"{word}\"") },
-        did_you_mean(word, names.iter().copied()),
-        list(names.iter().copied())
-    )
+    (word, names.split('`').skip(1).step_by(2).collect())
+}
+
+/// The refusal of a key.
+pub fn unknown_key(word: &str, known: &[&str]) -> String {
+    let near = did_you_mean(word, known.iter().copied());
+    format!("unknown key{near} (keys here: {})", list(known.iter().copied()))
+}
+
+/// From serde's `3, expected an array of length 2`.
+fn wrong_length(serde: &str) -> String {
+    match serde.split_once(", expected ") {
+        Some((found, "fewer elements in array")) => format!("a list of {found} is too long"),
+        Some((found, expected)) => {
+            format!("expected {}; found a list of {found}", expectation(expected))
+        }
+        None => format!("wrong length: {serde}"),
+    }
+}
+
+/// A value as serde names it, as the file writes it: integer `-3`, string "a".
+fn finding(serde: &str) -> String {
+    match serde {
+        "map" => "a table".into(),
+        "sequence" => "a list".into(),
+        _ => {
+            let words = ["integer ", "floating point ", "boolean ", "string "];
+            let value = words.iter().find_map(|word| serde.strip_prefix(word)).unwrap_or(serde);
+            value.trim_matches('`').to_owned()
+        }
+    }
 }
 
 fn expectation(serde: &str) -> String {
