@@ -34,7 +34,9 @@ def new_directory(target: Path, *, replace: bool = False) -> Iterator[Path]:
     _check_free(target, replace=replace)
     created = _make_parents(target.parent)
     try:
-        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        partial = Path(
+            tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+        )
         try:
             partial.chmod(0o777 & ~_umask())
             yield partial

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from retx._native import Column
+if TYPE_CHECKING:
+    from retx._native import _Column as Column
 
-ABSENT = 2**32 - 1
+NO_NAME = 2**32 - 1
 """The code of an absent text."""
+NO_INTEGER = 2**64 - 1
+"""Stands for an absent whole number."""
 
 
 def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
     """A table as a data frame; absent values become nulls.
 
-    Numbers come as arrays, in which NaN is absent; texts as an array of codes and the list of what
-    the codes stand for, and become an `Enum` column.
+    Numbers come as arrays, in which NaN and `NO_INTEGER` are absent; texts as an array of codes and
+    the list of what the codes stand for, and become an `Enum` column.
     """
     return pl.DataFrame([_series(name, column) for name, column in columns.items()])
 
@@ -25,7 +29,12 @@ def _series(name: str, column: Column) -> pl.Series:
     if isinstance(column, tuple):
         codes, texts = column
         index = pl.Series(codes)
-        index = index.set(index == ABSENT, None)
-        return pl.Series(name, texts, dtype=pl.Enum(texts)).gather(index)
+        index = index.set(index == NO_NAME, None)
+        known = pl.Series(name, texts, dtype=pl.Enum(texts))
+        return known.gather(index)
     series = pl.Series(name, column)
-    return series.fill_nan(None) if series.dtype == pl.Float64 else series
+    if series.dtype == pl.Float64:
+        return series.fill_nan(None)
+    if series.dtype == pl.UInt64:
+        return series.set(series == NO_INTEGER, None).cast(pl.Int64)
+    return series

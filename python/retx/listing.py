@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from difflib import get_close_matches
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -11,7 +12,7 @@ from retx import _native
 from retx.errors import UsageError
 
 Entry = dict[str, Any]
-"""`name`, `summary` and `parameters`, each with `name type required doc`, maybe `default values`."""
+"""`name`, `summary` and `parameters`; see `describe`."""
 
 
 def describe() -> dict[str, list[Entry]]:
@@ -22,9 +23,7 @@ def describe() -> dict[str, list[Entry]]:
     """
     kinds: dict[str, list[Entry]] = json.loads(_native.describe())
     if find_spec("retx.study"):
-        from retx import study
-
-        kinds["study"] = study.describe()
+        kinds["study"] = import_module("retx.study").describe()
     return kinds
 
 

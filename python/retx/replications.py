@@ -103,12 +103,13 @@ class Replications:
     def _joined(self, name: str) -> pl.DataFrame:
         import polars as pl
 
-        return pl.concat(
+        joined: pl.DataFrame = pl.concat(
             getattr(result, name).select(
                 pl.lit(number, dtype=pl.UInt32).alias("replication"), pl.all()
             )
             for number, result in enumerate(self._runs)
         )
+        return joined
 
     def __repr__(self) -> str:
         return f"<retx.Replications: {len(self)} of {self._runs[0]!r}>"

@@ -21,7 +21,7 @@ TABLES = ("flows", "links", "samples", "segments", "drops", "episodes")
 """The tables of a run, in the order of the documentation."""
 
 HOW_TO_RECORD = {
-    "samples": 'set `sample_interval` in the scenario, to "every_ack" or a duration such as "0.1 s"',
+    "samples": 'set the scenario\'s `sample_interval`, to "every_ack" or a time such as "0.1 s"',
     "segments": "run with segments=True (command line: without --no-segments)",
 }
 

@@ -135,5 +135,6 @@ def _parsed(
     pairs = override_pairs(overrides)
     if seed is not None:
         pairs.append(("seed", str(seed)))
-    parse = _native.from_json if source.is_json else _native.parse
-    return parse(source.text, source.name, pairs)
+    if source.is_json:
+        return _native.from_json(source.text, pairs)
+    return _native.parse(source.text, source.name, pairs)

@@ -41,9 +41,7 @@ def read(scenario: Scenario) -> Source:
     if isinstance(scenario, str) and "\n" in scenario:
         return Source(scenario, "scenario")
     if not isinstance(scenario, str | os.PathLike):
-        raise TypeError(
-            f"a scenario is a path, TOML text or a dict, not {type(scenario).__name__}"
-        )
+        raise TypeError(f"a scenario is a path, TOML text or a dict, not {type(scenario).__name__}")
     return _from_file(Path(scenario))
 
 
@@ -89,7 +87,10 @@ def toml_value(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
-        items = (f"{json.dumps(str(key), ensure_ascii=False)} = {toml_value(item)}" for key, item in value.items())
+        items = (
+            f"{json.dumps(str(key), ensure_ascii=False)} = {toml_value(item)}"
+            for key, item in value.items()
+        )
         return "{ " + ", ".join(items) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(toml_value(item) for item in value) + "]"

@@ -33,9 +33,7 @@ def flow_means(flows: pl.DataFrame, confidence: float = 0.95) -> pl.DataFrame:
         confidence: Level of the intervals.
     """
     numbers = [
-        name
-        for name, dtype in flows.schema.items()
-        if dtype.is_numeric() and name != "replication"
+        name for name, dtype in flows.schema.items() if dtype.is_numeric() and name != "replication"
     ]
     long = flows.select(pl.col("name").cast(pl.String).alias("flow"), *numbers).unpivot(
         index="flow", on=numbers, variable_name="quantity", value_name="value"

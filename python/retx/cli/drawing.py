@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from retx.directory import new_file
 from retx.errors import UsageError
+from retx.results import HOW_TO_RECORD
 
 if TYPE_CHECKING:
     from retx.results import Result
@@ -21,7 +24,7 @@ class Drawing:
     """A plot asked for, and where it goes."""
 
     kind: str
-    file: Path
+    file: Path | None
     flow: str | None
     span: tuple[float, float] | None
 
@@ -30,19 +33,41 @@ class Drawing:
         """True when the table of segments has to be recorded for it."""
         return self.kind != "cwnd"
 
-    def draw(self, result: Result) -> None:
-        """Draws the plot and writes its file."""
+    def place(self, directory: Path | None) -> Path:
+        """Its file: in the result directory, or here, unless another is named."""
+        return self.file or (directory or Path()) / f"{self.kind}.png"
+
+    def check(self, scenario: dict[str, Any]) -> None:
+        """Finds before a run what would be missing after it.
+
+        Raises:
+            UsageError: The scenario records no samples, or has no such flow.
+        """
+        if self.kind in ("cwnd", "rtt") and "sample_interval" not in scenario:
+            raise UsageError(f"--plot {self.kind} needs samples: {HOW_TO_RECORD['samples']}")
+        names = [name for flow in scenario["flow"] for name in _names(flow)]
+        if self.flow is not None and self.flow not in names:
+            raise UsageError(f"--flow {self.flow}: no such flow; there is {', '.join(names[:9])}")
+
+    @contextmanager
+    def open(self, directory: Path | None) -> Iterator[Path]:
+        """The path to write to; a file of its own takes its name when the block ends well."""
+        if directory and not self.file:
+            yield self.place(directory)
+        else:
+            with new_file(self.place(None)) as path:
+                yield path
+
+    def draw(self, result: Result, path: Path) -> None:
+        """Draws the plot into a file."""
         if self.kind == "ladder":
             figure = result.plot.ladder(*(self.span or (None, None)), flow=self.flow)
         else:
             figure = getattr(result.plot, self.kind)(flow=self.flow, span=self.span)
-        with new_file(self.file) as path:
-            figure.save(path)
+        figure.save(path)
 
 
-def drawings(
-    words: list[str], directory: Path, flow: str | None, span: tuple[float, float] | None
-) -> list[Drawing]:
+def drawings(words: list[str], flow: str | None, span: tuple[float, float] | None) -> list[Drawing]:
     """What the `--plot` options ask for.
 
     Raises:
@@ -53,13 +78,21 @@ def drawings(
         raise UsageError("--flow and --span choose what is plotted: add --plot KIND")
     if span and not span[0] < span[1]:
         raise UsageError(f"--span {span[0]:g} {span[1]:g}: the first time must be the earlier one")
-    made = []
-    for word in words:
-        kind, _, file = word.partition("=")
-        if kind not in KINDS:
-            raise UsageError(f"--plot {word}: no plot {kind!r}; there are {', '.join(KINDS)}")
-        path = Path(file) if file else directory / f"{kind}.png"
-        if path.suffix.lower() not in ENDINGS:
-            raise UsageError(f"--plot {word}: the file must end in {', '.join(ENDINGS)}")
-        made.append(Drawing(kind, path, flow, span))
-    return made
+    return [_drawing(word, flow, span) for word in words]
+
+
+def _drawing(word: str, flow: str | None, span: tuple[float, float] | None) -> Drawing:
+    kind, _, name = word.partition("=")
+    if kind not in KINDS:
+        raise UsageError(f"--plot {word}: no plot {kind!r}; there are {', '.join(KINDS)}")
+    file = Path(name) if name else None
+    if file and file.suffix.lower() not in ENDINGS:
+        raise UsageError(f"--plot {word}: the file must end in {', '.join(ENDINGS)}")
+    return Drawing(kind, file, flow, span)
+
+
+def _names(flow: dict[str, Any]) -> list[str]:
+    """The names in the tables of what `[[flow]]` stands for."""
+    if flow["count"] == 1:
+        return [flow["name"]]
+    return [f"{flow['name']}.{number}" for number in range(flow["count"])]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from types import FrameType
 from typing import Annotated, NoReturn
@@ -30,12 +31,10 @@ app.command("run")(run.command)
 app.command("list")(listing.list_command)
 app.command("schema")(listing.schema_command)
 if find_spec("retx.study"):
-    from retx.study import command as study_command
-
-    app.command("study")(study_command)
+    app.command("study")(import_module("retx.study").command)
 
 
-def _show_version(value: bool) -> None:  # noqa: FBT001
+def _show_version(value: bool) -> None:
     if value:
         typer.echo(f"retx {_native.__version__}")
         raise typer.Exit
@@ -45,9 +44,7 @@ def _show_version(value: bool) -> None:  # noqa: FBT001
 def options(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", help="Print the version.", callback=_show_version, is_eager=True
-        ),
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="On an error, show where in the code it arose.")

@@ -4,13 +4,33 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from retx.cli import options
 from retx.cli.drawing import Drawing, drawings
+from retx.directory import new_directory
 from retx.errors import UsageError
 from retx.source import TomlText
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where results go."""
+
+    as_json: bool
+    directory: Path | None
+    force: bool
+    pcap: Path | None
+    figures: list[Drawing]
+
+    @property
+    def files(self) -> list[Path]:
+        """What is there afterwards."""
+        figures = [figure.place(self.directory) for figure in self.figures]
+        return [path for path in (self.directory, self.pcap, *figures) if path]
 
 
 def command(
@@ -29,54 +49,58 @@ def command(
     no_segments: options.NoSegments = False,
 ) -> None:
     """Simulate a scenario and print a summary."""
-    figures = drawings(plots or [], out or Path(), flow, span)
-    common: dict[str, Any] = {
+    outputs = Outputs(as_json, out, force, pcap, drawings(plots or [], flow, span))
+    arguments: dict[str, Any] = {
         "seed": seed,
         "overrides": _overrides(settings or []),
-        "out": out,
-        "force": force,
+        "segments": (out is not None and not no_segments)
+        or any(figure.needs_segments for figure in outputs.figures),
     }
     if replications is None:
         if threads is not None:
             raise UsageError("--threads goes with --replications: one run uses one core")
-        segments = any(figure.needs_segments for figure in figures) or (
-            out is not None and not no_segments
-        )
-        _run_one(scenario, common | {"segments": segments, "pcap": pcap}, figures, as_json)
+        _run_one(scenario, arguments, outputs)
     else:
-        if pcap or figures:
+        if pcap or outputs.figures:
             raise UsageError("--pcap and --plot show one run: leave out --replications")
-        segments = out is not None and not no_segments
-        _run_many(scenario, common | {"segments": segments, "threads": threads}, replications, as_json)
+        _run_many(scenario, arguments | {"threads": threads}, replications, outputs)
 
 
-def _run_one(
-    scenario: Path, arguments: dict[str, Any], figures: list[Drawing], as_json: bool
-) -> None:
-    from retx.running import run
+def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> None:
+    from retx.running import resolve, run
 
-    result = run(scenario, **arguments)
-    for figure in figures:
-        figure.draw(result)
-    if as_json:
+    resolved = resolve(scenario, seed=arguments["seed"], overrides=arguments["overrides"])
+    for figure in outputs.figures:
+        figure.check(resolved)
+    # Every place is opened before the run, and takes its name once all that goes there is written.
+    with ExitStack() as files:
+        directory = None
+        if outputs.directory:
+            directory = files.enter_context(new_directory(outputs.directory, replace=outputs.force))
+        targets = [files.enter_context(figure.open(directory)) for figure in outputs.figures]
+        result = run(scenario, pcap=outputs.pcap, **arguments)
+        if directory:
+            result.write(directory)
+        for figure, target in zip(outputs.figures, targets, strict=True):
+            figure.draw(result, target)
+    if outputs.as_json:
         _print_json(result.summary)
         return
     from retx.cli.summary import print_summary
 
-    written = [arguments["out"], arguments["pcap"], *(figure.file for figure in figures)]
-    print_summary(result.summary, [path for path in written if path])
+    print_summary(result.summary, outputs.files)
 
 
-def _run_many(scenario: Path, arguments: dict[str, Any], count: int, as_json: bool) -> None:
+def _run_many(scenario: Path, arguments: dict[str, Any], count: int, outputs: Outputs) -> None:
     from retx.running import replicate
 
-    result = replicate(scenario, count, **arguments)
-    if as_json:
+    result = replicate(scenario, count, out=outputs.directory, force=outputs.force, **arguments)
+    if outputs.as_json:
         _print_json(result.summary)
         return
     from retx.cli.summary import print_means
 
-    print_means(result, [arguments["out"]] if arguments["out"] else [])
+    print_means(result, outputs.files)
 
 
 def _overrides(settings: list[str]) -> dict[str, TomlText]:

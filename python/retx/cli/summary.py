@@ -66,7 +66,9 @@ def _plain(text: str) -> str:
 
 def _table(title: str, *columns: str) -> Table:
     """A table whose first columns, up to one that starts with `>`, hold texts."""
-    table = Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False
+    )
     for column in columns:
         right = column.startswith(">")
         table.add_column(column.lstrip(">"), justify="right" if right else "left", overflow="fold")

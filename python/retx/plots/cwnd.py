@@ -58,14 +58,13 @@ def cwnd(
 def _draw_window(axes: Any, samples: pl.DataFrame) -> None:  # noqa: ANN401
     time = samples["time_s"]
     window = samples["cwnd_bytes"] / 1e3
+    flight = samples["flight_size_bytes"] / 1e3
     # A threshold that no loss has set yet is larger than any window; it would flatten the rest.
-    ceiling = 1.5 * max(window.max() or 0, (samples["flight_size_bytes"] / 1e3).max() or 0)
+    ceiling = 1.5 * max(window.to_list() + flight.to_list())
     threshold = samples["ssthresh_bytes"] / 1e3
     threshold = threshold.set(threshold > ceiling, None).cast(pl.Float64).fill_null(float("nan"))
     step: dict[str, Any] = {"where": "post"}
-    axes.step(
-        time, samples["flight_size_bytes"] / 1e3, color=GREY, lw=0.8, label="in flight", **step
-    )
+    axes.step(time, flight, color=GREY, lw=0.8, label="in flight", **step)
     axes.step(time, threshold, color=ORANGE, ls="--", label="ssthresh", **step)
     axes.step(time, window, color=BLUE, label="cwnd", **step)
 
@@ -84,4 +83,3 @@ def _mark_episodes(axes: Any, episodes: pl.DataFrame) -> None:  # noqa: ANN401
             zorder=3,
             label=f"{KIND_LABEL.get(str(kind), kind)} ({cause})",
         )
-

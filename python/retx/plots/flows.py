@@ -51,9 +51,7 @@ def of_flow(table: pl.DataFrame, flow: str) -> pl.DataFrame:
     return table.filter(pl.col("flow") == flow)
 
 
-def within(
-    table: pl.DataFrame, column: str, span: tuple[float, float] | None
-) -> pl.DataFrame:
+def within(table: pl.DataFrame, column: str, span: tuple[float, float] | None) -> pl.DataFrame:
     """The rows whose time lies within the span; all without one."""
     return table if span is None else table.filter(pl.col(column).is_between(*span))
 

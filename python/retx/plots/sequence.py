@@ -52,15 +52,14 @@ def sequence(
 def _seen(segments: pl.DataFrame, span: tuple[float, float] | None) -> pl.DataFrame:
     if span is None:
         return segments
-    return segments.filter(
-        pl.col("sent_s").is_between(*span) | pl.col("acked_s").is_between(*span)
-    )
+    return segments.filter(pl.col("sent_s").is_between(*span) | pl.col("acked_s").is_between(*span))
 
 
 def _draw(axes: Any, segments: pl.DataFrame) -> None:  # noqa: ANN401
     low = segments["seq"] / 1e3
     high = (segments["seq"] + segments["length_bytes"]) / 1e3
-    rows = segments.select("sent_s", "retransmission", "lost", low=low, high=high)
+    lost = ~segments["fate"].cast(pl.String).is_in(["delivered", "on_its_way"])
+    rows = segments.select("sent_s", "retransmission", low=low, high=high, lost=lost)
     raster = rows.height > RASTER_ROWS
     again = rows["retransmission"]
     for part, colour, width, label in (

@@ -22,7 +22,7 @@ WIDTH_INCHES = 7.0
 PANEL_INCHES = 2.6
 DPI = 150
 
-RC: dict[str, Any] = {
+RC: Any = {
     "axes.axisbelow": True,
     "axes.grid": True,
     "axes.labelsize": 9,
@@ -82,6 +82,7 @@ def new_figure(rows: int = 1, height: float = PANEL_INCHES) -> tuple[Figure, lis
     made = Figure(figsize=(WIDTH_INCHES, rows * height + 0.6), layout="constrained")
     axes = made.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
     return made, list(axes)
+
 
 def shared_legend(figure: Figure, panels: list[Any]) -> None:
     """One legend for all panels, each entry once, above them."""

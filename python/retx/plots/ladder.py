@@ -1,0 +1,173 @@
+"""Ladder diagram: packets between sender and receiver, time running downwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from retx.plots.flows import PlotError, of_flow, one_flow
+from retx.plots.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    RED,
+    WIDTH_INCHES,
+    Figure,
+    shared_legend,
+    styled,
+)
+
+MOST_PACKETS = 300
+INCHES_PER_PACKET, LEAST_INCHES, MOST_INCHES = 0.16, 4.0, 18.0
+SENDER, RECEIVER = 0.0, 1.0
+ARRIVED = ("delivered", "on_its_way")
+
+
+def ladder(
+    segments: pl.DataFrame,
+    acks: pl.DataFrame,
+    t0: float | None = None,
+    t1: float | None = None,
+    *,
+    flow: str | None = None,
+) -> Figure:
+    """Every packet sent from `t0` to `t1` seconds: data to the right, acknowledgments to the left.
+
+    Args:
+        segments: The `segments` table.
+        acks: The `acks` table.
+        t0: From; by default a little before the first loss, or the beginning without one.
+        t1: To; by default some round trips later.
+        flow: Which; needed when there are several.
+    """
+    name = one_flow(segments, flow)
+    data, back = _packets(of_flow(segments, name), of_flow(acks, name))
+    start, end = _span(data, t0, t1)
+    data = data.filter(pl.col("sent_s").is_between(start, end))
+    back = back.filter(pl.col("sent_s").is_between(start, end))
+    packets = data.height + back.height
+    if not packets:
+        raise PlotError(f"{name} sends nothing from {start:g} s to {end:g} s")
+    if packets > MOST_PACKETS:
+        raise PlotError(
+            f"{packets} packets from {start:g} s to {end:g} s are too many for a ladder: "
+            f"choose a shorter time, with at most {MOST_PACKETS}"
+        )
+    with styled():
+        inches = min(max(INCHES_PER_PACKET * packets, LEAST_INCHES), MOST_INCHES)
+        figure = Figure(figsize=(WIDTH_INCHES, inches), layout="constrained")
+        axes = figure.subplots()
+        _draw_data(axes, data)
+        _draw_acks(axes, back)
+        _frame(axes, name)
+        spacing = 0.12 * (axes.get_ylim()[0] - axes.get_ylim()[1]) / inches
+        _label(axes, data, SENDER, spacing)
+        _label(axes, back, RECEIVER, spacing)
+        shared_legend(figure, [axes])
+    return figure
+
+
+def _packets(segments: pl.DataFrame, acks: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    lost = ~pl.col("fate").cast(pl.String).is_in(ARRIVED)
+    last = pl.col("seq") + pl.col("length_bytes")
+    data = segments.with_columns(
+        lost=lost, text=pl.format("{}:{}", "seq", last), marked=pl.col("retransmission")
+    )
+    again = pl.col("ack_bytes") == pl.col("ack_bytes").shift()
+    back = acks.with_columns(
+        lost=lost, text=pl.format("ack {}", "ack_bytes"), marked=again.fill_null(value=False)
+    )
+    return data, back
+
+
+def _span(data: pl.DataFrame, t0: float | None, t1: float | None) -> tuple[float, float]:
+    """What is asked for, or the surroundings of the first loss, in typical round trips."""
+    trips = (data["acked_s"] - data["sent_s"]).drop_nulls()
+    trip = float(trips.quantile(0.5) or 1.0) if trips.len() else 1.0
+    losses = data.filter(pl.col("lost"))["sent_s"]
+    if t0 is None:
+        t0 = losses[0] - 1.2 * trip if losses.len() else float(data["sent_s"][0])
+    end = t0 + 4.5 * trip if t1 is None else t1
+    if not t0 < end:
+        raise PlotError(f"from {t0:g} s to {end:g} s is no span: t1 must be later than t0")
+    return t0, end
+
+
+def _draw_data(axes: Any, data: pl.DataFrame) -> None:  # noqa: ANN401
+    transit = (data["arrived_s"] - data["sent_s"]).median() or 0.02
+    labels = {BLUE: "data", ORANGE: "retransmission"}
+    for packet in data.iter_rows(named=True):
+        colour = ORANGE if packet["marked"] else BLUE
+        _arrow(axes, (SENDER, RECEIVER), packet, transit, colour, labels.pop(colour, None))
+    _lost_label(axes, data)
+
+
+def _draw_acks(axes: Any, acks: pl.DataFrame) -> None:  # noqa: ANN401
+    transit = (acks["arrived_s"] - acks["sent_s"]).median() or 0.02
+    labels = {GREEN: "acknowledgment", BLACK: "duplicate"}
+    for packet in acks.iter_rows(named=True):
+        colour = BLACK if packet["marked"] else GREEN
+        _arrow(axes, (RECEIVER, SENDER), packet, transit, colour, labels.pop(colour, None))
+
+
+def _arrow(
+    axes: Any,  # noqa: ANN401
+    way: tuple[float, float],
+    packet: dict[str, Any],
+    transit: float,
+    colour: str,
+    label: str | None,
+) -> None:
+    """One packet. A lost one ends half-way; one still on its way has no head."""
+    start, end = way
+    arrival = packet["arrived_s"]
+    style = {"color": colour, "lw": 1.6 if packet["marked"] else 1.0, "label": label}
+    if packet["lost"]:
+        middle = (start + end) / 2, packet["sent_s"] + transit / 2
+        axes.plot([start, middle[0]], [packet["sent_s"], middle[1]], **style)
+        axes.plot(*middle, marker="x", color=RED, ms=7, mew=2, ls="none", zorder=4)
+        return
+    axes.plot([start, end], [packet["sent_s"], arrival or packet["sent_s"] + transit], **style)
+    if arrival is not None:
+        head = ">" if end > start else "<"
+        axes.plot(end, arrival, marker=head, color=colour, ms=4, clip_on=False, ls="none")
+
+
+def _lost_label(axes: Any, data: pl.DataFrame) -> None:  # noqa: ANN401
+    if data["lost"].any():
+        axes.plot([], [], marker="x", color=RED, ms=7, mew=2, ls="none", label="lost")
+
+
+def _frame(axes: Any, flow: str) -> None:  # noqa: ANN401
+    axes.set_xlim(SENDER - 0.32, RECEIVER + 0.32)
+    axes.margins(y=0.02)
+    axes.invert_yaxis()
+    axes.axvline(SENDER, color=BLACK, lw=1.2)
+    axes.axvline(RECEIVER, color=BLACK, lw=1.2)
+    axes.set_xticks([SENDER, RECEIVER], ["sender", "receiver"])
+    axes.xaxis.tick_top()
+    axes.tick_params(axis="x", length=0, labelsize=9)
+    axes.spines["bottom"].set_visible(False)
+    axes.grid(visible=False, axis="x")
+    axes.set_ylabel("time (s)")
+    axes.set_title(flow)
+
+
+def _label(axes: Any, packets: pl.DataFrame, place: float, spacing: float) -> None:  # noqa: ANN401
+    """Writes what each packet carries beside its start, no two texts on top of each other."""
+    side, align = (-0.02, "right") if place == SENDER else (0.02, "left")
+    free = float("-inf")
+    for packet in packets.sort("sent_s").iter_rows(named=True):
+        y = max(packet["sent_s"], free)
+        free = y + spacing
+        axes.text(
+            place + side,
+            y,
+            packet["text"],
+            ha=align,
+            va="center",
+            fontsize=6.5,
+            fontweight="bold" if packet["marked"] else "normal",
+        )

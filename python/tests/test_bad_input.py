@@ -1,0 +1,166 @@
+"""Bad input: one clear line on stderr, exit code 2, nothing written, never a traceback."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import LOSSY, Retx
+
+
+def refused(result: object, *words: str) -> None:
+    assert result.returncode == 2, result
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert len(result.stderr) < 1500
+    for word in words:
+        assert word in result.stderr
+
+
+def changed(old: str, new: str) -> str:
+    assert LOSSY.count(old) == 1
+    return LOSSY.replace(old, new)
+
+
+BAD_TEXTS = {
+    "unknown key": (changed("seed = 7", "sead = 7"), ["bad.toml:3", "sead", "seed"]),
+    "unit missing": (changed('"20 ms"', "20"), ["bad.toml:10", "delay", "20", "unit"]),
+    "unit unknown": (changed('"20 ms"', '"20 parsec"'), ["bad.toml:10", "parsec", "ms"]),
+    "negative rate": (changed('"10 Mbit/s"', '"-10 Mbit/s"'), ["bad.toml:9", "rate", "-10"]),
+    "impossible route": (changed('to = "client"', 'to = "moon"'), ["bad.toml:17", "moon"]),
+    "p over 1": (changed("p = 0.02", "p = 1.5"), ["bad.toml:12", "p", "1.5"]),
+    "names that clash": (LOSSY + LOSSY[LOSSY.index("[[flow]]") :], ["download", "two flows"]),
+    "no such tcp": (changed('"newreno"', '"newrino"'), ["bad.toml:18", "newrino", "newreno"]),
+    "empty file": ("", ["bad.toml", "duration"]),
+    "not TOML": ("<html><body>\n", ["bad.toml:1"]),
+    "only a comment": ("# nothing\n", ["bad.toml", "duration"]),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TEXTS)
+def test_bad_texts(case: str, retx: Retx, tmp_path: Path) -> None:
+    text, words = BAD_TEXTS[case]
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    refused(retx("run", path, "--out", tmp_path / "out"), *words)
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_such_file(retx: Retx) -> None:
+    refused(retx("run", "none.toml"), "none.toml", "No such file")
+
+
+def test_a_directory(retx: Retx, tmp_path: Path) -> None:
+    refused(retx("run", tmp_path), str(tmp_path), "directory")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_an_unreadable_file(retx: Retx, lossy: Path) -> None:
+    lossy.chmod(0)
+    refused(retx("run", lossy), "lossy.toml", "Permission denied")
+
+
+@pytest.mark.parametrize(
+    "content", [bytes(range(256)) * 40, b"\xff\xfe", b'title = "caf\xe9"\n'], ids=repr
+)
+def test_bytes_that_are_no_text(retx: Retx, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "noise.toml"
+    path.write_bytes(content)
+    refused(retx("run", path), "noise.toml:")
+
+
+def test_zeros(retx: Retx, tmp_path: Path) -> None:
+    path = tmp_path / "zeros.toml"
+    path.write_bytes(bytes(1000))
+    refused(retx("run", path), "zeros.toml:1")
+
+
+@pytest.mark.parametrize("line", ["x = 1\n", "# comment\n", "[", '"', "a.", "a = [[[["], ids=repr)
+def test_a_file_of_10_mb(retx: Retx, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "large.toml"
+    path.write_text(line * (10_000_000 // len(line)))
+    refused(retx("run", path), "large.toml")
+
+
+def test_an_endless_file(retx: Retx) -> None:
+    refused(retx("run", "/dev/zero"), "/dev/zero", "16 MiB")
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("seed", ["seed", "KEY=VALUE"]),
+        ("=3", ["KEY=VALUE"]),
+        ("nonsense.key=3", ["nonsense"]),
+        ("link.cloud.delay=3", ["delay", "unit"]),
+        ("link.clud.delay=3 ms", ["clud", "cloud"]),
+        ("seed=-1", ["seed", "-1"]),
+        ("seed=[", ["seed"]),
+    ],
+)
+def test_bad_settings(retx: Retx, lossy: Path, setting: str, words: list[str]) -> None:
+    refused(retx("run", lossy, "--set", setting), *words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--frobnicate"], ["--frobnicate"]),
+        (["--seed", "x"], ["seed", "x"]),
+        (["--seed", "-3"], ["seed", "-3"]),
+        (["--seed", str(2**64)], ["seed"]),
+        (["--replications", "0"], ["replications", "0"]),
+        (["--threads", "2"], ["--replications"]),
+        (["--plot", "pie"], ["pie", "cwnd"]),
+        (["--plot", "cwnd=x.doc"], ["x.doc", ".png"]),
+        (["--span", "1", "2"], ["--plot"]),
+        (["--plot", "cwnd", "--span", "2", "1"], ["--span"]),
+        (["--plot", "cwnd", "--flow", "upload"], ["upload", "download"]),
+        (["--plot", "cwnd", "--replications", "2"], ["--replications"]),
+        (["--out", "/proc/nowhere/x"], ["/proc/nowhere"]),
+        (["--pcap", "/proc/nowhere/x.pcapng"], ["/proc/nowhere"]),
+        (["--pcap", "/"], ["directory"]),
+        (["--plot", "cwnd=/proc/nowhere/x.png"], ["/proc/nowhere"]),
+        (["extra.toml"], ["extra.toml"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_bad_options(retx: Retx, lossy: Path, arguments: list[str], words: list[str]) -> None:
+    refused(retx("run", lossy, *arguments), *words)
+
+
+def test_a_plot_of_what_was_not_recorded(retx: Retx, tmp_path: Path) -> None:
+    path = tmp_path / "silent.toml"
+    path.write_text(LOSSY.replace('sample_interval = "every_ack"\n', ""))
+    refused(retx("run", path, "--plot", "cwnd", "--out", "o"), "samples", "sample_interval")
+    assert not (tmp_path / "cwd" / "o").exists()
+
+
+@pytest.mark.parametrize("words", [["lsit"], ["list", "chanel"], ["list", "channel", "bre"]])
+def test_bad_commands(retx: Retx, words: list[str]) -> None:
+    refused(retx(*words), words[-1])
+
+
+def test_out_is_not_overwritten(retx: Retx, lossy: Path, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    (taken / "thesis.tex").write_text("dear")
+    refused(retx("run", lossy, "--out", taken), "taken", "not empty")
+    refused(retx("run", lossy, "--out", taken, "--force"), "thesis.tex")
+    refused(retx("run", lossy, "--out", lossy), "no directory")
+    assert (taken / "thesis.tex").read_text() == "dear"
+    assert [entry.name for entry in taken.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_out_is_not_writable(retx: Retx, lossy: Path, tmp_path: Path) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    refused(retx("run", lossy, "--out", locked / "x"), "locked", "Permission denied")
+
+
+def test_empty_runs_are_no_errors(retx: Retx, lossy: Path) -> None:
+    assert retx("run", lossy, "--set", "duration=0 s").returncode == 0
+    assert retx("run", lossy, "--set", "flow.download.app.bytes=0").returncode == 0

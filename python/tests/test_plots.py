@@ -1,0 +1,153 @@
+"""Figures show the data: what is drawn is looked up in the figure's own artists."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from matplotlib.collections import LineCollection
+
+from retx.plots.cwnd import cwnd
+from retx.plots.flows import PlotError
+from retx.plots.ladder import ladder
+from retx.plots.rtt import rtt
+from retx.plots.sequence import sequence
+
+SAMPLES = pl.DataFrame(
+    {
+        "flow": ["a"] * 4 + ["b"],
+        "time_s": [0.0, 0.1, 0.2, 0.3, 0.0],
+        "cwnd_bytes": [2920, 5840, 11680, 1460, 1460],
+        "ssthresh_bytes": [2**30, 2**30, 5840, 5840, 2**30],
+        "flight_size_bytes": [1460, 5840, 8760, 1460, 0],
+        "srtt_s": [None, 0.04, 0.05, 0.06, None],
+        "rto_s": [1.0, 1.0, 2.0, 4.0, 1.0],
+    }
+)
+EPISODES = pl.DataFrame(
+    {
+        "flow": ["a", "a", "b"],
+        "kind": ["frr", "rto", "rto"],
+        "cause": ["wireless", "spurious", "congestion"],
+        "start_s": [0.15, 0.25, 9.0],
+    }
+)
+SEGMENTS = pl.DataFrame(
+    {
+        "flow": ["a"] * 4,
+        "sent_s": [0.0, 0.001, 0.050, 0.100],
+        "seq": [1, 1461, 2921, 1461],
+        "length_bytes": [1460] * 4,
+        "retransmission": [False, False, False, True],
+        "fate": ["delivered", "channel", "delivered", "delivered"],
+        "arrived_s": [0.02, None, 0.07, 0.12],
+        "acked_s": [0.04, 0.14, 0.14, 0.14],
+    }
+)
+ACKS = pl.DataFrame(
+    {
+        "flow": ["a"] * 3,
+        "sent_s": [0.02, 0.07, 0.12],
+        "ack_bytes": [1461, 1461, 4381],
+        "fate": ["delivered", "delivered", "delivered"],
+        "arrived_s": [0.04, 0.09, 0.14],
+    }
+)
+
+
+def lines(axes: object) -> dict[str, tuple[list[float], list[float]]]:
+    return {
+        line.get_label(): (list(line.get_xdata()), list(line.get_ydata()))
+        for line in axes.get_lines()
+    }
+
+
+def test_cwnd_shows_the_window_and_the_episodes() -> None:
+    figure = cwnd(SAMPLES, EPISODES, flow="a")
+    (axes,) = figure.axes
+    drawn = lines(axes)
+    assert drawn["cwnd"] == ([0.0, 0.1, 0.2, 0.3], [2.92, 5.84, 11.68, 1.46])
+    assert drawn["in flight"][1] == [1.46, 5.84, 8.76, 1.46]
+    # A threshold that was never set is not drawn, and does not squeeze the rest.
+    assert drawn["ssthresh"][1][2:] == [5.84, 5.84]
+    assert axes.get_ylim()[1] < 20
+    marks = {mark.get_label(): mark.get_offsets()[:, 0].tolist() for mark in axes.collections}
+    assert marks == {"fast retransmit (wireless)": [0.15], "timeout (spurious)": [0.25]}
+    assert axes.get_xlabel() == "time (s)"
+    assert "kB" in axes.get_ylabel()
+
+
+def test_one_panel_per_flow() -> None:
+    assert [axes.get_title("left") for axes in cwnd(SAMPLES).axes] == ["a", "b"]
+    many = SAMPLES.with_columns(flow=pl.Series(list("abcde"))).vstack(
+        SAMPLES.with_columns(flow=pl.Series(list("fghij")))
+    )
+    with pytest.raises(PlotError, match="10 flows are too many"):
+        cwnd(many)
+    with pytest.raises(PlotError, match="no flow 'z'"):
+        cwnd(SAMPLES, flow="z")
+    with pytest.raises(PlotError, match="empty"):
+        cwnd(SAMPLES.clear())
+
+
+def test_sequence_marks_retransmissions_and_losses() -> None:
+    (axes,) = sequence(SEGMENTS).axes
+    bars = {
+        bar.get_label(): [tuple(segment[0].round(6)) for segment in bar.get_segments()]
+        for bar in axes.collections
+        if isinstance(bar, LineCollection)
+    }
+    assert bars["sent"] == [(0.0, 0.001), (0.001, 1.461), (0.05, 2.921)]
+    assert bars["retransmitted"] == [(0.1, 1.461)]
+    (lost,) = [mark for mark in axes.collections if mark.get_label() == "lost"]
+    assert lost.get_offsets().round(6).tolist() == [[0.001, 2.921]]
+    assert lines(axes)["acknowledged"][1][-1] == 4.381
+
+
+def test_rtt_leaves_out_segments_that_were_sent_twice() -> None:
+    (axes,) = rtt(SAMPLES, SEGMENTS, flow="a").axes
+    assert axes.get_yscale() == "log"
+    (dots,) = axes.collections
+    assert dots.get_offsets()[:, 1].tolist() == pytest.approx([40.0, 90.0])
+    assert lines(axes)["RTO"][1] == [1000.0, 1000.0, 2000.0, 4000.0]
+    assert lines(axes)["SRTT"] == ([0.1, 0.2, 0.3], [40.0, 50.0, 60.0])
+
+
+def test_ladder_shows_every_packet() -> None:
+    (axes,) = ladder(SEGMENTS, ACKS, 0.0, 0.2).axes
+    texts = [text.get_text() for text in axes.texts]
+    assert texts[:4] == ["1:1461", "1461:2921", "2921:4381", "1461:2921"]
+    assert texts[4:] == ["ack 1461", "ack 1461", "ack 4381"]
+    drawn = [(list(line.get_xdata()), list(line.get_ydata())) for line in axes.get_lines()]
+    ways = [(x, y) for x, y in drawn if len(x) == 2]
+    assert ([0.0, 1.0], [0.0, 0.02]) in ways
+    assert ([1.0, 0.0], [0.12, 0.14]) in ways
+    # The lost one ends half-way.
+    assert any(x == [0.0, 0.5] and y[0] == 0.001 for x, y in ways)
+    assert axes.yaxis_inverted()
+
+
+def test_ladder_finds_the_first_loss() -> None:
+    (axes,) = ladder(SEGMENTS, ACKS).axes
+    assert "1461:2921" in [text.get_text() for text in axes.texts]
+    with pytest.raises(PlotError, match="later"):
+        ladder(SEGMENTS, ACKS, 1.0, 0.5)
+    with pytest.raises(PlotError, match="nothing"):
+        ladder(SEGMENTS, ACKS, 5.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("ending", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")]
+)
+def test_the_same_figure_gives_the_same_bytes(tmp_path, ending: str, magic: bytes) -> None:
+    contents = set()
+    for number in range(2):
+        path = tmp_path / f"{number}.{ending}"
+        cwnd(SAMPLES, EPISODES).save(path)
+        contents.add(path.read_bytes())
+    (content,) = contents
+    assert content.startswith(magic)
+    assert len(content) > 5_000
+
+
+def test_a_notebook_shows_a_figure() -> None:
+    assert cwnd(SAMPLES)._repr_png_().startswith(b"\x89PNG")
