@@ -27,6 +27,11 @@ pub struct Config {
     pub mss: u32,
     /// Congestion window at the start (RFC 5681 §3.1, RFC 6928).
     pub initial_window: Size,
+    /// Slow start threshold at the start; without it as high as it can be (RFC 5681 §3.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_ssthresh: Option<Size>,
+    /// Fall back to the initial window after a pause longer than the RTO (RFC 5681 §4.1).
+    pub slow_start_after_idle: bool,
     /// Largest congestion window; without it only the buffers limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cwnd: Option<Size>,
@@ -101,6 +106,7 @@ impl Config {
         }
         for (field, size) in [
             ("initial_window", Some(self.initial_window)),
+            ("initial_ssthresh", self.initial_ssthresh),
             ("max_cwnd", self.max_cwnd),
             ("send_buffer", Some(self.send_buffer)),
             ("receive_buffer", Some(self.receive_buffer)),

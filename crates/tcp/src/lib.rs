@@ -15,8 +15,10 @@ pub mod spurious;
 
 mod config;
 mod connection;
+mod reassembly;
 mod size;
+mod timers;
 
 pub use config::{Config, ConfigError, DelayedAck};
-pub use connection::{Connection, Event, State, Transmit};
+pub use connection::{Connection, Episode, Event, State, Transmit};
 pub use size::Size;

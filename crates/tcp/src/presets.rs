@@ -58,6 +58,8 @@ fn reno() -> Config {
         mss: 1460,
         // RFC 5681 §3.1: three segments when 1095 < SMSS <= 2190.
         initial_window: Size::Mss(3),
+        initial_ssthresh: None,
+        slow_start_after_idle: true,
         max_cwnd: None,
         send_buffer: Size::Bytes(4 << 20),
         receive_buffer: Size::Bytes(4 << 20),
@@ -96,6 +98,9 @@ fn riverbed_reno() -> Config {
     Config {
         limited_transmit: false,
         initial_window: Size::Mss(2),
+        // Not in the table: the paper's figure 2 (135,000 bytes after 3,425 delayed ACKs without a
+        // loss) fits eq. 3 of RFC 5681 from 64 KB, and no unlimited slow start.
+        initial_ssthresh: Some(Size::Bytes(65_535)),
         receive_buffer: Size::Bytes(8760),
         window_scaling: false,
         nagle: false,

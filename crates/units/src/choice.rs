@@ -139,9 +139,21 @@ pub fn schema(tag: &str, choices: Vec<(&'static str, schemars::Schema)>) -> sche
 /// `PartialEq`; its doc comment is what listings show) and `pub struct State`. The macro declares
 /// the modules, `enum Config` (variants named like the modules) with `NAMES`, `name()`,
 /// `schemas()`, `enum State`, and a local macro `dispatch!` that matches over the running forms.
+/// With `context = T`, `Config::build(T)` calls `State::new(&Config, T)` of the chosen module.
 /// The first token is a literal `$`, which lets the macro write that inner macro.
 #[macro_export]
 macro_rules! registry {
+    ($dollar:tt $(#[$meta:meta])* tag = $tag:literal, schema = $schema_name:literal,
+     context = $context:ty; $($word:ident),+ $(,)?) => {
+        $crate::registry! { $dollar $(#[$meta])* tag = $tag, schema = $schema_name; $($word),+ }
+
+        impl Config {
+            /// The running form, given what surrounds it.
+            pub fn build(&self, context: $context) -> State {
+                match self { $(Self::$word(config) => State::$word($word::State::new(config, context)),)+ }
+            }
+        }
+    };
     ($dollar:tt $(#[$meta:meta])* tag = $tag:literal, schema = $schema_name:literal; $($word:ident),+ $(,)?) => {
         $(#[allow(missing_docs)] pub mod $word;)+
 

@@ -2,7 +2,7 @@
 
 retx_units::registry! { $
     /// How the wait grows over successive timeouts.
-    tag = "name", schema = "Backoff";
+    tag = "name", schema = "Backoff", context = &crate::Config;
     rfc6298
 }
 
@@ -13,6 +13,9 @@ pub trait Backoff {
 
     /// An acknowledgment of new data; `sampled` when it gave a valid RTT sample.
     fn on_ack(&mut self, sampled: bool);
+
+    /// The handshake is over: data start without backoff (RFC 6298 §5.7).
+    fn reset(&mut self);
 
     /// Doublings in force.
     fn exponent(&self) -> u32;
@@ -25,6 +28,10 @@ impl Backoff for State {
 
     fn on_ack(&mut self, sampled: bool) {
         dispatch!(self, it => it.on_ack(sampled));
+    }
+
+    fn reset(&mut self) {
+        dispatch!(self, it => it.reset());
     }
 
     fn exponent(&self) -> u32 {

@@ -18,6 +18,13 @@ pub struct State {
     exponent: u32,
 }
 
+impl State {
+    /// A fresh one.
+    pub fn new(_: &Config, _: &crate::Config) -> Self {
+        Self::default()
+    }
+}
+
 impl Backoff for State {
     fn on_timeout(&mut self) {
         self.exponent = (self.exponent + 1).min(63);
@@ -27,6 +34,10 @@ impl Backoff for State {
         if sampled {
             self.exponent = 0;
         }
+    }
+
+    fn reset(&mut self) {
+        self.exponent = 0;
     }
 
     fn exponent(&self) -> u32 {

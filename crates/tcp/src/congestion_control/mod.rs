@@ -4,7 +4,7 @@ use retx_units::{Duration, Time};
 
 retx_units::registry! { $
     /// How fast may I send?
-    tag = "name", schema = "CongestionControl";
+    tag = "name", schema = "CongestionControl", context = &crate::Config;
     reno, tahoe
 }
 

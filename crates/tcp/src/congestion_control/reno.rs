@@ -46,7 +46,7 @@ const ONE_BYTE: u64 = 1 << 16;
 
 impl State {
     /// A controller with these parameters.
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { growth: config.growth, fraction: ONE_BYTE / 2, acked: 0 }
     }
 

@@ -25,8 +25,8 @@ pub struct State {
 
 impl State {
     /// A controller with these parameters.
-    pub fn new(config: Config) -> Self {
-        Self { reno: reno::State::new(reno::Config { growth: config.growth }) }
+    pub fn new(config: &Config, tcp: &crate::Config) -> Self {
+        Self { reno: reno::State::new(&reno::Config { growth: config.growth }, tcp) }
     }
 }
 

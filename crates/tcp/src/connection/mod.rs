@@ -1,9 +1,27 @@
 //! One end of a TCP connection.
+//!
+//! Inside, both directions are counted in unwrapped positions: SYN 0, first byte of data 1, FIN after
+//! the last. 32-bit numbers exist only in segments.
 
-use crate::Config;
+mod acknowledge;
+mod arrive;
+mod receive;
+mod recover;
+mod sender;
+mod timeout;
+mod transmit;
+
+use crate::backoff::Backoff;
 use crate::loss_cause::Cause;
+use crate::loss_detection::LossDetection;
+use crate::rto::Estimator;
+use crate::timers::Timers;
+use crate::{Config, congestion_control::Window};
+use receive::Receiver;
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::Segment;
+use sender::Sender;
+use std::collections::VecDeque;
 
 /// The states of RFC 9293 §3.3.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,7 +47,7 @@ pub struct Transmit {
     pub segment: Segment,
     /// Position of its first sequence number: SYN 0, first byte of data 1.
     pub position: u64,
-    /// True when some of it has been sent before.
+    /// True when some of its sequence space has been sent before.
     pub retransmission: bool,
 }
 
@@ -38,7 +56,7 @@ pub struct Transmit {
 pub enum Event {
     /// The handshake is complete.
     Connected,
-    /// The peer has closed its direction, and all its data can be read.
+    /// The peer has closed its direction; what it sent before can be read.
     PeerClosed,
     /// Both directions are closed, and the peer knows of it (TIME-WAIT counts as closed).
     Closed,
@@ -48,8 +66,8 @@ pub enum Event {
     LossFound(Episode),
     /// The retransmission timer expired.
     TimedOut(Episode),
-    /// The last loss event is over: all data sent before it are acknowledged, or fast recovery
-    /// has ended.
+    /// What the last loss event began is over: fast recovery has ended, or everything sent before
+    /// a timeout is acknowledged.
     Recovered {
         /// `cwnd` in bytes.
         cwnd: u64,
@@ -77,135 +95,226 @@ pub struct Episode {
 
 /// One end of a TCP connection, without clock and without I/O.
 #[derive(Debug, Clone)]
-pub struct Connection {}
+pub struct Connection {
+    state: State,
+    sender: Sender,
+    receiver: Receiver,
+    timers: Timers,
+    parameters: Parameters,
+    /// Both ends offered timestamps.
+    timestamps: bool,
+    /// A reset or a challenge to send before anything else.
+    reply: Option<Segment>,
+    events: VecDeque<Event>,
+}
 
-#[allow(missing_docs, unused_variables, clippy::todo)]
+/// What a running endpoint still needs of its configuration.
+#[derive(Debug, Clone, Copy)]
+struct Parameters {
+    mss: u32,
+    window_scaling: bool,
+    sack: bool,
+    timestamps: bool,
+    nagle: bool,
+    limited_transmit: bool,
+    slow_start_after_idle: bool,
+    dupack_threshold: u32,
+    delayed_ack: crate::DelayedAck,
+    max_rto: Duration,
+    timer_granularity: Duration,
+    rtt_granularity: Duration,
+    persist_timeout: Duration,
+    max_retransmissions: u32,
+    time_wait: Duration,
+}
+
 impl Connection {
-    /// An end that opens: sends a SYN when first polled.
+    /// An end that opens: it sends a SYN when first polled.
     pub fn connect(config: &Config, initial_sequence: SeqNr) -> Self {
-        todo!()
+        Self::new(config, initial_sequence, State::SynSent)
     }
 
     /// An end that waits for a SYN.
     pub fn listen(config: &Config, initial_sequence: SeqNr) -> Self {
-        todo!()
+        Self::new(config, initial_sequence, State::Listen)
     }
 
-    /// A segment has arrived. Data are stored until they are read.
-    pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
-        todo!()
+    fn new(config: &Config, initial_sequence: SeqNr, state: State) -> Self {
+        Self {
+            state,
+            sender: Sender::new(config, initial_sequence),
+            receiver: Receiver::new(config),
+            timers: Timers::OFF,
+            parameters: Parameters {
+                mss: config.mss,
+                window_scaling: config.window_scaling,
+                sack: config.sack,
+                timestamps: config.timestamps,
+                nagle: config.nagle,
+                limited_transmit: config.limited_transmit,
+                slow_start_after_idle: config.slow_start_after_idle,
+                dupack_threshold: config.dupack_threshold,
+                delayed_ack: config.delayed_ack,
+                max_rto: config.max_rto,
+                timer_granularity: config.timer_granularity,
+                rtt_granularity: config.rtt_granularity,
+                persist_timeout: config.persist_timeout,
+                max_retransmissions: config.max_retransmissions.unwrap_or(u32::MAX),
+                time_wait: config.time_wait,
+            },
+            timestamps: false,
+            reply: None,
+            events: VecDeque::new(),
+        }
     }
 
-    /// The next segment to send now, until `None`.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        todo!()
+    /// The next thing worth knowing, until `None`.
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
     }
 
     /// When `handle_timeout` wants to be called next; [`Time::NEVER`] for not at all.
+    #[inline]
     pub fn poll_timeout(&self) -> Time {
-        todo!()
-    }
-
-    /// Fires the timers due by `now`; none may be, and calling too early does no harm.
-    pub fn handle_timeout(&mut self, now: Time) {
-        todo!()
-    }
-
-    /// The next thing worth knowing, until `None`. Empty at nearly every call.
-    pub fn poll_event(&mut self) -> Option<Event> {
-        todo!()
+        self.timers.next()
     }
 
     /// The application hands over up to `bytes`; returns how many fit into the send buffer.
     pub fn write(&mut self, bytes: u64) -> u64 {
-        todo!()
+        if self.sender.fin_queued || matches!(self.state, State::Closed | State::TimeWait) {
+            return 0;
+        }
+        self.sender.write(bytes)
     }
 
-    /// The application takes up to `bytes` that are in order; returns how many there were.
-    pub fn read(&mut self, now: Time, bytes: u64) -> u64 {
-        todo!()
+    /// The application takes up to `bytes` that are in order; returns how many there were. Reading
+    /// may open the window again, so poll for a segment afterwards.
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        let read = self.receiver.read(bytes);
+        if read > 0 && self.receives_data() {
+            self.receiver.update_window_after_read();
+        }
+        read
     }
 
     /// Bytes in order and not yet read.
     pub fn readable(&self) -> u64 {
-        todo!()
+        self.receiver.readable()
     }
 
-    /// No more writes: a FIN follows what has been written.
+    /// No more writes: a FIN follows what has been written (RFC 9293 §3.10.4). An end that still
+    /// waits for a SYN just goes away.
     pub fn close(&mut self) {
-        todo!()
+        match self.state {
+            State::Closed | State::Listen => self.enter_closed(Event::Closed),
+            // The handshake goes on, the FIN waits for it.
+            _ => self.sender.fin_queued = true,
+        }
     }
 
-    /// Sends a reset and forgets everything.
+    /// Sends a reset and forgets everything (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
-        todo!()
+        if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
+            self.reply = Some(self.reset_segment());
+        }
+        self.enter_closed(Event::Reset);
     }
 
+    fn enter_closed(&mut self, event: Event) {
+        if self.state != State::Closed {
+            self.state = State::Closed;
+            self.timers = Timers::OFF;
+            self.receiver.ack_now = false;
+            self.events.push_back(event);
+        }
+    }
+
+    /// True while the peer may still send data.
+    fn receives_data(&self) -> bool {
+        matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
+    }
+}
+
+/// What can be seen of a connection.
+impl Connection {
+    /// The state of RFC 9293.
     pub fn state(&self) -> State {
-        todo!()
+        self.state
     }
 
-    /// First unacknowledged position.
+    /// First unacknowledged position (`SND.UNA`).
     pub fn snd_una(&self) -> u64 {
-        todo!()
+        self.sender.snd_una
     }
 
     /// Position after the last byte ever sent.
     pub fn snd_max(&self) -> u64 {
-        todo!()
+        self.sender.snd_max
     }
 
     /// Bytes written and not yet acknowledged.
     pub fn unacknowledged(&self) -> u64 {
-        todo!()
+        self.sender.written.saturating_sub(self.sender.snd_una.max(1))
     }
 
-    /// `snd_max − snd_una`.
+    /// Sequence space in flight: `SND.NXT − SND.UNA`.
     pub fn flight_size(&self) -> u64 {
-        todo!()
+        self.sender.flight_size()
     }
 
+    /// The window, in bytes.
+    pub fn window(&self) -> &Window {
+        &self.sender.window
+    }
+
+    /// Congestion window in bytes, with what fast recovery adds.
     pub fn cwnd(&self) -> u64 {
-        todo!()
+        self.sender.window.cwnd
     }
 
+    /// Slow start threshold in bytes.
     pub fn ssthresh(&self) -> u64 {
-        todo!()
+        self.sender.window.ssthresh
     }
 
-    /// The peer's window, in bytes.
+    /// The peer's window in bytes (`SND.WND`).
     pub fn snd_wnd(&self) -> u64 {
-        todo!()
+        self.sender.snd_wnd
     }
 
+    /// Smoothed RTT, once there was a sample.
     pub fn srtt(&self) -> Option<Duration> {
-        todo!()
+        self.sender.estimator.srtt()
     }
 
+    /// RTT variation, once there was a sample.
     pub fn rttvar(&self) -> Option<Duration> {
-        todo!()
+        self.sender.estimator.rttvar()
     }
 
     /// The timeout in force, backoff included.
     pub fn rto(&self) -> Duration {
-        todo!()
+        self.sender.rto(self.parameters.max_rto)
     }
 
+    /// Doublings in force.
     pub fn backoff(&self) -> u32 {
-        todo!()
+        self.sender.backoff.exponent()
     }
 
+    /// True during fast recovery.
     pub fn in_recovery(&self) -> bool {
-        todo!()
+        self.sender.loss_detection.in_recovery()
     }
 
-    /// Position of the next byte that the receiving side expects (RCV.NXT).
+    /// Position of the next byte that this end expects (`RCV.NXT`).
     pub fn rcv_nxt(&self) -> u64 {
-        todo!()
+        self.receiver.rcv_nxt
     }
 
     /// True when every position from `from` up to `to` has arrived here, in order or not.
     pub fn has_received(&self, from: u64, to: u64) -> bool {
-        todo!()
+        self.receiver.has_received(from, to)
     }
 }

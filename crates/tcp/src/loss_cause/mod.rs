@@ -4,7 +4,7 @@ use retx_units::{Duration, Time};
 
 retx_units::registry! { $
     /// Why was it lost?
-    tag = "name", schema = "LossCause";
+    tag = "name", schema = "LossCause", context = &crate::Config;
     none
 }
 

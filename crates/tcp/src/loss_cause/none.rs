@@ -16,6 +16,13 @@ pub struct Config {}
 #[derive(Debug, Clone)]
 pub struct State;
 
+impl State {
+    /// A fresh one.
+    pub fn new(_: &Config, _: &crate::Config) -> Self {
+        Self
+    }
+}
+
 impl LossCause for State {
     fn on_rtt(&mut self, _: Time, _: Duration) {}
 

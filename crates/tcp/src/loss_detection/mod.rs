@@ -4,7 +4,7 @@
 
 retx_units::registry! { $
     /// What is lost?
-    tag = "name", schema = "LossDetection";
+    tag = "name", schema = "LossDetection", context = &crate::Config;
     timeout_only, tahoe, reno, newreno
 }
 

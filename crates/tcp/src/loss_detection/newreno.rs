@@ -41,7 +41,7 @@ pub struct State {
 
 impl State {
     /// A detector with these parameters.
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self {
             timer: config.timer,
             dupacks: 0,

@@ -34,7 +34,7 @@ pub struct State {
 
 impl State {
     /// A detector with these parameters.
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { recover_test: config.recover_test, dupacks: 0, recover: 0, in_recovery: false }
     }
 }

@@ -23,6 +23,13 @@ pub struct State {
     recover: u64,
 }
 
+impl State {
+    /// A fresh one.
+    pub fn new(_: &Config, _: &crate::Config) -> Self {
+        Self::default()
+    }
+}
+
 impl LossDetection for State {
     fn on_ack(&mut self, ack: &Ack) -> Reaction {
         if ack.bytes_acked > 0 {

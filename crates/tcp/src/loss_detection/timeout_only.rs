@@ -15,6 +15,13 @@ pub struct Config {}
 #[derive(Debug, Clone)]
 pub struct State;
 
+impl State {
+    /// A fresh one.
+    pub fn new(_: &Config, _: &crate::Config) -> Self {
+        Self
+    }
+}
+
 impl LossDetection for State {
     fn on_ack(&mut self, _: &Ack) -> Reaction {
         Reaction::Nothing

@@ -4,7 +4,7 @@ use retx_units::Duration;
 
 retx_units::registry! { $
     /// How long to wait for an acknowledgment.
-    tag = "name", schema = "Rto";
+    tag = "name", schema = "Rto", context = &crate::Config;
     rfc6298
 }
 
@@ -21,10 +21,26 @@ pub struct Limits {
     pub granularity: Duration,
 }
 
+impl Limits {
+    /// The limits that a configuration sets. G is the tick in which RTTs are measured or, when they
+    /// are measured exactly, the grid on which the timer fires, whichever is coarser.
+    pub fn of(tcp: &crate::Config) -> Self {
+        Self {
+            initial: tcp.initial_rto,
+            min: tcp.min_rto,
+            max: tcp.max_rto,
+            granularity: tcp.rtt_granularity.max(tcp.timer_granularity),
+        }
+    }
+}
+
 /// An RTT estimator and the timeout that it gives.
 pub trait Estimator {
     /// A raw RTT sample.
     fn on_rtt(&mut self, rtt: Duration);
+
+    /// The SYN had to be retransmitted: without a sample, data start with at least this timeout.
+    fn on_lost_syn(&mut self, rto: Duration);
 
     /// The timeout without backoff.
     fn rto(&self) -> Duration;
@@ -39,6 +55,10 @@ pub trait Estimator {
 impl Estimator for State {
     fn on_rtt(&mut self, rtt: Duration) {
         dispatch!(self, it => it.on_rtt(rtt));
+    }
+
+    fn on_lost_syn(&mut self, rto: Duration) {
+        dispatch!(self, it => it.on_lost_syn(rto));
     }
 
     fn rto(&self) -> Duration {

@@ -28,7 +28,11 @@ pub struct State {
 
 impl State {
     /// An estimator without samples.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(_: &Config, tcp: &crate::Config) -> Self {
+        Self::within(Limits::of(tcp))
+    }
+
+    fn within(limits: Limits) -> Self {
         Self {
             limits,
             srtt: Duration::ZERO,
@@ -58,6 +62,12 @@ impl Estimator for State {
         self.rto = rto.max(self.limits.min).min(self.limits.max);
     }
 
+    fn on_lost_syn(&mut self, rto: Duration) {
+        if !self.sampled {
+            self.rto = self.rto.max(rto).min(self.limits.max);
+        }
+    }
+
     fn rto(&self) -> Duration {
         self.rto
     }
@@ -76,7 +86,7 @@ mod tests {
     use super::*;
 
     fn estimator() -> State {
-        State::new(Limits {
+        State::within(Limits {
             initial: Duration::from_secs(3),
             min: Duration::from_millis(100),
             max: Duration::from_secs(64),

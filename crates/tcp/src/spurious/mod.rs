@@ -2,7 +2,7 @@
 
 retx_units::registry! { $
     /// Was the wait wrong?
-    tag = "name", schema = "Spurious";
+    tag = "name", schema = "Spurious", context = &crate::Config;
     none
 }
 

@@ -13,6 +13,13 @@ pub struct Config {}
 #[derive(Debug, Clone)]
 pub struct State;
 
+impl State {
+    /// A fresh one.
+    pub fn new(_: &Config, _: &crate::Config) -> Self {
+        Self
+    }
+}
+
 impl Detector for State {
     fn on_timeout(&mut self, _: u64) {}
 

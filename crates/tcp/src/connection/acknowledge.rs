@@ -1,0 +1,175 @@
+//! An acknowledgment: RTT, then loss detection, then cause, then congestion control.
+
+use super::{Connection, Event};
+use crate::backoff::Backoff;
+use crate::congestion_control::{self, CongestionControl};
+use crate::loss_detection::{self, LossDetection, Reaction};
+use crate::spurious::{self, Detector};
+use retx_units::{Duration, Time};
+use retx_wire::{Flags, Segment};
+
+impl Connection {
+    /// RFC 9293 §3.10.7.4, fifth step. `position` is that of the segment in the peer's stream. False
+    /// when the rest of the segment is to be ignored.
+    pub(super) fn process_ack(&mut self, now: Time, segment: &Segment, position: i64) -> bool {
+        let sender = &mut self.sender;
+        let ack = segment.ack.unwrap_near(sender.iss, sender.snd_una);
+        if ack > sender.snd_max as i64 {
+            // Acknowledges what has never been sent.
+            self.receiver.ack_now = true;
+            return false;
+        }
+        if ack < sender.snd_una as i64 {
+            // An old one. Its data may still be good.
+            return true;
+        }
+        let ack = ack as u64;
+        let window = u64::from(segment.window) << sender.snd_wscale;
+        let same_window = window == sender.snd_wnd;
+        let old_una = sender.snd_una;
+        self.update_window(position, ack, window);
+        if ack > old_una {
+            self.on_new_ack(now, segment, ack);
+        } else if self.is_duplicate(segment, same_window) {
+            self.on_duplicate_ack(now);
+        }
+        true
+    }
+
+    /// The last of the fifth step: an older segment must not put an older window in force.
+    fn update_window(&mut self, position: i64, ack: u64, window: u64) {
+        let sender = &mut self.sender;
+        let position = position.max(0) as u64;
+        if sender.snd_wl1 < position || (sender.snd_wl1 == position && sender.snd_wl2 <= ack) {
+            if window > 0 && sender.snd_wnd == 0 {
+                self.timers.persist = Time::NEVER;
+                sender.probes_in_row = 0;
+            }
+            sender.snd_wnd = window;
+            sender.max_snd_wnd = sender.max_snd_wnd.max(window);
+            sender.snd_wl1 = position;
+            sender.snd_wl2 = ack;
+        }
+    }
+
+    /// RFC 5681 §2, "duplicate acknowledgment"; `ack == SND.UNA` has been checked.
+    fn is_duplicate(&self, segment: &Segment, same_window: bool) -> bool {
+        self.sender.snd_nxt > self.sender.snd_una
+            && segment.payload_bytes == 0
+            && same_window
+            && !segment.flags.contains(Flags::FIN)
+    }
+
+    fn on_new_ack(&mut self, now: Time, segment: &Segment, ack: u64) {
+        let flight_before = self.sender.flight_size();
+        let rtt = self.rtt_of(now, segment, ack);
+        if let Some(rtt) = rtt {
+            self.take_rtt_sample(now, rtt);
+        }
+        let sender = &mut self.sender;
+        // A FIN takes a position, but is no data.
+        let data_acked = ack.min(sender.written) - sender.snd_una.min(sender.written);
+        sender.snd_una = ack;
+        sender.snd_nxt = sender.snd_nxt.max(ack);
+        sender.limited_credit = 0;
+        sender.limited_bytes = 0;
+        sender.timeouts_in_row = 0;
+        sender.probes_in_row = 0;
+        sender.retransmit_first = false;
+        sender.backoff.on_ack(rtt.is_some());
+
+        let reaction = sender.loss_detection.on_ack(&loss_detection::Ack {
+            bytes_acked: data_acked.max(1),
+            snd_una: ack,
+            snd_max: sender.snd_max,
+            dupack_threshold: self.parameters.dupack_threshold,
+        });
+        let restart = !matches!(reaction, Reaction::PartialAck { restart_timer: false });
+        if reaction == Reaction::Nothing && !self.sender.loss_detection.in_recovery() {
+            self.grow(now, data_acked, flight_before, rtt);
+        } else {
+            self.react(now, reaction, data_acked);
+        }
+        self.end_timeout_recovery(ack, data_acked);
+        if restart || self.sender.snd_una == self.sender.snd_max {
+            self.restart_retransmit_timer(now);
+        }
+    }
+
+    /// Outside recovery, new data acknowledged grow the window.
+    fn grow(&mut self, now: Time, bytes_acked: u64, flight_size: u64, rtt: Option<Duration>) {
+        if bytes_acked == 0 {
+            return;
+        }
+        let sender = &mut self.sender;
+        let ack = congestion_control::Ack { now, bytes_acked, flight_size, rtt };
+        sender.congestion_control.on_ack(&mut sender.window, &ack);
+        sender.clamp_cwnd();
+    }
+
+    fn on_duplicate_ack(&mut self, now: Time) {
+        let sender = &mut self.sender;
+        let reaction = sender.loss_detection.on_ack(&loss_detection::Ack {
+            bytes_acked: 0,
+            snd_una: sender.snd_una,
+            snd_max: sender.snd_max,
+            dupack_threshold: self.parameters.dupack_threshold,
+        });
+        self.react(now, reaction, 0);
+    }
+
+    /// The timeout's aftermath is over once everything sent before it is acknowledged.
+    fn end_timeout_recovery(&mut self, ack: u64, bytes_acked: u64) {
+        let sender = &mut self.sender;
+        if sender.timeout_recovery_end == 0 {
+            return;
+        }
+        if sender.spurious.on_ack(&spurious::Ack { snd_una: ack, bytes_acked }) {
+            // RFC 4015 §3.2, step 5: nothing needs to be sent again.
+            sender.snd_nxt = sender.snd_max;
+        }
+        if ack >= sender.timeout_recovery_end {
+            sender.timeout_recovery_end = 0;
+            self.events.push_back(Event::Recovered { cwnd: sender.window.cwnd });
+        }
+    }
+
+    /// RFC 6298 §5.2 and §5.3.
+    pub(super) fn restart_retransmit_timer(&mut self, now: Time) {
+        self.timers.retransmit = if self.sender.snd_una == self.sender.snd_max {
+            Time::NEVER
+        } else {
+            self.deadline(now, self.rto())
+        };
+    }
+
+    /// The instant at which a timer of this length, started now, fires: on the grid.
+    pub(super) fn deadline(&self, now: Time, wait: Duration) -> Time {
+        (now + wait).align_up(self.parameters.timer_granularity)
+    }
+
+    /// The RTT sample of an acknowledgment: of the timed segment, exact and never of a retransmitted
+    /// one (Karn, RFC 6298 §3), else of the echoed timestamp (RFC 7323 §4.1).
+    fn rtt_of(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Duration> {
+        if let Some((end, sent)) = self.sender.timed
+            && ack >= end
+        {
+            self.sender.timed = None;
+            return Some(self.measured_rtt(now, sent));
+        }
+        let echo = segment.options.timestamps.filter(|_| self.timestamps)?.echo;
+        let ticks = self.timestamp(now).wrapping_sub(echo);
+        (echo != 0 && (ticks as i32) >= 0)
+            .then(|| Duration::from_nanos(u64::from(ticks) * self.timestamp_tick().as_nanos()))
+    }
+
+    /// The timestamp clock: 1 ms, or the coarser tick in which RTTs are measured (RFC 7323 §5.4).
+    fn timestamp_tick(&self) -> Duration {
+        self.parameters.rtt_granularity.max(Duration::from_millis(1))
+    }
+
+    /// TSval at this instant; never 0, which would look like no echo.
+    pub(super) fn timestamp(&self, now: Time) -> u32 {
+        (now.as_nanos() / self.timestamp_tick().as_nanos()) as u32 + 1
+    }
+}

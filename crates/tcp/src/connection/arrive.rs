@@ -1,0 +1,311 @@
+//! A segment arrives: RFC 9293 §3.10.7, in its order.
+
+use super::{Connection, Event, State};
+use crate::loss_cause::LossCause;
+use crate::rto::Estimator;
+use retx_units::{Duration, SeqNr, Time};
+use retx_wire::{Flags, Segment};
+
+impl Connection {
+    /// A segment has arrived. Its data are stored until they are read; poll for segments and events
+    /// afterwards.
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        match self.state {
+            State::Closed => self.refuse(segment),
+            State::Listen => self.handle_in_listen(segment),
+            State::SynSent => self.handle_in_syn_sent(now, segment),
+            _ => self.handle_synchronised(now, segment),
+        }
+    }
+
+    /// RFC 9293 §3.10.7.1: what reaches a closed end is answered by a reset.
+    fn refuse(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        self.reply = Some(if segment.flags.contains(Flags::ACK) {
+            Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
+        } else {
+            Segment {
+                ack: segment.seq.add(segment.seq_len()),
+                flags: Flags::RST.with(Flags::ACK),
+                ..Segment::default()
+            }
+        });
+    }
+
+    /// RFC 9293 §3.10.7.2.
+    fn handle_in_listen(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            self.refuse(segment);
+        } else if segment.flags.contains(Flags::SYN) {
+            self.take_syn(segment);
+            self.state = State::SynReceived;
+        }
+    }
+
+    /// RFC 9293 §3.10.7.3.
+    fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment) {
+        let acceptable = segment.flags.contains(Flags::ACK);
+        if acceptable && !self.acknowledges_syn(segment) {
+            self.refuse(segment);
+            return;
+        }
+        if segment.flags.contains(Flags::RST) {
+            if acceptable {
+                self.enter_closed(Event::Reset);
+            }
+            return;
+        }
+        if !segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        self.take_syn(segment);
+        if acceptable {
+            self.finish_handshake(now, segment);
+            self.receiver.ack_now = true;
+        } else {
+            // Simultaneous open: our SYN goes out again, now with an acknowledgment.
+            self.state = State::SynReceived;
+            self.sender.snd_nxt = 0;
+        }
+    }
+
+    /// Every other state: §3.10.7.4.
+    fn handle_synchronised(&mut self, now: Time, segment: &Segment) {
+        let position = segment.seq.unwrap_near(self.receiver.irs, self.receiver.rcv_nxt);
+        if !self.check_sequence(now, segment, position) {
+            return;
+        }
+        if segment.flags.contains(Flags::RST) {
+            // RFC 1337 §3: not even an exact reset ends TIME-WAIT.
+            if self.state == State::TimeWait {
+                return;
+            }
+            // RFC 5961 §3.2: only the exact number resets, others are challenged.
+            if position == self.receiver.rcv_nxt as i64 {
+                self.enter_closed(Event::Reset);
+            } else {
+                self.receiver.ack_now = true;
+            }
+            return;
+        }
+        if segment.flags.contains(Flags::SYN) {
+            self.handle_repeated_syn();
+            return;
+        }
+        if !segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        if self.state == State::SynReceived {
+            if !self.acknowledges_syn(segment) {
+                self.refuse(segment);
+                return;
+            }
+            self.finish_handshake(now, segment);
+        }
+        if !self.process_ack(now, segment, position) {
+            return;
+        }
+        self.advance_close(now);
+        if segment.seq_len() > 0 {
+            if self.receives_data() {
+                self.receive(now, segment, position);
+            } else {
+                self.receiver.ack_now = true;
+            }
+        }
+    }
+
+    /// First check, §3.10.7.4: is any of the segment inside the window? RFC 7323 §5.3 (PAWS) comes
+    /// before it. What fails is answered by an ACK.
+    fn check_sequence(&mut self, now: Time, segment: &Segment, position: i64) -> bool {
+        let receiver = &mut self.receiver;
+        if self.timestamps && !segment.flags.contains(Flags::RST) {
+            let Some(timestamps) = segment.options.timestamps else {
+                // RFC 7323 §3.2: once negotiated, segments without the option are dropped.
+                return false;
+            };
+            if (timestamps.value.wrapping_sub(receiver.ts_recent) as i32) < 0 {
+                receiver.ack_now = true;
+                return false;
+            }
+            if position <= receiver.last_ack_sent as i64 {
+                receiver.ts_recent = timestamps.value;
+            }
+        }
+        let next = receiver.rcv_nxt as i64;
+        let edge = receiver.edge.max(receiver.rcv_nxt) as i64;
+        let end = position + i64::from(segment.seq_len());
+        // One position of slack at a closed window lets acknowledgments, resets and probes in.
+        let inside = if segment.seq_len() == 0 {
+            (next..=edge).contains(&position)
+        } else {
+            position < edge && end > next
+        };
+        if inside {
+            return true;
+        }
+        let repeated_syn = segment.flags.contains(Flags::SYN) && position == 0;
+        if repeated_syn && self.state == State::SynReceived {
+            // In a simultaneous open the peer's SYN comes again with the ACK of ours.
+            if segment.flags.contains(Flags::ACK) && self.acknowledges_syn(segment) {
+                self.finish_handshake(now, segment);
+                self.receiver.ack_now = true;
+            } else {
+                self.handle_repeated_syn();
+            }
+        } else if !segment.flags.contains(Flags::RST) {
+            self.receiver.ack_now = true;
+            if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
+                self.timers.time_wait = now + self.parameters.time_wait;
+            }
+            // A probe of a closed window still says what it acknowledges.
+            if segment.flags.contains(Flags::ACK) && position == edge {
+                self.process_ack(now, segment, position);
+                self.advance_close(now);
+            }
+        }
+        false
+    }
+
+    /// The ACK covers our SYN and nothing that was never sent.
+    fn acknowledges_syn(&self, segment: &Segment) -> bool {
+        let ack = segment.ack.unwrap_near(self.sender.iss, self.sender.snd_una);
+        ack > 0 && ack as u64 <= self.sender.snd_max
+    }
+
+    /// In SYN-RECEIVED the peer has lost our SYN/ACK: send it again. Later a SYN is challenged
+    /// (RFC 5961 §4.2).
+    fn handle_repeated_syn(&mut self) {
+        if self.state == State::SynReceived {
+            self.sender.snd_nxt = 0;
+            self.sender.syn_retransmitted = true;
+        } else {
+            self.receiver.ack_now = true;
+        }
+    }
+
+    /// The peer's SYN: its number and its options.
+    fn take_syn(&mut self, segment: &Segment) {
+        let options = &segment.options;
+        let parameters = &self.parameters;
+        // RFC 9293 §3.7.1: 536 when the peer does not say.
+        let peer_mss = options.mss.map_or(536, u32::from).max(1);
+        self.timestamps = parameters.timestamps && options.timestamps.is_some();
+        // RFC 6691: the MSS does not count options, so they shorten the payload.
+        let option_bytes = if self.timestamps { 12 } else { 0 };
+        let smss = parameters.mss.min(peer_mss).saturating_sub(option_bytes).max(1);
+        self.sender.window.smss = smss;
+        self.receiver.peer_smss = smss;
+        self.receiver.sack = parameters.sack && options.sack_permitted;
+        self.receiver.scaling = parameters.window_scaling && options.window_scale.is_some();
+        if self.receiver.scaling {
+            // RFC 7323 §2.3: at most 14.
+            self.sender.snd_wscale = options.window_scale.unwrap_or(0).min(14);
+        } else {
+            self.receiver.rcv_wscale = 0;
+        }
+        if let Some(timestamps) = options.timestamps.filter(|_| self.timestamps) {
+            self.receiver.ts_recent = timestamps.value;
+        }
+        self.receiver.irs = segment.seq;
+        self.receiver.rcv_nxt = 1;
+        self.receiver.edge = self.receiver.edge.max(1);
+        // A window in a SYN is never scaled.
+        self.sender.snd_wnd = u64::from(segment.window);
+        self.sender.max_snd_wnd = self.sender.snd_wnd;
+    }
+
+    /// Our SYN is acknowledged: data may flow.
+    fn finish_handshake(&mut self, now: Time, segment: &Segment) {
+        let sender = &mut self.sender;
+        sender.snd_una = 1;
+        sender.snd_nxt = sender.snd_nxt.max(1);
+        sender.snd_wl1 = 0;
+        sender.snd_wl2 = 1;
+        let scaled = !segment.flags.contains(Flags::SYN);
+        sender.snd_wnd = u64::from(segment.window) << if scaled { sender.snd_wscale } else { 0 };
+        sender.max_snd_wnd = sender.snd_wnd;
+        sender.open_window();
+        sender.timeouts_in_row = 0;
+        sender.timeout_recovery_end = 0;
+        sender.backoff_reset();
+        self.timers.retransmit = Time::NEVER;
+        match sender.timed.take() {
+            Some((_, sent)) => self.take_rtt_sample(now, self.measured_rtt(now, sent)),
+            // RFC 6298 §5.7.
+            None => sender.estimator.on_lost_syn(Duration::from_secs(3)),
+        }
+        self.state = State::Established;
+        self.events.push_back(Event::Connected);
+    }
+
+    /// A raw RTT sample goes to everyone who wants it.
+    pub(super) fn take_rtt_sample(&mut self, now: Time, rtt: Duration) {
+        self.sender.estimator.on_rtt(rtt);
+        self.sender.loss_cause.on_rtt(now, rtt);
+        self.events.push_back(Event::Rtt(rtt));
+    }
+
+    /// The time since `sent`, on a clock of `rtt_granularity`.
+    pub(super) fn measured_rtt(&self, now: Time, sent: Time) -> Duration {
+        let tick = self.parameters.rtt_granularity;
+        now.align_down(tick).since(sent.align_down(tick))
+    }
+
+    /// The peer's FIN has been reached (§3.10.7.4, eighth step).
+    pub(super) fn on_fin(&mut self, now: Time) {
+        self.events.push_back(Event::PeerClosed);
+        match self.state {
+            State::Established => self.state = State::CloseWait,
+            State::FinWait1 if self.sender.fin_acknowledged() => self.enter_time_wait(now),
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.enter_time_wait(now),
+            _ => {}
+        }
+    }
+
+    /// Our FIN may have been acknowledged (§3.10.7.4, fifth step).
+    fn advance_close(&mut self, now: Time) {
+        if !self.sender.fin_acknowledged() {
+            return;
+        }
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.enter_time_wait(now),
+            State::LastAck => self.enter_closed(Event::Closed),
+            _ => {}
+        }
+    }
+
+    fn enter_time_wait(&mut self, now: Time) {
+        self.state = State::TimeWait;
+        self.timers = crate::timers::Timers::OFF;
+        self.timers.time_wait = now + self.parameters.time_wait;
+        self.events.push_back(Event::Closed);
+    }
+
+    /// The reset that `abort` sends.
+    pub(super) fn reset_segment(&self) -> Segment {
+        Segment {
+            seq: self.sequence(self.sender.snd_nxt),
+            ack: self.acknowledgment(),
+            flags: Flags::RST.with(Flags::ACK),
+            ..Segment::default()
+        }
+    }
+
+    /// The number on the wire of a position of ours.
+    pub(super) fn sequence(&self, position: u64) -> SeqNr {
+        self.sender.iss.add(position as u32)
+    }
+
+    /// The number on the wire of `RCV.NXT`.
+    pub(super) fn acknowledgment(&self) -> SeqNr {
+        self.receiver.irs.add(self.receiver.rcv_nxt as u32)
+    }
+}

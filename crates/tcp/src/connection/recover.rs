@@ -1,0 +1,82 @@
+//! What a sender does about a loss: the reactions that loss detection asks for.
+
+use super::{Connection, Episode, Event};
+use crate::backoff::Backoff;
+use crate::congestion_control::{self, CongestionControl};
+use crate::loss_cause::{self, Cause, LossCause};
+use crate::loss_detection::Reaction;
+use crate::rto::Estimator;
+use retx_units::Time;
+
+impl Connection {
+    /// Carries out what loss detection asks for after an acknowledgment of `bytes_acked` (0 for a
+    /// duplicate).
+    pub(super) fn react(&mut self, now: Time, reaction: Reaction, bytes_acked: u64) {
+        let smss = u64::from(self.sender.window.smss);
+        match reaction {
+            Reaction::Nothing => {}
+            Reaction::LimitedTransmit => {
+                if self.parameters.limited_transmit {
+                    // RFC 3042 §2: at most two segments beyond cwnd.
+                    self.sender.limited_credit = (self.sender.limited_credit + 1).min(2);
+                }
+            }
+            Reaction::FastRetransmit => {
+                self.on_loss(now);
+                // RFC 5681 §3.2, step 3: the segments that have left the network.
+                self.sender.window.cwnd += u64::from(self.parameters.dupack_threshold) * smss;
+                self.sender.retransmit_first = true;
+            }
+            Reaction::GoBackN => {
+                self.on_loss(now);
+                self.sender.snd_nxt = self.sender.snd_una;
+                self.sender.timeout_recovery_end = self.sender.snd_max;
+            }
+            // Step 4.
+            Reaction::Inflate => self.sender.window.cwnd += smss,
+            Reaction::PartialAck { .. } => {
+                let window = &mut self.sender.window;
+                // RFC 6582 §3.2, step 3.
+                window.cwnd = window.cwnd.saturating_sub(bytes_acked).max(smss);
+                if bytes_acked >= smss {
+                    window.cwnd += smss;
+                }
+                self.sender.retransmit_first = true;
+            }
+            Reaction::EndRecovery => {
+                // RFC 5681 §3.2, step 6.
+                self.sender.window.cwnd = self.sender.cwnd_after_recovery;
+                self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
+            }
+        }
+    }
+
+    /// Duplicate ACKs have found a loss: why, and what it does to the window.
+    fn on_loss(&mut self, now: Time) {
+        let sender = &mut self.sender;
+        let cwnd_before = sender.window.cwnd;
+        let said = sender.loss_cause.cause(&loss_cause::Loss {
+            now,
+            by_timeout: false,
+            srtt: sender.estimator.srtt(),
+        });
+        if said == Cause::Congestion {
+            let flight_size = sender.flight_size() - sender.limited_bytes.min(sender.flight_size());
+            let loss = congestion_control::Loss { now, flight_size };
+            sender.congestion_control.on_loss(&mut sender.window, &loss);
+        }
+        sender.limited_credit = 0;
+        sender.limited_bytes = 0;
+        sender.timed = None;
+        sender.cwnd_after_recovery = sender.window.cwnd;
+        let episode = Episode {
+            trigger: sender.snd_una,
+            said,
+            cwnd_before,
+            cwnd_after: sender.window.cwnd,
+            rto: self.rto(),
+            backoff: self.sender.backoff.exponent(),
+        };
+        self.events.push_back(Event::LossFound(episode));
+    }
+}

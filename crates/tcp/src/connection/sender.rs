@@ -1,0 +1,167 @@
+//! The sending half: what is written, sent, acknowledged, and the four decisions about it.
+
+use crate::backoff::{self, Backoff};
+use crate::congestion_control::{self, Window};
+use crate::rto::{self, Estimator};
+use crate::{Config, loss_cause, loss_detection, spurious};
+use retx_units::{Duration, SeqNr, Time};
+
+/// The sending half of a connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Sender {
+    /// Initial sequence number: position 0.
+    pub iss: SeqNr,
+    /// First unacknowledged position.
+    pub snd_una: u64,
+    /// Next position to send; behind `snd_max` while data are sent again after a timeout.
+    pub snd_nxt: u64,
+    /// Position after the last ever sent.
+    pub snd_max: u64,
+    /// The peer's window in bytes.
+    pub snd_wnd: u64,
+    /// The largest window that the peer has offered.
+    pub max_snd_wnd: u64,
+    /// Peer's position in the segment that last updated the window (`SND.WL1`).
+    pub snd_wl1: u64,
+    /// Acknowledgment in that segment (`SND.WL2`).
+    pub snd_wl2: u64,
+    /// The shift of the peer's window field.
+    pub snd_wscale: u8,
+    /// Position after the last byte that the application has written.
+    pub written: u64,
+    buffer: u64,
+    /// A FIN follows the last written byte.
+    pub fin_queued: bool,
+
+    pub window: Window,
+    initial_window: u64,
+    max_cwnd: u64,
+    pub congestion_control: congestion_control::State,
+    pub loss_detection: loss_detection::State,
+    pub loss_cause: loss_cause::State,
+    pub spurious: spurious::State,
+    pub estimator: rto::State,
+    pub backoff: backoff::State,
+
+    /// The segment being timed (Karn): the position that must be acknowledged, and when it was sent.
+    pub timed: Option<(u64, Time)>,
+    /// Retransmit the segment at `snd_una` next, whatever the window.
+    pub retransmit_first: bool,
+    /// `cwnd` to return to when fast recovery ends.
+    pub cwnd_after_recovery: u64,
+    /// Segments that limited transmit may have beyond `cwnd`.
+    pub limited_credit: u32,
+    /// Bytes in flight that limited transmit has sent.
+    pub limited_bytes: u64,
+    /// What was sent before the last timeout ends here; 0 when that is over.
+    pub timeout_recovery_end: u64,
+    /// Timeouts in a row without progress.
+    pub timeouts_in_row: u32,
+    /// Zero-window probes in a row.
+    pub probes_in_row: u32,
+    /// A probe is due.
+    pub probe: bool,
+    /// The SYN has been sent more than once.
+    pub syn_retransmitted: bool,
+    pub last_sent: Time,
+}
+
+impl Sender {
+    pub fn new(config: &Config, iss: SeqNr) -> Self {
+        let smss = config.mss;
+        Self {
+            iss,
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_max: 0,
+            snd_wnd: 0,
+            max_snd_wnd: 0,
+            snd_wl1: 0,
+            snd_wl2: 0,
+            snd_wscale: 0,
+            written: 1,
+            buffer: config.send_buffer.bytes(smss),
+            fin_queued: false,
+            window: Window {
+                cwnd: config.initial_window.bytes(smss),
+                ssthresh: config.initial_ssthresh.map_or(u64::MAX, |size| size.bytes(smss)),
+                smss,
+            },
+            initial_window: config.initial_window.bytes(smss),
+            max_cwnd: config.max_cwnd.map_or(u64::MAX, |size| size.bytes(smss)),
+            congestion_control: config.congestion_control.build(config),
+            loss_detection: config.loss_detection.build(config),
+            loss_cause: config.loss_cause.build(config),
+            spurious: config.spurious.build(config),
+            estimator: config.rto.build(config),
+            backoff: config.backoff.build(config),
+            timed: None,
+            retransmit_first: false,
+            cwnd_after_recovery: 0,
+            limited_credit: 0,
+            limited_bytes: 0,
+            timeout_recovery_end: 0,
+            timeouts_in_row: 0,
+            probes_in_row: 0,
+            probe: false,
+            syn_retransmitted: false,
+            last_sent: Time::ZERO,
+        }
+    }
+
+    /// Takes what fits into the send buffer.
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        let held = self.written - self.snd_una.max(1).min(self.written);
+        let taken = bytes.min(self.buffer.saturating_sub(held));
+        self.written += taken;
+        taken
+    }
+
+    /// Position after everything there is to send: data, and the FIN once it is queued.
+    pub fn end(&self) -> u64 {
+        self.written + u64::from(self.fin_queued)
+    }
+
+    /// The peer has acknowledged our FIN.
+    pub fn fin_acknowledged(&self) -> bool {
+        self.fin_queued && self.snd_una > self.written
+    }
+
+    /// FlightSize (RFC 5681 §2): sent and not acknowledged. After a timeout only what has been
+    /// sent again counts, the rest is taken to have left the network.
+    pub fn flight_size(&self) -> u64 {
+        self.snd_nxt - self.snd_una
+    }
+
+    /// The timeout in force: RFC 6298 §5.5, held at its maximum.
+    pub fn rto(&self, max_rto: Duration) -> Duration {
+        let exponent = self.backoff.exponent();
+        let rto = self.estimator.rto();
+        if exponent == 0 { rto } else { rto.saturating_mul(1 << exponent).min(max_rto) }
+    }
+
+    /// The handshake is over.
+    pub fn backoff_reset(&mut self) {
+        self.backoff.reset();
+    }
+
+    /// Holds `cwnd` within its bounds.
+    pub fn clamp_cwnd(&mut self) {
+        self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
+    }
+
+    /// The window a connection starts with: the initial one, or one segment when the SYN had to be
+    /// sent again (RFC 5681 §3.1).
+    pub fn open_window(&mut self) {
+        let smss = u64::from(self.window.smss);
+        self.window.cwnd = if self.syn_retransmitted { smss } else { self.initial_window };
+        self.clamp_cwnd();
+    }
+
+    /// RFC 5681 §4.1: after a pause longer than the RTO, start again from the restart window.
+    pub fn restart_after_idle(&mut self, now: Time, max_rto: Duration) {
+        if now.since(self.last_sent) > self.rto(max_rto) {
+            self.window.cwnd = self.window.cwnd.min(self.initial_window);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Timers expire.
+
+use super::{Connection, Episode, Event, State};
+use crate::backoff::Backoff;
+use crate::congestion_control::{self, CongestionControl};
+use crate::loss_cause::{self, Cause, LossCause};
+use crate::loss_detection::LossDetection;
+use crate::rto::Estimator;
+use crate::spurious::Detector;
+use crate::timers::Timers;
+use retx_units::{Duration, Time};
+
+/// The longest pause between zero-window probes, as in BSD.
+const LONGEST_PERSIST: Duration = Duration::from_secs(60);
+
+impl Connection {
+    /// Fires the timers due by `now`. There need be none; calling too early does no harm.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if Timers::expire(&mut self.timers.delayed_ack, now) {
+            self.receiver.ack_now = true;
+        }
+        if Timers::expire(&mut self.timers.retransmit, now) {
+            self.on_retransmit_timeout(now);
+        }
+        if Timers::expire(&mut self.timers.persist, now) {
+            self.sender.probe = self.sender.snd_nxt < self.sender.end();
+        }
+        if Timers::expire(&mut self.timers.time_wait, now) {
+            self.state = State::Closed;
+        }
+    }
+
+    /// RFC 6298 §5.4 – §5.7, RFC 5681 §3.1.
+    fn on_retransmit_timeout(&mut self, now: Time) {
+        if self.sender.timeouts_in_row >= self.parameters.max_retransmissions {
+            self.enter_closed(Event::Reset);
+            return;
+        }
+        let (rto, backoff) = (self.rto(), self.sender.backoff.exponent());
+        let sender = &mut self.sender;
+        let repeated = sender.timeouts_in_row > 0;
+        sender.timeouts_in_row += 1;
+        // Karn: what is sent again cannot be timed.
+        sender.timed = None;
+        sender.backoff.on_timeout();
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            sender.syn_retransmitted = true;
+            sender.snd_nxt = 0;
+            return;
+        }
+        let cwnd_before = sender.window.cwnd;
+        let said = sender.loss_cause.cause(&loss_cause::Loss {
+            now,
+            by_timeout: true,
+            srtt: sender.estimator.srtt(),
+        });
+        if said == Cause::Congestion {
+            let flight_size = sender.flight_size() - sender.limited_bytes.min(sender.flight_size());
+            let loss = congestion_control::Loss { now, flight_size };
+            sender.congestion_control.on_timeout(&mut sender.window, &loss, repeated);
+        }
+        sender.loss_detection.on_timeout(sender.snd_max);
+        sender.spurious.on_timeout(sender.snd_max);
+        sender.limited_credit = 0;
+        sender.limited_bytes = 0;
+        sender.retransmit_first = false;
+        sender.snd_nxt = sender.snd_una;
+        sender.timeout_recovery_end = sender.snd_max;
+        let episode = Episode {
+            trigger: sender.snd_una,
+            said,
+            cwnd_before,
+            cwnd_after: sender.window.cwnd,
+            rto,
+            backoff,
+        };
+        self.events.push_back(Event::TimedOut(episode));
+    }
+
+    /// Nothing is in flight and nothing may be sent, yet there is something to send: wait, then
+    /// probe (RFC 9293 §3.8.6.1), ever more rarely.
+    pub(super) fn start_persist_timer(&mut self, now: Time) {
+        let base = self.rto().max(self.parameters.persist_timeout);
+        let wait = base.saturating_mul(1 << self.sender.probes_in_row.min(30));
+        let longest = LONGEST_PERSIST.max(self.parameters.persist_timeout);
+        self.sender.probes_in_row += 1;
+        self.timers.persist = self.deadline(now, wait.min(longest));
+    }
+}

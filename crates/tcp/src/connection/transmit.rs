@@ -1,0 +1,249 @@
+//! What to send next.
+
+use super::{Connection, State, Transmit};
+use retx_units::Time;
+use retx_wire::{Flags, Options, SackBlocks, Segment, Timestamps};
+
+/// A piece of the stream to send: payload, and the FIN if it goes with it.
+#[derive(Debug, Clone, Copy)]
+struct Chunk {
+    position: u64,
+    length: u32,
+    fin: bool,
+}
+
+impl Chunk {
+    /// For a pure acknowledgment.
+    const fn nothing_at(position: u64) -> Self {
+        Self { position, length: 0, fin: false }
+    }
+}
+
+impl Connection {
+    /// The next segment to send now, until `None`. Polling more often changes nothing.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+        if let Some(segment) = self.reply.take() {
+            return Some(Transmit {
+                segment,
+                position: self.sender.snd_nxt,
+                retransmission: false,
+            });
+        }
+        match self.state {
+            State::Closed | State::Listen => return None,
+            State::SynSent | State::SynReceived => {
+                return (self.sender.snd_nxt == 0).then(|| self.send_syn(now));
+            }
+            State::TimeWait | State::FinWait2 => {}
+            _ => {
+                if let Some(transmit) = self.send_data(now) {
+                    return Some(transmit);
+                }
+            }
+        }
+        self.receiver.ack_now.then(|| self.send(now, Chunk::nothing_at(self.sender.snd_nxt)))
+    }
+
+    fn send_data(&mut self, now: Time) -> Option<Transmit> {
+        let sender = &mut self.sender;
+        if sender.retransmit_first {
+            sender.retransmit_first = false;
+            let outstanding = sender.written.min(sender.snd_max).saturating_sub(sender.snd_una);
+            let length = outstanding.min(sender.window.smss.into()) as u32;
+            let fin = length as u64 == outstanding && sender.snd_max > sender.written;
+            let chunk = Chunk { position: sender.snd_una, length, fin };
+            return Some(self.send(now, chunk));
+        }
+        let end = sender.end();
+        if sender.snd_nxt < end {
+            if self.parameters.slow_start_after_idle && sender.snd_una == sender.snd_max {
+                sender.restart_after_idle(now, self.parameters.max_rto);
+            }
+            if let Some(length) = self.sendable() {
+                return Some(self.send_next(now, length));
+            }
+            if self.timers.retransmit == Time::NEVER {
+                return self.probe_or_wait(now);
+            }
+        }
+        None
+    }
+
+    /// Payload that the windows, silly window avoidance and Nagle's algorithm let go now; `Some(0)`
+    /// for a FIN alone.
+    fn sendable(&self) -> Option<u32> {
+        let sender = &self.sender;
+        let smss = u64::from(sender.window.smss);
+        let credit = u64::from(sender.limited_credit) * smss;
+        let window = (sender.window.cwnd.saturating_add(credit)).min(sender.snd_wnd);
+        let usable = (sender.snd_una + window).saturating_sub(sender.snd_nxt);
+        let queued = sender.written.saturating_sub(sender.snd_nxt);
+        let length = queued.min(usable).min(smss);
+        // RFC 9293 §3.8.6.2.1, sender's side: (1) a full segment, …
+        if length == smss {
+            return Some(length as u32);
+        }
+        if length == queued {
+            // … (2) and (3) the last of what there is, unless Nagle holds it back; a FIN goes with
+            // or after it, …
+            let idle = sender.snd_nxt == sender.snd_una;
+            let allowed = idle || !self.parameters.nagle || sender.fin_queued;
+            return (allowed && usable > 0).then_some(length as u32);
+        }
+        // … or (3) half of the largest window that there ever was.
+        (length > 0 && length >= sender.max_snd_wnd / 2).then_some(length as u32)
+    }
+
+    /// A persist timer waits while nothing can be sent; when it has fired, what the window allows
+    /// is sent however little it is, or one byte beyond a closed window.
+    fn probe_or_wait(&mut self, now: Time) -> Option<Transmit> {
+        if !std::mem::take(&mut self.sender.probe) {
+            if self.timers.persist == Time::NEVER {
+                self.start_persist_timer(now);
+            }
+            return None;
+        }
+        let sender = &self.sender;
+        let queued = sender.written.saturating_sub(sender.snd_nxt);
+        let allowed = sender.snd_wnd.min(sender.window.cwnd).min(sender.window.smss.into());
+        if sender.snd_wnd > 0 && queued > 0 {
+            return Some(self.send_next(now, queued.min(allowed) as u32));
+        }
+        // The probe's byte stays to be sent: SND.NXT does not move, only the persist timer runs.
+        let chunk = Chunk {
+            position: sender.snd_nxt,
+            length: queued.min(1) as u32,
+            fin: queued == 0 || queued == 1 && sender.fin_queued,
+        };
+        self.start_persist_timer(now);
+        let transmit = self.send(now, chunk);
+        self.timers.retransmit = Time::NEVER;
+        Some(transmit)
+    }
+
+    /// Sends from `SND.NXT` and moves it on. A FIN goes with the last of the data where the peer's
+    /// window has room for it.
+    fn send_next(&mut self, now: Time, length: u32) -> Transmit {
+        let sender = &self.sender;
+        let position = sender.snd_nxt;
+        let fin = sender.fin_queued
+            && position + u64::from(length) == sender.written
+            && sender.snd_una + sender.snd_wnd > sender.written;
+        let transmit = self.send(now, Chunk { position, length, fin });
+        let sender = &mut self.sender;
+        sender.snd_nxt = position + u64::from(transmit.segment.seq_len());
+        if sender.limited_credit > 0 && sender.snd_nxt > sender.snd_una + sender.window.cwnd {
+            sender.limited_bytes += u64::from(length);
+        }
+        sender.probe = false;
+        self.timers.persist = Time::NEVER;
+        transmit
+    }
+
+    /// Builds the segment of a chunk and notes that it has been sent.
+    fn send(&mut self, now: Time, chunk: Chunk) -> Transmit {
+        let Chunk { position, length, fin } = chunk;
+        let mut flags = Flags::ACK;
+        if fin {
+            flags = flags.with(Flags::FIN);
+            match self.state {
+                State::Established => self.state = State::FinWait1,
+                State::CloseWait => self.state = State::LastAck,
+                _ => {}
+            }
+        }
+        let end = position + u64::from(length);
+        if length > 0 && end == self.sender.written {
+            flags = flags.with(Flags::PSH);
+        }
+        let right = end + u64::from(fin);
+        let retransmission = right > position && position < self.sender.snd_max;
+        if right > position {
+            self.note_sent(now, right, retransmission);
+        }
+        let (window, edge) = self.window_field();
+        let segment = Segment {
+            seq: self.sequence(position),
+            ack: self.acknowledgment(),
+            window,
+            flags,
+            payload_bytes: length,
+            options: self.options(now),
+        };
+        self.receiver.acknowledged(&mut self.timers, edge);
+        Transmit { segment, position, retransmission }
+    }
+
+    /// Sequence space goes out: what is timed, and by which timer.
+    fn note_sent(&mut self, now: Time, right: u64, retransmission: bool) {
+        let sender = &mut self.sender;
+        if retransmission {
+            // Karn: its acknowledgment would be ambiguous.
+            sender.timed = None;
+        } else if sender.timed.is_none() {
+            sender.timed = Some((right, now));
+        }
+        sender.snd_max = sender.snd_max.max(right);
+        sender.last_sent = now;
+        // RFC 6298 §5.1.
+        if self.timers.retransmit == Time::NEVER {
+            self.timers.retransmit = self.deadline(now, self.rto());
+        }
+    }
+
+    /// The window field, and the right edge that it stands for.
+    fn window_field(&self) -> (u16, u64) {
+        let shift = self.receiver.rcv_wscale;
+        let field = (self.receiver.window() >> shift).min(65_535);
+        (field as u16, self.receiver.rcv_nxt + (field << shift))
+    }
+
+    fn options(&self, now: Time) -> Options {
+        if !self.timestamps && !self.receiver.has_gap() {
+            return Options::default();
+        }
+        let timestamps = self
+            .timestamps
+            .then(|| Timestamps { value: self.timestamp(now), echo: self.receiver.ts_recent });
+        let sack = if self.receiver.sack && self.receiver.has_gap() {
+            // RFC 2018 §3: as many blocks as 40 bytes of options hold.
+            self.receiver.sack_blocks(if self.timestamps { 3 } else { 4 })
+        } else {
+            SackBlocks::default()
+        };
+        Options { timestamps, sack, ..Options::default() }
+    }
+
+    /// A SYN, or in SYN-RECEIVED a SYN/ACK, with what this end offers (or has agreed to).
+    fn send_syn(&mut self, now: Time) -> Transmit {
+        let answering = self.state == State::SynReceived;
+        let retransmission = self.sender.snd_max > 0;
+        self.note_sent(now, 1, retransmission);
+        self.sender.snd_nxt = 1;
+        let parameters = &self.parameters;
+        let timestamps = if answering { self.timestamps } else { parameters.timestamps };
+        let scale = if answering { self.receiver.scaling } else { parameters.window_scaling };
+        // RFC 7323 §2.2: never scaled in a SYN.
+        let window = self.receiver.window().min(65_535);
+        let edge = self.receiver.rcv_nxt.max(1) + window;
+        let segment = Segment {
+            seq: self.sequence(0),
+            ack: if answering { self.acknowledgment() } else { retx_units::SeqNr(0) },
+            window: window as u16,
+            flags: if answering { Flags::SYN.with(Flags::ACK) } else { Flags::SYN },
+            payload_bytes: 0,
+            options: Options {
+                mss: Some(parameters.mss as u16),
+                window_scale: scale.then_some(self.receiver.rcv_wscale),
+                sack_permitted: if answering { self.receiver.sack } else { parameters.sack },
+                timestamps: timestamps.then(|| Timestamps {
+                    value: self.timestamp(now),
+                    echo: if answering { self.receiver.ts_recent } else { 0 },
+                }),
+                sack: SackBlocks::default(),
+            },
+        };
+        self.receiver.acknowledged(&mut self.timers, edge);
+        Transmit { segment, position: 0, retransmission }
+    }
+}

@@ -1,0 +1,39 @@
+//! The timers of a connection, as one table of deadlines.
+
+use retx_units::Time;
+
+/// Deadlines; [`Time::NEVER`] for a timer that is off.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timers {
+    /// Retransmission (RFC 6298).
+    pub retransmit: Time,
+    /// Zero-window probe (RFC 9293 §3.8.6.1).
+    pub persist: Time,
+    /// Delayed acknowledgment (RFC 5681 §4.2).
+    pub delayed_ack: Time,
+    /// End of TIME-WAIT (RFC 9293 §3.6.1).
+    pub time_wait: Time,
+}
+
+impl Timers {
+    pub const OFF: Self = Self {
+        retransmit: Time::NEVER,
+        persist: Time::NEVER,
+        delayed_ack: Time::NEVER,
+        time_wait: Time::NEVER,
+    };
+
+    /// The earliest deadline.
+    pub fn next(&self) -> Time {
+        self.retransmit.min(self.persist).min(self.delayed_ack.min(self.time_wait))
+    }
+
+    /// True, once, when the deadline has come.
+    pub fn expire(deadline: &mut Time, now: Time) -> bool {
+        let due = *deadline <= now;
+        if due {
+            *deadline = Time::NEVER;
+        }
+        due
+    }
+}
