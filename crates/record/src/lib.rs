@@ -3,9 +3,12 @@
 
 mod atomic;
 pub mod capture;
+pub mod counters;
 pub mod pcapng;
 pub mod reason;
+pub mod summary;
 pub mod table;
+pub mod tables;
 pub mod truth;
 
 pub use atomic::{WriteError, write_atomically};

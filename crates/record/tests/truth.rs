@@ -141,10 +141,13 @@ impl Run {
         for correction in corrections {
             match *correction {
                 Correction::Necessary { episode, .. } => {
-                    assert_eq!(self.unnecessary.insert(episode.unwrap(), false), Some(true));
+                    assert_eq!(
+                        self.unnecessary.insert(episode.expect("given above"), false),
+                        Some(true)
+                    );
                 }
                 Correction::Cause { episode, cause, .. } => {
-                    let old = self.causes.insert(episode.unwrap(), cause);
+                    let old = self.causes.insert(episode.expect("given above"), cause);
                     assert_eq!(old, Some(Cause::Spurious));
                 }
             }

@@ -50,6 +50,8 @@ pub type Row = Option<u32>;
 pub enum Correction {
     /// A retransmission was necessary after all.
     Necessary {
+        /// Which copy.
+        number: u64,
         /// The episode that it belongs to.
         episode: Row,
         /// It counts in the statistics.
@@ -165,8 +167,8 @@ impl Truth {
                     part.from < part.to && exceptions.all_dropped(&part, open.copy.number)
                 });
             if lost {
-                let Open { episode, counted, .. } = *open;
-                corrections.push(Correction::Necessary { episode, counted });
+                let Open { copy: SegmentCopy { number, .. }, episode, counted, .. } = *open;
+                corrections.push(Correction::Necessary { number, episode, counted });
             }
             !lost
         });

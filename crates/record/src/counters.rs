@@ -1,0 +1,295 @@
+//! What is counted of a flow as it runs.
+
+use crate::reason::{Cause, EpisodeKind};
+use retx_units::{Duration, Time};
+
+/// A flow's counters, from the beginning of the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct FlowCounters {
+    /// Bytes that the receiving application has read.
+    pub bytes_delivered: u64,
+    /// Packets that the data sender has sent, of whatever kind.
+    pub frames_sent: u64,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Data segments of which some was sent before.
+    pub segments_retransmitted: u64,
+    /// Of these, the ones of which an earlier copy reached, or still reaches, the receiver.
+    pub retransmissions_unnecessary: u64,
+    /// Packets without data, SYN, FIN or RST that the data receiver has sent.
+    pub acks_sent: u64,
+    /// Recovery episodes.
+    pub episodes: Episodes,
+    /// The most doublings of the timeout that were ever in force.
+    pub max_backoff: u32,
+    /// Idle times of the sender.
+    pub idle: IdleTimes,
+    /// Raw RTT samples.
+    pub rtt: Moments,
+    /// `cwnd` over time.
+    pub cwnd: TimeMean,
+}
+
+impl FlowCounters {
+    /// What has been counted since `start`, a copy taken earlier. Maxima are those that the
+    /// caller restarted then.
+    #[must_use]
+    pub fn since(&self, start: &Self) -> Self {
+        Self {
+            bytes_delivered: self.bytes_delivered - start.bytes_delivered,
+            frames_sent: self.frames_sent - start.frames_sent,
+            segments_sent: self.segments_sent - start.segments_sent,
+            segments_retransmitted: self.segments_retransmitted - start.segments_retransmitted,
+            retransmissions_unnecessary: self.retransmissions_unnecessary
+                - start.retransmissions_unnecessary,
+            acks_sent: self.acks_sent - start.acks_sent,
+            episodes: self.episodes.since(&start.episodes),
+            max_backoff: self.max_backoff,
+            idle: self.idle.since(&start.idle),
+            rtt: self.rtt.since(&start.rtt),
+            cwnd: self.cwnd.since(&start.cwnd),
+        }
+    }
+
+    /// Forgets maxima: they are those from now on.
+    pub fn restart_maxima(&mut self) {
+        self.max_backoff = 0;
+        self.idle.longest = Duration::ZERO;
+    }
+}
+
+/// Recovery episodes by how they began and by what truly was behind them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Episodes {
+    counts: [[u64; 3]; 2],
+}
+
+impl Episodes {
+    /// The episodes of a kind with a cause.
+    pub const fn count(&self, kind: EpisodeKind, cause: Cause) -> u64 {
+        self.counts[kind as usize][cause as usize]
+    }
+
+    /// All episodes of a kind.
+    pub fn total(&self, kind: EpisodeKind) -> u64 {
+        self.counts[kind as usize].iter().sum()
+    }
+
+    /// Another one.
+    pub fn add(&mut self, kind: EpisodeKind, cause: Cause) {
+        self.counts[kind as usize][cause as usize] += 1;
+    }
+
+    /// One that was taken for spurious was not.
+    pub fn correct(&mut self, kind: EpisodeKind, cause: Cause) {
+        self.counts[kind as usize][Cause::Spurious as usize] -= 1;
+        self.add(kind, cause);
+    }
+
+    fn since(mut self, start: &Self) -> Self {
+        for (ours, theirs) in self.counts.iter_mut().flatten().zip(start.counts.iter().flatten()) {
+            *ours -= theirs;
+        }
+        self
+    }
+}
+
+/// What ended a pause of the sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleEnd {
+    /// The retransmission timer.
+    Rto,
+    /// An acknowledgment, or a probe of a closed window: it was the window that held the sender up.
+    Window,
+    /// New data: there was nothing to send.
+    Application,
+}
+
+/// Pauses of a sender, longer than a smoothed RTT, by what ended them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IdleTimes {
+    /// Ended by the retransmission timer.
+    pub rto: Duration,
+    /// Ended by an acknowledgment or a probe.
+    pub window: Duration,
+    /// There was nothing to send.
+    pub application: Duration,
+    /// The longest pause in which there was something to send.
+    pub longest: Duration,
+}
+
+impl IdleTimes {
+    /// A pause is over.
+    pub fn add(&mut self, pause: Duration, end: IdleEnd) {
+        match end {
+            IdleEnd::Rto => self.rto += pause,
+            IdleEnd::Window => self.window += pause,
+            IdleEnd::Application => self.application += pause,
+        }
+        if end != IdleEnd::Application {
+            self.longest = self.longest.max(pause);
+        }
+    }
+
+    /// All pauses in which there was something to send.
+    pub fn total(&self) -> Duration {
+        self.rto + self.window
+    }
+
+    fn since(self, start: &Self) -> Self {
+        Self {
+            rto: self.rto - start.rto,
+            window: self.window - start.window,
+            application: self.application - start.application,
+            longest: self.longest,
+        }
+    }
+}
+
+/// Number, sum and sum of squares of durations, exact.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moments {
+    count: u64,
+    sum: u128,
+    squares: u128,
+}
+
+impl Moments {
+    /// Another sample.
+    #[inline]
+    pub fn add(&mut self, sample: Duration) {
+        let nanos = u128::from(sample.as_nanos());
+        self.count += 1;
+        self.sum += nanos;
+        self.squares += nanos * nanos;
+    }
+
+    /// The mean in seconds; `None` without a sample.
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)
+    }
+
+    /// The standard deviation of the samples in seconds (n − 1 in the denominator); `None` below
+    /// two samples.
+    pub fn sd_s(&self) -> Option<f64> {
+        if self.count < 2 {
+            return None;
+        }
+        let count = self.count as f64;
+        // Σ(x − m)² around a whole m near the mean: no two large numbers are subtracted as floats.
+        let middle = self.sum / u128::from(self.count);
+        let around =
+            self.squares + middle * middle * u128::from(self.count) - 2 * middle * self.sum;
+        let rest = (self.sum - middle * u128::from(self.count)) as f64;
+        let variance = (around as f64 - rest * rest / count) / (count - 1.0);
+        Some(libm::sqrt(variance.max(0.0)) / 1e9)
+    }
+
+    fn since(self, start: &Self) -> Self {
+        Self {
+            count: self.count - start.count,
+            sum: self.sum - start.sum,
+            squares: self.squares - start.squares,
+        }
+    }
+}
+
+/// The mean of a quantity over the time during which it has a value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TimeMean {
+    /// Value × nanoseconds.
+    integral: u128,
+    elapsed: Duration,
+    /// The value now, and since when; `None` while there is none.
+    current: Option<(u64, Time)>,
+}
+
+impl TimeMean {
+    /// From now on it has this value.
+    #[inline]
+    pub fn set(&mut self, now: Time, value: u64) {
+        if self.current.is_none_or(|(current, _)| current != value) {
+            self.settle(now);
+            self.current = Some((value, now));
+        }
+    }
+
+    /// From now on it has none.
+    pub fn unset(&mut self, now: Time) {
+        self.settle(now);
+        self.current = None;
+    }
+
+    /// Counts the time up to now.
+    pub fn settle(&mut self, now: Time) {
+        if let Some((value, since)) = &mut self.current {
+            let span = now.since(*since);
+            self.integral += u128::from(*value) * u128::from(span.as_nanos());
+            self.elapsed += span;
+            *since = now;
+        }
+    }
+
+    /// The mean up to when it was last settled; `None` if it never lasted.
+    pub fn mean(&self) -> Option<f64> {
+        let elapsed = self.elapsed.as_nanos();
+        (elapsed > 0).then(|| self.integral as f64 / elapsed as f64)
+    }
+
+    fn since(self, start: &Self) -> Self {
+        Self {
+            integral: self.integral - start.integral,
+            elapsed: self.elapsed - start.elapsed,
+            current: self.current,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn moments_of_a_known_sample() {
+        let mut moments = Moments::default();
+        assert_eq!((moments.mean_s(), moments.sd_s()), (None, None));
+        for sample in [2, 4, 4, 4, 5, 5, 7, 9] {
+            moments.add(ms(sample));
+        }
+        // Σ(x − 5)² = 32, over 7.
+        assert_eq!(moments.mean_s(), Some(0.005));
+        assert!((moments.sd_s().unwrap() - (32.0f64 / 7.0).sqrt() / 1e3).abs() < 1e-12);
+    }
+
+    /// Large and nearly equal: a float's sum of squares would have no digit left for the variance.
+    #[test]
+    fn moments_do_not_cancel() {
+        let mut moments = Moments::default();
+        for sample in 0..1000u64 {
+            moments.add(Duration::from_nanos(100_000_000_000 + sample % 2));
+        }
+        let sd = moments.sd_s().unwrap();
+        assert!((sd / (0.25f64 * 1000.0 / 999.0).sqrt() * 1e9 - 1.0).abs() < 1e-9, "{sd}");
+    }
+
+    #[test]
+    fn the_mean_over_time_skips_gaps() {
+        let at = |s| Time::ZERO + Duration::from_secs(s);
+        let mut mean = TimeMean::default();
+        mean.set(at(1), 10);
+        mean.set(at(3), 40);
+        mean.set(at(4), 40);
+        mean.unset(at(5));
+        mean.set(at(100), 10);
+        mean.settle(at(101));
+        // 2 s of 10, 2 s of 40, 1 s of 10.
+        assert_eq!(mean.mean(), Some(22.0));
+        let snapshot = mean;
+        mean.settle(at(103));
+        assert_eq!(mean.since(&snapshot).mean(), Some(10.0));
+    }
+}

@@ -1,0 +1,198 @@
+//! The summary of a run, as `retx run --json` prints it.
+
+use crate::counters::FlowCounters;
+use crate::reason::{Cause, EpisodeKind};
+use retx_units::Time;
+use serde::Serialize;
+
+/// What one run comes to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// The resolved scenario, so that it can be run again.
+    pub scenario: serde_json::Value,
+    /// Of retx.
+    pub version: String,
+    /// The scenario's.
+    pub seed: u64,
+    /// Which repetition of the scenario this was, from 0.
+    pub replication: u64,
+    /// One per flow, in the scenario's order.
+    pub flows: Vec<FlowSummary>,
+    /// Two per link, in the scenario's order: forward, reverse.
+    pub links: Vec<LinkSummary>,
+    /// What the run cost.
+    pub engine: EngineSummary,
+}
+
+/// A flow's results, from the end of the warm-up on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct FlowSummary {
+    pub name: String,
+    /// The name of its TCP in the scenario.
+    pub tcp: String,
+    /// When the initiator opened; `None` if the run ended before.
+    pub start_s: Option<f64>,
+    /// When the receiving application read the last byte; `None` when that has not happened.
+    pub finish_s: Option<f64>,
+    /// From start to finish.
+    pub response_time_s: Option<f64>,
+    pub bytes_delivered: u64,
+    /// Bytes delivered over the time from the start, or the end of the warm-up, to the finish or
+    /// the end of the run.
+    pub goodput_bit_s: f64,
+    /// Data segments, retransmissions included.
+    pub segments_sent: u64,
+    pub segments_retransmitted: u64,
+    pub retransmissions_unnecessary: u64,
+    pub frr_count: u64,
+    pub rto_count: u64,
+    pub episodes: EpisodeSummary,
+    pub max_backoff: u32,
+    /// Pauses of the sender longer than a smoothed RTT while there was something to send.
+    pub idle_total_s: f64,
+    pub idle_max_s: f64,
+    /// All such pauses by what ended them.
+    pub idle: IdleSummary,
+    pub rtt_mean_s: Option<f64>,
+    pub rtt_sd_s: Option<f64>,
+    pub cwnd_mean_bytes: Option<f64>,
+    /// All packets of the data sender.
+    pub frames_sent: u64,
+    /// Pure acknowledgments of the data receiver.
+    pub acks_sent: u64,
+}
+
+/// Episodes by kind and cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct EpisodeSummary {
+    pub frr: CauseSummary,
+    pub rto: CauseSummary,
+}
+
+/// Episodes by cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct CauseSummary {
+    pub congestion: u64,
+    pub wireless: u64,
+    pub spurious: u64,
+}
+
+/// Idle times by what ended them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct IdleSummary {
+    pub rto_s: f64,
+    pub window_s: f64,
+    /// There was nothing to send; not in the totals.
+    pub application_s: f64,
+}
+
+/// What a flow's results need beside its counters.
+#[derive(Debug, Clone)]
+pub struct FlowFrame {
+    /// The flow.
+    pub name: String,
+    /// The name of its TCP.
+    pub tcp: String,
+    /// When the initiator opened.
+    pub start: Option<Time>,
+    /// When the receiving application read the last byte.
+    pub finish: Option<Time>,
+    /// Statistics start here …
+    pub from: Time,
+    /// … and end here.
+    pub to: Time,
+}
+
+impl FlowSummary {
+    /// A flow's results; `counters` count from `frame.from` on.
+    pub fn new(frame: FlowFrame, counters: &FlowCounters) -> Self {
+        let FlowFrame { name, tcp, start, finish, from, to } = frame;
+        let begin = start.map_or(to, |start| start.max(from));
+        let span = finish.unwrap_or(to).since(begin).as_secs_f64();
+        let bits = counters.bytes_delivered as f64 * 8.0;
+        let causes = |kind| CauseSummary {
+            congestion: counters.episodes.count(kind, Cause::Congestion),
+            wireless: counters.episodes.count(kind, Cause::Wireless),
+            spurious: counters.episodes.count(kind, Cause::Spurious),
+        };
+        Self {
+            name,
+            tcp,
+            start_s: start.map(Time::as_secs_f64),
+            finish_s: finish.map(Time::as_secs_f64),
+            response_time_s: start
+                .zip(finish)
+                .map(|(start, finish)| finish.since(start).as_secs_f64()),
+            bytes_delivered: counters.bytes_delivered,
+            goodput_bit_s: if span > 0.0 { bits / span } else { 0.0 },
+            segments_sent: counters.segments_sent,
+            segments_retransmitted: counters.segments_retransmitted,
+            retransmissions_unnecessary: counters.retransmissions_unnecessary,
+            frr_count: counters.episodes.total(EpisodeKind::Frr),
+            rto_count: counters.episodes.total(EpisodeKind::Rto),
+            episodes: EpisodeSummary {
+                frr: causes(EpisodeKind::Frr),
+                rto: causes(EpisodeKind::Rto),
+            },
+            max_backoff: counters.max_backoff,
+            idle_total_s: counters.idle.total().as_secs_f64(),
+            idle_max_s: counters.idle.longest.as_secs_f64(),
+            idle: IdleSummary {
+                rto_s: counters.idle.rto.as_secs_f64(),
+                window_s: counters.idle.window.as_secs_f64(),
+                application_s: counters.idle.application.as_secs_f64(),
+            },
+            rtt_mean_s: counters.rtt.mean_s(),
+            rtt_sd_s: counters.rtt.sd_s(),
+            cwnd_mean_bytes: counters.cwnd.mean(),
+            frames_sent: counters.frames_sent,
+            acks_sent: counters.acks_sent,
+        }
+    }
+}
+
+/// Results of one direction of a link, from the end of the warm-up on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct LinkSummary {
+    pub name: String,
+    /// `forward` or `reverse`.
+    pub direction: &'static str,
+    pub packets_in: u64,
+    pub packets_delivered: u64,
+    pub drops: DropSummary,
+    /// Mean number of packets waiting, the one in transmission not counted.
+    pub queue_mean_packets: f64,
+    pub queue_max_packets: u64,
+    /// Share of the time spent transmitting.
+    pub utilisation: f64,
+    /// Waiting when the run ended.
+    pub packets_queued: u64,
+    /// In transmission or on their way when the run ended.
+    pub packets_in_air: u64,
+}
+
+/// Packets dropped, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct DropSummary {
+    pub queue: u64,
+    pub channel: u64,
+    pub retry_limit: u64,
+    pub script: u64,
+}
+
+/// What the run cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct EngineSummary {
+    /// Events handled.
+    pub events: u64,
+    /// When the run ended, in simulated time.
+    pub simulated_s: f64,
+    /// How long it took; `None` where nobody watched a clock.
+    pub wall_s: Option<f64>,
+}

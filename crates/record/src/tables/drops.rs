@@ -1,0 +1,67 @@
+//! `drops`: every packet that was dropped.
+
+use super::{integers, names, times};
+use crate::reason::DropReason;
+use crate::table::{Column, Names, Table};
+use retx_units::Time;
+
+/// A packet that was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drop {
+    /// When: at its arrival at a full queue, or at the end of its transmission.
+    pub time: Time,
+    /// Where: index of the link's direction.
+    pub place: u32,
+    /// Why.
+    pub reason: DropReason,
+    /// Index of its flow.
+    pub flow: u32,
+    /// Its number, if it belongs to the flow's data direction and takes sequence space.
+    pub packet_number: Option<u64>,
+    /// Some of it had been sent before.
+    pub retransmission: bool,
+}
+
+/// All drops, in order of time.
+#[derive(Debug, Clone, Default)]
+pub struct Drops {
+    rows: Vec<Drop>,
+}
+
+impl Drops {
+    /// Another drop.
+    pub fn push(&mut self, drop: Drop) {
+        self.rows.push(drop);
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &[Drop] {
+        &self.rows
+    }
+
+    /// In columns: `time_s place reason flow packet_number retransmission`.
+    pub fn table(&self, of: &Names) -> Table {
+        let rows = &self.rows;
+        let times_of: Vec<Time> = rows.iter().map(|row| row.time).collect();
+        let reasons =
+            [DropReason::Queue, DropReason::Channel, DropReason::RetryLimit, DropReason::Script];
+        let reason = Column::Name {
+            codes: rows.iter().map(|row| row.reason as u32).collect(),
+            names: reasons.iter().map(|reason| reason.name().to_owned()).collect(),
+        };
+        Table::new(
+            "drops",
+            vec![
+                ("time_s", times(&times_of)),
+                ("place", names(rows.iter().map(|row| row.place).collect(), &of.places)),
+                ("reason", reason),
+                ("flow", names(rows.iter().map(|row| row.flow).collect(), &of.flows)),
+                ("packet_number", integers(rows.iter().map(|row| row.packet_number))),
+                (
+                    "retransmission",
+                    Column::Flag(rows.iter().map(|row| row.retransmission).collect()),
+                ),
+            ],
+        )
+    }
+}

@@ -1,0 +1,67 @@
+//! The tables of a run, row by row as things happen.
+
+mod drops;
+mod episodes;
+mod samples;
+mod segments;
+
+pub use drops::{Drop, Drops};
+pub use episodes::{Episode, Episodes};
+pub use samples::{Sample, Samples};
+pub use segments::{Segment, Segments};
+
+use crate::table::{Column, NO_INTEGER};
+use retx_units::{Duration, Time};
+
+/// The tables that a run keeps.
+#[derive(Debug, Clone, Default)]
+pub struct Tables {
+    /// Time series of the senders.
+    pub samples: Option<Samples>,
+    /// Every segment that took sequence space.
+    pub segments: Option<Segments>,
+    /// Every packet that was dropped.
+    pub drops: Option<Drops>,
+    /// Every recovery episode.
+    pub episodes: Option<Episodes>,
+}
+
+/// The number of the segment at `position`, as ns-2 counts: SYN 0, the first data segment 1.
+pub const fn packet_number(position: u64, smss: u32) -> u64 {
+    match position.checked_sub(1) {
+        None => 0,
+        Some(offset) => offset.div_ceil(smss as u64) + 1,
+    }
+}
+
+/// Instants in seconds; [`Time::NEVER`] is none.
+fn times(values: &[Time]) -> Column {
+    let seconds = |time: &Time| if *time == Time::NEVER { f64::NAN } else { time.as_secs_f64() };
+    Column::Float(values.iter().map(seconds).collect())
+}
+
+/// Durations in seconds.
+fn durations(values: impl Iterator<Item = Option<Duration>>) -> Column {
+    Column::Float(values.map(|value| value.map_or(f64::NAN, Duration::as_secs_f64)).collect())
+}
+
+/// Whole numbers, of which some may be absent.
+fn integers(values: impl Iterator<Item = Option<u64>>) -> Column {
+    Column::Integer(values.map(|value| value.unwrap_or(NO_INTEGER)).collect())
+}
+
+/// Indices into names.
+fn names(codes: Vec<u32>, names: &[String]) -> Column {
+    Column::Name { codes, names: names.to_vec() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_numbered_as_in_ns2() {
+        let numbers = [0, 1, 1461, 2921, 3000].map(|position| packet_number(position, 1460));
+        assert_eq!(numbers, [0, 1, 2, 3, 4]);
+    }
+}
