@@ -10,7 +10,7 @@ use retx_record::pcapng::{About, Snap, write};
 use retx_record::write_atomically;
 use retx_units::{SeqNr, Time};
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -33,7 +33,9 @@ impl Capture {
             Command::new("tshark").arg("-r").arg(&self.0).args(checks).args(arguments).output();
         match run {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                println!("skipped: tshark is not installed (apt-get install tshark)");
+                // Not by `println!`, which is shown for failed tests alone.
+                let mut stderr = std::io::stderr();
+                writeln!(stderr, "skipped: tshark is missing (apt-get install tshark)").unwrap();
                 None
             }
             Err(error) => panic!("tshark does not start: {error}"),
