@@ -3,7 +3,7 @@
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{self, Window};
 use crate::rto::{self, Estimator};
-use crate::{Config, loss_cause, loss_detection, spurious};
+use crate::{Config, Size, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
 
 /// The sending half of a connection.
@@ -34,7 +34,7 @@ pub(crate) struct Sender {
     pub fin_queued: bool,
 
     pub window: Window,
-    initial_window: u64,
+    initial_window: Size,
     max_cwnd: u64,
     pub congestion_control: congestion_control::State,
     pub loss_detection: loss_detection::State,
@@ -87,7 +87,7 @@ impl Sender {
                 ssthresh: config.initial_ssthresh.map_or(u64::MAX, |size| size.bytes(smss)),
                 smss,
             },
-            initial_window: config.initial_window.bytes(smss),
+            initial_window: config.initial_window,
             max_cwnd: config.max_cwnd.map_or(u64::MAX, |size| size.bytes(smss)),
             congestion_control: config.congestion_control.build(config),
             loss_detection: config.loss_detection.build(config),
@@ -133,6 +133,13 @@ impl Sender {
         self.snd_nxt - self.snd_una
     }
 
+    /// The position that a pure acknowledgment carries: after all that was sent, so that the peer
+    /// finds it in its window even while older data are sent again, but not beyond that window,
+    /// where a probe may have gone.
+    pub fn ack_position(&self) -> u64 {
+        self.snd_max.min(self.snd_una + self.snd_wnd).max(self.snd_una)
+    }
+
     /// The timeout in force: RFC 6298 §5.5, held at its maximum.
     pub fn rto(&self, max_rto: Duration) -> Duration {
         let exponent = self.backoff.exponent();
@@ -153,15 +160,16 @@ impl Sender {
     /// The window a connection starts with: the initial one, or one segment when the SYN had to be
     /// sent again (RFC 5681 §3.1).
     pub fn open_window(&mut self) {
-        let smss = u64::from(self.window.smss);
-        self.window.cwnd = if self.syn_retransmitted { smss } else { self.initial_window };
+        let smss = self.window.smss;
+        self.window.cwnd =
+            if self.syn_retransmitted { smss.into() } else { self.initial_window.bytes(smss) };
         self.clamp_cwnd();
     }
 
     /// RFC 5681 §4.1: after a pause longer than the RTO, start again from the restart window.
     pub fn restart_after_idle(&mut self, now: Time, max_rto: Duration) {
         if now.since(self.last_sent) > self.rto(max_rto) {
-            self.window.cwnd = self.window.cwnd.min(self.initial_window);
+            self.window.cwnd = self.window.cwnd.min(self.initial_window.bytes(self.window.smss));
         }
     }
 }

@@ -41,7 +41,7 @@ impl Connection {
                 }
             }
         }
-        self.receiver.ack_now.then(|| self.send(now, Chunk::nothing_at(self.sender.snd_nxt)))
+        self.receiver.ack_now.then(|| self.send(now, Chunk::nothing_at(self.sender.ack_position())))
     }
 
     fn send_data(&mut self, now: Time) -> Option<Transmit> {
