@@ -28,6 +28,7 @@ pub use scenario::{Direction, ExpandedFlow, Flow, Hop, Link, NamedTcp, Route, Sc
 pub use schema::json_schema;
 
 use document::Document;
+use std::borrow::Cow;
 
 /// Largest text that is read, in bytes.
 pub const TEXT_MAX_BYTES: usize = 16 << 20;
@@ -66,10 +67,10 @@ pub fn parse(source: &Source<'_>) -> Result<Scenario, ScenarioError> {
 }
 
 fn read(document: &Document<'_>, changes: &[(String, String)]) -> Result<Scenario, ScenarioError> {
-    let mut values = document.values().clone();
+    let mut values = Cow::Borrowed(document.values());
     let mut applied = Vec::with_capacity(changes.len());
     for change in changes {
-        let path = overrides::apply(&mut values, change)
+        let path = overrides::apply(values.to_mut(), change)
             .map_err(|problem| document.refuse_override(change, &problem))?;
         applied.push((path, change));
     }

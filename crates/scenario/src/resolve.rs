@@ -32,7 +32,7 @@ const HEADERS: u32 = 40;
 /// # Errors
 /// The first thing that no run could be made of.
 pub fn read(values: &Value) -> Result<Scenario, Problem> {
-    let file: File = wording::read(values.clone()).map_err(|mut problem| {
+    let file: File = wording::read(values).map_err(|mut problem| {
         if problem.path.is_empty() {
             problem.message += &format!(": {}", wording::NEEDS);
         }

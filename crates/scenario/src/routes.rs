@@ -3,7 +3,7 @@
 use crate::error::Problem;
 use crate::scenario::{Flow, Hop, Link, Route, Way};
 use crate::suggest::{did_you_mean, list};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 
 /// Most hops of a path: a packet counts them in a byte.
 const HOPS_MAX: usize = u8::MAX as usize;
@@ -139,15 +139,11 @@ impl<'a> Network<'a> {
         // Flows from the same hub share one search, so its cost does not grow with the flows.
         let mut order: Vec<usize> = (0..flows.len()).collect();
         order.sort_by_key(|index| self.hub(ends[*index].0).0);
-        let mut tree = (Node::MAX, Tree::new());
+        let mut search = Search::new(self);
         let mut refused: Option<usize> = None;
         for index in order {
             let (from, to) = ends[index];
-            let hub = self.hub(from).0;
-            if tree.0 != hub {
-                tree = (hub, self.search(hub));
-            }
-            match self.path(from, to, &tree.1) {
+            match self.path(from, to, &mut search) {
                 Some(path) if path.len() <= HOPS_MAX => {
                     let back = self.written.get(&(to, from)).cloned();
                     flows[index].reverse_path = back.unwrap_or_else(|| reversed(&path));
@@ -161,19 +157,13 @@ impl<'a> Network<'a> {
         Err(self.refusal(from, to).within("to").within_element("flow", index))
     }
 
-    /// The way from one node to another, given the tree of the first one's hub.
-    fn path(&self, from: Node, to: Node, tree: &Tree) -> Option<Vec<Hop>> {
+    fn path(&self, from: Node, to: Node, search: &mut Search) -> Option<Vec<Hop>> {
         if let Some(path) = self.written.get(&(from, to)) {
             return Some(path.clone());
         }
         let (hub, first) = self.hub(from);
-        let mut path = Vec::new();
-        let mut at = to;
-        while at != hub {
-            let (hop, before) = tree[at as usize]?;
-            path.push(hop);
-            at = before;
-        }
+        search.start(hub);
+        let mut path = search.path(to)?;
         path.extend(first);
         path.reverse();
         Some(path)
@@ -181,18 +171,16 @@ impl<'a> Network<'a> {
 
     /// Why two nodes cannot be joined.
     fn refusal(&self, from: Node, to: Node) -> Problem {
-        let (hub, _) = self.hub(from);
-        let tree = self.search(hub);
-        if let Some(path) = self.path(from, to, &tree) {
+        let mut search = Search::new(self);
+        if let Some(path) = self.path(from, to, &mut search) {
             return too_long(path.len());
         }
-        let reached = |node: &usize| tree[*node].is_some() || *node == hub as usize;
-        let reached = (0..self.names.len()).filter(|node| *node != from as usize).filter(reached);
+        let reached = search.reached.iter().filter(|node| **node != from);
         Problem::new(format!(
             "no way from \"{}\" to \"{}\": links lead from there to {} only",
             self.names[from as usize],
             self.names[to as usize],
-            list(reached.map(|node| self.names[node]))
+            list(reached.map(|node| self.names[*node as usize]))
         ))
     }
 
@@ -203,27 +191,60 @@ impl<'a> Network<'a> {
             _ => (node, None),
         }
     }
+}
 
-    /// Fewest hops from `root` to everywhere; among equals the path whose links are defined first,
-    /// compared from the root on.
-    fn search(&self, root: Node) -> Tree {
-        let mut tree: Tree = vec![None; self.names.len()];
-        let mut reached = VecDeque::from([root]);
-        while let Some(at) = reached.pop_front() {
-            for (hop, next) in &self.ways[at as usize] {
-                if *next != root && tree[*next as usize].is_none() {
-                    tree[*next as usize] = Some((*hop, at));
-                    reached.push_back(*next);
+/// Fewest hops from a root to other nodes; among equals the path whose links are defined first,
+/// compared from the root on. It goes on from where it stopped when a further node is asked for.
+struct Search<'a> {
+    network: &'a Network<'a>,
+    root: Node,
+    /// For each node that has been reached, except the root: the last hop of the path to it, and
+    /// the node before.
+    tree: Vec<Option<(Hop, Node)>>,
+    /// In the order in which they were reached; those before `next` have been left again.
+    reached: Vec<Node>,
+    next: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(network: &'a Network<'a>) -> Self {
+        let tree = vec![None; network.names.len()];
+        Self { network, root: Node::MAX, tree, reached: Vec::new(), next: 0 }
+    }
+
+    fn start(&mut self, root: Node) {
+        if self.root == root {
+            return;
+        }
+        for node in self.reached.drain(..) {
+            self.tree[node as usize] = None;
+        }
+        self.root = root;
+        self.reached.push(root);
+        self.next = 0;
+    }
+
+    /// The hops to a node, the last one first; `None` when no way leads there.
+    fn path(&mut self, to: Node) -> Option<Vec<Hop>> {
+        while to != self.root && self.tree[to as usize].is_none() {
+            let at = *self.reached.get(self.next)?;
+            self.next += 1;
+            for (hop, next) in &self.network.ways[at as usize] {
+                if *next != self.root && self.tree[*next as usize].is_none() {
+                    self.tree[*next as usize] = Some((*hop, at));
+                    self.reached.push(*next);
                 }
             }
         }
-        tree
+        let mut path = Vec::new();
+        let mut at = to;
+        while let Some((hop, before)) = self.tree[at as usize] {
+            path.push(hop);
+            at = before;
+        }
+        Some(path)
     }
 }
-
-/// For each node the last hop of the path to it, and the node before; `None` for the root and for
-/// what cannot be reached.
-type Tree = Vec<Option<(Hop, Node)>>;
 
 fn reversed(path: &[Hop]) -> Vec<Hop> {
     path.iter().rev().map(|hop| Hop { link: hop.link, way: hop.way.opposite() }).collect()

@@ -75,7 +75,7 @@ fn unknown<'a>(name: &str, defined: impl Iterator<Item = &'a str> + Clone) -> Pr
 }
 
 /// A TCP as a table of all its fields, and as a checked configuration.
-type Resolved = (Map<String, Value>, retx_tcp::Config);
+type Resolved = (Value, retx_tcp::Config);
 
 /// One step of resolving a table.
 enum Step {
@@ -133,7 +133,7 @@ impl Resolver<'_> {
             return Err(Problem::new(unknown_key(key, &fields)).within(key));
         }
         let Some(like) = like(own)? else {
-            return merged(Map::new(), own).map_err(|mut problem| {
+            return merged(Value::Object(Map::new()), own).map_err(|mut problem| {
                 if problem.path.is_empty() {
                     problem.message += "; start from a preset with `like`, or write every field";
                 }
@@ -151,15 +151,12 @@ impl Resolver<'_> {
         }
     }
 
-    fn preset(&self, like: &str, own: &str) -> Result<Map<String, Value>, Problem> {
+    fn preset(&self, like: &str, own: &str) -> Result<Value, Problem> {
         let Some(preset) = presets::find(like) else {
             let others = self.tables.keys().map(String::as_str).filter(|name| *name != own);
             return Err(unknown(like, others).within("like"));
         };
-        match serde_json::to_value((preset.config)()) {
-            Ok(Value::Object(table)) => Ok(table),
-            other => unreachable!("a preset is a table, not {other:?}"),
-        }
+        Ok(serde_json::to_value((preset.config)()).expect("a TCP is plain data"))
     }
 }
 
@@ -187,7 +184,8 @@ fn circle(chain: &[String], like: &str) -> Problem {
 
 /// The base with the table's own fields on top. A choice replaces the base's as a whole; a plain
 /// table (`delayed_ack`) replaces key by key.
-fn merged(mut base: Map<String, Value>, own: &Map<String, Value>) -> Result<Step, Problem> {
+fn merged(base: Value, own: &Map<String, Value>) -> Result<Step, Problem> {
+    let Value::Object(mut base) = base else { unreachable!("a TCP is a table") };
     for (key, value) in own.iter().filter(|(key, _)| *key != "like") {
         match (base.get_mut(key), value) {
             (Some(Value::Object(inner)), Value::Object(fields)) if !inner.contains_key("name") => {
@@ -198,7 +196,8 @@ fn merged(mut base: Map<String, Value>, own: &Map<String, Value>) -> Result<Step
             }
         }
     }
-    let config: retx_tcp::Config = wording::read(Value::Object(base.clone()))?;
+    let base = Value::Object(base);
+    let config: retx_tcp::Config = wording::read(&base)?;
     config.check().map_err(|error| {
         let fields = error.field.rsplit('.');
         fields.fold(Problem::new(error.message), |problem, field| problem.within(field))

@@ -3,7 +3,7 @@
 use crate::error::{Problem, Step};
 use crate::suggest::{did_you_mean, list};
 use retx_units::choice;
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
@@ -18,7 +18,7 @@ pub const NEEDS: &str = "a scenario needs at least a `duration`, one [[link]] wi
 ///
 /// # Errors
 /// What does not fit, at its path within the value.
-pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
+pub fn read<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let mut path: Vec<Step> = error.path().iter().filter_map(step).collect();
         let text = error.into_inner().to_string();
