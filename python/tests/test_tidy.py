@@ -22,14 +22,17 @@ COLUMNS = 100
 # Written in two parts, so that this file does not hold them.
 FORBIDDEN = ("TODO", "FIXME", "XXX:", "for now", "unimplemented!", "todo!")
 
-EXCEPTIONS: set[tuple[str, str]] = set()
+EXCEPTIONS: set[tuple[str, str]] = {
+    # The one writer of files: under a temporary name, then renamed.
+    ("no clock, no I/O", "crates/record/src/atomic.rs"),
+}
 """Pairs of rule and path."""
 
 # The rooms and the doors between them: who may use whom.
 MAY_USE = {
     "units": set(),
     "wire": {"units"},
-    "record": {"units"},
+    "record": {"units", "wire"},
     "tcp": {"units", "wire"},
     "link": {"units", "wire"},
     "scenario": {"units", "tcp", "link"},

@@ -116,7 +116,7 @@ pub fn write(capture: &CaptureBuffer, about: &About, writer: impl Write) -> io::
         encode_packet(&capture.packet(id), &mut fill, &mut bytes);
         let block = EnhancedPacketBlock {
             interface_id: interfaces.number(sighting.place),
-            timestamp: std::time::Duration::from_nanos(sighting.time.as_nanos()),
+            timestamp: core::time::Duration::from_nanos(sighting.time.as_nanos()),
             original_len: bytes.len() as u32,
             data: Cow::Borrowed(&bytes[..bytes.len().min(snap_bytes as usize)]),
             options: vec![EnhancedPacketOption::Comment(Cow::Owned(capture.truth(id)))],
