@@ -20,7 +20,10 @@ fn encode(packet: &Packet) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(2_000)
+    })]
 
     #[test]
     fn a_packet_survives_the_wire(packet in packet(), prefix in 0usize..40, padding in 0usize..40) {
@@ -43,8 +46,9 @@ proptest! {
     fn a_truncated_packet_is_refused(packet in packet(), share in 0.0..1.0f64) {
         let bytes = encode(&packet);
         let kept = (bytes.len() as f64 * share) as usize;
-        let is_truncated = matches!(decode_packet(&bytes[..kept]), Err(WireError::Truncated { .. }));
-        prop_assert!(is_truncated);
+        let result = decode_packet(&bytes[..kept]);
+        let is_truncated = matches!(result, Err(WireError::Truncated { .. }));
+        prop_assert!(is_truncated, "{result:?}");
     }
 
     /// A checksum of 16 bits finds every error that is confined to one byte, as long as that byte
