@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -38,3 +38,20 @@ def _series(name: str, column: Column) -> pl.Series:
     if series.dtype == pl.UInt64:
         return series.set(series == NO_INTEGER, None).cast(pl.Int64)
     return series
+
+
+def frame_of_rows(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Rows of a summary as a data frame; `{"drops": {"queue": 0}}` becomes `drops_queue`."""
+    table = pl.DataFrame([_flat(row) for row in rows], infer_schema_length=None)
+    # What is absent in every row has no type; the optional values of a summary are all measures.
+    return table.with_columns(pl.col(pl.Null).cast(pl.Float64))
+
+
+def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in row.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}_")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

@@ -59,12 +59,16 @@ class Result:
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow."""
-        return self._table("flows")
+        from retx.frames import frame_of_rows
+
+        return frame_of_rows(self.summary["flows"])
 
     @cached_property
     def links(self) -> pl.DataFrame:
         """One row per link and direction."""
-        return self._table("links")
+        from retx.frames import frame_of_rows
+
+        return frame_of_rows(self.summary["links"])
 
     @cached_property
     def samples(self) -> pl.DataFrame:
@@ -97,7 +101,7 @@ class Result:
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table that was recorded, by name."""
-        return {name: getattr(self, name) for name in TABLES if self._raw.recorded(name)}
+        return {name: getattr(self, name) for name in TABLES if self._has(name)}
 
     @property
     def plot(self) -> Plot:
@@ -128,9 +132,12 @@ class Result:
     def _table(self, name: str) -> pl.DataFrame:
         from retx.frames import frame
 
-        if not self._raw.recorded(name):
+        if not self._has(name):
             raise NotRecordedError(f"{name} were not recorded: {HOW_TO_RECORD[name]}")
         return frame(self._raw.take(name))
+
+    def _has(self, name: str) -> bool:
+        return name in ("flows", "links") or self._raw.recorded(name)
 
     def __repr__(self) -> str:
         engine = self.summary["engine"]
