@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use retx_record::reason::{Cause, EpisodeKind};
-use retx_record::truth::{Arrived, Correction, SegmentCopy, Truth};
+use retx_record::truth::{Arrived, Correction, Retransmission, SegmentCopy, Truth};
 use std::collections::BTreeMap;
 
 /// What truly becomes of a copy, and has it yet?
@@ -107,7 +107,9 @@ impl Run {
         let copy = SegmentCopy { number, from, to };
         if from < self.sent_to {
             let row = self.ledger.retransmissions.len() as u32;
-            let verdict = self.truth.retransmitted(copy, self.sent_to, Some(row), &self.ledger);
+            let sent_to = self.sent_to;
+            let again = Retransmission { copy, sent_to, episode: Some(row), counted: true };
+            let verdict = self.truth.retransmitted(again, &self.ledger);
             self.unnecessary.insert(row, verdict);
             self.ledger.retransmissions.push((number as usize, true));
         }

@@ -1,3 +1,21 @@
 //! The engine: hosts, applications and links in virtual time, and the record of what happened.
+//!
+//! A packet's way: [`engine`] pops the earliest event → a flow's application and connection are
+//! asked for a segment ([`flow`]) → the engine takes it to the first pipe of its route → queue, rate,
+//! channel and delay (`retx_link::pipe`) → the next pipe … → the peer's connection → its
+//! acknowledgment comes back the same way.
 
+mod agenda;
+mod app;
+pub mod capture;
+pub mod engine;
 pub mod event_queue;
+mod flow;
+mod ledger;
+mod packet;
+pub mod plan;
+mod recorder;
+pub mod run;
+
+pub use capture::CapturePoint;
+pub use run::{Control, Options, Outcome, RunError, run_plan};

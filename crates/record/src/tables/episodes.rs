@@ -45,10 +45,14 @@ pub struct Episodes {
 }
 
 impl Episodes {
-    /// Another episode; returns its row.
-    pub fn push(&mut self, episode: Episode) -> u32 {
+    /// The row that the next episode will have.
+    pub fn next_row(&self) -> u32 {
+        u32::try_from(self.rows.len()).expect("at most 2^32 episodes")
+    }
+
+    /// Another episode.
+    pub fn push(&mut self, episode: Episode) {
         self.rows.push(episode);
-        u32::try_from(self.rows.len() - 1).expect("at most 2^32 episodes")
     }
 
     /// A row, to complete it.

@@ -36,6 +36,19 @@ impl SegmentCopy {
     }
 }
 
+/// A copy of something that had been sent before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retransmission {
+    /// The copy.
+    pub copy: SegmentCopy,
+    /// Position after the last byte sent before.
+    pub sent_to: u64,
+    /// The episode that it belongs to.
+    pub episode: Row,
+    /// It counts in the statistics.
+    pub counted: bool,
+}
+
 /// What has reached the other end.
 pub trait Arrived {
     /// The first stretch of `from … to` that has not arrived; `None` when all has.
@@ -104,13 +117,8 @@ pub struct Truth {
 impl Truth {
     /// The sender has sent a copy of something that it had sent before, up to `sent_to`. Returns
     /// true when, by what is known so far, that was unnecessary.
-    pub fn retransmitted(
-        &mut self,
-        copy: SegmentCopy,
-        sent_to: u64,
-        episode: Row,
-        arrived: &impl Arrived,
-    ) -> bool {
+    pub fn retransmitted(&mut self, again: Retransmission, arrived: &impl Arrived) -> bool {
+        let Retransmission { copy, sent_to, episode, counted } = again;
         let old = SegmentCopy { to: copy.to.min(sent_to), ..copy };
         let necessary =
             // Some of it is new: the segment had to be sent.
@@ -118,7 +126,7 @@ impl Truth {
         if !necessary {
             let missing = missing(arrived, copy.from, copy.to);
             if !missing.is_empty() {
-                self.open.push(Open { copy, missing, episode, counted: true });
+                self.open.push(Open { copy, missing, episode, counted });
             }
         }
         self.exceptions.retransmitted(old);

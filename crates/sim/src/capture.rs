@@ -1,0 +1,165 @@
+//! Captures: which packets are seen where.
+
+use crate::packet::{NONE, Packet, Transmission};
+use crate::plan::{Plan, Side};
+use crate::recorder::Drop;
+use retx_record::capture::{
+    self, CaptureBuffer, CapturedPacket, Fate, FlowId, FlowNodes, LongName, PacketId, PlaceId,
+};
+use retx_units::Time;
+use std::collections::BTreeMap;
+
+/// Where packets are captured: at one end of a link, as a program on that node's interface would
+/// see them. It sees what enters the link there, before the queue, and what the link delivers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CapturePoint {
+    /// Index of the link.
+    pub link: u32,
+    /// At its second end rather than at its first.
+    pub right: bool,
+}
+
+/// What a capture sees of one pipe.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sights {
+    entering: Option<PlaceId>,
+    leaving: Option<PlaceId>,
+    /// The pipe as a place of drops, once there was one.
+    drops: Option<PlaceId>,
+}
+
+/// A capture as it is made.
+#[derive(Debug)]
+pub struct Capture {
+    buffer: CaptureBuffer,
+    pipes: Vec<Sights>,
+    /// Link and direction of each pipe.
+    names: Vec<String>,
+    flows: Vec<FlowId>,
+    /// Who opens each flow's connections.
+    initiators: Vec<Side>,
+    packets: Vec<PacketId>,
+    /// Retransmissions taken for unnecessary, by flow and copy.
+    unnecessary: BTreeMap<(u32, u64), PacketId>,
+}
+
+impl Capture {
+    /// An empty capture at these points.
+    ///
+    /// # Errors
+    /// A name that is too long for a capture file.
+    pub fn new(plan: &Plan, points: &[CapturePoint]) -> Result<Self, LongName> {
+        let mut buffer = CaptureBuffer::new();
+        let mut pipes = vec![Sights::default(); plan.pipes.len()];
+        for point in points {
+            let forward = 2 * point.link as usize;
+            let right = usize::from(point.right);
+            let pipe = &plan.pipes[forward];
+            let name = format!("{} at {}", pipe.link, pipe.ends[right]);
+            let place = buffer.add_interface(&name)?;
+            // What enters forward at the left end comes back there from the reverse direction.
+            pipes[forward + right].entering = Some(place);
+            pipes[forward + 1 - right].leaving = Some(place);
+        }
+        let flows = plan.flows.iter().map(|flow| {
+            let opener = flow.nodes[flow.initiator as usize];
+            let listener = flow.nodes[flow.initiator.other() as usize];
+            buffer.add_flow(&flow.name, FlowNodes { opener, listener })
+        });
+        let flows = flows.collect::<Result<_, _>>()?;
+        Ok(Self {
+            buffer,
+            pipes,
+            names: plan
+                .pipes
+                .iter()
+                .map(|pipe| format!("{} {}", pipe.link, pipe.direction))
+                .collect(),
+            flows,
+            initiators: plan.flows.iter().map(|flow| flow.initiator).collect(),
+            packets: Vec::new(),
+            unnecessary: BTreeMap::new(),
+        })
+    }
+
+    /// What has been captured.
+    pub fn into_buffer(self) -> CaptureBuffer {
+        self.buffer
+    }
+
+    /// A packet enters a pipe.
+    pub fn entered(&mut self, now: Time, pipe: u32, packet: &mut Packet) {
+        if let Some(place) = self.pipes[pipe as usize].entering {
+            self.see(now, place, packet);
+        }
+    }
+
+    /// A packet leaves a pipe at its far end.
+    pub fn left(&mut self, now: Time, pipe: u32, packet: &mut Packet) {
+        if let Some(place) = self.pipes[pipe as usize].leaving {
+            self.see(now, place, packet);
+        }
+    }
+
+    fn see(&mut self, now: Time, place: PlaceId, packet: &mut Packet) {
+        if packet.captured == NONE {
+            packet.captured = self.add(packet);
+        }
+        self.buffer.see(now, place, self.packets[packet.captured as usize]);
+    }
+
+    fn add(&mut self, packet: &Packet) -> u32 {
+        let flow = packet.flow();
+        let from = if packet.carries_data_direction() { Side::Sender } else { Side::Receiver };
+        let opens = self.initiators[flow as usize] == from;
+        let id = self.buffer.add_packet(&CapturedPacket {
+            flow: self.flows[flow as usize],
+            side: if opens { capture::Side::Opener } else { capture::Side::Listener },
+            position: packet.position,
+            transmission: match packet.transmission {
+                Transmission::First => capture::Transmission::First,
+                Transmission::Again => capture::Transmission::Again,
+                Transmission::Necessary => capture::Transmission::Necessary,
+                Transmission::Unnecessary => capture::Transmission::Unnecessary,
+            },
+            segment: packet.segment,
+        });
+        if packet.transmission == Transmission::Unnecessary {
+            self.unnecessary.insert((flow, packet.copy), id);
+        }
+        self.packets.push(id);
+        u32::try_from(self.packets.len() - 1).expect("fewer than 2^32 packets in a capture")
+    }
+
+    /// A packet has reached its host.
+    pub fn delivered(&mut self, now: Time, packet: &Packet) {
+        self.settle(packet, Fate::Delivered { at: now });
+    }
+
+    /// A packet was dropped.
+    pub fn dropped(&mut self, packet: &Packet, drop: &Drop) {
+        if packet.captured == NONE {
+            return;
+        }
+        let pipe = drop.place as usize;
+        let place = *self.pipes[pipe].drops.get_or_insert_with(|| {
+            // Shorter than the name of an interface at the same link was.
+            self.buffer.add_place(&self.names[pipe]).expect("the link's name has been accepted")
+        });
+        self.settle(packet, Fate::Dropped { place, reason: drop.reason });
+    }
+
+    fn settle(&mut self, packet: &Packet, fate: Fate) {
+        if packet.captured != NONE {
+            self.buffer.set_fate(self.packets[packet.captured as usize], fate);
+        }
+    }
+
+    /// A retransmission was necessary after all.
+    pub fn was_necessary(&mut self, flow: u32, copy: u64) {
+        // Those that no capture point has seen yet are not held.
+        if let Some(id) = self.unnecessary.remove(&(flow, copy)) {
+            self.buffer.set_transmission(id, capture::Transmission::Necessary);
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! A flow: its two ends, each an application on a connection.
+
+use crate::app::App;
+use crate::ledger::Ledger;
+use crate::packet::{NONE, Packet, Transmission};
+use crate::plan::{FlowPlan, Side, TcpPlan, Work};
+use crate::recorder::{Drop, Recorder};
+use retx_record::counters::IdleEnd;
+use retx_record::reason::{EpisodeKind, SenderState};
+use retx_record::tables::Sample;
+use retx_tcp::{Connection, Event, Transmit};
+use retx_units::{SeqNr, StreamKey, Time};
+use retx_wire::Flags;
+
+/// What a flow's connection is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// To be opened then.
+    Waiting(Time),
+    /// Opened, and not yet closed by both ends.
+    Open,
+    /// No further connection follows.
+    Done,
+}
+
+/// A flow.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    /// The data sender's and the data receiver's connection.
+    ends: [Connection; 2],
+    initial_sequences: [SeqNr; 2],
+    /// Where each end's way to the other begins in the engine's routes.
+    first_hops: [u32; 2],
+    phase: Phase,
+    initiator: Side,
+    /// How many connections have been opened.
+    connections: u32,
+    /// The sender's handshake is complete.
+    connected: bool,
+    /// Ends that have closed.
+    closed: u8,
+    /// A connection was reset: the flow ends unfinished.
+    reset: bool,
+    /// The connection is over, and the engine does not know yet.
+    has_closed: bool,
+    /// Bytes in the files of earlier connections.
+    earlier_bytes: u64,
+    app: App,
+    /// What is kept of it.
+    pub ledger: Ledger,
+}
+
+const SENDER: usize = Side::Sender as usize;
+const RECEIVER: usize = Side::Receiver as usize;
+
+impl Flow {
+    /// A flow that waits for its start.
+    pub fn new(index: u32, plan: &FlowPlan, tcp: &TcpPlan, first_hops: [u32; 2]) -> Self {
+        let nobody = Connection::listen(&tcp.config, SeqNr(0));
+        Self {
+            ends: [nobody.clone(), nobody],
+            initial_sequences: [SeqNr(0); 2],
+            first_hops,
+            phase: Phase::Waiting(plan.start),
+            initiator: plan.initiator,
+            connections: 0,
+            connected: false,
+            closed: 0,
+            reset: false,
+            has_closed: false,
+            earlier_bytes: 0,
+            app: App::new(plan.work.clone()),
+            ledger: Ledger::new(index),
+        }
+    }
+
+    /// The next connection is opened. Initial sequence numbers are drawn per connection, so that
+    /// they depend on nothing else in the run.
+    fn open(&mut self, now: Time, plan: &FlowPlan, tcp: &TcpPlan, key: StreamKey) {
+        let number = self.app.file();
+        let mut stream = key.stream(&format!("flow.{}.initial_sequence.{number}", plan.name));
+        self.initial_sequences = [(); 2].map(|()| SeqNr(stream.next_u64() as u32));
+        self.ends = [Side::Sender, Side::Receiver].map(|side| {
+            let initial = self.initial_sequences[side as usize];
+            if side == self.initiator {
+                Connection::connect(&tcp.config, initial)
+            } else {
+                Connection::listen(&tcp.config, initial)
+            }
+        });
+        self.phase = Phase::Open;
+        self.connections += 1;
+        self.connected = false;
+        self.closed = 0;
+        self.app.begin_file();
+        self.ledger.begin_connection(now);
+    }
+
+    /// True when no connection is open and none will be.
+    pub fn is_done(&self) -> bool {
+        self.phase == Phase::Done
+    }
+
+    /// True when a connection has just come to its end, until [`Self::note_close`].
+    #[inline]
+    pub const fn has_closed(&self) -> bool {
+        self.has_closed
+    }
+
+    /// The end has been noted.
+    pub const fn note_close(&mut self) {
+        self.has_closed = false;
+    }
+
+    /// False for data without end.
+    pub const fn is_finite(&self) -> bool {
+        self.app.work().is_finite()
+    }
+
+    /// When `side` wants to be woken.
+    #[inline]
+    pub fn poll_timeout(&self, side: Side) -> Time {
+        match self.phase {
+            Phase::Open => self.ends[side as usize].poll_timeout(),
+            Phase::Waiting(time) if side == self.initiator => time,
+            Phase::Waiting(_) | Phase::Done => Time::NEVER,
+        }
+    }
+
+    /// `side` has been woken; it need not have been.
+    pub fn handle_timeout(&mut self, now: Time, side: Side, context: &mut Context<'_>) {
+        if self.poll_timeout(side) > now {
+            return;
+        }
+        if matches!(self.phase, Phase::Waiting(_)) {
+            let plan = &context.flows[self.ledger.flow as usize];
+            self.open(now, plan, &context.tcps[plan.tcp as usize], context.key);
+            return;
+        }
+        self.ledger.impulse = IdleEnd::Window;
+        self.ends[side as usize].handle_timeout(now);
+        match side {
+            Side::Sender => self.drive_sender(now, context.recorder),
+            Side::Receiver => self.drive_receiver(now, context.recorder),
+        }
+    }
+
+    /// A packet has arrived for `side`.
+    #[inline]
+    pub fn handle_packet(&mut self, now: Time, packet: &Packet, recorder: &mut Recorder) {
+        if packet.connection != self.connections || self.phase != Phase::Open {
+            return;
+        }
+        if packet.carries_data_direction() {
+            self.ends[RECEIVER].handle_segment(now, &packet.segment);
+            if packet.segment.seq_len() > 0 {
+                self.ledger.arrived(packet, &self.ends[RECEIVER], recorder);
+            }
+            let read = self.app.receive(&mut self.ends[RECEIVER]);
+            if read > 0 {
+                self.ledger.counters.bytes_delivered += read;
+                if self.app.is_complete() {
+                    self.ledger.finish.get_or_insert(now);
+                }
+            }
+            self.drive_receiver(now, recorder);
+        } else {
+            self.ledger.impulse = IdleEnd::Window;
+            self.ends[SENDER].handle_segment(now, &packet.segment);
+            self.drive_sender(now, recorder);
+            if recorder.every_ack {
+                self.sample(now, recorder);
+            }
+        }
+    }
+
+    fn drive_receiver(&mut self, now: Time, recorder: &mut Recorder) {
+        while let Some(event) = self.ends[RECEIVER].poll_event() {
+            match event {
+                Event::PeerClosed => {
+                    if self.app.is_complete() {
+                        self.ledger.finish.get_or_insert(now);
+                    }
+                    self.ends[RECEIVER].close();
+                }
+                Event::Closed => self.end_closed(now, recorder),
+                Event::Reset => self.reset(now, recorder),
+                // What the receiver's own sending half goes through is nobody's result.
+                Event::Connected
+                | Event::LossFound(_)
+                | Event::TimedOut(_)
+                | Event::Recovered { .. }
+                | Event::Rtt(_) => {}
+            }
+        }
+    }
+
+    #[inline]
+    fn drive_sender(&mut self, now: Time, recorder: &mut Recorder) {
+        while let Some(event) = self.ends[SENDER].poll_event() {
+            self.handle_sender_event(now, &event, recorder);
+        }
+        if !self.connected {
+            return;
+        }
+        let sender = &mut self.ends[SENDER];
+        self.ledger.acknowledged(now, sender.snd_una(), recorder);
+        self.ledger.counters.cwnd.set(now, sender.cwnd());
+        if self.app.send(sender) {
+            self.ledger.drained = true;
+        }
+    }
+
+    fn handle_sender_event(&mut self, now: Time, event: &Event, recorder: &mut Recorder) {
+        let [sender, receiver] = &self.ends;
+        let ends = [sender, receiver];
+        match event {
+            Event::Rtt(rtt) => self.ledger.counters.rtt.add(*rtt),
+            Event::LossFound(found) => {
+                self.ledger.episode(now, (EpisodeKind::Frr, found), ends, recorder);
+            }
+            Event::TimedOut(found) => {
+                self.ledger.episode(now, (EpisodeKind::Rto, found), ends, recorder);
+            }
+            Event::Recovered { .. } => self.ledger.end_episode(now, recorder),
+            Event::Connected => self.connected = true,
+            Event::Closed => self.end_closed(now, recorder),
+            Event::Reset => self.reset(now, recorder),
+            Event::PeerClosed => {}
+        }
+    }
+
+    /// One end has closed. When both have, the next file's turn comes.
+    fn end_closed(&mut self, now: Time, recorder: &mut Recorder) {
+        self.closed += 1;
+        if self.closed == 2 {
+            self.end_connection(now, recorder);
+        }
+    }
+
+    fn reset(&mut self, now: Time, recorder: &mut Recorder) {
+        self.reset = true;
+        self.end_connection(now, recorder);
+    }
+
+    fn end_connection(&mut self, now: Time, recorder: &mut Recorder) {
+        if self.phase != Phase::Open {
+            return;
+        }
+        self.has_closed = true;
+        self.ledger.end_episode(now, recorder);
+        self.ledger.counters.cwnd.unset(now);
+        self.connected = false;
+        self.earlier_bytes += self.app.work().file_bytes(self.app.file()).unwrap_or(0);
+        let next = !self.reset && self.app.next_file();
+        self.phase = match self.app.work() {
+            Work::Files { pause, .. } if next => Phase::Waiting(now + *pause),
+            _ => Phase::Done,
+        };
+    }
+
+    /// The next packet that `side` sends now, until `None`.
+    #[inline]
+    pub fn poll_transmit(
+        &mut self,
+        now: Time,
+        side: Side,
+        recorder: &mut Recorder,
+    ) -> Option<Packet> {
+        let transmit = self.ends[side as usize].poll_transmit(now)?;
+        Some(self.packet(now, side, &transmit, recorder))
+    }
+
+    #[inline]
+    fn packet(
+        &mut self,
+        now: Time,
+        side: Side,
+        transmit: &Transmit,
+        recorder: &mut Recorder,
+    ) -> Packet {
+        let segment = transmit.segment;
+        let again = side == Side::Receiver && transmit.retransmission;
+        let mut packet = Packet {
+            position: transmit.position,
+            hop: self.first_hops[side as usize],
+            to: 2 * self.ledger.flow + side.other() as u32,
+            bytes: segment.packet_bytes(),
+            payload_bytes: segment.payload_bytes,
+            connection: self.connections,
+            row: NONE,
+            captured: NONE,
+            transmission: if again { Transmission::Again } else { Transmission::First },
+            copy: 0,
+            segment,
+        };
+        if side == Side::Sender {
+            let [sender, receiver] = &self.ends;
+            self.ledger.sent(now, transmit, [sender, receiver], &mut packet);
+            if (recorder.tables.segments.is_some() || transmit.retransmission)
+                && segment.seq_len() > 0
+            {
+                let smss = sender.window().smss;
+                self.ledger.write_sent(now, smss, &mut packet, recorder);
+            }
+        } else if segment.payload_bytes == 0 && is_pure_ack(segment.flags) {
+            self.ledger.counters.acks_sent += 1;
+        }
+        packet
+    }
+
+    /// A packet of this flow was dropped.
+    pub fn dropped(&mut self, packet: &Packet, drop: &Drop, recorder: &mut Recorder) {
+        let smss = self.ends[SENDER].window().smss;
+        recorder.dropped(packet, smss, drop);
+        if packet.connection != self.connections || self.phase != Phase::Open {
+            return;
+        }
+        let sender = &self.ends[SENDER];
+        let ack = packet.segment.flags.contains(Flags::ACK).then(|| {
+            let origin = self.initial_sequences[SENDER];
+            packet.segment.ack.unwrap_near(origin, sender.snd_una()).max(0) as u64
+        });
+        self.ledger.dropped(packet, drop, ack, recorder);
+    }
+
+    /// Writes down how the sender is doing, if it is doing anything.
+    pub fn sample(&self, now: Time, recorder: &mut Recorder) {
+        let Some(samples) = &mut recorder.tables.samples else { return };
+        if self.phase != Phase::Open {
+            return;
+        }
+        let sender = &self.ends[SENDER];
+        let file = self.app.work().file_bytes(self.app.file()).unwrap_or(0);
+        samples.push(Sample {
+            flow: self.ledger.flow,
+            time: now,
+            cwnd_bytes: sender.cwnd(),
+            ssthresh_bytes: sender.ssthresh(),
+            flight_size_bytes: sender.flight_size(),
+            rwnd_bytes: sender.snd_wnd(),
+            srtt: sender.srtt(),
+            rttvar: sender.rttvar(),
+            rto: sender.rto(),
+            backoff: sender.backoff(),
+            state: if sender.in_recovery() {
+                SenderState::FastRecovery
+            } else if sender.window().in_slow_start() {
+                SenderState::SlowStart
+            } else {
+                SenderState::CongestionAvoidance
+            },
+            // SYN and FIN are no bytes.
+            ack_bytes: self.earlier_bytes + sender.snd_una().saturating_sub(1).min(file),
+        });
+    }
+}
+
+/// Neither SYN nor FIN nor RST.
+const fn is_pure_ack(flags: Flags) -> bool {
+    flags.contains(Flags::ACK)
+        && !flags.contains(Flags::SYN)
+        && !flags.contains(Flags::FIN)
+        && !flags.contains(Flags::RST)
+}
+
+/// What a flow needs when it opens a connection.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The flows as planned.
+    pub flows: &'a [FlowPlan],
+    /// The TCPs.
+    pub tcps: &'a [TcpPlan],
+    /// What random streams have in common.
+    pub key: StreamKey,
+    /// Tables and captures.
+    pub recorder: &'a mut Recorder,
+}

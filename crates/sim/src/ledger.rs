@@ -1,0 +1,345 @@
+//! What is kept of a flow: its counters, and what the verdicts on its losses need.
+
+use crate::packet::{Packet, Transmission};
+use crate::recorder::{Drop, Recorder};
+use retx_record::counters::{FlowCounters, IdleEnd};
+use retx_record::reason::{EpisodeKind, SaidCause};
+use retx_record::tables::{self, packet_number};
+use retx_record::truth::{Arrived, Correction, Retransmission, Row, SegmentCopy, Truth};
+use retx_tcp::{Connection, Transmit, loss_cause};
+use retx_units::Time;
+use std::collections::VecDeque;
+
+/// A flow's books.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    /// Index of the flow.
+    pub flow: u32,
+    /// What is counted.
+    pub counters: FlowCounters,
+    /// When the initiator first opened.
+    pub start: Option<Time>,
+    /// When the receiving application read the last byte.
+    pub finish: Option<Time>,
+    /// What the sender is reacting to.
+    pub impulse: IdleEnd,
+    /// There was nothing to send.
+    pub drained: bool,
+    /// When data were sent last; [`Time::NEVER`] before.
+    last_data: Time,
+    /// Position after the last ever sent, on this connection.
+    sent_to: u64,
+    /// Losses and retransmissions of this connection, once there are any.
+    truth: Option<Box<Truth>>,
+    /// The last episode's kind and row, and whether it is over.
+    episode: Option<(EpisodeKind, Row, bool)>,
+    /// Rows of the `segments` table not yet acknowledged.
+    unacked: Unacked,
+}
+
+/// Rows of the `segments` table by the position after each segment.
+#[derive(Debug, Clone, Default)]
+struct Unacked {
+    /// In order of position.
+    firsts: VecDeque<(u64, u32)>,
+    retransmissions: Vec<(u64, u32)>,
+}
+
+/// The receiving end, as the verdicts ask it.
+struct Receiver<'a>(&'a Connection);
+
+impl Arrived for Receiver<'_> {
+    fn missing(&self, from: u64, to: u64) -> Option<(u64, u64)> {
+        let from = from.max(self.0.rcv_nxt());
+        if from >= to || self.0.has_received(from, to) {
+            return None;
+        }
+        // The first position that is missing …
+        let start = least(from, to, |end| !self.0.has_received(from, end + 1));
+        // … and the next that is not.
+        let end = (start + 1..to).find(|position| self.0.has_received(*position, position + 1));
+        Some((start, end.unwrap_or(to)))
+    }
+}
+
+/// The least number in `from .. to` for which `holds`, which holds from there on.
+fn least(mut from: u64, mut to: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    while from < to {
+        let middle = from + (to - from) / 2;
+        if holds(middle) {
+            to = middle;
+        } else {
+            from = middle + 1;
+        }
+    }
+    from
+}
+
+impl Ledger {
+    /// Nothing has happened yet.
+    pub fn new(flow: u32) -> Self {
+        Self {
+            flow,
+            counters: FlowCounters::default(),
+            start: None,
+            finish: None,
+            impulse: IdleEnd::Window,
+            drained: false,
+            last_data: Time::NEVER,
+            sent_to: 0,
+            truth: None,
+            episode: None,
+            unacked: Unacked::default(),
+        }
+    }
+
+    /// A connection begins; what is still on its way of the one before is of no interest any more.
+    pub fn begin_connection(&mut self, now: Time) {
+        self.start.get_or_insert(now);
+        self.sent_to = 0;
+        self.truth = None;
+        self.episode = None;
+        self.unacked = Unacked::default();
+    }
+
+    fn truth(&mut self) -> &mut Truth {
+        self.truth.get_or_insert_default()
+    }
+
+    /// The data sender sends a segment. Completes the packet that carries it.
+    #[inline]
+    pub fn sent(
+        &mut self,
+        now: Time,
+        transmit: &Transmit,
+        ends: [&Connection; 2],
+        packet: &mut Packet,
+    ) {
+        let counters = &mut self.counters;
+        packet.copy = counters.frames_sent;
+        counters.frames_sent += 1;
+        let length = transmit.segment.seq_len();
+        if length == 0 {
+            return;
+        }
+        let to = transmit.position + u64::from(length);
+        assert!(
+            transmit.retransmission == (transmit.position < self.sent_to),
+            "what counts as a retransmission"
+        );
+        if transmit.segment.payload_bytes > 0 {
+            counters.segments_sent += 1;
+            if now != self.last_data {
+                self.note_pause(now, ends[0]);
+            }
+        }
+        if transmit.retransmission {
+            self.retransmitted(transmit, ends[1], packet);
+        }
+        self.sent_to = self.sent_to.max(to);
+    }
+
+    /// Data are sent: was the time since the last longer than a pause may be?
+    #[inline]
+    fn note_pause(&mut self, now: Time, sender: &Connection) {
+        let last = std::mem::replace(&mut self.last_data, now);
+        let drained = std::mem::take(&mut self.drained);
+        // Before the first sample this is the initial RTO, backed off if the SYN was lost.
+        let longest = sender.srtt().unwrap_or_else(|| sender.rto());
+        let pause = now.since(last);
+        if last != Time::NEVER && pause > longest {
+            let end = if drained { IdleEnd::Application } else { self.impulse };
+            self.counters.idle.add(pause, end);
+        }
+    }
+
+    #[cold]
+    fn retransmitted(&mut self, transmit: &Transmit, peer: &Connection, packet: &mut Packet) {
+        let copy = packet_copy(packet);
+        let sent_to = self.sent_to;
+        let row = self.episode.and_then(|(_, row, _)| row);
+        // Statistics are about data segments; a FIN alone is none.
+        let counted = transmit.segment.payload_bytes > 0;
+        let again = Retransmission { copy, sent_to, episode: row, counted };
+        let unnecessary = self.truth().retransmitted(again, &Receiver(peer));
+        packet.transmission =
+            if unnecessary { Transmission::Unnecessary } else { Transmission::Necessary };
+        if counted {
+            self.counters.segments_retransmitted += 1;
+            self.counters.retransmissions_unnecessary += u64::from(unnecessary);
+        }
+    }
+
+    /// The same segment in the tables.
+    pub fn write_sent(&mut self, now: Time, smss: u32, packet: &mut Packet, to: &mut Recorder) {
+        let retransmission = packet.transmission != Transmission::First;
+        if retransmission
+            && let Some((_, Some(row), _)) = self.episode
+            && let Some(episodes) = &mut to.tables.episodes
+        {
+            let episode = episodes.row_mut(row);
+            episode.retransmitted += 1;
+            episode.unnecessary += u64::from(packet.transmission == Transmission::Unnecessary);
+        }
+        let Some(segments) = &mut to.tables.segments else { return };
+        let end = packet.position + u64::from(packet.segment.seq_len());
+        packet.row = segments.push(tables::Segment {
+            flow: self.flow,
+            sent: now,
+            seq: packet.position,
+            length_bytes: packet.payload_bytes,
+            packet_number: packet_number(packet.position, smss),
+            retransmission,
+            cause: self.episode.filter(|_| retransmission).map(|(kind, ..)| kind),
+        });
+        if retransmission {
+            self.unacked.retransmissions.push((end, packet.row));
+        } else {
+            self.unacked.firsts.push_back((end, packet.row));
+        }
+    }
+
+    /// A segment of the sender has reached the receiver, which may have thrown it away.
+    #[inline]
+    pub fn arrived(&mut self, packet: &Packet, receiver: &Connection, to: &mut Recorder) {
+        let end = packet.position + u64::from(packet.segment.seq_len());
+        if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
+            self.truth().refused(packet_copy(packet), &mut to.corrections);
+            self.correct(to);
+        } else if let Some(truth) = &mut self.truth {
+            truth.delivered(packet_copy(packet));
+        }
+    }
+
+    /// A packet of this connection was dropped.
+    pub fn dropped(&mut self, packet: &Packet, drop: &Drop, ack: Option<u64>, to: &mut Recorder) {
+        if packet.carries_data_direction() {
+            if packet.segment.seq_len() > 0 {
+                let corrections = &mut to.corrections;
+                self.truth().dropped(packet_copy(packet), drop.cause, corrections);
+                self.correct(to);
+            }
+        } else if let Some(ack) = ack {
+            self.truth().ack_dropped(ack);
+        }
+    }
+
+    fn correct(&mut self, to: &mut Recorder) {
+        for correction in to.corrections.drain(..) {
+            match correction {
+                Correction::Necessary { number, episode, counted } => {
+                    if counted {
+                        self.counters.retransmissions_unnecessary -= 1;
+                    }
+                    if let (Some(row), Some(episodes)) = (episode, &mut to.tables.episodes) {
+                        episodes.row_mut(row).unnecessary -= 1;
+                    }
+                    if let Some(capture) = &mut to.capture {
+                        capture.was_necessary(self.flow, number);
+                    }
+                }
+                Correction::Cause { episode, kind, cause, counted } => {
+                    if counted {
+                        self.counters.episodes.correct(kind, cause);
+                    }
+                    if let (Some(row), Some(episodes)) = (episode, &mut to.tables.episodes) {
+                        let row = episodes.row_mut(row);
+                        row.cause = cause;
+                        row.sub_cause = None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The sender has found a loss, or believes so.
+    #[cold]
+    pub fn episode(
+        &mut self,
+        now: Time,
+        (kind, episode): (EpisodeKind, &retx_tcp::Episode),
+        ends: [&Connection; 2],
+        to: &mut Recorder,
+    ) {
+        self.end_episode(now, to);
+        let flow = self.flow;
+        let row = to.tables.episodes.as_ref().map(|episodes| episodes.next_row());
+        let (cause, sub_cause) =
+            self.truth().episode(kind, episode.trigger, row, &Receiver(ends[1]));
+        self.counters.episodes.add(kind, cause);
+        if kind == EpisodeKind::Rto {
+            self.impulse = IdleEnd::Rto;
+            self.counters.max_backoff = self.counters.max_backoff.max(ends[0].backoff());
+        }
+        if let Some(episodes) = &mut to.tables.episodes {
+            episodes.push(tables::Episode {
+                flow,
+                kind,
+                start: now,
+                end: Time::NEVER,
+                trigger_packet: packet_number(episode.trigger, ends[0].window().smss),
+                cause,
+                sub_cause,
+                said_cause: match episode.said {
+                    loss_cause::Cause::Congestion => SaidCause::Congestion,
+                    loss_cause::Cause::Corruption => SaidCause::Corruption,
+                },
+                cwnd_before_bytes: episode.cwnd_before,
+                cwnd_after_bytes: episode.cwnd_after,
+                rto: episode.rto,
+                backoff: episode.backoff,
+                retransmitted: 0,
+                unnecessary: 0,
+            });
+        }
+        self.episode = Some((kind, row, false));
+    }
+
+    /// Recovery is over, or the next one begins.
+    pub fn end_episode(&mut self, now: Time, to: &mut Recorder) {
+        if let Some((_, row, over @ false)) = &mut self.episode {
+            *over = true;
+            if let (Some(row), Some(episodes)) = (row, &mut to.tables.episodes) {
+                episodes.row_mut(*row).end = now;
+            }
+        }
+    }
+
+    /// The sender has taken an acknowledgment.
+    #[inline]
+    pub fn acknowledged(&mut self, now: Time, snd_una: u64, to: &mut Recorder) {
+        if let Some(truth) = &mut self.truth {
+            truth.advance(snd_una);
+        }
+        if let Some(segments) = &mut to.tables.segments {
+            let unacked = &mut self.unacked;
+            while let Some((_, row)) = unacked.firsts.pop_front_if(|(end, _)| *end <= snd_una) {
+                segments.acked(row, now);
+            }
+            unacked.retransmissions.retain(|(end, row)| {
+                if *end <= snd_una {
+                    segments.acked(*row, now);
+                }
+                *end > snd_una
+            });
+        }
+    }
+
+    /// Statistics start now: returns what has been counted so far, to be taken off in the end.
+    pub fn begin_statistics(&mut self, now: Time) -> FlowCounters {
+        self.counters.cwnd.settle(now);
+        self.counters.restart_maxima();
+        if let Some(truth) = &mut self.truth {
+            truth.stop_counting();
+        }
+        self.counters
+    }
+}
+
+fn packet_copy(packet: &Packet) -> SegmentCopy {
+    SegmentCopy {
+        number: packet.copy,
+        from: packet.position,
+        to: packet.position + u64::from(packet.segment.seq_len()),
+    }
+}

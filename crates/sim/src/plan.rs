@@ -1,0 +1,151 @@
+//! A run, laid out: every name replaced by an index.
+
+use retx_link::pipe;
+use retx_units::{Duration, Time};
+use std::sync::Arc;
+
+/// What is to be simulated.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// The run ends at the latest then.
+    pub end: Time,
+    /// It goes on until then, even when every finite flow is complete.
+    pub to_the_end: bool,
+    /// Statistics start then.
+    pub warmup: Time,
+    /// How often the senders are sampled.
+    pub sampling: Sampling,
+    /// Both directions of each link: link i forward is pipe 2i, reverse 2i + 1.
+    pub pipes: Vec<PipePlan>,
+    /// Ways through the network, each a list of pipes, at least one.
+    pub routes: Vec<Vec<u32>>,
+    /// The TCPs.
+    pub tcps: Vec<TcpPlan>,
+    /// The flows.
+    pub flows: Vec<FlowPlan>,
+}
+
+/// When the `samples` table gets rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sampling {
+    /// Never.
+    Off,
+    /// At this interval, longer than zero.
+    Every(Duration),
+    /// At each acknowledgment.
+    EveryAck,
+}
+
+/// One direction of a link.
+#[derive(Debug, Clone)]
+pub struct PipePlan {
+    /// The link.
+    pub link: String,
+    /// `forward` or `reverse`.
+    pub direction: &'static str,
+    /// The nodes where it starts and where it ends.
+    pub ends: [String; 2],
+    /// How it works.
+    pub config: pipe::Config,
+}
+
+/// A TCP.
+#[derive(Debug, Clone)]
+pub struct TcpPlan {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Both ends' configuration.
+    pub config: retx_tcp::Config,
+}
+
+/// One flow.
+#[derive(Debug, Clone)]
+pub struct FlowPlan {
+    /// Its name.
+    pub name: String,
+    /// Index of its TCP.
+    pub tcp: u32,
+    /// What it sends.
+    pub work: Work,
+    /// When its connection is opened.
+    pub start: Time,
+    /// The end that opens it.
+    pub initiator: Side,
+    /// The way of the data and the way of the acknowledgments: indices into [`Plan::routes`].
+    pub routes: [u32; 2],
+    /// The nodes of the data sender and the data receiver.
+    pub nodes: [u32; 2],
+}
+
+/// An end of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The end that sends the data.
+    Sender = 0,
+    /// The end that receives them.
+    Receiver = 1,
+}
+
+impl Side {
+    /// The opposite end.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Sender => Self::Receiver,
+            Self::Receiver => Self::Sender,
+        }
+    }
+}
+
+/// What a flow sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// Data without end.
+    Bulk,
+    /// Files one after another, each over a connection of its own.
+    Files {
+        /// How large they are.
+        sizes: Sizes,
+        /// From the close of one connection to the opening of the next.
+        pause: Duration,
+    },
+}
+
+/// The sizes of files, in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sizes {
+    /// So many of the same size.
+    Equal {
+        /// How many.
+        count: u32,
+        /// The size.
+        bytes: u64,
+    },
+    /// One by one.
+    Each(Arc<[u64]>),
+}
+
+impl Work {
+    /// One file.
+    pub const fn transfer(bytes: u64) -> Self {
+        Self::Files { sizes: Sizes::Equal { count: 1, bytes }, pause: Duration::ZERO }
+    }
+
+    /// The size of a file by its number from 0; endless for bulk, `None` after the last file.
+    pub fn file_bytes(&self, number: u32) -> Option<u64> {
+        match self {
+            Self::Bulk => (number == 0).then_some(u64::MAX),
+            Self::Files { sizes: Sizes::Equal { count, bytes }, .. } => {
+                (number < *count).then_some(*bytes)
+            }
+            Self::Files { sizes: Sizes::Each(sizes), .. } => sizes.get(number as usize).copied(),
+        }
+    }
+
+    /// False for data without end.
+    pub const fn is_finite(&self) -> bool {
+        matches!(self, Self::Files { .. })
+    }
+}

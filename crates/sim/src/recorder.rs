@@ -1,0 +1,113 @@
+//! What a run writes down as it goes: tables and captures, each only if it was asked for.
+
+use crate::capture::Capture;
+use crate::packet::{NONE, Packet, Transmission};
+use crate::plan::Sampling;
+use retx_link::channel::Reason;
+use retx_record::capture::DropReason;
+use retx_record::reason::{Cause, SegmentFate};
+use retx_record::tables::{self, Tables, packet_number};
+use retx_record::truth::Correction;
+use retx_units::Time;
+
+/// Why a packet left the network before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drop {
+    /// When.
+    pub at: Time,
+    /// Index of the pipe.
+    pub place: u32,
+    /// Why.
+    pub reason: DropReason,
+    /// What it makes of an episode.
+    pub cause: Cause,
+}
+
+impl Drop {
+    /// Turned away by a full queue.
+    pub const fn by_queue(at: Time, place: u32) -> Self {
+        Self { at, place, reason: DropReason::Queue, cause: Cause::Congestion }
+    }
+
+    /// Lost by a channel.
+    pub const fn by_channel(at: Time, place: u32, reason: Reason) -> Self {
+        let (reason, cause) = match reason {
+            Reason::Channel => (DropReason::Channel, Cause::Wireless),
+            Reason::Script { as_congestion: false } => (DropReason::Script, Cause::Wireless),
+            Reason::Script { as_congestion: true } => (DropReason::Script, Cause::Congestion),
+        };
+        Self { at, place, reason, cause }
+    }
+}
+
+/// Tables and captures.
+#[derive(Debug)]
+pub struct Recorder {
+    /// The tables that are kept.
+    pub tables: Tables,
+    /// The captures that are kept.
+    pub capture: Option<Box<Capture>>,
+    /// A sample is taken at each acknowledgment.
+    pub every_ack: bool,
+    /// Verdicts that have just changed; empty between events.
+    pub corrections: Vec<Correction>,
+}
+
+impl Recorder {
+    /// Nothing written yet.
+    pub fn new(tables: Tables, capture: Option<Box<Capture>>, sampling: Sampling) -> Self {
+        Self { tables, capture, every_ack: sampling == Sampling::EveryAck, corrections: Vec::new() }
+    }
+
+    /// A packet enters a pipe.
+    #[inline]
+    pub fn entered(&mut self, now: Time, pipe: u32, packet: &mut Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.entered(now, pipe, packet);
+        }
+    }
+
+    /// A packet leaves a pipe at its far end.
+    #[inline]
+    pub fn left(&mut self, now: Time, pipe: u32, packet: &mut Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.left(now, pipe, packet);
+        }
+    }
+
+    /// A packet has reached its host.
+    #[inline]
+    pub fn delivered(&mut self, now: Time, packet: &Packet) {
+        if packet.row != NONE
+            && let Some(segments) = &mut self.tables.segments
+        {
+            segments.delivered(packet.row, now);
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.delivered(now, packet);
+        }
+    }
+
+    /// A packet was dropped.
+    pub fn dropped(&mut self, packet: &Packet, smss: u32, drop: &Drop) {
+        if packet.row != NONE
+            && let Some(segments) = &mut self.tables.segments
+        {
+            segments.dropped(packet.row, SegmentFate::dropped(drop.reason));
+        }
+        if let Some(drops) = &mut self.tables.drops {
+            let numbered = packet.carries_data_direction() && packet.segment.seq_len() > 0;
+            drops.push(tables::Drop {
+                time: drop.at,
+                place: drop.place,
+                reason: drop.reason,
+                flow: packet.flow(),
+                packet_number: numbered.then(|| packet_number(packet.position, smss)),
+                retransmission: packet.transmission != Transmission::First,
+            });
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.dropped(packet, drop);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! From a plan to its outcome.
+
+use crate::capture::{Capture, CapturePoint};
+use crate::engine::Engine;
+use crate::plan::{Plan, Sampling};
+use crate::recorder::Recorder;
+use retx_link::pipe::Statistics;
+use retx_record::Names;
+use retx_record::capture::CaptureBuffer;
+use retx_record::summary::{DropSummary, EngineSummary, FlowFrame, FlowSummary, LinkSummary};
+use retx_record::tables::{Drops, Episodes, Samples, Segments, Tables};
+use retx_units::Time;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// How a plan is run, and what is written down.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Which repetition this is: chooses the random draws together with the plan's seed.
+    pub replication: u64,
+    /// Keep the `segments` table.
+    pub segments: bool,
+    /// Keep the `drops` table.
+    pub drops: bool,
+    /// Keep the `episodes` table.
+    pub episodes: bool,
+    /// Capture packets at these points.
+    pub capture: Vec<CapturePoint>,
+}
+
+/// A run seen from another thread.
+#[derive(Debug, Default)]
+pub struct Control {
+    simulated: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Control {
+    /// Asks the run to stop; it does so within a few thousand events.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// True once the run has been asked to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Nanoseconds simulated so far, of all runs under this control together.
+    pub fn simulated_nanos(&self) -> u64 {
+        self.simulated.load(Ordering::Relaxed)
+    }
+}
+
+/// Why there is no outcome.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// [`Control::cancel`] was called.
+    #[error("cancelled")]
+    Cancelled,
+    /// More links and flows than the engine can address.
+    #[error(
+        "links and flows need {targets} timers: at most {} are possible",
+        crate::event_queue::MAX_TARGETS
+    )]
+    TooLarge {
+        /// Two per link and two per flow.
+        targets: u64,
+    },
+    /// A name that does not fit into a capture file.
+    #[error(transparent)]
+    Capture(#[from] retx_record::capture::LongName),
+    /// Packets that came from nowhere or went nowhere: a fault of ours.
+    #[error("packets are not conserved at {place}: {counts}; please report this scenario and seed")]
+    Conservation {
+        /// Where.
+        place: String,
+        /// What was counted.
+        counts: String,
+    },
+}
+
+/// What one run came to.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Which repetition it was.
+    pub replication: u64,
+    /// One per flow.
+    pub flows: Vec<FlowSummary>,
+    /// Two per link: forward, reverse.
+    pub links: Vec<LinkSummary>,
+    /// What it cost.
+    pub engine: EngineSummary,
+    /// The tables that were kept.
+    pub tables: Tables,
+    /// What the tables' indices stand for.
+    pub names: Names,
+    /// The capture, if one was asked for.
+    pub capture: Option<CaptureBuffer>,
+}
+
+/// Events between two looks at the control.
+const EVENTS_BETWEEN_LOOKS: u32 = 4096;
+
+/// Runs a plan.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Outcome, RunError> {
+    let mut engine = Engine::new(plan, options.replication, recorder(plan, options)?)?;
+    let mut told = Time::ZERO;
+    while !engine.is_over() {
+        for _ in 0..EVENTS_BETWEEN_LOOKS {
+            engine.step();
+            if engine.is_over() {
+                break;
+            }
+        }
+        let progress = engine.now().since(told);
+        told = engine.now();
+        control.simulated.fetch_add(progress.as_nanos(), Ordering::Relaxed);
+        if control.is_cancelled() {
+            return Err(RunError::Cancelled);
+        }
+    }
+    engine.finish()?;
+    Ok(outcome(plan, options, engine))
+}
+
+fn recorder(plan: &Plan, options: &Options) -> Result<Recorder, RunError> {
+    let tables = Tables {
+        samples: (plan.sampling != Sampling::Off).then(Samples::default),
+        segments: options.segments.then(Segments::default),
+        drops: options.drops.then(Drops::default),
+        episodes: options.episodes.then(Episodes::default),
+    };
+    let capture = if options.capture.is_empty() {
+        None
+    } else {
+        Some(Box::new(Capture::new(plan, &options.capture)?))
+    };
+    Ok(Recorder::new(tables, capture, plan.sampling))
+}
+
+fn outcome(plan: &Plan, options: &Options, engine: Engine<'_>) -> Outcome {
+    let now = engine.now();
+    let events = engine.events();
+    Outcome {
+        replication: options.replication,
+        flows: flow_summaries(plan, &engine),
+        links: link_summaries(plan, &engine),
+        engine: EngineSummary { events, simulated_s: now.as_secs_f64(), wall_s: None },
+        names: Names {
+            flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
+            places: plan
+                .pipes
+                .iter()
+                .map(|pipe| format!("{}.{}", pipe.link, pipe.direction))
+                .collect(),
+        },
+        tables: engine.recorder.tables,
+        capture: engine.recorder.capture.map(|capture| capture.into_buffer()),
+    }
+}
+
+fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {
+    let baseline = &engine.baseline;
+    let flows = plan.flows.iter().zip(&engine.flows).zip(&baseline.flows);
+    flows
+        .map(|((plan_of, flow), start)| {
+            let ledger = &flow.ledger;
+            let frame = FlowFrame {
+                name: plan_of.name.clone(),
+                tcp: plan.tcps[plan_of.tcp as usize].name.clone(),
+                start: ledger.start,
+                finish: ledger.finish,
+                from: baseline.at,
+                to: engine.now(),
+            };
+            FlowSummary::new(frame, &ledger.counters.since(start))
+        })
+        .collect()
+}
+
+fn link_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<LinkSummary> {
+    let baseline = &engine.baseline;
+    let span = engine.now().since(baseline.at).as_nanos() as f64;
+    let pipes = plan.pipes.iter().zip(&engine.pipes).zip(&baseline.pipes);
+    pipes
+        .map(|((plan, pipe), start)| {
+            let end = pipe.statistics(engine.now());
+            let mean = |total: f64| if span > 0.0 { total / span } else { 0.0 };
+            let Statistics { queued, in_air, queue_max, .. } = end;
+            LinkSummary {
+                name: plan.link.clone(),
+                direction: plan.direction,
+                packets_in: end.packets_in - start.packets_in,
+                packets_delivered: end.packets_delivered - start.packets_delivered,
+                drops: DropSummary {
+                    queue: end.drops.queue - start.drops.queue,
+                    channel: end.drops.channel - start.drops.channel,
+                    retry_limit: 0,
+                    script: end.drops.script - start.drops.script,
+                },
+                queue_mean_packets: mean((end.waited - start.waited) as f64),
+                queue_max_packets: queue_max,
+                utilisation: mean((end.busy - start.busy).as_nanos() as f64),
+                packets_queued: queued,
+                packets_in_air: in_air,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,99 @@
+//! Plans that tests and benchmarks share.
+#![allow(dead_code)]
+
+use retx_link::{channel, pipe, queue};
+use retx_sim::plan::{FlowPlan, PipePlan, Plan, Sampling, Side, TcpPlan, Work};
+use retx_units::{Duration, Probability, Rate, Time};
+
+/// A link of equal directions.
+pub struct LinkOf {
+    pub name: &'static str,
+    pub ends: [&'static str; 2],
+    pub mbit_s: Option<u64>,
+    pub delay: Duration,
+    pub packets: Option<u64>,
+    pub forward: Vec<channel::Config>,
+    pub reverse: Vec<channel::Config>,
+}
+
+impl LinkOf {
+    pub fn new(name: &'static str, ends: [&'static str; 2]) -> Self {
+        Self {
+            name,
+            ends,
+            mbit_s: Some(10),
+            delay: Duration::ZERO,
+            packets: None,
+            forward: vec![],
+            reverse: vec![],
+        }
+    }
+
+    pub fn pipes(&self) -> [PipePlan; 2] {
+        let [left, right] = self.ends.map(str::to_owned);
+        let pipe = |direction, ends, channel: &[channel::Config]| PipePlan {
+            link: self.name.to_owned(),
+            direction,
+            ends,
+            config: pipe::Config {
+                rate: self.mbit_s.map(|mbit| Rate::from_bit_s(mbit * 1_000_000)),
+                delay: self.delay,
+                overhead: 38,
+                queue: queue::Config::droptail(queue::droptail::Config {
+                    packets: self.packets,
+                    bytes: None,
+                }),
+                channel: channel.to_vec(),
+            },
+        };
+        [
+            pipe("forward", [left.clone(), right.clone()], &self.forward),
+            pipe("reverse", [right, left], &self.reverse),
+        ]
+    }
+}
+
+pub fn bernoulli(p: f64) -> channel::Config {
+    channel::Config::bernoulli(channel::bernoulli::Config { p: Probability::new(p).unwrap() })
+}
+
+pub fn tcp(preset: &str) -> TcpPlan {
+    let config = (retx_tcp::presets::find(preset).expect("a preset's name").config)();
+    TcpPlan { name: preset.to_owned(), config }
+}
+
+/// One flow over these links, from the first link's left end to the last link's right end.
+pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
+    let count = links.len() as u32;
+    Plan {
+        seed: 1,
+        end: Time::ZERO + Duration::from_secs(2700),
+        to_the_end: false,
+        warmup: Time::ZERO,
+        sampling: Sampling::Off,
+        pipes: links.iter().flat_map(LinkOf::pipes).collect(),
+        routes: vec![
+            (0..count).map(|link| 2 * link).collect(),
+            (0..count).rev().map(|link| 2 * link + 1).collect(),
+        ],
+        tcps: vec![tcp],
+        flows: vec![FlowPlan {
+            name: "download".to_owned(),
+            tcp: 0,
+            work,
+            start: Time::ZERO,
+            initiator: Side::Receiver,
+            routes: [0, 1],
+            nodes: [0, count],
+        }],
+    }
+}
+
+/// The download over a noisy channel: 10 MB over two links of 10 Mbit/s, 20 ms each way.
+pub fn high_ber(p: f64) -> Plan {
+    let mut access = LinkOf::new("access", ["server", "cloud"]);
+    access.delay = Duration::from_millis(20);
+    access.forward = vec![bernoulli(p)];
+    let last = LinkOf::new("last", ["cloud", "client"]);
+    one_flow(&[access, last], tcp("riverbed_reno"), Work::transfer(10_000_000))
+}
