@@ -52,7 +52,8 @@ fn tcp() -> Value {
 fn choices(schemas: Vec<(&'static str, Schema)>) -> Value {
     let of_choice = |(name, schema): (&str, Schema)| {
         let schema = schema::without_null(schema);
-        json!({ "name": name, "summary": doc(schema.as_value()), "parameters": parameters(&schema) })
+        let summary = doc(schema.as_value());
+        json!({ "name": name, "summary": summary, "parameters": parameters(&schema) })
     };
     schemas.into_iter().map(of_choice).collect()
 }

@@ -74,7 +74,7 @@ fn sentence(message: &str, path: &[Step]) -> String {
     }
 }
 
-/// The name that serde does not know, and those that it knows, from ``x`, expected one of `a`, …``.
+/// The name that serde does not know, and those that it knows: ``x`, expected one of `a`, …``.
 fn known(rest: &str) -> (&str, Vec<&str>) {
     // What the file says comes first and may hold anything; the known names come last.
     let (word, names) = match rest.rsplit_once("`, expected ") {

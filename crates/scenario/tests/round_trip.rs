@@ -1,0 +1,214 @@
+//! A resolved scenario, written as a file, is the same scenario when it is read again.
+
+use proptest::prelude::*;
+use retx_link::{channel, queue};
+use retx_scenario::{Source, from_json, parse};
+use retx_units::{Duration, Probability, Rate};
+use serde_json::{Map, Value, json};
+
+fn text_of(value: impl serde::Serialize) -> Value {
+    serde_json::to_value(value).expect("plain data")
+}
+
+fn duration() -> impl Strategy<Value = Value> {
+    prop_oneof![0..10_000_000_000_u64, 0..1_u64 << 60]
+        .prop_map(|n| text_of(Duration::from_nanos(n)))
+}
+
+fn rate() -> impl Strategy<Value = Value> {
+    prop_oneof![1..1000_u64, 1..1_u64 << 60].prop_map(|n| text_of(Rate::from_bit_s(n)))
+}
+
+fn integer() -> impl Strategy<Value = u64> {
+    0..=i64::MAX as u64
+}
+
+fn probability() -> impl Strategy<Value = Probability> {
+    (0.0..=1.0).prop_map(|p| Probability::new(p).expect("a probability"))
+}
+
+fn name() -> impl Strategy<Value = String> {
+    "[a-zA-Zäß日#=/:-]([a-zA-Z0-9 ,_\\\\{}\\[\\]-]{0,8}[a-z])?"
+}
+
+fn channels() -> impl Strategy<Value = Value> {
+    let model = prop_oneof![
+        probability().prop_map(|p| channel::Config::bernoulli(channel::bernoulli::Config { p })),
+        (probability(), any::<bool>()).prop_map(|(ber, linear)| {
+            let form = if linear { channel::ber::Form::Linear } else { channel::ber::Form::Exact };
+            channel::Config::ber(channel::ber::Config { ber, form })
+        }),
+        (1..u32::MAX, integer()).prop_map(|(every, after)| {
+            let every = every.try_into().expect("not zero");
+            channel::Config::periodic(channel::periodic::Config { every, after })
+        }),
+        (prop::collection::vec(integer(), 0..4), prop::collection::vec(integer(), 0..4)).prop_map(
+            |(drop, drop_seq)| {
+                let config = channel::script::Config { drop, drop_seq, ..Default::default() };
+                channel::Config::script(config)
+            }
+        ),
+    ];
+    prop_oneof![
+        model.clone().prop_map(text_of),
+        prop::collection::vec(model, 0..3).prop_map(text_of)
+    ]
+}
+
+fn queues() -> impl Strategy<Value = Value> {
+    let droptail =
+        (prop::option::of(integer()), prop::option::of(integer())).prop_map(|(packets, bytes)| {
+            text_of(queue::Config::droptail(queue::droptail::Config { packets, bytes }))
+        });
+    prop_oneof![Just(json!("droptail")), droptail]
+}
+
+fn maybe(strategy: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    // A key whose value is null is left out.
+    prop_oneof![Just(Value::Null), strategy]
+}
+
+fn direction() -> impl Strategy<Value = Map<String, Value>> {
+    let overhead = (0..=65_535_u32).prop_map(Value::from);
+    let mtu = (1500..=65_535_u32).prop_map(Value::from);
+    let values = (
+        maybe(rate()),
+        maybe(duration()),
+        maybe(overhead),
+        maybe(mtu),
+        maybe(queues()),
+        maybe(channels()),
+    );
+    values.prop_map(|(rate, delay, overhead, mtu, queue, channel)| {
+        let table = json!({
+            "rate": rate, "delay": delay, "overhead": overhead, "mtu": mtu,
+            "queue": queue, "channel": channel
+        });
+        let Value::Object(table) = table else { unreachable!() };
+        table
+    })
+}
+
+fn link() -> impl Strategy<Value = Map<String, Value>> {
+    (
+        name(),
+        direction(),
+        maybe(direction().prop_map(Value::Object)),
+        maybe(direction().prop_map(Value::Object)),
+    )
+        .prop_map(|(name, mut link, forward, reverse)| {
+            link.insert("name".into(), name.into());
+            link.insert("forward".into(), forward);
+            link.insert("reverse".into(), reverse);
+            link
+        })
+}
+
+fn app() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!("bulk")),
+        integer().prop_map(|bytes| json!({ "kind": "transfer", "bytes": bytes })),
+        (1..10_u32, integer(), duration()).prop_map(|(files, bytes, pause)| {
+            json!({ "kind": "ftp", "files": files, "bytes": bytes, "pause": pause })
+        }),
+        prop::collection::vec(integer(), 1..4)
+            .prop_map(|files| json!({ "kind": "ftp", "files": files })),
+    ]
+}
+
+/// Tables after their names; a table may be like any before it.
+fn tcps() -> impl Strategy<Value = Vec<(String, Value)>> {
+    let preset = prop::sample::select(retx_tcp::presets::PRESETS).prop_map(|preset| preset.name);
+    let table =
+        (name(), preset, any::<prop::sample::Index>(), any::<bool>(), 1..1460_u32, 1..9_u32);
+    prop::collection::vec(table, 0..5).prop_map(|rows| {
+        let mut tables: Vec<(String, Value)> = Vec::new();
+        for (number, (name, preset, other, of_table, mss, segments)) in rows.into_iter().enumerate()
+        {
+            let like = if of_table && !tables.is_empty() {
+                tables[other.index(tables.len())].0.clone()
+            } else {
+                preset.to_owned()
+            };
+            let table = json!({
+                "like": like, "mss": mss, "receive_buffer": format!("{segments} mss"),
+                "delayed_ack": { "segments": segments }
+            });
+            tables.push((format!("{number}{name}"), table));
+        }
+        tables
+    })
+}
+
+fn flow() -> impl Strategy<Value = (Map<String, Value>, [prop::sample::Index; 3])> {
+    let initiator = prop::sample::select(vec!["from", "to"]);
+    let start = (0..1_u64 << 40).prop_map(|n| text_of(Duration::from_nanos(n)));
+    (name(), app(), start.clone(), start, 1..1000_u32, initiator, any::<[prop::sample::Index; 3]>())
+        .prop_map(|(name, app, start, stagger, count, initiator, choices)| {
+            let table = json!({
+                "name": name, "app": app, "start": start, "stagger": stagger, "count": count,
+                "initiator": initiator
+            });
+            let Value::Object(table) = table else { unreachable!() };
+            (table, choices)
+        })
+}
+
+/// A chain of links, some of them double, with flows between any two nodes.
+fn scenario() -> impl Strategy<Value = Value> {
+    let links = prop::collection::vec((link(), any::<bool>()), 1..5);
+    let flows = prop::collection::vec(flow(), 1..5);
+    let head = (any::<String>(), duration(), integer(), maybe(duration()), prop::bool::ANY);
+    (head, tcps(), links, flows).prop_map(|(head, tcps, links, flows)| {
+        let (title, duration, seed, sample_interval, complete) = head;
+        let mut nodes = vec!["node 0".to_owned()];
+        let mut tables = Vec::new();
+        for (number, (mut link, double)) in links.into_iter().enumerate() {
+            let name = format!("{number}{}", link["name"].as_str().expect("a name"));
+            if !double || nodes.len() < 2 {
+                nodes.push(format!("node \"{number}\"."));
+            }
+            link.insert("name".into(), name.into());
+            link.insert("ends".into(), json!(nodes[nodes.len() - 2..]));
+            tables.push(link);
+        }
+        let mut flow_tables = Vec::new();
+        for (number, (mut flow, [from, to, tcp])) in flows.into_iter().enumerate() {
+            let from = from.index(nodes.len());
+            // Any node but the first one chosen.
+            let to = (from + 1 + to.index(nodes.len() - 1)) % nodes.len();
+            let names = tcps.iter().map(|(name, _)| name.as_str());
+            let names: Vec<&str> = names.chain(["reno", "newreno"]).collect();
+            let name = format!("{number}{}", flow["name"].as_str().expect("a name"));
+            flow.insert("name".into(), name.into());
+            flow.insert("from".into(), nodes[from].clone().into());
+            flow.insert("to".into(), nodes[to].clone().into());
+            flow.insert("tcp".into(), names[tcp.index(names.len())].into());
+            flow_tables.push(flow);
+        }
+        let sample_interval =
+            if sample_interval == json!("0 s") { json!("every_ack") } else { sample_interval };
+        let tcps: Map<String, Value> = tcps.into_iter().collect();
+        json!({
+            "title": title, "duration": duration, "seed": seed, "sample_interval": sample_interval,
+            "stop": if complete { "complete" } else { "duration" },
+            "tcp": tcps, "link": tables, "flow": flow_tables
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn resolved_scenarios_survive_text(value in scenario()) {
+        let read = |text: &str| {
+            parse(&Source { name: "p.toml", text, overrides: &[] })
+                .map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))
+        };
+        let scenario = read(&from_json(&value.to_string()).unwrap())?;
+        prop_assert_eq!(&read(&scenario.to_toml())?, &scenario);
+        let json = scenario.to_json().to_string();
+        prop_assert_eq!(&read(&from_json(&json).unwrap())?, &scenario);
+    }
+}
