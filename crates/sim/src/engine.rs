@@ -141,6 +141,11 @@ impl<'a> Engine<'a> {
         self.events
     }
 
+    /// Bytes that all receiving applications have read.
+    pub fn bytes_delivered(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.ledger.counters.bytes_delivered).sum()
+    }
+
     /// The events to come.
     pub const fn agenda(&self) -> &Agenda {
         &self.agenda

@@ -5,16 +5,16 @@
 //! channel and delay (`retx_link::pipe`) → the next pipe … → the peer's connection → its
 //! acknowledgment comes back the same way.
 
-mod agenda;
-mod app;
+pub mod agenda;
+pub mod app;
 pub mod capture;
 pub mod engine;
 pub mod event_queue;
-mod flow;
-mod ledger;
-mod packet;
+pub mod flow;
+pub mod ledger;
+pub mod packet;
 pub mod plan;
-mod recorder;
+pub mod recorder;
 pub mod run;
 
 pub use capture::CapturePoint;

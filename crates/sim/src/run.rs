@@ -126,7 +126,11 @@ pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Out
     Ok(outcome(plan, options, engine))
 }
 
-fn recorder(plan: &Plan, options: &Options) -> Result<Recorder, RunError> {
+/// What is written down of a run with these options.
+///
+/// # Errors
+/// A name that does not fit into a capture file.
+pub fn recorder(plan: &Plan, options: &Options) -> Result<Recorder, RunError> {
     let tables = Tables {
         samples: (plan.sampling != Sampling::Off).then(Samples::default),
         segments: options.segments.then(Segments::default),

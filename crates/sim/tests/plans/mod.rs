@@ -97,3 +97,34 @@ pub fn high_ber(p: f64) -> Plan {
     let last = LinkOf::new("last", ["cloud", "client"]);
     one_flow(&[access, last], tcp("riverbed_reno"), Work::transfer(10_000_000))
 }
+
+/// `count` bulk flows over one bottleneck of 1 Gbit/s and 10 ms, each with an access link of
+/// 1 Gbit/s and 1 ms at both ends.
+pub fn dumbbell(count: u32, end: Duration) -> Plan {
+    let mut bottleneck = LinkOf::new("bottleneck", ["left", "right"]);
+    bottleneck.mbit_s = Some(1000);
+    bottleneck.delay = Duration::from_millis(10);
+    bottleneck.packets = Some(1000);
+    let mut access = LinkOf::new("access", ["host", "router"]);
+    access.mbit_s = Some(1000);
+    access.delay = Duration::from_millis(1);
+    let mut plan =
+        Plan { end: Time::ZERO + end, ..one_flow(&[bottleneck], tcp("newreno"), Work::Bulk) };
+    plan.routes.clear();
+    let flow = plan.flows.remove(0);
+    for index in 0..count {
+        let first = 2 + 4 * index;
+        plan.pipes.extend(access.pipes());
+        plan.pipes.extend(access.pipes());
+        plan.routes.push(vec![first, 0, first + 2]);
+        plan.routes.push(vec![first + 3, 1, first + 1]);
+        plan.flows.push(FlowPlan {
+            name: format!("bulk.{index}"),
+            start: Time::ZERO + Duration::from_millis(u64::from(index)),
+            routes: [2 * index, 2 * index + 1],
+            nodes: [2 * index, 2 * index + 1],
+            ..flow.clone()
+        });
+    }
+    plan
+}

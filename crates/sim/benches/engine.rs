@@ -1,0 +1,160 @@
+//! How fast is the engine? Data segments delivered per CPU second in three scenarios, and beside
+//! each the bare event loop: as many events put into and taken out of the same queue, at the same
+//! number pending, with nothing else done.
+//!
+//! `cargo bench -p retx-sim`. Figures are medians of several repetitions; CPU time is that of this
+//! thread.
+
+#[path = "../tests/plans/mod.rs"]
+mod plans;
+
+use plans::{LinkOf, dumbbell, high_ber, one_flow, tcp};
+use retx_sim::engine::Engine;
+use retx_sim::event_queue::EventQueue;
+use retx_sim::plan::{Plan, Work};
+use retx_sim::run::{Options, recorder};
+use retx_units::{Duration, StreamKey, Time};
+use std::time::Instant;
+
+/// Repetitions of each measurement.
+const REPETITIONS: usize = 5;
+
+/// What one scenario costs.
+struct Measured {
+    segments: f64,
+    events: f64,
+    /// Events put into the queue.
+    inserted: u64,
+    /// Mean number of events pending.
+    pending: usize,
+    cpu_s: f64,
+}
+
+fn main() {
+    // `cargo test --benches` and `cargo bench -- NAME` pass arguments; all are ignored but one.
+    let quick = std::env::args().any(|argument| argument == "--test");
+    let seconds = |full: u64| Duration::from_secs(if quick { 1 } else { full });
+    let repetitions = if quick { 1 } else { REPETITIONS };
+    println!(
+        "{:<44}{:>12}{:>12}{:>9}{:>9}{:>9}{:>9}",
+        "", "segments", "events", "events/", "ns/", "bare", "times"
+    );
+    println!(
+        "{:<44}{:>12}{:>12}{:>9}{:>9}{:>9}{:>9}",
+        "", "/CPU s", "/CPU s", "segment", "segment", "ns/seg.", "bare"
+    );
+    let scenarios: [(&str, Vec<Plan>); 3] = [
+        ("one flow, 1 Gbit/s x 10 ms", vec![fast_flow(seconds(20))]),
+        ("dumbbell of 100 flows, 1 Gbit/s, 10 ms", vec![dumbbell(100, seconds(20))]),
+        (
+            "download, 2 x 10 Mbit/s, 20 ms, 1 % loss, x100",
+            (0..if quick { 2 } else { 100 }).map(|seed| Plan { seed, ..high_ber(0.01) }).collect(),
+        ),
+    ];
+    for (name, plans) in &scenarios {
+        report(name, plans, repetitions);
+    }
+    println!();
+    for pending in [10, 1000, 100_000] {
+        let count = if quick { 10_000 } else { 5_000_000 };
+        let seconds = median(repetitions, || bare_loop(pending, count));
+        let nanos = seconds / count as f64 * 1e9;
+        println!("event queue, {pending} pending: {nanos:.1} ns to take one out and put one in");
+    }
+    println!("peak memory: {}", peak_memory().unwrap_or_else(|| "unknown here".to_owned()));
+}
+
+fn fast_flow(end: Duration) -> Plan {
+    let mut link = LinkOf::new("link", ["server", "client"]);
+    link.mbit_s = Some(1000);
+    link.delay = Duration::from_millis(5);
+    link.packets = Some(1000);
+    Plan { end: Time::ZERO + end, ..one_flow(&[link], tcp("newreno"), Work::Bulk) }
+}
+
+fn report(name: &str, plans: &[Plan], repetitions: usize) {
+    let mut runs: Vec<Measured> = (0..repetitions).map(|_| measure(plans)).collect();
+    runs.sort_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s));
+    let run = &runs[runs.len() / 2];
+    let bare_s = median(repetitions, || bare_loop(run.pending, run.inserted));
+    println!(
+        "{name:<44}{:>12.0}{:>12.0}{:>9.2}{:>9.0}{:>9.0}{:>9.2}",
+        run.segments / run.cpu_s,
+        run.events / run.cpu_s,
+        run.events / run.segments,
+        run.cpu_s / run.segments * 1e9,
+        bare_s / run.segments * 1e9,
+        run.cpu_s / bare_s,
+    );
+}
+
+/// Runs the plans one after another.
+fn measure(plans: &[Plan]) -> Measured {
+    let options = Options::default();
+    let mut sum = Measured { segments: 0.0, events: 0.0, inserted: 0, pending: 0, cpu_s: 0.0 };
+    let (mut looks, mut pending) = (0, 0);
+    let start = cpu_seconds();
+    for plan in plans {
+        let recorder = recorder(plan, &options).expect("no capture is asked for");
+        let mut engine = Engine::new(plan, 0, recorder).expect("it fits");
+        while !engine.is_over() {
+            for _ in 0..4096 {
+                engine.step();
+                if engine.is_over() {
+                    break;
+                }
+            }
+            looks += 1;
+            pending += engine.agenda().pending();
+        }
+        engine.finish().expect("packets are conserved");
+        sum.segments += engine.bytes_delivered() as f64 / 1460.0;
+        sum.events += engine.events() as f64;
+        sum.inserted += engine.agenda().inserted();
+    }
+    sum.cpu_s = cpu_seconds() - start;
+    sum.pending = (pending / looks).max(1);
+    sum
+}
+
+/// Takes `count` events out of a queue that always holds `pending`, and puts as many in; returns
+/// the CPU seconds.
+fn bare_loop(pending: usize, count: u64) -> f64 {
+    let mut queue = EventQueue::default();
+    let mut stream = StreamKey { seed: 1, replication: 0 }.stream("bare loop");
+    // Drawn beforehand, so that drawing is not measured.
+    let delays: Vec<u64> = (0..4096).map(|_| stream.below(20_000_000)).collect();
+    for (target, delay) in delays.iter().cycle().take(pending).enumerate() {
+        queue.push(Time::from_nanos(*delay), target as u32);
+    }
+    let start = cpu_seconds();
+    for index in 0..count {
+        let (time, target) = queue.pop().expect("it holds some");
+        queue.push(time + Duration::from_nanos(delays[index as usize % delays.len()]), target);
+    }
+    let seconds = cpu_seconds() - start;
+    assert_eq!(queue.len(), pending);
+    seconds
+}
+
+fn median(repetitions: usize, mut measure: impl FnMut() -> f64) -> f64 {
+    let mut values: Vec<f64> = (0..repetitions).map(|_| measure()).collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// CPU time of this thread; wall-clock time where the system does not tell.
+fn cpu_seconds() -> f64 {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    let start = START.get_or_init(Instant::now);
+    let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanos = schedule.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
+    nanos.map_or_else(|| start.elapsed().as_secs_f64(), |nanos| nanos as f64 / 1e9)
+}
+
+/// The most memory that this process ever had.
+fn peak_memory() -> Option<String> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
+    Some(line.split_whitespace().skip(1).collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,152 @@
+//! The drops of Fall & Floyd 1996 (CCR 26(3)): retransmission times to the millisecond, and timeouts,
+//! as ns-2.35 gives them for its own validation scenario of that paper.
+//!
+//! Topology: S1 –(8 Mbit/s, 0 ms)– R1 –(0.8 Mbit/s, 100 ms)– K1, a queue of 8 packets at R1; 1000
+//! bytes of data in 1040-byte packets, every packet acknowledged, a window of 28 packets, initial
+//! window 2, minimum RTO 1 s. Packets are counted from 0, the SYN, sent at 1 s.
+
+use retx_link::{channel, pipe, queue};
+use retx_record::reason::EpisodeKind;
+use retx_sim::plan::{FlowPlan, PipePlan, Plan, Sampling, Side, TcpPlan, Work};
+use retx_sim::{Control, Options, run_plan};
+use retx_tcp::{Size, congestion_control, loss_detection, presets};
+use retx_units::{Duration, Rate, Time};
+
+fn tcp(name: &str, recover_test: bool) -> TcpPlan {
+    let mut config = (presets::find(name).expect("a preset").config)();
+    if !recover_test {
+        let reno = loss_detection::reno::Config { recover_test };
+        config.loss_detection = loss_detection::Config::reno(reno);
+    }
+    assert!(matches!(
+        config.congestion_control,
+        congestion_control::Config::reno(_) | congestion_control::Config::tahoe(_)
+    ));
+    config.mss = 1000;
+    config.initial_window = Size::Mss(2);
+    config.advertised_window = Some(Size::Mss(28));
+    config.window_scaling = false;
+    config.limited_transmit = false;
+    config.delayed_ack.segments = 1;
+    TcpPlan { name: name.into(), config }
+}
+
+fn pipes(drops: &[u64]) -> Vec<PipePlan> {
+    // Packet n carries the bytes from 1000·(n − 1) + 1 on.
+    let drop_seq = drops.iter().map(|packet| 1000 * (packet - 1) + 1).collect();
+    let script = channel::script::Config {
+        drop_seq,
+        r#as: channel::script::As::Congestion,
+        ..Default::default()
+    };
+    let pipe = |link: &str, direction, bit_s, delay, channel: Vec<channel::Config>| PipePlan {
+        link: link.into(),
+        direction,
+        ends: ["near".into(), "far".into()],
+        config: pipe::Config {
+            rate: Some(Rate::from_bit_s(bit_s)),
+            delay: Duration::from_millis(delay),
+            overhead: 0,
+            queue: queue::Config::droptail(queue::droptail::Config {
+                packets: (bit_s < 1_000_000).then_some(8),
+                bytes: None,
+            }),
+            channel,
+        },
+    };
+    vec![
+        pipe("access", "forward", 8_000_000, 0, vec![]),
+        pipe("access", "reverse", 8_000_000, 0, vec![]),
+        pipe("bottleneck", "forward", 800_000, 100, vec![channel::Config::script(script)]),
+        pipe("bottleneck", "reverse", 800_000, 100, vec![]),
+    ]
+}
+
+/// Retransmissions as (milliseconds, packet), and the times (ms) of timeouts.
+fn run(tcp: TcpPlan, drops: &[u64]) -> (Vec<(i64, u64)>, Vec<i64>) {
+    let plan = Plan {
+        seed: 1,
+        end: Time::ZERO + Duration::from_secs(6),
+        to_the_end: true,
+        warmup: Time::ZERO,
+        sampling: Sampling::Off,
+        pipes: pipes(drops),
+        routes: vec![vec![0, 2], vec![3, 1]],
+        tcps: vec![tcp],
+        flows: vec![FlowPlan {
+            name: "data".into(),
+            tcp: 0,
+            work: Work::Bulk,
+            start: Time::ZERO + Duration::from_secs(1),
+            initiator: Side::Sender,
+            routes: [0, 1],
+            nodes: [0, 2],
+        }],
+    };
+    let options = Options { segments: true, episodes: true, ..Options::default() };
+    let outcome = run_plan(&plan, &options, &Control::default()).expect("a sound plan");
+    let milliseconds = |time: Time| (time.as_secs_f64() * 1e3).round() as i64;
+    let segments = outcome.tables.segments.expect("asked for");
+    let retransmissions = segments
+        .rows()
+        .filter(|row| row.retransmission)
+        .map(|row| (milliseconds(row.sent), row.packet_number))
+        .collect();
+    let episodes = outcome.tables.episodes.expect("asked for");
+    let timeouts = episodes
+        .rows()
+        .filter(|row| row.kind == EpisodeKind::Rto)
+        .map(|row| milliseconds(row.start))
+        .collect();
+    (retransmissions, timeouts)
+}
+
+#[track_caller]
+fn check(tcp: &TcpPlan, drops: &[u64], retransmissions: &[(i64, u64)], timeouts: &[i64]) {
+    let (mut sent, expired) = run(tcp.clone(), drops);
+    assert_eq!(sent.remove(0), (2069, 14), "{} {drops:?}", tcp.name);
+    assert_eq!(sent, retransmissions, "{} {drops:?}", tcp.name);
+    assert_eq!(expired, timeouts, "{} {drops:?}", tcp.name);
+}
+
+#[test]
+fn tahoe() {
+    let tcp = tcp("tahoe", true);
+    check(&tcp, &[14], &[], &[]);
+    check(&tcp, &[14, 28], &[(2281, 28)], &[]);
+    check(&tcp, &[14, 26, 28], &[(2281, 26), (2281, 27), (2493, 28)], &[]);
+    let four = [(2281, 24), (2281, 25), (2493, 26), (2493, 27), (2493, 28)];
+    check(&tcp, &[14, 24, 26, 28], &four, &[]);
+}
+
+#[test]
+fn reno() {
+    let tcp = tcp("reno", true);
+    check(&tcp, &[14], &[], &[]);
+    check(&tcp, &[14, 28], &[(3281, 28)], &[3281]);
+    check(&tcp, &[14, 26, 28], &[(3281, 26), (3493, 28), (3493, 29)], &[3281]);
+    let four =
+        [(3281, 24), (3493, 26), (3493, 27), (3705, 28), (3705, 29), (3705, 30)];
+    check(&tcp, &[14, 24, 26, 28], &four, &[3281]);
+}
+
+#[test]
+fn reno_without_the_recover_test() {
+    let tcp = tcp("reno", false);
+    check(&tcp, &[14, 28], &[(2364, 28)], &[]);
+    let (three, timeouts) = run(tcp.clone(), &[14, 26, 28]);
+    assert_eq!(three[..3], [(2069, 14), (2364, 26), (3576, 28)]);
+    assert_eq!(timeouts, [3576]);
+    let (four, timeouts) = run(tcp, &[14, 24, 26, 28]);
+    assert_eq!(four[..3], [(2069, 14), (2364, 24), (3576, 26)]);
+    assert_eq!(timeouts, [3576]);
+}
+
+#[test]
+fn newreno() {
+    let tcp = tcp("newreno", true);
+    check(&tcp, &[14], &[], &[]);
+    check(&tcp, &[14, 28], &[(2281, 28)], &[]);
+    check(&tcp, &[14, 26, 28], &[(2281, 26), (2493, 28)], &[]);
+    check(&tcp, &[14, 24, 26, 28], &[(2281, 24), (2493, 26), (2705, 28)], &[]);
+}
