@@ -2,17 +2,18 @@
 //! each the bare event loop: as many events put into and taken out of the same queue, at the same
 //! number pending, with nothing else done.
 //!
-//! `cargo bench -p retx-sim`. Figures are medians of several repetitions; CPU time is that of this
+//! `cargo bench -p retx-sim --bench engine`, or `… -- NAME` for what bears a part of the name; a bare
+//! `run` beside it leaves the bare loop out, so that `perf stat` sees the engine alone. Figures are medians of several repetitions; CPU time is that of this
 //! thread.
 
 #[path = "../tests/plans/mod.rs"]
 mod plans;
 
 use plans::{LinkOf, dumbbell, high_ber, one_flow, tcp};
+use retx_sim::Options;
 use retx_sim::engine::Engine;
 use retx_sim::event_queue::EventQueue;
 use retx_sim::plan::{Plan, Work};
-use retx_sim::run::{Options, recorder};
 use retx_units::{Duration, StreamKey, Time};
 use std::time::Instant;
 
@@ -31,8 +32,12 @@ struct Measured {
 }
 
 fn main() {
-    // `cargo test --benches` and `cargo bench -- NAME` pass arguments; all are ignored but one.
-    let quick = std::env::args().any(|argument| argument == "--test");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo test --benches` runs it once, to see that it works; `cargo bench` says `--bench`.
+    let quick = arguments.iter().any(|argument| argument == "--test");
+    let bare = !arguments.iter().any(|argument| argument == "run");
+    let filter = arguments.iter().find(|word| !word.starts_with("--") && *word != "run");
+    let wanted = |name: &str| filter.is_none_or(|filter| name.contains(filter.as_str()));
     let seconds = |full: u64| Duration::from_secs(if quick { 1 } else { full });
     let repetitions = if quick { 1 } else { REPETITIONS };
     println!(
@@ -51,11 +56,11 @@ fn main() {
             (0..if quick { 2 } else { 100 }).map(|seed| Plan { seed, ..high_ber(0.01) }).collect(),
         ),
     ];
-    for (name, plans) in &scenarios {
-        report(name, plans, repetitions);
+    for (name, plans) in scenarios.iter().filter(|(name, _)| wanted(name)) {
+        report(name, plans, repetitions, bare);
     }
     println!();
-    for pending in [10, 1000, 100_000] {
+    for pending in [10, 1000, 100_000].into_iter().filter(|_| wanted("event queue")) {
         let count = if quick { 10_000 } else { 5_000_000 };
         let seconds = median(repetitions, || bare_loop(pending, count));
         let nanos = seconds / count as f64 * 1e9;
@@ -72,11 +77,12 @@ fn fast_flow(end: Duration) -> Plan {
     Plan { end: Time::ZERO + end, ..one_flow(&[link], tcp("newreno"), Work::Bulk) }
 }
 
-fn report(name: &str, plans: &[Plan], repetitions: usize) {
+fn report(name: &str, plans: &[Plan], repetitions: usize, bare: bool) {
     let mut runs: Vec<Measured> = (0..repetitions).map(|_| measure(plans)).collect();
     runs.sort_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s));
     let run = &runs[runs.len() / 2];
-    let bare_s = median(repetitions, || bare_loop(run.pending, run.inserted));
+    let bare_s =
+        if bare { median(repetitions, || bare_loop(run.pending, run.inserted)) } else { f64::NAN };
     println!(
         "{name:<44}{:>12.0}{:>12.0}{:>9.2}{:>9.0}{:>9.0}{:>9.2}",
         run.segments / run.cpu_s,
@@ -95,8 +101,7 @@ fn measure(plans: &[Plan]) -> Measured {
     let (mut looks, mut pending) = (0, 0);
     let start = cpu_seconds();
     for plan in plans {
-        let recorder = recorder(plan, &options).expect("no capture is asked for");
-        let mut engine = Engine::new(plan, 0, recorder).expect("it fits");
+        let mut engine = Engine::new(plan, &options).expect("it fits, and nothing is captured");
         while !engine.is_over() {
             for _ in 0..4096 {
                 engine.step();

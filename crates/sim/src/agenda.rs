@@ -29,7 +29,7 @@ impl Agenda {
 
     /// The next to be woken.
     #[inline]
-    pub fn next(&mut self) -> Option<(Time, Target)> {
+    pub fn take_first(&mut self) -> Option<(Time, Target)> {
         loop {
             let (time, target) = self.queue.pop()?;
             let pending = &mut self.wake[target as usize];
@@ -68,10 +68,10 @@ mod tests {
         agenda.wake(1, at(60));
         agenda.wake(0, at(40));
         assert_eq!(agenda.inserted(), 3);
-        assert_eq!(agenda.next(), Some((at(40), 0)));
+        assert_eq!(agenda.take_first(), Some((at(40), 0)));
         agenda.wake(0, at(70));
-        assert_eq!(agenda.next(), Some((at(60), 1)));
-        assert_eq!(agenda.next(), Some((at(70), 0)));
-        assert_eq!(agenda.next(), None);
+        assert_eq!(agenda.take_first(), Some((at(60), 1)));
+        assert_eq!(agenda.take_first(), Some((at(70), 0)));
+        assert_eq!(agenda.take_first(), None);
     }
 }

@@ -10,7 +10,7 @@ use crate::flow::{Context, Flow};
 use crate::packet::Packets;
 use crate::plan::{Plan, Sampling, Side};
 use crate::recorder::{Drop, Recorder};
-use crate::run::RunError;
+use crate::run::{Options, RunError};
 use retx_link::Pipe;
 use retx_link::pipe::{self, Departure, Entry, Statistics};
 use retx_record::counters::FlowCounters;
@@ -71,9 +71,9 @@ impl<'a> Engine<'a> {
     /// A run that has not begun.
     ///
     /// # Errors
-    /// More links and flows than events can address.
-    pub fn new(plan: &'a Plan, replication: u64, recorder: Recorder) -> Result<Self, RunError> {
-        let key = StreamKey { seed: plan.seed, replication };
+    /// More links and flows than events can address; a name that no capture file can hold.
+    pub fn new(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
+        let key = StreamKey { seed: plan.seed, replication: options.replication };
         let targets = plan.pipes.len() as u64 + 2 * plan.flows.len() as u64 + 3;
         if targets > u64::from(MAX_TARGETS) {
             return Err(RunError::TooLarge { targets });
@@ -100,7 +100,7 @@ impl<'a> Engine<'a> {
             unfinished: flows.iter().filter(|flow| flow.is_finite()).count(),
             over: false,
             flows,
-            recorder,
+            recorder: Recorder::new(plan, options)?,
             baseline: Baseline::default(),
             events: 0,
             counts: Counts::default(),
@@ -154,7 +154,7 @@ impl<'a> Engine<'a> {
     /// Handles the next event.
     #[inline]
     pub fn step(&mut self) {
-        let (time, target) = self.agenda.next().expect("the end of the run is an event");
+        let (time, target) = self.agenda.take_first().expect("the end of the run is an event");
         self.now = time;
         self.events += 1;
         let pipes = self.pipes.len() as u32;
@@ -333,9 +333,9 @@ impl<'a> Engine<'a> {
             }
         }
         let Counts { sent, received, dropped } = self.counts;
-        if sent != received + dropped + inside || inside != self.packets.len() {
+        if sent != received + dropped + inside || inside != self.packets.count() {
             let counts =
-                format!("{:?}, {inside} in pipes, {} held", self.counts, self.packets.len());
+                format!("{:?}, {inside} in pipes, {} held", self.counts, self.packets.count());
             return Err(RunError::Conservation { place: "the network".into(), counts });
         }
         Ok(())

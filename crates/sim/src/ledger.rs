@@ -313,7 +313,10 @@ impl Ledger {
         }
         if let Some(segments) = &mut to.tables.segments {
             let unacked = &mut self.unacked;
-            while let Some((_, row)) = unacked.firsts.pop_front_if(|(end, _)| *end <= snd_una) {
+            while let Some(&(end, row)) = unacked.firsts.front()
+                && end <= snd_una
+            {
+                unacked.firsts.pop_front();
                 segments.acked(row, now);
             }
             unacked.retransmissions.retain(|(end, row)| {

@@ -6,16 +6,19 @@
 //! acknowledgment comes back the same way.
 
 pub mod agenda;
-pub mod app;
+mod app;
+pub mod build;
 pub mod capture;
 pub mod engine;
 pub mod event_queue;
-pub mod flow;
-pub mod ledger;
-pub mod packet;
+mod flow;
+mod ledger;
+mod many;
+mod packet;
 pub mod plan;
-pub mod recorder;
+mod recorder;
 pub mod run;
 
 pub use capture::CapturePoint;
+pub use many::{Batch, run, run_many};
 pub use run::{Control, Options, Outcome, RunError, run_plan};

@@ -115,7 +115,7 @@ impl Packets {
     }
 
     /// Packets in the network.
-    pub fn len(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         (self.slots.len() - self.free.len()) as u64
     }
 }

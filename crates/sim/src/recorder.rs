@@ -2,7 +2,8 @@
 
 use crate::capture::Capture;
 use crate::packet::{NONE, Packet, Transmission};
-use crate::plan::Sampling;
+use crate::plan::{Plan, Sampling};
+use crate::run::{Options, RunError};
 use retx_link::channel::Reason;
 use retx_record::capture::DropReason;
 use retx_record::reason::{Cause, SegmentFate};
@@ -55,8 +56,26 @@ pub struct Recorder {
 
 impl Recorder {
     /// Nothing written yet.
-    pub fn new(tables: Tables, capture: Option<Box<Capture>>, sampling: Sampling) -> Self {
-        Self { tables, capture, every_ack: sampling == Sampling::EveryAck, corrections: Vec::new() }
+    ///
+    /// # Errors
+    /// A name that does not fit into a capture file.
+    pub fn new(plan: &Plan, options: &Options) -> Result<Self, RunError> {
+        let capture = if options.capture.is_empty() {
+            None
+        } else {
+            Some(Box::new(Capture::new(plan, &options.capture)?))
+        };
+        Ok(Self {
+            tables: Tables {
+                samples: (plan.sampling != Sampling::Off).then(tables::Samples::default),
+                segments: options.segments.then(tables::Segments::default),
+                drops: options.drops.then(tables::Drops::default),
+                episodes: options.episodes.then(tables::Episodes::default),
+            },
+            capture,
+            every_ack: plan.sampling == Sampling::EveryAck,
+            corrections: Vec::new(),
+        })
     }
 
     /// A packet enters a pipe.

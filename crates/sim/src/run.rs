@@ -1,14 +1,16 @@
 //! From a plan to its outcome.
 
-use crate::capture::{Capture, CapturePoint};
+use crate::capture::CapturePoint;
 use crate::engine::Engine;
-use crate::plan::{Plan, Sampling};
-use crate::recorder::Recorder;
+use crate::plan::Plan;
 use retx_link::pipe::Statistics;
 use retx_record::Names;
 use retx_record::capture::CaptureBuffer;
-use retx_record::summary::{DropSummary, EngineSummary, FlowFrame, FlowSummary, LinkSummary};
-use retx_record::tables::{Drops, Episodes, Samples, Segments, Tables};
+use retx_record::summary::{
+    DropSummary, EngineSummary, FlowFrame, FlowSummary, LinkSummary, Summary,
+};
+use retx_record::tables::Tables;
+use retx_scenario::Scenario;
 use retx_units::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -82,6 +84,8 @@ pub enum RunError {
 /// What one run came to.
 #[derive(Debug, Clone)]
 pub struct Outcome {
+    /// The scenario's seed.
+    pub seed: u64,
     /// Which repetition it was.
     pub replication: u64,
     /// One per flow.
@@ -98,6 +102,21 @@ pub struct Outcome {
     pub capture: Option<CaptureBuffer>,
 }
 
+impl Outcome {
+    /// The summary that `retx run --json` prints.
+    pub fn summary(&self, scenario: &Scenario) -> Summary {
+        Summary {
+            scenario: scenario.to_json(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            seed: self.seed,
+            replication: self.replication,
+            flows: self.flows.clone(),
+            links: self.links.clone(),
+            engine: self.engine,
+        }
+    }
+}
+
 /// Events between two looks at the control.
 const EVENTS_BETWEEN_LOOKS: u32 = 4096;
 
@@ -106,7 +125,7 @@ const EVENTS_BETWEEN_LOOKS: u32 = 4096;
 /// # Errors
 /// See [`RunError`].
 pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Outcome, RunError> {
-    let mut engine = Engine::new(plan, options.replication, recorder(plan, options)?)?;
+    let mut engine = Engine::new(plan, options)?;
     let mut told = Time::ZERO;
     while !engine.is_over() {
         for _ in 0..EVENTS_BETWEEN_LOOKS {
@@ -126,29 +145,11 @@ pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Out
     Ok(outcome(plan, options, engine))
 }
 
-/// What is written down of a run with these options.
-///
-/// # Errors
-/// A name that does not fit into a capture file.
-pub fn recorder(plan: &Plan, options: &Options) -> Result<Recorder, RunError> {
-    let tables = Tables {
-        samples: (plan.sampling != Sampling::Off).then(Samples::default),
-        segments: options.segments.then(Segments::default),
-        drops: options.drops.then(Drops::default),
-        episodes: options.episodes.then(Episodes::default),
-    };
-    let capture = if options.capture.is_empty() {
-        None
-    } else {
-        Some(Box::new(Capture::new(plan, &options.capture)?))
-    };
-    Ok(Recorder::new(tables, capture, plan.sampling))
-}
-
 fn outcome(plan: &Plan, options: &Options, engine: Engine<'_>) -> Outcome {
     let now = engine.now();
     let events = engine.events();
     Outcome {
+        seed: plan.seed,
         replication: options.replication,
         flows: flow_summaries(plan, &engine),
         links: link_summaries(plan, &engine),

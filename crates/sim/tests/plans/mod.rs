@@ -54,7 +54,7 @@ impl LinkOf {
 }
 
 pub fn bernoulli(p: f64) -> channel::Config {
-    channel::Config::bernoulli(channel::bernoulli::Config { p: Probability::new(p).unwrap() })
+    channel::Config::bernoulli(channel::bernoulli::Config { p: Probability::new(p).expect("a probability") })
 }
 
 pub fn tcp(preset: &str) -> TcpPlan {

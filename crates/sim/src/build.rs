@@ -1,0 +1,128 @@
+//! From a scenario to a plan: names become indices.
+
+use crate::plan::{FlowPlan, PipePlan, Plan, Sampling, Side, Sizes, TcpPlan, Work};
+use retx_link::pipe;
+use retx_scenario::{
+    App, ExpandedFlow, Files, Hop, Initiator, Link, SampleInterval, Scenario, Stop, Way,
+};
+use retx_units::{Duration, Time};
+
+/// Lays a scenario out.
+pub fn plan(scenario: &Scenario) -> Plan {
+    let nodes = scenario.nodes();
+    let mut plan = Plan {
+        seed: scenario.seed,
+        end: instant(scenario.duration),
+        to_the_end: scenario.stop == Stop::Duration,
+        warmup: instant(scenario.warmup),
+        sampling: match scenario.sample_interval {
+            None => Sampling::Off,
+            Some(SampleInterval::Every(interval)) => Sampling::Every(interval),
+            Some(SampleInterval::EveryAck) => Sampling::EveryAck,
+        },
+        pipes: scenario
+            .links
+            .iter()
+            .flat_map(|link| [pipe(link, Way::Forward), pipe(link, Way::Reverse)])
+            .collect(),
+        routes: Vec::new(),
+        tcps: scenario
+            .tcps
+            .iter()
+            .map(|tcp| TcpPlan { name: tcp.name.clone(), config: tcp.config.clone() })
+            .collect(),
+        flows: Vec::with_capacity(scenario.flow_count() as usize),
+    };
+    for flow in &scenario.flows {
+        let path = |path: &[Hop]| path.iter().map(pipe_of).collect();
+        plan.routes.push(path(&flow.forward_path));
+        plan.routes.push(path(&flow.reverse_path));
+    }
+    let node = |name: &str| {
+        let index = nodes.iter().position(|node| *node == name);
+        index.expect("a flow's nodes are ends of links") as u32
+    };
+    // Equal flows share their routes, their nodes and their work.
+    let mut written: u32 = 0;
+    let mut shared: Option<([u32; 2], Work)> = None;
+    for expanded in scenario.expanded_flows() {
+        let flow = expanded.flow;
+        if expanded.number == 0 {
+            shared = None;
+            written += 1;
+        }
+        let (nodes, work) =
+            shared.get_or_insert_with(|| ([node(&flow.from), node(&flow.to)], work(&flow.app)));
+        let routes = [2 * written - 2, 2 * written - 1];
+        plan.flows.push(flow_plan(&expanded, work.clone(), routes, *nodes));
+    }
+    plan
+}
+
+fn flow_plan(
+    expanded: &ExpandedFlow<'_>,
+    work: Work,
+    routes: [u32; 2],
+    nodes: [u32; 2],
+) -> FlowPlan {
+    FlowPlan {
+        name: expanded.name(),
+        tcp: expanded.flow.tcp as u32,
+        work,
+        start: instant(expanded.start),
+        initiator: match expanded.flow.initiator {
+            Initiator::From => Side::Sender,
+            Initiator::To => Side::Receiver,
+        },
+        routes,
+        nodes,
+    }
+}
+
+fn instant(since_the_beginning: Duration) -> Time {
+    Time::ZERO + since_the_beginning
+}
+
+fn pipe(link: &Link, way: Way) -> PipePlan {
+    let direction = link.direction(way);
+    let [left, right] = link.ends.clone();
+    PipePlan {
+        link: link.name.clone(),
+        direction: way.name(),
+        ends: match way {
+            Way::Forward => [left, right],
+            Way::Reverse => [right, left],
+        },
+        config: pipe::Config {
+            rate: direction.rate,
+            delay: direction.delay,
+            overhead: direction.overhead,
+            queue: direction.queue.clone(),
+            channel: direction.channel.clone(),
+        },
+    }
+}
+
+fn pipe_of(hop: &Hop) -> u32 {
+    match hop.way {
+        Way::Forward => 2 * hop.link,
+        Way::Reverse => 2 * hop.link + 1,
+    }
+}
+
+fn work(app: &App) -> Work {
+    match app {
+        App::Bulk(_) => Work::Bulk,
+        App::Transfer(transfer) => Work::transfer(transfer.bytes),
+        App::Ftp(ftp) => Work::Files {
+            sizes: match &ftp.files {
+                Files::Count(count) => {
+                    let bytes = ftp.bytes.expect("a number of files comes with their size");
+                    Sizes::Equal { count: *count, bytes }
+                }
+                Files::Sizes(sizes) => Sizes::Each(sizes.as_slice().into()),
+            },
+            pause: ftp.pause,
+        },
+    }
+}
