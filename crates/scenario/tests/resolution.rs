@@ -2,7 +2,7 @@
 
 use retx_link::{channel, queue};
 use retx_scenario::{
-    App, Files, Hop, Initiator, SampleInterval, Scenario, Source, Stop, from_json, parse,
+    App, Direction, Files, Hop, Initiator, SampleInterval, Scenario, Source, Stop, from_json, parse,
 };
 use retx_tcp::{Size, presets};
 use retx_units::{Duration, Rate};
@@ -86,6 +86,30 @@ fn a_direction_overrides_the_link() {
         let queue::Config::droptail(queue) = &direction.queue;
         assert_eq!(queue.packets, Some(7));
     }
+}
+
+#[test]
+fn every_key_of_a_direction_overrides_the_link() {
+    let scenario = one_link(
+        "rate = \"1 Mbit/s\"\ndelay = \"3 ms\"\nmtu = 9000\noverhead = 1\n\
+         queue = { discipline = \"droptail\", packets = 7 }\n\
+         channel = { model = \"periodic\", every = 5 }\n\
+         [link.reverse]\nrate = \"2 Mbit/s\"\ndelay = \"4 ms\"\nmtu = 8000\noverhead = 2\n\
+         queue = { discipline = \"droptail\", packets = 8 }\n\
+         channel = { model = \"periodic\", every = 6 }\n",
+    );
+    let values = |direction: &Direction| {
+        let queue::Config::droptail(queue) = &direction.queue;
+        let [channel::Config::periodic(channel)] = direction.channel.as_slice() else {
+            panic!("{direction:?}")
+        };
+        let rate = direction.rate.map(Rate::as_bit_s);
+        let delay = direction.delay.as_nanos();
+        (rate, delay, direction.mtu, direction.overhead, queue.packets, channel.every.get())
+    };
+    let link = &scenario.links[0];
+    assert_eq!(values(&link.forward), (Some(1_000_000), 3_000_000, 9000, 1, Some(7), 5));
+    assert_eq!(values(&link.reverse), (Some(2_000_000), 4_000_000, 8000, 2, Some(8), 6));
 }
 
 #[test]
@@ -278,4 +302,13 @@ fn json_and_toml_are_the_same_scenario() {
     let text = from_json(&scenario.to_json().to_string()).unwrap();
     assert_eq!(read(&text), scenario);
     assert_eq!(text, scenario.to_toml());
+}
+
+#[test]
+fn any_character_survives_text() {
+    let odd: String = (0..=0x2ff).filter_map(char::from_u32).collect();
+    let json =
+        serde_json::json!({ "title": odd, "sweep": { odd.as_str(): [{ odd.as_str(): odd }] } });
+    let text = from_json(&json.to_string()).unwrap();
+    assert_eq!(toml::from_str::<serde_json::Value>(&text).unwrap(), json);
 }
