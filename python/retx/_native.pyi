@@ -1,16 +1,14 @@
 """The Rust side of retx."""
 
+import os
+
 import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
 
-Column = (
-    NDArray[np.float64]
-    | NDArray[np.uint64]
-    | NDArray[np.bool_]
-    | tuple[NDArray[np.uint32], list[str]]
-)
+_Numbers = NDArray[np.float64] | NDArray[np.uint64] | NDArray[np.bool_]
+_Column = _Numbers | tuple[NDArray[np.uint32], list[str]]
 
 class ScenarioError(ValueError): ...
 class RunError(RuntimeError): ...
@@ -30,8 +28,25 @@ class RawResult:
     def scenario_toml(self) -> str: ...
     def recorded(self, name: str) -> bool: ...
     def take(self, name: str) -> dict[str, _Column]: ...
+    def write_capture(self, path: str | os.PathLike[str]) -> None: ...
 
 def parse(text: str, name: str, overrides: list[tuple[str, str]] = ...) -> Scenario: ...
 def from_json(text: str, overrides: list[tuple[str, str]] = ...) -> Scenario: ...
 def json_schema() -> str: ...
 def describe() -> str: ...
+def run(
+    scenario: Scenario,
+    control: Control,
+    *,
+    replication: int = 0,
+    segments: bool = True,
+    capture: list[tuple[str, str]] | None = None,
+) -> RawResult: ...
+def run_many(
+    scenario: Scenario,
+    control: Control,
+    *,
+    replications: int,
+    threads: int,
+    segments: bool = False,
+) -> list[RawResult]: ...

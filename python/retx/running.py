@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from retx import _native
 from retx.directory import new_directory, new_file
+from retx.errors import UsageError
 from retx.progress import Progress, watched
 from retx.replications import Replications
 from retx.results import Result
@@ -41,6 +42,7 @@ def run(
     replication: int = 0,
     segments: bool = True,
     pcap: str | os.PathLike[str] | None = None,
+    pcap_at: Sequence[str] = (),
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress = None,
@@ -55,6 +57,8 @@ def run(
         replication: Which of the draws that the seed has in store; 0 is the first.
         segments: Record every segment's fate. Costs memory: about 60 bytes a segment.
         pcap: Write a capture (pcapng) there.
+        pcap_at: Where packets are captured, each as `"LINK@NODE"`: at that node's end of the link,
+            before its queue. By default where the first flow's data enter the network.
         out: Write the result directory there, as `Result.save` does.
         force: Let an earlier result at `out` give way.
         progress: True shows a bar, False none; by default there is one on a terminal when the run
@@ -66,6 +70,7 @@ def run(
         RunError: The run could not be carried out.
     """
     parsed = _parsed(scenario, seed, overrides)
+    points = [_capture_point(place) for place in pcap_at]
     with ExitStack() as files:
         # Opened before the run: a place that cannot be written should not cost a simulation.
         directory = files.enter_context(new_directory(Path(out), replace=force)) if out else None
@@ -76,7 +81,7 @@ def run(
                 control,
                 replication=replication,
                 segments=segments,
-                capture=capture is not None,
+                capture=points if capture else None,
             ),
             progress,
         )
@@ -84,7 +89,7 @@ def run(
         if directory:
             result.write(directory)
         if capture:
-            capture.write_bytes(raw.take_capture())
+            raw.write_capture(capture)
     return result
 
 
@@ -126,6 +131,13 @@ def replicate(
         if directory:
             result.write(directory)
     return result
+
+
+def _capture_point(place: str) -> tuple[str, str]:
+    link, at, node = place.partition("@")
+    if not (at and link and node):
+        raise UsageError(f"capture: {place!r}: write LINK@NODE, such as cloud@server")
+    return link, node
 
 
 def _parsed(

@@ -50,7 +50,7 @@ app = { kind = "bulk" }
 """
 """Hours of work: for tests that stop it."""
 
-Retx = Callable[..., "subprocess.CompletedProcess[str]"]
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def lossy(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def retx(tmp_path: Path) -> Retx:
+def cli(tmp_path: Path) -> Cli:
     """Runs `retx` in an empty directory."""
     where = tmp_path / "cwd"
     where.mkdir()

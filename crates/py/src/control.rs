@@ -1,17 +1,44 @@
 //! How a running simulation is watched and stopped from another thread.
 
 use pyo3::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Watches and stops a run.
+/// Watches and stops one call of `run` or `run_many`.
 #[pyclass(frozen, module = "retx._native")]
 #[derive(Default)]
-pub struct Control {}
+pub struct Control {
+    pub(crate) inner: Arc<retx_sim::Control>,
+    /// Nanoseconds to be simulated by all runs together; 0 until that is known.
+    total_nanos: AtomicU64,
+}
+
+impl Control {
+    /// Says how much there is to do.
+    pub(crate) fn expect(&self, runs: u64, each: retx_units::Duration) {
+        self.total_nanos.store(runs.saturating_mul(each.as_nanos()), Ordering::Relaxed);
+    }
+}
 
 #[pymethods]
 impl Control {
-    /// A control for one call of `run` or `run_many`.
     #[new]
     fn new() -> Self {
         Self::default()
+    }
+
+    /// Share of the simulated time that is behind the run, 0 to 1. A run that ends early, because
+    /// everything has been sent, ends below 1.
+    #[getter]
+    fn progress(&self) -> f64 {
+        match self.total_nanos.load(Ordering::Relaxed) {
+            0 => 0.0,
+            total => (self.inner.simulated_nanos() as f64 / total as f64).min(1.0),
+        }
+    }
+
+    /// Asks the run to stop, which it does within milliseconds.
+    fn cancel(&self) {
+        self.inner.cancel();
     }
 }

@@ -20,3 +20,8 @@ create_exception!(
 pub fn refused(error: &retx_scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
+
+/// The Python form of a run that failed.
+pub fn run_failed(error: &retx_sim::RunError) -> PyErr {
+    RunError::new_err(error.to_string())
+}

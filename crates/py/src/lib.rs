@@ -1,7 +1,13 @@
 //! The Python door (`retx._native`): scenario in, tables out. No model logic lives here.
 
+// PyO3 hands over owned values, and the interpreter beside them.
+#![allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+
+mod columns;
 mod control;
 mod errors;
+mod result;
+mod run;
 mod scenario;
 
 use pyo3::prelude::*;
@@ -16,6 +22,10 @@ mod _native {
     use crate::control::Control;
     #[pymodule_export]
     use crate::errors::{RunError, ScenarioError};
+    #[pymodule_export]
+    use crate::result::RawResult;
+    #[pymodule_export]
+    use crate::run::{run, run_many};
     #[pymodule_export]
     use crate::scenario::{Scenario, describe, from_json, json_schema, parse};
 

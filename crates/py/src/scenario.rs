@@ -1,14 +1,50 @@
 //! Scenarios: text in, checked types out.
 
-use crate::errors::refused;
+use crate::errors::{ScenarioError, refused};
 use pyo3::prelude::*;
-use retx_scenario::Source;
+use retx_scenario::{Hop, Source, Way};
+use retx_sim::CapturePoint;
 use std::sync::Arc;
 
 /// A checked scenario, with every value written out.
 #[pyclass(frozen, module = "retx._native")]
 pub struct Scenario {
     pub(crate) inner: Arc<retx_scenario::Scenario>,
+}
+
+impl Scenario {
+    /// Where packets are captured: at the ends of links that are named by link and node, or where
+    /// the first flow's data enter the network.
+    ///
+    /// # Errors
+    /// No such link, or no such end of it.
+    pub(crate) fn capture_points(
+        &self,
+        places: &[(String, String)],
+    ) -> PyResult<Vec<CapturePoint>> {
+        if places.is_empty() {
+            let first = self.inner.flows.first().map(|flow| flow.forward_path[0]);
+            let at = |hop: Hop| CapturePoint { link: hop.link, right: hop.way == Way::Reverse };
+            return Ok(first.map(at).into_iter().collect());
+        }
+        places.iter().map(|(link, node)| self.capture_point(link, node)).collect()
+    }
+
+    fn capture_point(&self, link: &str, node: &str) -> PyResult<CapturePoint> {
+        let links = &self.inner.links;
+        let Some(index) = links.iter().position(|candidate| candidate.name == link) else {
+            let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+            let message = format!("capture: no link \"{link}\"; there is {}", names.join(", "));
+            return Err(ScenarioError::new_err(message));
+        };
+        let [left, right] = &links[index].ends;
+        if node != left && node != right {
+            let message =
+                format!("capture: \"{node}\" is no end of {link}: {left} and {right} are");
+            return Err(ScenarioError::new_err(message));
+        }
+        Ok(CapturePoint { link: index as u32, right: node == right })
+    }
 }
 
 #[pymethods]
@@ -30,7 +66,6 @@ impl Scenario {
 /// `--set`.
 #[pyfunction]
 #[pyo3(signature = (text, name, overrides = Vec::new()))]
-#[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values
 pub fn parse(
     py: Python<'_>,
     text: &str,

@@ -15,6 +15,13 @@ Out = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Let an earlier result at DIR give way.")]
 Pcap = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a capture (pcapng).")]
+PcapAt = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LINK@NODE",
+        help="Capture at this end of a link; by default where the first flow begins. Repeatable.",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

@@ -39,6 +39,7 @@ def command(
     out: options.Out = None,
     force: options.Force = False,
     pcap: options.Pcap = None,
+    pcap_at: options.PcapAt = None,
     settings: options.Settings = None,
     seed: options.Seed = None,
     replications: options.Replications = None,
@@ -59,7 +60,9 @@ def command(
     if replications is None:
         if threads is not None:
             raise UsageError("--threads goes with --replications: one run uses one core")
-        _run_one(scenario, arguments, outputs)
+        if pcap_at and not pcap:
+            raise UsageError("--pcap-at says where to capture: add --pcap FILE")
+        _run_one(scenario, arguments | {"pcap_at": pcap_at or []}, outputs)
     else:
         if pcap or outputs.figures:
             raise UsageError("--pcap and --plot show one run: leave out --replications")

@@ -1,0 +1,31 @@
+//! Tables as numpy arrays, moved and not copied.
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use retx_record::{Column, Table};
+
+/// A dictionary from column to array, in the table's order.
+///
+/// # Errors
+/// Python's, when it has no memory left.
+pub fn dictionary(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
+    let dictionary = PyDict::new(py);
+    for (name, column) in table.columns {
+        dictionary.set_item(name, array(py, column)?)?;
+    }
+    Ok(dictionary)
+}
+
+/// An array of numbers; for names the array of codes and the list of what they stand for.
+fn array(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match column {
+        Column::Float(values) => PyArray1::from_vec(py, values).into_any(),
+        Column::Integer(values) => PyArray1::from_vec(py, values).into_any(),
+        Column::Flag(values) => PyArray1::from_vec(py, values).into_any(),
+        Column::Name { codes, names } => {
+            let codes = PyArray1::from_vec(py, codes).into_any();
+            PyTuple::new(py, [codes, names.into_pyobject(py)?.into_any()])?.into_any()
+        }
+    })
+}

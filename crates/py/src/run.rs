@@ -1,0 +1,64 @@
+//! Runs, with the interpreter's lock released.
+
+use crate::control::Control;
+use crate::errors::run_failed;
+use crate::result::RawResult;
+use crate::scenario::Scenario;
+use pyo3::prelude::*;
+use retx_sim::{Batch, CapturePoint, Options};
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+/// Simulates a scenario.
+///
+/// `capture` are pairs of a link and the node at whose end of it packets are captured; with `None`
+/// there is no capture, with an empty list there is one where the first flow's data begin.
+#[pyfunction]
+#[pyo3(signature = (scenario, control, *, replication = 0, segments = true, capture = None))]
+pub fn run(
+    py: Python<'_>,
+    scenario: &Scenario,
+    control: &Control,
+    replication: u64,
+    segments: bool,
+    capture: Option<Vec<(String, String)>>,
+) -> PyResult<RawResult> {
+    let capture = match capture {
+        Some(places) => scenario.capture_points(&places)?,
+        None => Vec::new(),
+    };
+    let options = Options { replication, ..options(segments, capture) };
+    control.expect(1, scenario.inner.duration);
+    // The models have no clock.
+    let start = Instant::now();
+    let mut outcome = py
+        .detach(|| retx_sim::run(&scenario.inner, &options, &control.inner))
+        .map_err(|error| run_failed(&error))?;
+    outcome.engine.wall_s = Some(start.elapsed().as_secs_f64());
+    Ok(RawResult::new(scenario, outcome))
+}
+
+/// Simulates `replications` draws of a scenario, numbered from 0, on so many threads. The results
+/// are in order and do not depend on the number of threads.
+#[pyfunction]
+#[pyo3(signature = (scenario, control, *, replications, threads, segments = false))]
+pub fn run_many(
+    py: Python<'_>,
+    scenario: &Scenario,
+    control: &Control,
+    replications: u64,
+    threads: NonZeroUsize,
+    segments: bool,
+) -> PyResult<Vec<RawResult>> {
+    let options = options(segments, Vec::new());
+    let batch = Batch { first: 0, count: replications, threads };
+    control.expect(replications, scenario.inner.duration);
+    let outcomes = py
+        .detach(|| retx_sim::run_many(&scenario.inner, &options, batch, &control.inner))
+        .map_err(|error| run_failed(&error))?;
+    Ok(outcomes.into_iter().map(|outcome| RawResult::new(scenario, outcome)).collect())
+}
+
+const fn options(segments: bool, capture: Vec<CapturePoint>) -> Options {
+    Options { replication: 0, segments, drops: true, episodes: true, capture }
+}

@@ -1,0 +1,160 @@
+"""Ctrl-C and SIGTERM end a run quickly and leave nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ENDLESS, LOSSY
+
+import retx
+from retx.directory import new_directory, new_file
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> Path:
+    path = tmp_path / "endless.toml"
+    path.write_text(ENDLESS)
+    return path
+
+
+def started(*arguments: object, **options: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "retx", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+def wait_for(holds: object) -> None:
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError("nothing happened for 30 s")
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+@pytest.mark.parametrize("many", [[], ["--replications", "8"]], ids=["one", "many"])
+def test_a_signal_leaves_nothing(
+    endless: Path, tmp_path: Path, sent: signal.Signals, code: int, word: str, many: list[str]
+) -> None:
+    out = tmp_path / "deep" / "result"
+    run = started("run", endless, "--out", out, "--no-segments", *many)
+    # The run has begun when its temporary directory is there.
+    wait_for(lambda: out.parent.exists() and any(out.parent.iterdir()))
+    time.sleep(0.3)
+    run.send_signal(sent)
+    output, errors = run.communicate(timeout=30)
+    assert (run.returncode, output, errors) == (code, "", f"{word}\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["endless.toml"]
+
+
+def test_python_can_be_interrupted(endless: Path) -> None:
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        retx.run(endless, segments=False)
+
+
+def test_progress_is_reported_and_can_stop_a_run(endless: Path) -> None:
+    seen: list[float] = []
+
+    class Enough(Exception):  # noqa: N818
+        pass
+
+    def report(fraction: float) -> None:
+        seen.append(fraction)
+        if len(seen) > 3:
+            raise Enough
+
+    with pytest.raises(Enough):
+        retx.run(endless, segments=False, progress=report)
+    assert seen == sorted(seen)
+    assert 0 <= seen[0] <= seen[-1] < 1
+
+
+def test_a_bar_on_a_terminal_and_none_elsewhere(endless: Path) -> None:
+    terminal, other_end = pty.openpty()
+    run = subprocess.Popen(
+        [sys.executable, "-m", "retx", "run", str(endless)],
+        stdout=subprocess.DEVNULL,
+        stderr=other_end,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
+    )
+    os.close(other_end)
+    shown = b""
+    while b"simulating" not in shown:
+        shown += os.read(terminal, 1000)
+    run.send_signal(signal.SIGINT)
+    assert run.wait(30) == 130
+    os.close(terminal)
+
+    quiet = started("run", endless)
+    time.sleep(2)
+    quiet.send_signal(signal.SIGINT)
+    assert quiet.communicate(timeout=30) == ("", "interrupted\n")
+
+
+class Broken(Exception):  # noqa: N818
+    """What goes wrong while files are written."""
+
+
+def test_a_directory_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "a" / "b"
+    with pytest.raises(Broken), new_directory(target) as partial:
+        (partial / "file").write_text("x")
+        raise Broken
+    assert list(tmp_path.iterdir()) == []
+    with new_directory(target) as partial:
+        (partial / "file").write_text("x")
+        assert not target.exists()
+    assert [path.name for path in target.parent.iterdir()] == ["b"]
+    assert (target / "file").read_text() == "x"
+
+
+def test_an_earlier_result_survives_a_failure(tmp_path: Path) -> None:
+    target = tmp_path / "result"
+    retx.run(LOSSY, out=target)
+    before = (target / "summary.json").read_text()
+    with pytest.raises(FileExistsError, match="not empty"):
+        retx.run(LOSSY, out=target)
+    with pytest.raises(Broken), new_directory(target, replace=True) as partial:
+        (partial / "summary.json").write_text("{}")
+        raise Broken
+    assert (target / "summary.json").read_text() == before
+    retx.run(LOSSY, seed=99, out=target, force=True)
+    assert (target / "summary.json").read_text() != before
+    assert [path.name for path in tmp_path.iterdir()] == ["result"]
+
+
+def test_an_empty_directory_may_be_taken(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    retx.run(LOSSY, out=tmp_path / "empty")
+    assert (tmp_path / "empty" / "summary.json").exists()
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "figure.png"
+    target.write_text("old")
+    with pytest.raises(Broken), new_file(target) as partial:
+        partial.write_text("half")
+        raise Broken
+    assert target.read_text() == "old"
+    with new_file(target) as partial:
+        assert partial.suffix == ".png"
+        partial.write_text("new")
+    assert target.read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["figure.png"]

@@ -1,0 +1,152 @@
+"""The contract of results: every key and column is there, and the tables agree with each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import LOSSY, Cli
+
+import retx
+
+FLOW_KEYS = """name tcp start_s finish_s response_time_s bytes_delivered goodput_bit_s segments_sent
+segments_retransmitted retransmissions_unnecessary frr_count rto_count episodes max_backoff
+idle_total_s idle_max_s rtt_mean_s rtt_sd_s cwnd_mean_bytes frames_sent acks_sent"""
+LINK_KEYS = """packets_in packets_delivered drops queue_mean_packets queue_max_packets
+utilisation"""
+COLUMNS = {
+    "samples": """flow time_s cwnd_bytes ssthresh_bytes flight_size_bytes rwnd_bytes srtt_s rttvar_s
+        rto_s backoff state ack_bytes""",
+    "segments": """flow sent_s seq length_bytes packet_number retransmission cause fate arrived_s
+        acked_s""",
+    "drops": "time_s place reason flow packet_number retransmission",
+    "episodes": """flow kind start_s end_s trigger_packet cause said_cause cwnd_before_bytes
+        cwnd_after_bytes rto_s backoff retransmitted unnecessary""",
+}
+
+
+@pytest.fixture(scope="module")
+def result() -> retx.Result:
+    return retx.run(LOSSY)
+
+
+def test_json_has_every_key(cli: Cli, lossy: Path) -> None:
+    done = cli("run", lossy, "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    summary = json.loads(done.stdout)
+    assert {"scenario", "version", "seed", "flows", "links", "engine"} <= summary.keys()
+    (flow,) = summary["flows"]
+    assert set(FLOW_KEYS.split()) <= flow.keys()
+    for kind in ("frr", "rto"):
+        assert flow["episodes"][kind].keys() == {"congestion", "wireless", "spurious"}
+    assert [(link["name"], link["direction"]) for link in summary["links"]] == [
+        ("cloud", "forward"),
+        ("cloud", "reverse"),
+    ]
+    for link in summary["links"]:
+        assert set(LINK_KEYS.split()) <= link.keys()
+        assert link["drops"].keys() == {"queue", "channel", "retry_limit", "script"}
+    assert summary["engine"].keys() == {"events", "simulated_s", "wall_s"}
+    assert summary["engine"]["wall_s"] > 0
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_tables_have_the_columns_of_the_contract(result: retx.Result, table: str) -> None:
+    columns = getattr(result, table).columns
+    assert [name for name in columns if name in COLUMNS[table].split()] == COLUMNS[table].split()
+
+
+def test_texts_are_enums_and_absent_values_nulls(result: retx.Result) -> None:
+    segments = result.segments
+    assert isinstance(segments.schema["fate"], pl.Enum)
+    lost = segments.filter(pl.col("fate") == "channel")
+    assert lost.height > 0
+    assert lost["arrived_s"].null_count() == lost.height
+    assert segments.filter(~pl.col("retransmission"))["cause"].null_count() > 0
+    numbers = [name for name, dtype in segments.schema.items() if dtype.is_numeric()]
+    assert not any(segments[name].cast(pl.Float64).is_nan().any() for name in numbers)
+
+
+def test_tables_agree(result: retx.Result) -> None:
+    (flow,) = result.flows.iter_rows(named=True)
+    segments = result.segments.filter(pl.col("length_bytes") > 0)
+    assert flow["bytes_delivered"] == 500_000
+    assert flow["segments_sent"] == segments.height
+    assert flow["segments_retransmitted"] == segments["retransmission"].sum() > 0
+    episodes = result.episodes
+    for kind in ("frr", "rto"):
+        assert flow[f"{kind}_count"] == episodes.filter(pl.col("kind") == kind).height
+    forward = result.links.row(0, named=True)
+    assert forward["drops_channel"] == result.drops.filter(pl.col("reason") == "channel").height
+    assert flow["response_time_s"] == pytest.approx(flow["finish_s"] - flow["start_s"])
+    assert episodes["retransmitted"].sum() == segments["retransmission"].sum()
+
+
+def test_path_text_dict_and_own_output_are_equal(lossy: Path, result: retx.Result) -> None:
+    expected = result.summary | {"engine": None}
+    tables = result.tables
+    scenarios = [lossy, str(lossy), result.scenario, result.scenario_toml()]
+    for scenario in scenarios:
+        again = retx.run(scenario)
+        assert again.summary | {"engine": None} == expected
+        for name, table in again.tables.items():
+            assert table.equals(tables[name]), name
+
+
+def test_overrides_and_seed(result: retx.Result) -> None:
+    clean = retx.run(LOSSY, overrides={"link.cloud.forward.channel.p": 0})
+    assert clean.flows["segments_retransmitted"][0] == 0
+    other = retx.run(LOSSY, seed=8)
+    assert other.summary["seed"] == other.scenario["seed"] == 8
+    assert not other.segments.equals(result.segments)
+    table = {
+        "flow.download.tcp": "tahoe",
+        "link.cloud.reverse.channel": {"model": "periodic", "every": 9},
+    }
+    assert retx.run(LOSSY, overrides=table).flows["tcp"][0] == "tahoe"
+    assert retx.resolve(LOSSY, overrides=table)["link"][0]["reverse"]["channel"][0]["every"] == 9
+
+
+def test_what_was_not_recorded_says_how_to_record_it() -> None:
+    bare = retx.run(LOSSY.replace('sample_interval = "every_ack"\n', ""), segments=False)
+    assert set(bare.tables) == {"flows", "links", "drops", "episodes"}
+    with pytest.raises(retx.NotRecordedError, match="segments=True"):
+        bare.plot.sequence()
+    with pytest.raises(retx.NotRecordedError, match="sample_interval"):
+        bare.plot.cwnd()
+
+
+def test_errors_are_of_the_right_kind(tmp_path: Path) -> None:
+    with pytest.raises(retx.ScenarioError, match="seed"):
+        retx.run(LOSSY.replace("seed", "sead"))
+    with pytest.raises(ValueError, match="duration"):
+        retx.run({})
+    with pytest.raises(FileNotFoundError):
+        retx.run(tmp_path / "none.toml")
+    with pytest.raises(TypeError, match="path, TOML text or a dict"):
+        retx.run(3)
+    with pytest.raises(retx.ScenarioError, match="set"):
+        retx.run({"duration": {1}})
+    with pytest.raises(ValueError, match="at least 1"):
+        retx.replicate(LOSSY, 0)
+
+
+def test_a_notebook_shows_a_result(result: retx.Result) -> None:
+    html = result._repr_html_()
+    assert "download" in html
+    assert html.count("<tr>") == 2
+    spoiled = retx.run({**result.scenario, "title": "<script>alert(1)</script>"})
+    assert "<script>" not in spoiled._repr_html_()
+
+
+def test_plots_of_a_run(result: retx.Result) -> None:
+    for figure in (
+        result.plot.cwnd(),
+        result.plot.sequence(),
+        result.plot.rtt(span=(0, 1)),
+        result.plot.ladder(),
+    ):
+        assert figure._repr_png_().startswith(b"\x89PNG")
