@@ -79,7 +79,7 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DelayedAck {
-    /// After so many full-sized segments; 1 acknowledges each.
+    /// After so many segments, whatever their size; 1 acknowledges each.
     pub segments: u32,
     /// And at the latest so long after the first unacknowledged one.
     pub timeout: Duration,

@@ -139,6 +139,15 @@ fn silly_windows_are_avoided() {
         .count();
     // Only the last segment is short: 100,000 = 68 · 1460 + 720.
     assert_eq!(small, 1);
+    // RFC 9293 §3.8.6.2.2: the right edge moves by a segment (or half the buffer) or not at all.
+    let client = pair.sent.iter().filter(|sent| sent.from == End::Client);
+    let edges: Vec<u32> = client
+        .map(|sent| sent.transmit.segment.ack.0.wrapping_add(sent.transmit.segment.window.into()))
+        .skip(1)
+        .collect();
+    let moves = edges.windows(2).map(|pair| pair[1] - pair[0]);
+    assert!(moves.clone().all(|by| by == 0 || by >= 1_460), "{edges:?}");
+    assert!(moves.filter(|by| *by > 0).count() > 20);
 }
 
 #[test]
@@ -174,6 +183,30 @@ fn delayed_acks() {
         .collect();
     // SYN, the handshake's ACK, one ACK for two segments, and after 200 ms one for the third.
     assert_eq!(acks, [0.0, 40.0, 80.0, 280.0]);
+}
+
+/// Karn, and what cumulative ACKs hide: in a recovery of several round trips no RTT is measured but
+/// that of 40 ms.
+#[test]
+fn recovery_does_not_spoil_rtt_samples() {
+    for name in ["tahoe", "reno", "newreno"] {
+        let mut config = preset(name);
+        config.delayed_ack.segments = 1;
+        config.initial_window = Size::Mss(20);
+        let mut pair = Pair::new(&config);
+        pair.server.to_write = 400_000;
+        let lost = [1_461, 4_381, 5_841, 10_221, 14_601].map(|position| (position, 0));
+        pair.lose_copies(End::Server, &lost);
+        pair.drive(seconds(60.0));
+        assert_eq!(pair.client.bytes_read, 400_000);
+        let samples = pair.server.events.iter().filter_map(|(_, event)| match event {
+            Event::Rtt(rtt) => Some(*rtt),
+            _ => None,
+        });
+        let samples: Vec<Duration> = samples.collect();
+        assert!(samples.len() > 10);
+        assert!(samples.iter().all(|rtt| *rtt == Duration::from_millis(40)), "{name} {samples:?}");
+    }
 }
 
 /// What a channel may do to a frame, per direction.
@@ -299,4 +332,6 @@ fn sequence_numbers_wrap_with_scaled_windows() {
     pair.drive(seconds(60.0));
     assert_eq!(pair.client.bytes_read, 3_000_000);
     assert!(pair.sent.iter().all(|sent| sent.at < Time::ZERO + Duration::from_secs(5)));
+    // Without scaling 65,535 bytes would be the most.
+    assert!(pair.server.connection.snd_wnd() > 1_000_000);
 }

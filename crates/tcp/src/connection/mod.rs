@@ -313,6 +313,11 @@ impl Connection {
         self.receiver.rcv_nxt
     }
 
+    /// The window advertised last, in bytes (`RCV.WND`).
+    pub fn rcv_wnd(&self) -> u64 {
+        self.receiver.edge.saturating_sub(self.receiver.rcv_nxt)
+    }
+
     /// True when every position from `from` up to `to` has arrived here, in order or not.
     pub fn has_received(&self, from: u64, to: u64) -> bool {
         self.receiver.has_received(from, to)

@@ -28,8 +28,8 @@ pub(crate) struct Receiver {
     pub rcv_wscale: u8,
     /// Largest payload that the peer sends in one segment.
     pub peer_smss: u32,
-    /// Payload received in order and not yet acknowledged.
-    unacknowledged: u64,
+    /// Segments received in order and not yet acknowledged.
+    unacknowledged: u32,
     /// An acknowledgment is due now.
     pub ack_now: bool,
     /// Both ends offered window scaling.
@@ -149,7 +149,7 @@ impl Connection {
         let right = data_right.min(limit) + u64::from(fin);
         let old_nxt = receiver.rcv_nxt;
         if left == old_nxt && left < right && !receiver.has_gap() {
-            receiver.unacknowledged += right - left;
+            receiver.unacknowledged += 1;
             receiver.rcv_nxt = right;
         } else if left < right {
             // RFC 5681 §4.2: out of order, or it fills a gap: at once.
@@ -157,22 +157,23 @@ impl Connection {
             receiver.rcv_nxt = receiver.out_of_order.take_in_order(receiver.rcv_nxt);
             receiver.ack_now = true;
         }
-        // Old data, data beyond the window and the end of the stream are acknowledged at once, too.
-        receiver.ack_now |= start < left || data_right > limit || fin;
+        // Data beyond the window and the end of the stream are acknowledged at once, too.
+        receiver.ack_now |= data_right > limit || fin;
         if receiver.fin.is_some_and(|fin| (old_nxt..receiver.rcv_nxt).contains(&fin)) {
             self.on_fin(now);
         }
         self.schedule_ack(now);
     }
 
-    /// RFC 5681 §4.2: an ACK for every second full segment, and within a bounded time.
+    /// RFC 5681 §4.2: an ACK for every second segment, and within a bounded time. Segments count
+    /// whatever their size, as in ns-2 and ns-3.
     fn schedule_ack(&mut self, now: Time) {
         let policy = self.parameters.delayed_ack;
         let receiver = &mut self.receiver;
         if receiver.unacknowledged == 0 || receiver.ack_now {
             return;
         }
-        if receiver.unacknowledged >= u64::from(policy.segments) * u64::from(receiver.peer_smss) {
+        if receiver.unacknowledged >= policy.segments {
             receiver.ack_now = true;
         } else if self.timers.delayed_ack == Time::NEVER {
             self.timers.delayed_ack = now + policy.timeout;

@@ -75,3 +75,29 @@ impl LossDetection for State {
         self.in_recovery
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6582 §3.2 step 1: duplicate ACKs of what was sent before a timeout start nothing.
+    #[test]
+    fn no_recovery_for_data_sent_before_a_timeout() {
+        let mut state = State { recover_test: true, dupacks: 0, recover: 0, in_recovery: false };
+        let ack = |bytes_acked, snd_una| Ack {
+            bytes_acked,
+            snd_una,
+            snd_max: 20_000,
+            dupack_threshold: 3,
+        };
+        state.on_timeout(10_000);
+        for _ in 0..5 {
+            assert_ne!(state.on_ack(&ack(0, 5_000)), Reaction::FastRetransmit);
+        }
+        assert!(!state.in_recovery());
+        state.on_ack(&ack(7_000, 12_000));
+        let reactions = [(); 4].map(|()| state.on_ack(&ack(0, 12_000)));
+        use Reaction::{FastRetransmit, Inflate, LimitedTransmit};
+        assert_eq!(reactions, [LimitedTransmit, LimitedTransmit, FastRetransmit, Inflate]);
+    }
+}
