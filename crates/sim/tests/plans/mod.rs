@@ -54,7 +54,9 @@ impl LinkOf {
 }
 
 pub fn bernoulli(p: f64) -> channel::Config {
-    channel::Config::bernoulli(channel::bernoulli::Config { p: Probability::new(p).expect("a probability") })
+    channel::Config::bernoulli(channel::bernoulli::Config {
+        p: Probability::new(p).expect("a probability"),
+    })
 }
 
 pub fn tcp(preset: &str) -> TcpPlan {
@@ -127,4 +129,13 @@ pub fn dumbbell(count: u32, end: Duration) -> Plan {
         });
     }
     plan
+}
+
+/// Loses these packets as they enter, and the next copies of these positions.
+pub fn script(drop: &[u64], drop_seq: &[u64]) -> channel::Config {
+    channel::Config::script(channel::script::Config {
+        drop: drop.to_vec(),
+        drop_seq: drop_seq.to_vec(),
+        ..Default::default()
+    })
 }

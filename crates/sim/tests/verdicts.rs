@@ -1,0 +1,165 @@
+//! The verdicts of real runs against the definition, applied afterwards to the table of every
+//! segment ever sent: which copy of each byte arrived, which was dropped and by what.
+
+mod plans;
+
+use plans::{LinkOf, bernoulli, one_flow, tcp};
+use retx_record::reason::{Cause, EpisodeKind, SegmentFate};
+use retx_record::tables::{Episode, Segment};
+use retx_sim::plan::{FlowPlan, Plan, Work};
+use retx_sim::{Control, Options, Outcome, run_plan};
+use retx_tcp::Size;
+use retx_units::{Duration, Time};
+
+const TABLES: Options =
+    Options { replication: 0, segments: true, drops: true, episodes: true, capture: vec![] };
+
+/// The sequence space of a row.
+fn span(row: &Segment) -> std::ops::Range<u64> {
+    // SYN and FIN come alone, and take one.
+    row.seq..row.seq + u64::from(row.length_bytes).max(1)
+}
+
+/// What happened by the definition: unnecessary retransmissions of data, and each episode's cause.
+struct Reckoning {
+    unnecessary: u64,
+    causes: Vec<Cause>,
+    /// Of each episode: segments retransmitted until the next, and how many were unnecessary.
+    work: Vec<(u64, u64)>,
+}
+
+fn reckon(rows: &[(Segment, SegmentFate)], episodes: &[Episode]) -> Reckoning {
+    let reaches = |fate| matches!(fate, SegmentFate::Delivered | SegmentFate::OnItsWay);
+    let is_unnecessary = |index: usize| {
+        span(&rows[index].0).all(|position| {
+            rows[..index].iter().any(|(row, fate)| span(row).contains(&position) && reaches(*fate))
+        })
+    };
+    let mut sum = Reckoning { unnecessary: 0, causes: vec![], work: vec![(0, 0); episodes.len()] };
+    for (index, (row, _)) in rows.iter().enumerate() {
+        if !row.retransmission {
+            continue;
+        }
+        let unnecessary = u64::from(is_unnecessary(index));
+        if row.length_bytes > 0 {
+            sum.unnecessary += unnecessary;
+        }
+        // An episode's retransmissions are sent no earlier than it begins.
+        if let Some(episode) = episodes.iter().rposition(|episode| episode.start <= row.sent) {
+            sum.work[episode].0 += 1;
+            sum.work[episode].1 += unnecessary;
+        }
+    }
+    for episode in episodes {
+        let copy = rows.iter().rfind(|(row, _)| {
+            // What is retransmitted at this very instant has been sent after the episode began.
+            row.packet_number == episode.trigger_packet
+                && (row.sent < episode.start || !row.retransmission)
+        });
+        sum.causes.push(match copy.expect("what is retransmitted was sent before").1 {
+            SegmentFate::Delivered | SegmentFate::OnItsWay => Cause::Spurious,
+            SegmentFate::Queue => Cause::Congestion,
+            SegmentFate::Channel | SegmentFate::RetryLimit | SegmentFate::Script => Cause::Wireless,
+        });
+    }
+    sum
+}
+
+/// Compares every flow of a run; returns how many episodes of each cause there were, and how many
+/// unnecessary retransmissions.
+fn check(outcome: &Outcome) -> ([u64; 3], u64) {
+    let all_rows: Vec<(Segment, SegmentFate)> = outcome
+        .tables
+        .segments
+        .iter()
+        .flat_map(|it| it.rows())
+        .map(|(row, fate)| (*row, fate))
+        .collect();
+    let all_episodes = outcome.tables.episodes.as_ref().expect("asked for").rows();
+    let (mut causes, mut unnecessary) = ([0; 3], 0);
+    for (index, flow) in outcome.flows.iter().enumerate() {
+        let of = |flow: u32| flow as usize == index;
+        let rows: Vec<_> = all_rows.iter().filter(|(row, _)| of(row.flow)).copied().collect();
+        let episodes: Vec<_> = all_episodes.iter().filter(|row| of(row.flow)).copied().collect();
+        let reckoning = reckon(&rows, &episodes);
+        assert_eq!(flow.retransmissions_unnecessary, reckoning.unnecessary, "{}", flow.name);
+        for (at, episode) in episodes.iter().enumerate() {
+            assert_eq!(episode.cause, reckoning.causes[at], "{episode:?}");
+            let work = (episode.retransmitted, episode.unnecessary);
+            assert_eq!(work, reckoning.work[at], "{episode:?}");
+            assert_eq!(episode.sub_cause.is_some(), episode.cause == Cause::Spurious);
+            causes[episode.cause as usize] += 1;
+        }
+        let count = |kind: EpisodeKind, cause: Cause| {
+            let same = |row: &&Episode| row.kind == kind && row.cause == cause;
+            episodes.iter().filter(same).count() as u64
+        };
+        for (kind, of) in
+            [(EpisodeKind::Frr, flow.episodes.frr), (EpisodeKind::Rto, flow.episodes.rto)]
+        {
+            assert_eq!(of.congestion, count(kind, Cause::Congestion));
+            assert_eq!(of.wireless, count(kind, Cause::Wireless));
+            assert_eq!(of.spurious, count(kind, Cause::Spurious));
+        }
+        let data = |(row, _): &&(Segment, SegmentFate)| row.length_bytes > 0;
+        let again = |(row, _): &&(Segment, SegmentFate)| row.retransmission;
+        assert_eq!(flow.segments_sent, rows.iter().filter(data).count() as u64);
+        let data_again = rows.iter().filter(data).filter(again).count() as u64;
+        assert_eq!(flow.segments_retransmitted, data_again);
+        unnecessary += reckoning.unnecessary;
+    }
+    (causes, unnecessary)
+}
+
+/// A short path with a small queue, losses both ways, and two TCPs that compete for it.
+fn lossy(seed: u64, preset: &str) -> Plan {
+    let mut link = LinkOf::new("link", ["server", "client"]);
+    link.delay = Duration::from_millis(20);
+    link.packets = Some(5 + seed % 20);
+    let loss = [0.0, 0.01, 0.05, 0.2][seed as usize % 4];
+    link.forward = vec![bernoulli(loss)];
+    link.reverse = vec![bernoulli([0.0, 0.1, 0.4][seed as usize % 3])];
+    let mut plan = one_flow(&[link], tcp(preset), Work::transfer(300_000 + seed % 1460));
+    plan.seed = seed;
+    plan.end = Time::ZERO + Duration::from_secs(300);
+    let second = FlowPlan {
+        name: "second".into(),
+        start: Time::ZERO + Duration::from_millis(seed % 500),
+        ..plan.flows[0].clone()
+    };
+    plan.flows.push(second);
+    // Timeouts that come too early on a path whose queue alone can hold a packet for 30 ms.
+    let config = &mut plan.tcps[0].config;
+    config.initial_rto = Duration::from_millis([1000, 45, 60][seed as usize % 3]);
+    config.min_rto = Duration::from_millis([1000, 1, 200][seed as usize % 3]);
+    config.receive_buffer = Size::Bytes(60_000);
+    plan
+}
+
+#[test]
+fn verdicts_of_random_runs_are_those_of_the_definition() {
+    let mut sum = ([0; 3], 0);
+    for seed in 0..240 {
+        let preset = ["tahoe", "reno", "newreno", "riverbed_reno"][seed as usize / 3 % 4];
+        let outcome = run_plan(&lossy(seed, preset), &TABLES, &Control::default())
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let (causes, unnecessary) = check(&outcome);
+        for (sum, count) in sum.0.iter_mut().zip(causes) {
+            *sum += count;
+        }
+        sum.1 += unnecessary;
+    }
+    // The scenarios do exercise every verdict.
+    assert!(sum.0.iter().all(|count| *count > 100), "{sum:?}");
+    assert!(sum.1 > 1000, "{sum:?}");
+}
+
+/// A run that ends in the middle of things: what is on its way counts as arriving.
+#[test]
+fn verdicts_hold_whenever_the_run_ends() {
+    for end_ms in (100..2000).step_by(7) {
+        let mut plan = lossy(end_ms, "newreno");
+        plan.end = Time::ZERO + Duration::from_millis(end_ms);
+        check(&run_plan(&plan, &TABLES, &Control::default()).expect("a sound run"));
+    }
+}
