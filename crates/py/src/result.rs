@@ -19,7 +19,7 @@ pub struct RawResult {
     scenario: Arc<retx_scenario::Scenario>,
     summary: String,
     replication: u64,
-    recorded: [(&'static str, bool); 4],
+    recorded: [(&'static str, bool); 5],
     tables: Tables,
     names: Names,
     capture: Option<CaptureBuffer>,
@@ -38,6 +38,7 @@ impl RawResult {
             recorded: [
                 ("samples", tables.samples.is_some()),
                 ("segments", tables.segments.is_some()),
+                ("acks", tables.acks.is_some()),
                 ("drops", tables.drops.is_some()),
                 ("episodes", tables.episodes.is_some()),
             ],
@@ -53,6 +54,7 @@ impl RawResult {
         match name {
             "samples" => tables.samples.take().map(|rows| rows.table(names)),
             "segments" => tables.segments.take().map(|rows| rows.table(names)),
+            "acks" => tables.acks.take().map(|rows| rows.table(names)),
             "drops" => tables.drops.take().map(|rows| rows.table(names)),
             "episodes" => tables.episodes.take().map(|rows| rows.table(names)),
             _ => None,

@@ -303,8 +303,10 @@ impl Flow {
                 let smss = sender.window().smss;
                 self.ledger.write_sent(now, smss, &mut packet, recorder);
             }
-        } else if segment.payload_bytes == 0 && is_pure_ack(segment.flags) {
-            self.ledger.counters.acks_sent += 1;
+        } else {
+            let pure = segment.payload_bytes == 0 && is_pure_ack(segment.flags);
+            self.ledger.counters.acks_sent += u64::from(pure);
+            recorder.acknowledging(now, &self.ends[side as usize], &mut packet);
         }
         packet
     }

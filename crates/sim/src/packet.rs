@@ -36,7 +36,7 @@ pub struct Packet {
     pub payload_bytes: u32,
     /// Which connection of the flow it belongs to.
     pub connection: u32,
-    /// Its row in the `segments` table.
+    /// Its row in the `segments` table, or in `acks`.
     pub row: u32,
     /// Its number in the capture.
     pub captured: u32,

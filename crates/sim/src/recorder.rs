@@ -9,7 +9,9 @@ use retx_record::capture::DropReason;
 use retx_record::reason::{Cause, SegmentFate};
 use retx_record::tables::{self, Tables, packet_number};
 use retx_record::truth::Correction;
+use retx_tcp::Connection;
 use retx_units::Time;
+use retx_wire::Flags;
 
 /// Why a packet left the network before its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +71,7 @@ impl Recorder {
             tables: Tables {
                 samples: (plan.sampling != Sampling::Off).then(tables::Samples::default),
                 segments: options.segments.then(tables::Segments::default),
+                acks: options.segments.then(tables::Acks::default),
                 drops: options.drops.then(tables::Drops::default),
                 episodes: options.episodes.then(tables::Episodes::default),
             },
@@ -76,6 +79,21 @@ impl Recorder {
             every_ack: plan.sampling == Sampling::EveryAck,
             corrections: Vec::new(),
         })
+    }
+
+    /// The receiver of the data sends a packet.
+    #[inline]
+    pub fn acknowledging(&mut self, now: Time, receiver: &Connection, packet: &mut Packet) {
+        if let Some(acks) = &mut self.tables.acks
+            && packet.segment.flags.contains(Flags::ACK)
+        {
+            packet.row = acks.push(tables::Ack {
+                flow: packet.flow(),
+                sent: now,
+                ack: receiver.rcv_nxt(),
+                window_bytes: receiver.rcv_wnd(),
+            });
+        }
     }
 
     /// A packet enters a pipe.
@@ -97,10 +115,13 @@ impl Recorder {
     /// A packet has reached its host.
     #[inline]
     pub fn delivered(&mut self, now: Time, packet: &Packet) {
-        if packet.row != NONE
-            && let Some(segments) = &mut self.tables.segments
-        {
-            segments.delivered(packet.row, now);
+        if packet.row != NONE {
+            let Tables { segments, acks, .. } = &mut self.tables;
+            if packet.carries_data_direction() {
+                segments.iter_mut().for_each(|segments| segments.delivered(packet.row, now));
+            } else {
+                acks.iter_mut().for_each(|acks| acks.delivered(packet.row, now));
+            }
         }
         if let Some(capture) = &mut self.capture {
             capture.delivered(now, packet);
@@ -109,10 +130,14 @@ impl Recorder {
 
     /// A packet was dropped.
     pub fn dropped(&mut self, packet: &Packet, smss: u32, drop: &Drop) {
-        if packet.row != NONE
-            && let Some(segments) = &mut self.tables.segments
-        {
-            segments.dropped(packet.row, SegmentFate::dropped(drop.reason));
+        if packet.row != NONE {
+            let fate = SegmentFate::dropped(drop.reason);
+            let Tables { segments, acks, .. } = &mut self.tables;
+            if packet.carries_data_direction() {
+                segments.iter_mut().for_each(|segments| segments.dropped(packet.row, fate));
+            } else {
+                acks.iter_mut().for_each(|acks| acks.dropped(packet.row, fate));
+            }
         }
         if let Some(drops) = &mut self.tables.drops {
             let numbered = packet.carries_data_direction() && packet.segment.seq_len() > 0;

@@ -1,10 +1,12 @@
 //! The tables of a run, row by row as things happen.
 
+mod acks;
 mod drops;
 mod episodes;
 mod samples;
 mod segments;
 
+pub use acks::{Ack, Acks};
 pub use drops::{Drop, Drops};
 pub use episodes::{Episode, Episodes};
 pub use samples::{Sample, Samples};
@@ -20,6 +22,8 @@ pub struct Tables {
     pub samples: Option<Samples>,
     /// Every segment that took sequence space.
     pub segments: Option<Segments>,
+    /// Every acknowledgment; kept together with the segments.
+    pub acks: Option<Acks>,
     /// Every packet that was dropped.
     pub drops: Option<Drops>,
     /// Every recovery episode.
