@@ -54,6 +54,11 @@ class Replications:
         return self._joined("segments")
 
     @cached_property
+    def acks(self) -> pl.DataFrame:
+        """As `Result.acks`; recorded with `segments=True`."""
+        return self._joined("acks")
+
+    @cached_property
     def drops(self) -> pl.DataFrame:
         """As `Result.drops`."""
         return self._joined("drops")

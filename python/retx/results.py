@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
     from retx.plots.chooser import Plot
 
-TABLES = ("flows", "links", "samples", "segments", "drops", "episodes")
+TABLES = ("flows", "links", "samples", "segments", "acks", "drops", "episodes")
 """The tables of a run, in the order of the documentation."""
 
 HOW_TO_RECORD = {
     "samples": 'set the scenario\'s `sample_interval`, to "every_ack" or a time such as "0.1 s"',
     "segments": "run with segments=True (command line: without --no-segments)",
+    "acks": "run with segments=True (command line: without --no-segments)",
 }
 
 
@@ -87,6 +88,11 @@ class Result:
             NotRecordedError: The run was made with `segments=False`.
         """
         return self._table("segments")
+
+    @cached_property
+    def acks(self) -> pl.DataFrame:
+        """One row per acknowledgment sent; recorded together with the segments."""
+        return self._table("acks")
 
     @cached_property
     def drops(self) -> pl.DataFrame:

@@ -47,7 +47,8 @@ ACKS = pl.DataFrame(
     {
         "flow": ["a"] * 3,
         "sent_s": [0.02, 0.07, 0.12],
-        "ack_bytes": [1461, 1461, 4381],
+        "ack": [1461, 1461, 4381],
+        "window_bytes": [8760, 8760, 5840],
         "fate": ["delivered", "delivered", "delivered"],
         "arrived_s": [0.04, 0.09, 0.14],
     }
@@ -91,13 +92,15 @@ def test_one_panel_per_flow() -> None:
 
 def test_sequence_marks_retransmissions_and_losses() -> None:
     (axes,) = sequence(SEGMENTS).axes
-    bars = {
-        bar.get_label(): [tuple(segment[0].round(6)) for segment in bar.get_segments()]
+    sent, resent = (
+        [tuple(segment[0].round(6)) for segment in bar.get_segments()]
         for bar in axes.collections
         if isinstance(bar, LineCollection)
-    }
-    assert bars["sent"] == [(0.0, 0.001), (0.001, 1.461), (0.05, 2.921)]
-    assert bars["retransmitted"] == [(0.1, 1.461)]
+    )
+    assert sent == [(0.0, 0.001), (0.001, 1.461), (0.05, 2.921)]
+    assert resent == [(0.1, 1.461)]
+    (again,) = [mark for mark in axes.collections if mark.get_label() == "retransmitted"]
+    assert again.get_offsets().round(6).tolist() == [[0.1, 1.461]]
     (lost,) = [mark for mark in axes.collections if mark.get_label() == "lost"]
     assert lost.get_offsets().round(6).tolist() == [[0.001, 2.921]]
     assert lines(axes)["acknowledged"][1][-1] == 4.381
@@ -116,7 +119,7 @@ def test_ladder_shows_every_packet() -> None:
     (axes,) = ladder(SEGMENTS, ACKS, 0.0, 0.2).axes
     texts = [text.get_text() for text in axes.texts]
     assert texts[:4] == ["1:1461", "1461:2921", "2921:4381", "1461:2921"]
-    assert texts[4:] == ["ack 1461", "ack 1461", "ack 4381"]
+    assert texts[4:] == ["ack 1461, win 8760", "ack 1461", "ack 4381, win 5840"]
     drawn = [(list(line.get_xdata()), list(line.get_ydata())) for line in axes.get_lines()]
     ways = [(x, y) for x, y in drawn if len(x) == 2]
     assert ([0.0, 1.0], [0.0, 0.02]) in ways

@@ -21,6 +21,7 @@ COLUMNS = {
         rto_s backoff state ack_bytes""",
     "segments": """flow sent_s seq length_bytes packet_number retransmission cause fate arrived_s
         acked_s""",
+    "acks": "flow sent_s ack window_bytes fate arrived_s",
     "drops": "time_s place reason flow packet_number retransmission",
     "episodes": """flow kind start_s end_s trigger_packet cause said_cause cwnd_before_bytes
         cwnd_after_bytes rto_s backoff retransmitted unnecessary""",
@@ -82,7 +83,12 @@ def test_tables_agree(result: retx.Result) -> None:
     forward = result.links.row(0, named=True)
     assert forward["drops_channel"] == result.drops.filter(pl.col("reason") == "channel").height
     assert flow["response_time_s"] == pytest.approx(flow["finish_s"] - flow["start_s"])
-    assert episodes["retransmitted"].sum() == segments["retransmission"].sum()
+    assert episodes["retransmitted"].sum() == result.segments["retransmission"].sum()
+    # The sender is sampled when an acknowledgment has come.
+    acks = result.acks
+    assert set(acks["arrived_s"].drop_nulls()) <= set(result.samples["time_s"])
+    assert acks["ack"].max() == 500_002
+    assert acks["ack"].is_sorted()
 
 
 def test_path_text_dict_and_own_output_are_equal(lossy: Path, result: retx.Result) -> None:
@@ -97,7 +103,8 @@ def test_path_text_dict_and_own_output_are_equal(lossy: Path, result: retx.Resul
 
 
 def test_overrides_and_seed(result: retx.Result) -> None:
-    clean = retx.run(LOSSY, overrides={"link.cloud.forward.channel.p": 0})
+    roomy = {"link.cloud.forward.channel.p": 0, "link.cloud.queue.packets": 1000}
+    clean = retx.run(LOSSY, overrides=roomy)
     assert clean.flows["segments_retransmitted"][0] == 0
     other = retx.run(LOSSY, seed=8)
     assert other.summary["seed"] == other.scenario["seed"] == 8
@@ -107,7 +114,7 @@ def test_overrides_and_seed(result: retx.Result) -> None:
         "link.cloud.reverse.channel": {"model": "periodic", "every": 9},
     }
     assert retx.run(LOSSY, overrides=table).flows["tcp"][0] == "tahoe"
-    assert retx.resolve(LOSSY, overrides=table)["link"][0]["reverse"]["channel"][0]["every"] == 9
+    assert retx.resolve(LOSSY, overrides=table)["link"][0]["reverse"]["channel"]["every"] == 9
 
 
 def test_what_was_not_recorded_says_how_to_record_it() -> None:

@@ -59,7 +59,10 @@ def main() -> NoReturn:
     debug = "--debug" in arguments
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        sys.exit(app([word for word in arguments if word != "--debug"], standalone_mode=False))
+        code = app([word for word in arguments if word != "--debug"], standalone_mode=False)
+        if code == INTERRUPTED:  # typer has caught it
+            raise KeyboardInterrupt
+        sys.exit(code)
     except SystemExit:
         raise
     except BaseException as error:

@@ -45,7 +45,7 @@ def cwnd(
             _draw_window(axes, within(of_flow(samples, name), "time_s", span))
             if episodes is not None:
                 _mark_episodes(axes, within(of_flow(episodes, name), "start_s", span))
-            axes.set_title(name)
+            axes.set_title(name, pad=12)
             axes.set_ylabel("window (kB)")
             axes.set_ylim(bottom=0)
             if span is not None:
@@ -64,9 +64,9 @@ def _draw_window(axes: Any, samples: pl.DataFrame) -> None:  # noqa: ANN401
     threshold = samples["ssthresh_bytes"] / 1e3
     threshold = threshold.set(threshold > ceiling, None).cast(pl.Float64).fill_null(float("nan"))
     step: dict[str, Any] = {"where": "post"}
-    axes.step(time, flight, color=GREY, lw=0.8, label="in flight", **step)
-    axes.step(time, threshold, color=ORANGE, ls="--", label="ssthresh", **step)
-    axes.step(time, window, color=BLUE, label="cwnd", **step)
+    axes.step(time, window, color=BLUE, zorder=2.3, label="cwnd", **step)
+    axes.step(time, threshold, color=ORANGE, ls="--", zorder=2.2, label="ssthresh", **step)
+    axes.step(time, flight, color=GREY, lw=0.8, zorder=2.1, label="in flight", **step)
 
 
 def _mark_episodes(axes: Any, episodes: pl.DataFrame) -> None:  # noqa: ANN401

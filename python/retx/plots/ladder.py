@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from retx.plots.flows import PlotError, of_flow, one_flow
@@ -20,6 +21,9 @@ from retx.plots.style import (
 )
 
 MOST_PACKETS = 300
+FEW_PACKETS = 40
+READABLE_PACKETS = 100
+"""So many, at most, unless a time is asked for."""
 INCHES_PER_PACKET, LEAST_INCHES, MOST_INCHES = 0.16, 4.0, 18.0
 SENDER, RECEIVER = 0.0, 1.0
 ARRIVED = ("delivered", "on_its_way")
@@ -44,7 +48,7 @@ def ladder(
     """
     name = one_flow(segments, flow)
     data, back = _packets(of_flow(segments, name), of_flow(acks, name))
-    start, end = _span(data, t0, t1)
+    start, end = _span(data, back, t0, t1)
     data = data.filter(pl.col("sent_s").is_between(start, end))
     back = back.filter(pl.col("sent_s").is_between(start, end))
     packets = data.height + back.height
@@ -71,28 +75,45 @@ def ladder(
 
 def _packets(segments: pl.DataFrame, acks: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     lost = ~pl.col("fate").cast(pl.String).is_in(ARRIVED)
-    last = pl.col("seq") + pl.col("length_bytes")
     data = segments.with_columns(
-        lost=lost, text=pl.format("{}:{}", "seq", last), marked=pl.col("retransmission")
+        lost=lost,
+        marked=pl.col("retransmission"),
+        first=pl.col("seq"),
+        last=pl.col("seq") + pl.col("length_bytes"),
     )
-    again = pl.col("ack_bytes") == pl.col("ack_bytes").shift()
+    # RFC 5681 §2: with another window it is an update, not a duplicate.
+    same_window = (pl.col("window_bytes") == pl.col("window_bytes").shift()).fill_null(value=False)
+    again = (pl.col("ack") == pl.col("ack").shift()).fill_null(value=False)
     back = acks.with_columns(
-        lost=lost, text=pl.format("ack {}", "ack_bytes"), marked=again.fill_null(value=False)
+        lost=lost,
+        marked=again & same_window,
+        first=pl.col("ack"),
+        last=pl.col("ack"),
+        new_window=~same_window,
     )
     return data, back
 
 
-def _span(data: pl.DataFrame, t0: float | None, t1: float | None) -> tuple[float, float]:
-    """What is asked for, or the surroundings of the first loss, in typical round trips."""
+def _span(
+    data: pl.DataFrame, back: pl.DataFrame, t0: float | None, t1: float | None
+) -> tuple[float, float]:
+    """What is asked for, or the surroundings of the first loss, as far as they are readable."""
     trips = (data["acked_s"] - data["sent_s"]).drop_nulls()
-    trip = float(trips.quantile(0.5) or 1.0) if trips.len() else 1.0
+    trip = float(np.median(trips)) if trips.len() else 1.0
+    times = np.sort(np.concatenate([data["sent_s"], back["sent_s"]]))
     losses = data.filter(pl.col("lost"))["sent_s"]
-    if t0 is None:
-        t0 = losses[0] - 1.2 * trip if losses.len() else float(data["sent_s"][0])
-    end = t0 + 4.5 * trip if t1 is None else t1
-    if not t0 < end:
-        raise PlotError(f"from {t0:g} s to {end:g} s is no span: t1 must be later than t0")
-    return t0, end
+    start = t0
+    if start is None:
+        loss = losses[0] if losses.len() else times[0]
+        before = times[max(np.searchsorted(times, loss) - READABLE_PACKETS // 4, 0)]
+        start = max(loss - 1.2 * trip, before)
+    end = t1
+    if end is None:
+        after = times[min(np.searchsorted(times, start) + READABLE_PACKETS, len(times)) - 1]
+        end = min(start + 4.5 * trip, after)
+    if not start <= end:
+        raise PlotError(f"from {start:g} s to {end:g} s is no span: t1 must be later than t0")
+    return start, end
 
 
 def _draw_data(axes: Any, data: pl.DataFrame) -> None:  # noqa: ANN401
@@ -156,18 +177,39 @@ def _frame(axes: Any, flow: str) -> None:  # noqa: ANN401
 
 
 def _label(axes: Any, packets: pl.DataFrame, place: float, spacing: float) -> None:  # noqa: ANN401
-    """Writes what each packet carries beside its start, no two texts on top of each other."""
+    """Writes what each packet carries beside its start, no two texts on top of each other.
+
+    Of few packets each has its text, moved down where there is no room; of many, those without room
+    of their own share one.
+    """
     side, align = (-0.02, "right") if place == SENDER else (0.02, "left")
+    few = packets.height <= FEW_PACKETS
     free = float("-inf")
+    labels: list[dict[str, Any]] = []
     for packet in packets.sort("sent_s").iter_rows(named=True):
-        y = max(packet["sent_s"], free)
-        free = y + spacing
+        if not few and packet["sent_s"] < free and packet["marked"] == labels[-1]["marked"]:
+            labels[-1] |= {"last": packet["last"], "count": labels[-1]["count"] + 1}
+            continue
+        at = max(packet["sent_s"], free)
+        free = at + spacing
+        labels.append(packet | {"at": at, "count": 1})
+    for label in labels:
         axes.text(
             place + side,
-            y,
-            packet["text"],
+            label["at"],
+            _text(label, data=place == SENDER),
             ha=align,
             va="center",
             fontsize=6.5,
-            fontweight="bold" if packet["marked"] else "normal",
+            fontweight="bold" if label["marked"] else "normal",
         )
+
+
+def _text(label: dict[str, Any], *, data: bool) -> str:
+    """`1:1461`, or `ack 1461`; of several packets the whole range, and how many they are."""
+    several = f" ({label['count']})" if label["count"] > 1 else ""
+    if data:
+        return f"{label['first']}:{label['last']}{several}"
+    end = f"–{label['last']}" if label["last"] != label["first"] else ""
+    window = f", win {label['window_bytes']}" if label["new_window"] else ""
+    return f"ack {label['first']}{end}{several}{window}"

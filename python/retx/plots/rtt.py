@@ -54,7 +54,7 @@ def _draw_round_trips(axes: Any, segments: pl.DataFrame) -> None:  # noqa: ANN40
         color=GREY,
         linewidths=0,
         rasterized=once.height > 5_000,
-        label="RTT of a segment",
+        label="segment to ACK",
     )
 
 

@@ -13,6 +13,7 @@ from retx.plots.style import (
     ORANGE,
     RED,
     Figure,
+    byte_unit,
     new_figure,
     shared_legend,
     styled,
@@ -36,12 +37,13 @@ def sequence(
         span: From and to, in seconds of the run.
     """
     flows = chosen_flows(segments, flow)
+    unit = byte_unit(max(segments["seq"]))
     with styled():
         figure, panels = new_figure(len(flows), height=3.4)
         for axes, name in zip(panels, flows, strict=True):
-            _draw(axes, _seen(of_flow(segments, name), span))
+            _draw(axes, _seen(of_flow(segments, name), span), unit[0])
             axes.set_title(name)
-            axes.set_ylabel("sequence number (kB)")
+            axes.set_ylabel(f"sequence number ({unit[1]})")
             if span is not None:
                 axes.set_xlim(span)
         panels[-1].set_xlabel("time (s)")
@@ -55,31 +57,38 @@ def _seen(segments: pl.DataFrame, span: tuple[float, float] | None) -> pl.DataFr
     return segments.filter(pl.col("sent_s").is_between(*span) | pl.col("acked_s").is_between(*span))
 
 
-def _draw(axes: Any, segments: pl.DataFrame) -> None:  # noqa: ANN401
-    low = segments["seq"] / 1e3
-    high = (segments["seq"] + segments["length_bytes"]) / 1e3
+def _draw(axes: Any, segments: pl.DataFrame, unit: float) -> None:  # noqa: ANN401
+    low = segments["seq"] / unit
+    high = (segments["seq"] + segments["length_bytes"]) / unit
     lost = ~segments["fate"].cast(pl.String).is_in(["delivered", "on_its_way"])
     rows = segments.select("sent_s", "retransmission", low=low, high=high, lost=lost)
     raster = rows.height > RASTER_ROWS
     again = rows["retransmission"]
     for part, colour, width, label in (
         (rows.filter(~again), BLUE, 1.4, "sent"),
-        (rows.filter(again), ORANGE, 2.4, "retransmitted"),
+        (rows.filter(again), ORANGE, 2.4, None),
     ):
-        if part.height:
-            axes.vlines(
-                part["sent_s"],
-                part["low"],
-                part["high"],
-                colors=colour,
-                lw=width,
-                label=label,
-                rasterized=raster,
-            )
+        axes.vlines(
+            part["sent_s"],
+            part["low"],
+            part["high"],
+            colors=colour,
+            lw=width,
+            label=label,
+            rasterized=raster,
+        )
     resent, lost = rows.filter(again), rows.filter(rows["lost"])
-    axes.scatter(
-        resent["sent_s"], resent["low"], marker="^", s=14, color=ORANGE, linewidths=0, zorder=3
-    )
+    if resent.height:
+        axes.scatter(
+            resent["sent_s"],
+            resent["low"],
+            marker="^",
+            s=18,
+            color=ORANGE,
+            linewidths=0,
+            label="retransmitted",
+            zorder=3,
+        )
     if lost.height:
         axes.scatter(
             lost["sent_s"],

@@ -15,12 +15,13 @@ from matplotlib import figure
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#000000", "#7F7F7F"
 
-CAUSE_COLOUR = {"congestion": BLUE, "wireless": RED, "spurious": PURPLE}
+CAUSE_COLOUR = {"congestion": BLACK, "wireless": RED, "spurious": PURPLE}
 KIND_MARK = {"frr": "v", "rto": "X"}
 
 WIDTH_INCHES = 7.0
 PANEL_INCHES = 2.6
 DPI = 150
+MOST_COLUMNS = 5
 
 RC: Any = {
     "axes.axisbelow": True,
@@ -35,6 +36,8 @@ RC: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
     "grid.color": "#DDDDDD",
+    "legend.columnspacing": 1.2,
+    "legend.handlelength": 1.6,
     "grid.linewidth": 0.6,
     "legend.fontsize": 8,
     "legend.frameon": False,
@@ -77,6 +80,11 @@ def styled() -> Iterator[None]:
         yield
 
 
+def byte_unit(largest: float) -> tuple[float, str]:
+    """Bytes in the unit that gives an axis short numbers, and the unit's name."""
+    return (1e6, "MB") if largest >= 5e6 else (1e3, "kB")
+
+
 def new_figure(rows: int = 1, height: float = PANEL_INCHES) -> tuple[Figure, list[Any]]:
     """A figure with `rows` panels above each other that share their time axis."""
     made = Figure(figsize=(WIDTH_INCHES, rows * height + 0.6), layout="constrained")
@@ -90,4 +98,5 @@ def shared_legend(figure: Figure, panels: list[Any]) -> None:
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    figure.legend(entries.values(), entries.keys(), loc="outside upper right", ncols=4)
+    columns = len(entries) if len(entries) <= MOST_COLUMNS else (len(entries) + 1) // 2
+    figure.legend(entries.values(), entries.keys(), loc="outside upper left", ncols=columns)
