@@ -6,6 +6,21 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Control",
+    "RawResult",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+    "describe",
+    "from_json",
+    "json_schema",
+    "parse",
+    "run",
+    "run_many",
+]
+
 __version__: str
 
 _Numbers = NDArray[np.float64] | NDArray[np.uint64] | NDArray[np.bool_]
