@@ -39,7 +39,7 @@ test-python: $(VENV)/tested
 	$(BIN)/pytest -rs
 
 bench: build
-	$(RUST) cargo bench --workspace --exclude retx-py --locked
+	$(RUST) cargo bench --package retx-sim --bench engine --locked
 
 clean:
 	rm -rf $(VENV) target python/retx/*.so
