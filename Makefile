@@ -26,8 +26,8 @@ test: lint test-rust test-python
 lint: $(VENV)/tested
 	$(RUST) rustfmt --check --edition 2024 $$(git ls-files -co --exclude-standard '*.rs')
 	$(RUST) cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff check python docs
-	$(BIN)/ruff format --check python docs
+	$(BIN)/ruff check python studies docs
+	$(BIN)/ruff format --check python studies docs
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest retx._native
 

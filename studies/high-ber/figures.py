@@ -97,9 +97,7 @@ def _run(measured: Measured, case: str) -> retx.Result:
 
 def _window(axes: Any, measured: Measured, case: str) -> None:  # noqa: ANN401
     samples = _run(measured, case).samples
-    axes.step(
-        samples["time_s"], samples["cwnd_bytes"] / 1e3, where="post", **_look(measured, case)
-    )
+    axes.step(samples["time_s"], samples["cwnd_bytes"] / 1e3, where="post", **_look(measured, case))
 
 
 def _acknowledged(axes: Any, measured: Measured, case: str) -> None:  # noqa: ANN401

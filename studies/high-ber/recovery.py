@@ -46,12 +46,12 @@ class Recovery:
 
 
 def steady_round_s() -> float:
-    """Closed form: two frames on the first link, one on the second, propagation, the ACK on both."""
+    """Two frames on the first link, one on the second, propagation, the ACK on both links."""
     return RTT_S + 3 * frame_s(MSS_BYTES) + 2 * frame_s(0)
 
 
 def windows(result: retx.Result) -> pl.DataFrame:
-    """cwnd at each ACK from the end of recovery on; row 0 is that end."""
+    """The window at each ACK from the end of recovery on; row 0 is that end."""
     end = result.episodes["end_s"][0]
     return result.samples.filter(pl.col("time_s") >= end).select("time_s", "cwnd_bytes")
 
@@ -74,8 +74,7 @@ def recovery(result: retx.Result) -> Recovery:
         )["arrived_s"]
     )
     waiting = samples.filter(
-        pl.col("time_s").is_between(lost_at, episode["start_s"])
-        & (pl.col("ack_bytes") == seq - 1)
+        pl.col("time_s").is_between(lost_at, episode["start_s"]) & (pl.col("ack_bytes") == seq - 1)
     )
     around = samples.filter(pl.col("time_s").is_between(lost_at - 0.1, full))
     table_9 = grown(3 * MSS_BYTES, 14)

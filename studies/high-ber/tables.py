@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retx.study import Cell, Column, Measured, Table, Verdict, effects, plain
+from retx.study import Cell, Column, Measured, Noted, Table, Verdict, effects, plain
 
 from . import closed_forms as closed
 from .recovery import steady_round_s, windows
@@ -33,7 +33,6 @@ def _retransmissions(measured: Measured) -> Table:
         {
             "case": case.label,
             "published": series["table_7"].values[name],
-            "again": closed.retransmissions(float(name)),
             "until": closed.retransmissions_until_delivered(float(name)),
             "simulated": series["table_5"].values[name],
             "measured": measured.estimate("drop", name, RESENT),
@@ -45,10 +44,9 @@ def _retransmissions(measured: Measured) -> Table:
     ]
     columns = [
         Column("case", "case"),
-        Column("published", "calculated", digits=2),
-        Column("again", "n·p again", digits=2),
+        Column("published", "n·p, printed", digits=2),
         Column("until", "n·p/(1−p)", digits=2),
-        Column("simulated", "their simulator"),
+        Column("simulated", "simulator"),
         Column("measured", "measured"),
         Column("unnecessary", "unnecessary"),
     ]
@@ -81,7 +79,7 @@ def _testbed(measured: Measured) -> Table:
         Column("published", "testbed", "s", right=True),
         Column("printed", "more, printed", "%", digits=2),
         Column("again", "more, again", "%", digits=2),
-        Column("simulator", "their simulator less 10", "s", digits=2),
+        Column("simulator", "simulator less 10", "s", digits=2),
     ]
     return Table(
         "T8",
@@ -108,8 +106,7 @@ def _terms(measured: Measured) -> Table:
         sum_formula += formula[name]
         rows.append(
             {
-                "term": case.label,
-                "formula": texts[name],
+                "term": Noted(case.label, texts[name]),
                 "computed": formula[name],
                 "switched": time - before,
                 "together": time,
@@ -119,15 +116,13 @@ def _terms(measured: Measured) -> Table:
     rows.append(
         {
             "term": "sum",
-            "formula": "",
             "computed": sum_formula,
             "switched": before,
             "together": before,
         }
     )
     columns = [
-        Column("term", "switched on"),
-        Column("formula", "closed form"),
+        Column("term", "switched on, and its closed form"),
         Column("computed", "computed", "s", digits=3),
         Column("switched", "by switching", "s", digits=3),
         Column("together", "download then", "s", digits=3),
@@ -196,7 +191,7 @@ def _table_9(measured: Measured) -> Table:
         Column("formula", "equation 17", "bytes", digits=1),
         Column("measured", "our window", "bytes", digits=0),
         Column("rounds", "after rounds", digits=1),
-        Column("verdict", "verdict on the print"),
+        Column("verdict", "print"),
     ]
     return Table(
         "T9",
@@ -247,38 +242,40 @@ def _closed_forms(measured: Measured) -> Table:
     number = measured.study.published.numbers
     last = closed.grown(3 * closed.MSS_BYTES, 14)[-1]
     frames = closed.round_up(closed.segments()) + 4
-    # Form, formula, unit, published, computed, tolerance: half of the last digit printed.
-    lines: list[tuple[str, str, str, float, float, float]] = [
-        ("1", "BER × L, 1e-6 and 1250 bytes", "", 0.01, closed.per_linear(1e-6, 1250), 0),
-        ("1", "1 − (1 − BER)^L, 1e-6 and 1250 bytes", "", 0.01, closed.per_exact(1e-6, 1250), 0.005),
-        ("1", "1 − (1 − BER)^L, 1e-4 and 1250 bytes", "", 1, closed.per_exact(1e-4, 1250), 0.5),
-        ("2", "n = s / MSS", "segments", number["segments"].value, closed.segments(), 0.005),
-        ("3", "⌈n⌉ + SYN/ACK + FIN + ACK + ARP", "frames", number["frames"].value, frames, 0),
-        ("4", "retransmissions ≥ n × p, 1 %", "", 68.49, closed.retransmissions(0.01), 0.005),
-        ("5", "MSS / (MSS + 78) × rate", "bytes/s", number["ethernet_limit"].value, closed.ethernet_limit(), 0.005),
-        ("6", "rwnd / RTT", "bytes/s", number["window_limit"].value, closed.window_limit(), 0.5),
-        ("6", "t = s / T", "s", number["window_limit_time"].value, closed.window_time_s(), 0.005),
-        ("7", "cwnd += MSS² / cwnd, 14 steps from 3 MSS", "bytes", 8969, last, 0.5),
-    ]  # fmt: skip
+    short, long = "1e-6 and 1250 bytes", "1e-4 and 1250 bytes"
+    forms: list[tuple[str, float, float, float]] = [
+        # Formula, published, computed, tolerance: half of the last digit printed.
+        (f"1: BER × L, {short}", 0.01, closed.per_linear(1e-6, 1250), 0),
+        (f"1: 1 − (1 − BER)^L, {short}", 0.01, closed.per_exact(1e-6, 1250), 0.005),
+        (f"1: 1 − (1 − BER)^L, {long}", 1, closed.per_exact(1e-4, 1250), 0.05),
+        ("2: n = s / MSS", number["segments"].value, closed.segments(), 0.005),
+        ("3: ⌈n⌉ + SYN/ACK + FIN + ACK + ARP", number["frames"].value, frames, 0),
+        ("4: retransmissions ≥ n × p, 1 %", 68.49, closed.retransmissions(0.01), 0.005),
+        (
+            "5: MSS / (MSS + 78) × rate (bytes/s)",
+            number["ethernet_limit"].value,
+            closed.ethernet_limit(),
+            0.005,
+        ),
+        ("6: rwnd / RTT (bytes/s)", number["window_limit"].value, closed.window_limit(), 0.5),
+        ("6: t = s / T (s)", number["window_limit_time"].value, closed.window_time_s(), 0.005),
+        ("7: cwnd += MSS² / cwnd, 14 steps from 3 MSS (bytes)", 8969, last, 0.5),
+    ]
     rows: list[dict[str, Cell]] = [
         {
-            "form": form,
             "formula": formula,
-            "unit": unit,
             "published": plain(published),
             "again": plain(round(again, 4)),
             "verdict": Verdict.AGREES
             if abs(published - again) <= tolerance + 1e-12
             else Verdict.DIFFERS,
         }
-        for form, formula, unit, published, again, tolerance in lines
+        for formula, published, again, tolerance in forms
     ]
     columns = [
-        Column("form", "form"),
-        Column("formula", "formula"),
+        Column("formula", "form"),
         Column("published", "published", right=True),
         Column("again", "computed", right=True),
-        Column("unit", "unit"),
         Column("verdict", "verdict"),
     ]
     return Table("closed_forms", "The paper's closed forms, computed again", columns, rows)

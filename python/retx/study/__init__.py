@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retx.study.measured import Measured, Plan
     from retx.study.page import plain
     from retx.study.reproduction import Report, reproduce
-    from retx.study.tables import Cell, Column, Table, effects
+    from retx.study.tables import Cell, Column, Noted, Table, effects
     from retx.study.verdicts import Verdict
 
 _HOME = {
@@ -29,6 +29,7 @@ _HOME = {
     "Figure": "retx.study.figures",
     "Interval": "retx.study.estimates",
     "Measured": "retx.study.measured",
+    "Noted": "retx.study.tables",
     "Plan": "retx.study.measured",
     "Report": "retx.study.reproduction",
     "Table": "retx.study.tables",
@@ -49,6 +50,7 @@ __all__ = [
     "Figure",
     "Interval",
     "Measured",
+    "Noted",
     "Plan",
     "Report",
     "Table",

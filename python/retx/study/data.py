@@ -1,4 +1,4 @@
-"""Reads the TOML files of a study into dataclasses; what does not fit is an error that says where."""
+"""Reads the TOML files of a study into dataclasses; an error says where something is wrong."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def read_toml(path: Path) -> dict[str, Any]:
         StudyError: It is not there, or not TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise StudyError(f"{path}: a study needs this file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise StudyError(f"{path}: {error}") from None
+    return tables
 
 
 def build(made: type[T], values: object, where: str) -> T:

@@ -273,7 +273,7 @@ def _experiments(tables: dict[str, Any], where: str) -> Iterator[tuple[str, Expe
         if not cases[name]:
             raise StudyError(f"{here}: lacks a case")
         table |= {"name": name, "cases": cases[name]}
-        table.setdefault("replications", {form: 1 for form in FORMS})
+        table.setdefault("replications", dict.fromkeys(FORMS, 1))
         yield name, build(Experiment, table, here)
 
 

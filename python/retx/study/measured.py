@@ -43,7 +43,7 @@ class Measured:
 
     study: Study
     plan: Plan
-    found: dict[tuple[str, str], list[dict[str, Values]]] = field(default_factory=dict)
+    found: dict[tuple[str, str], list[dict[str, float | None]]] = field(default_factory=dict)
     """By experiment and case: tables of quantities, a value for each run."""
     runs: dict[tuple[str, str, int], retx.Result] = field(default_factory=dict)
 
@@ -160,7 +160,7 @@ class Measured:
         return shlex.join(words)
 
 
-def _quantities(result: retx.Result) -> dict[str, Values]:
+def _quantities(result: retx.Result) -> dict[str, float | None]:
     """The numbers of a run by their quantity's name."""
     found: dict[str, Any] = {}
     for row in result.flows.iter_rows(named=True):

@@ -17,7 +17,7 @@ import retx
 from retx.study.estimates import Estimate, Interval
 from retx.study.figures import Figure
 from retx.study.measured import Measured
-from retx.study.tables import Column, Table
+from retx.study.tables import Column, Noted, Table
 from retx.study.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def interval(value: Interval | None, digits: int | None = None) -> str:
     """From … to; empty for none."""
     if value is None:
         return ""
-    return f"{number(value.low, digits)} … {number(value.high, digits)}"
+    return f"{number(value.low, digits)}\u00a0… {number(value.high, digits)}"
 
 
 def estimate_text(value: Estimate, unit: str = "", digits: int | None = None) -> str:
@@ -184,6 +184,8 @@ def cell(value: Any, column: Column) -> Markup:  # noqa: ANN401
         return _estimate_cell(value, column.digits)
     if isinstance(value, Interval):
         return escape(interval(value, column.digits))
+    if isinstance(value, Noted):
+        return Markup('{}<span class="ci note">{}</span>').format(value.text, value.note)
     if isinstance(value, int | float):
         return escape(number(value, column.digits))
     return escape(value)
@@ -204,9 +206,9 @@ def _estimate_cell(value: Estimate, digits: int | None) -> Markup:
 def verdict_mark(value: Verdict) -> Markup:
     """The verdict as a coloured mark with its words."""
     style, sign = MARKS[value]
-    return Markup('<span class="verdict {}"><b aria-hidden="true">{}</b> {}</span>').format(
-        style, sign, value.value
-    )
+    return Markup(
+        '<span class="verdict {}"><b aria-hidden="true">{}</b> <span>{}</span></span>'
+    ).format(style, sign, value.value)
 
 
 def text_columns(table: Table) -> set[str]:
@@ -215,5 +217,5 @@ def text_columns(table: Table) -> set[str]:
         column.key
         for column in table.columns
         if not column.right
-        and all(isinstance(row.get(column.key), str | Verdict | None) for row in table.rows)
+        and all(isinstance(row.get(column.key), str | Noted | Verdict | None) for row in table.rows)
     }

@@ -12,7 +12,16 @@ from retx.study.library import Rows
 from retx.study.measured import Measured
 from retx.study.verdicts import Judged, Verdict
 
-Cell = str | int | float | Estimate | Interval | Verdict | None
+
+@dataclass(frozen=True)
+class Noted:
+    """A text with small print under it."""
+
+    text: str
+    note: str
+
+
+Cell = str | int | float | Estimate | Interval | Noted | Verdict | None
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,8 @@ def _flat(table: Table, row: dict[str, Cell]) -> dict[str, Any]:
             flat[f"{name}_n"] = cell.n
         elif isinstance(cell, Interval):
             flat |= {f"{name}_low": cell.low, f"{name}_high": cell.high}
+        elif isinstance(cell, Noted):
+            flat |= {name: cell.text, f"{name}_note": cell.note}
         elif isinstance(cell, Verdict):
             flat[name] = cell.value
         else:
