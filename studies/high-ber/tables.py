@@ -198,8 +198,9 @@ def _table_9(measured: Measured) -> Table:
         "Window after the recovery (table 9)",
         columns,
         rows,
-        note="One step per ACK in our run, the loss of segment 221. The paper takes each step for "
-        "a round trip; with an ACK for every second segment that holds for the first four.",
+        note="One step per ACK in our run, in whole bytes, after the loss of segment 221. The "
+        "paper takes each step for a round trip; with an ACK for every second segment that holds "
+        "for the first four.",
         commands=[measured.command("one_loss", "221")] * len(printed),
     )
 

@@ -51,38 +51,39 @@ class Table:
 
 
 def write_csv(table: Table, path: Path) -> None:
-    """Writes a table; an estimate becomes `KEY`, `KEY_low`, `KEY_high`, `KEY_n`."""
-    flat = [_flat(table, row) for row in table.rows]
-    names = list(dict.fromkeys(name for row in flat for name in row))
+    """Writes a table; an estimate becomes `KEY`, `KEY_low`, `KEY_high` and `KEY_n`."""
+    names: list[str] = []
+    flat: list[dict[str, Any]] = [{} for _ in table.rows]
+    for column in table.columns:
+        cells = [_flat(column, row.get(column.key)) for row in table.rows]
+        # The longest cell names all parts: an exact value has no interval.
+        names += max(cells, key=len)
+        for line, cell in zip(flat, cells, strict=True):
+            line |= cell
     if table.commands:
         names.append("command")
-        for row, command in zip(flat, table.commands, strict=True):
-            row["command"] = command
+        for line, command in zip(flat, table.commands, strict=True):
+            line["command"] = command.replace("\n", "; ")
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(flat)
 
 
-def _flat(table: Table, row: dict[str, Cell]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for column in table.columns:
-        name = f"{column.key}_{column.unit}" if column.unit.isalpha() else column.key
-        cell = row.get(column.key)
-        if isinstance(cell, Estimate):
-            flat[name] = cell.mean
-            if cell.interval:
-                flat |= {f"{name}_low": cell.interval.low, f"{name}_high": cell.interval.high}
-            flat[f"{name}_n"] = cell.n
-        elif isinstance(cell, Interval):
-            flat |= {f"{name}_low": cell.low, f"{name}_high": cell.high}
-        elif isinstance(cell, Noted):
-            flat |= {name: cell.text, f"{name}_note": cell.note}
-        elif isinstance(cell, Verdict):
-            flat[name] = cell.value
-        else:
-            flat[name] = cell
-    return flat
+def _flat(column: Column, cell: Cell) -> dict[str, Any]:
+    name = f"{column.key}_{column.unit}" if column.unit.isalpha() else column.key
+    if cell is None:
+        return {}
+    if isinstance(cell, Estimate):
+        if cell.interval is None:
+            return {name: cell.mean, f"{name}_n": cell.n}
+        ends = {f"{name}_low": cell.interval.low, f"{name}_high": cell.interval.high}
+        return {name: cell.mean} | ends | {f"{name}_n": cell.n}
+    if isinstance(cell, Interval):
+        return {f"{name}_low": cell.low, f"{name}_high": cell.high}
+    if isinstance(cell, Noted):
+        return {name: cell.text, f"{name}_note": cell.note}
+    return {name: cell.value if isinstance(cell, Verdict) else cell}
 
 
 def comparison(rows: Rows, judged: list[Judged], measured: Measured) -> Table:
