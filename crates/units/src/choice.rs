@@ -176,7 +176,10 @@ macro_rules! registry {
             /// Name and JSON Schema of every choice: what listings and docs are made of.
             pub fn schemas() -> Vec<(&'static str, $crate::choice::Schema)> {
                 let mut generator = $crate::choice::inline_generator();
-                vec![$((stringify!($word), <$word::Config as $crate::choice::JsonSchema>::json_schema(&mut generator))),+]
+                vec![$((
+                    stringify!($word),
+                    <$word::Config as $crate::choice::JsonSchema>::json_schema(&mut generator),
+                )),+]
             }
         }
 
@@ -193,7 +196,9 @@ macro_rules! registry {
         impl serde::Serialize for Config {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
-                    $(Self::$word(config) => $crate::choice::write(serializer, $tag, stringify!($word), config),)+
+                    $(Self::$word(config) => {
+                        $crate::choice::write(serializer, $tag, stringify!($word), config)
+                    })+
                 }
             }
         }

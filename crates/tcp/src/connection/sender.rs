@@ -43,7 +43,8 @@ pub(crate) struct Sender {
     pub estimator: rto::State,
     pub backoff: backoff::State,
 
-    /// The segment being timed (Karn): the position that must be acknowledged, and when it was sent.
+    /// The segment being timed (Karn): the position that must be acknowledged, and when it was
+    /// sent.
     pub timed: Option<(u64, Time)>,
     /// Retransmit the segment at `snd_una` next, whatever the window.
     pub retransmit_first: bool,
