@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,13 @@ def test_the_summary_for_people(cli: Cli, lossy: Path) -> None:
     assert done.stderr == ""
     for word in ("download", "newreno", "Mbit/s", "fast retransmit", "wireless", "forward", "%"):
         assert word in done.stdout
+
+
+def test_a_terminal_without_unicode(cli: Cli, lossy: Path) -> None:
+    plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    for words in (["run", lossy], ["run", lossy, "--json"], ["list"]):
+        done = cli(*words, env=plain)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_replications_for_people_and_machines(cli: Cli, lossy: Path) -> None:
