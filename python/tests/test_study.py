@@ -195,7 +195,29 @@ def test_studies_are_found_by_name_and_by_folder(tmp_path: Path) -> None:
     assert "high-ber" in names()
     copy = tmp_path / "mine"
     shutil.copytree(find("high-ber"), copy)
-    assert load(str(copy)).name == "mine"
+    text = (copy / "study.toml").read_text()
+    (copy / "study.toml").write_text(text.replace('"0.01 %"', '"<i>0.01 %"'))
+    report = reproduce(load(str(copy)), Plan("quick", replications=2), tmp_path / "out")
+    assert report.study.name == "mine"
+    page = report.page.read_text()
+    assert "&lt;i&gt;0.01 %" in page
+    assert "<i>" not in page
+
+
+def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
+    """docs/how-to/write-a-study.md, its files put together."""
+    guide = (Path(__file__).parents[2] / "docs/how-to/write-a-study.md").read_text()
+    blocks = re.findall(r"```(?:toml|python|jinja)\n(.*?)```", guide, re.DOTALL)
+    files = ("study.toml", "published.toml", "claims.toml", "figures.py", "body.html")
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for file, block in zip(files, blocks, strict=True):
+        (mine / file).write_text(block)
+    shutil.copy(find("high-ber") / "download.toml", mine)
+    report = reproduce(load(str(mine)), Plan("quick", replications=4), tmp_path / "out")
+    assert report.rows["T4"][0].verdict is Verdict.AGREES
+    assert report.claims[0].verdict is Verdict.AGREES
+    assert report.page.read_text().count("<img") == 1
 
 
 @pytest.mark.parametrize(
