@@ -39,7 +39,7 @@ pub struct Flow {
     connected: bool,
     /// Ends that have closed.
     closed: u8,
-    /// A connection was reset: the flow ends unfinished.
+    /// A connection was reset before its file was read: the flow ends unfinished.
     reset: bool,
     /// The connection is over, and the engine does not know yet.
     has_closed: bool,
@@ -244,8 +244,10 @@ impl Flow {
         }
     }
 
+    /// A connection was reset. After the file has been read that is one way to close: a FIN sent
+    /// again after the other end's TIME-WAIT is answered by a reset.
     fn reset(&mut self, now: Time, recorder: &mut Recorder) {
-        self.reset = true;
+        self.reset = !(self.connected && self.app.has_read_file());
         self.end_connection(now, recorder);
     }
 
