@@ -107,7 +107,7 @@ def _acknowledged(axes: Any, measured: Measured, case: str) -> None:  # noqa: AN
 
 def _received(axes: Any, measured: Measured, case: str) -> None:  # noqa: ANN401
     arrived = _run(measured, case).segments.drop_nulls("arrived_s")
-    seconds = int(arrived["arrived_s"].max()) + 1
+    seconds = int(arrived["arrived_s"].to_numpy().max()) + 1
     edges = np.arange(seconds + 1)
     received, _ = np.histogram(arrived["arrived_s"], edges, weights=arrived["length_bytes"])
     axes.step(edges[:-1], received / 1e3, where="post", **(_look(measured, case) | {"lw": 0.8}))

@@ -91,6 +91,6 @@ def recovery(result: retx.Result) -> Recovery:
         segments_meanwhile=meanwhile.height,
         segments_lossless=(full - lost_at) / round_s * RWND_BYTES / MSS_BYTES,
         twelve_segments_s=figure[IN_FIGURE - 1] - figure[0],
-        rwnd_least=around["rwnd_bytes"].min(),
+        rwnd_least=int(around["rwnd_bytes"].to_numpy().min()),
         table_9_worst=max(abs(a - b) for a, b in zip(steps, table_9, strict=True)),
     )

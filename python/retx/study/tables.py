@@ -57,7 +57,7 @@ def write_csv(table: Table, path: Path) -> None:
     for column in table.columns:
         cells = [_flat(column, row.get(column.key)) for row in table.rows]
         # The longest cell names all parts: an exact value has no interval.
-        names += max(cells, key=len)
+        names += max(cells, key=len).keys()
         for line, cell in zip(flat, cells, strict=True):
             line |= cell
     if table.commands:
