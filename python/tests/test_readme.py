@@ -30,13 +30,16 @@ def blocks(page: str) -> list[tuple[str, str]]:
 def clone(tmp_path: Path) -> Iterator[Path]:
     """A directory that looks like a clone after `make build`, and takes what is written."""
     (tmp_path / "docs").symlink_to(ROOT / "docs")
+    # Beside a report lie the scenarios of its study.
+    (tmp_path / "scenarios").symlink_to(ROOT / "studies" / "high-ber")
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     (tmp_path / ".venv" / "bin" / "retx").symlink_to(Path(sys.executable).parent / "retx")
     return tmp_path
 
 
 def run(command: list[str], where: Path) -> str:
-    environment = {**os.environ, "COLUMNS": "100"}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path}
     done = subprocess.run(
         command, cwd=where, env=environment, capture_output=True, text=True, check=False
     )

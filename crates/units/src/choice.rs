@@ -150,11 +150,14 @@ macro_rules! registry {
         impl Config {
             /// The running form, given what surrounds it.
             pub fn build(&self, context: $context) -> State {
-                match self { $(Self::$word(config) => State::$word($word::State::new(config, context)),)+ }
+                match self {
+                    $(Self::$word(config) => State::$word($word::State::new(config, context)),)+
+                }
             }
         }
     };
-    ($dollar:tt $(#[$meta:meta])* tag = $tag:literal, schema = $schema_name:literal; $($word:ident),+ $(,)?) => {
+    ($dollar:tt $(#[$meta:meta])*
+     tag = $tag:literal, schema = $schema_name:literal; $($word:ident),+ $(,)?) => {
         $(#[allow(missing_docs)] pub mod $word;)+
 
         $(#[$meta])*
