@@ -1,5 +1,5 @@
-//! Random networks, flows and losses from a seed. Whatever comes: packets are conserved, every finite
-//! flow ends with all its bytes, and the counters agree with each other and with the tables.
+//! Random networks, flows and losses from a seed. Whatever comes: packets are conserved, every
+//! finite flow ends with all its bytes, and the counters agree with each other and with the tables.
 //! A failing seed is named; `seed(N)` runs it again.
 
 mod plans;
