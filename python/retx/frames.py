@@ -36,8 +36,8 @@ def _series(name: str, column: Column) -> pl.Series:
     if series.dtype == pl.Float64:
         return series.fill_nan(None)
     if series.dtype == pl.UInt64:
-        known_only: pl.Series = series.set(series == NO_INTEGER, None)
-        return known_only.cast(pl.Int64)
+        signed: pl.Series = series.set(series == NO_INTEGER, None).cast(pl.Int64)
+        return signed
     return series
 
 
