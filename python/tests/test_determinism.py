@@ -58,6 +58,9 @@ def test_replications_differ_and_the_first_is_the_run() -> None:
     assert many[2].segments.equals(retx.run(LOSSY, replication=2).segments)
     assert not many[0].segments.equals(many[1].segments)
     assert many.flows["replication"].to_list() == [0, 1, 2]
+    assert many.flows["response_time_s"].to_list() == [
+        result.flows["response_time_s"][0] for result in many
+    ]
     assert many.segments.schema["flow"] == pl.Enum(["download"])
     (row,) = many.mean("response_time_s").iter_rows(named=True)
     times = many.flows["response_time_s"]
