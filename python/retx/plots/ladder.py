@@ -117,7 +117,7 @@ def _span(
 
 
 def _draw_data(axes: Any, data: pl.DataFrame) -> None:  # noqa: ANN401
-    transit = (data["arrived_s"] - data["sent_s"]).median() or 0.02
+    transit = _transit(data)
     labels = {BLUE: "data", ORANGE: "retransmission"}
     for packet in data.iter_rows(named=True):
         colour = ORANGE if packet["marked"] else BLUE
@@ -126,11 +126,17 @@ def _draw_data(axes: Any, data: pl.DataFrame) -> None:  # noqa: ANN401
 
 
 def _draw_acks(axes: Any, acks: pl.DataFrame) -> None:  # noqa: ANN401
-    transit = (acks["arrived_s"] - acks["sent_s"]).median() or 0.02
+    transit = _transit(acks)
     labels = {GREEN: "acknowledgment", BLACK: "duplicate"}
     for packet in acks.iter_rows(named=True):
         colour = BLACK if packet["marked"] else GREEN
         _arrow(axes, (RECEIVER, SENDER), packet, transit, colour, labels.pop(colour, None))
+
+
+def _transit(packets: pl.DataFrame) -> float:
+    """How long packets typically take; of no consequence where none arrives."""
+    times = (packets["arrived_s"] - packets["sent_s"]).drop_nulls()
+    return float(np.median(times)) if times.len() else 0.02
 
 
 def _arrow(
