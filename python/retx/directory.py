@@ -40,9 +40,9 @@ def new_directory(
         _check_free(target)
     created = _make_parents(target.parent)
     try:
-        partial = Path(
-            tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
-        )
+        with _blaming(target):
+            name = tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+        partial = Path(name)
         try:
             partial.chmod(0o777 & ~_umask())
             yield partial
@@ -68,9 +68,10 @@ def new_file(target: Path) -> Iterator[Path]:
     target = target.resolve()
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a directory", str(target))
-    handle, name = tempfile.mkstemp(
-        prefix=f".{target.stem}.", suffix=f".partial{target.suffix}", dir=target.parent
-    )
+    with _blaming(target):
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.stem}.", suffix=f".partial{target.suffix}", dir=target.parent
+        )
     os.close(handle)
     partial = Path(name)
     try:
@@ -81,6 +82,15 @@ def new_file(target: Path) -> Iterator[Path]:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def _blaming(target: Path) -> Iterator[None]:
+    """Errors name the file that is wanted, not the temporary one."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
 
 
 def _check_free(target: Path) -> None:

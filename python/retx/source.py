@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,9 +48,18 @@ def read(scenario: Scenario) -> Source:
 
 def _from_mapping(scenario: Mapping[str, Any]) -> Source:
     try:
-        return Source(json.dumps(scenario, allow_nan=False), "scenario", is_json=True)
+        return Source(
+            json.dumps(scenario, allow_nan=False, default=_plain), "scenario", is_json=True
+        )
     except (TypeError, ValueError) as error:
         raise ScenarioError(f"scenario: {error}") from None
+
+
+def _plain(value: Any) -> object:  # noqa: ANN401
+    """A number of numpy as Python's own."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{value!r}: {type(value).__name__} is not a TOML value")
 
 
 def _from_file(path: Path) -> Source:
@@ -87,18 +97,23 @@ def toml_value(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
-        items = (
-            f"{json.dumps(str(key), ensure_ascii=False)} = {toml_value(item)}"
-            for key, item in value.items()
-        )
+        items = (f"{_toml_key(str(key))} = {toml_value(item)}" for key, item in value.items())
         return "{ " + ", ".join(items) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(toml_value(item) for item in value) + "]"
     if isinstance(value, str):
-        # TOML's basic strings are JSON's, but for DEL, which TOML wants escaped.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return _toml_text(value)
+    if hasattr(value, "item"):
+        return toml_value(value.item())  # a number of numpy
     if isinstance(value, int | float):
         return repr(value)
-    if hasattr(value, "item"):
-        return toml_value(value.item())  # a numpy scalar
     raise ScenarioError(f"{value!r}: {type(value).__name__} is not a TOML value")
+
+
+def _toml_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml_text(key)
+
+
+def _toml_text(text: str) -> str:
+    # TOML's basic strings are JSON's, but for DEL, which TOML wants escaped.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

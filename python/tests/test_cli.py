@@ -30,7 +30,7 @@ def test_help_and_import_load_nothing_heavy() -> None:
     assert not loaded_by("import retx") & (HEAVY | {"typer", "rich"})
 
 
-@pytest.mark.parametrize("words", [["--help"], ["-h"], ["run", "--help"], ["list", "-h"]])
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["run", "--help"], ["list", "-h"]])
 def test_help(cli: Cli, words: list[str]) -> None:
     done = cli(*words)
     assert done.returncode == 0

@@ -23,7 +23,6 @@ app = typer.Typer(
     name="retx",
     help="Finds out why TCP is slow over links that lose, corrupt and delay packets.",
     add_completion=False,
-    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -56,7 +55,7 @@ def options(
 
 def main() -> NoReturn:
     """Runs the command line and ends the process with its exit code."""
-    arguments = sys.argv[1:]
+    arguments = sys.argv[1:] or ["--help"]
     debug = "--debug" in arguments
     signal.signal(signal.SIGTERM, _terminate)
     for stream in (sys.stdout, sys.stderr):
@@ -99,7 +98,7 @@ def _told(error: BaseException) -> tuple[str, int]:
     if isinstance(error, BrokenPipeError):
         return "", PIPE_CLOSED
     if hasattr(error, "format_message"):  # a misuse of options, found by typer
-        return f"error: {error.format_message()} (see --help)", BAD_INPUT
+        return f"error: {error.format_message().rstrip('.')} (see --help)", BAD_INPUT
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"error: {where}{error.strerror}", BAD_INPUT
