@@ -46,11 +46,16 @@ def test_texts_survive_the_way_in(title: str) -> None:
     assert retx.resolve({**retx.resolve(LOSSY), "title": title})["title"] == title
 
 
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert retx.resolve({**retx.resolve(LOSSY), "seed": np.int64(9)})["seed"] == 9
+    assert retx.resolve(LOSSY, overrides={"seed": np.uint8(9)})["seed"] == 9
+
+
 def test_a_line_break_tells_text_from_a_path(tmp_path: Path) -> None:
     assert read(LOSSY).name == "scenario"
     path = tmp_path / "s.toml"
     path.write_text(LOSSY)
     assert read(str(path)).text == LOSSY
     assert read(path).name == str(path)
-    with pytest.raises(retx.ScenarioError, match="nan"):
+    with pytest.raises(retx.ScenarioError, match="Out of range"):
         retx.run({"duration": float("nan")})

@@ -98,7 +98,8 @@ def _told(error: BaseException) -> tuple[str, int]:
     if isinstance(error, BrokenPipeError):
         return "", PIPE_CLOSED
     if hasattr(error, "format_message"):  # a misuse of options, found by typer
-        return f"error: {error.format_message().rstrip('.')} (see --help)", BAD_INPUT
+        message = error.format_message().rstrip(".")
+        return f"error: {message} (see --help)", BAD_INPUT
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"error: {where}{error.strerror}", BAD_INPUT
