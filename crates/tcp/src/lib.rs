@@ -15,7 +15,9 @@ pub mod spurious;
 
 mod config;
 mod connection;
+mod ranges;
 mod reassembly;
+mod scoreboard;
 mod size;
 mod timers;
 

@@ -35,6 +35,11 @@ pub const PRESETS: &[Preset] = &[
         config: newreno,
     },
     Preset {
+        name: "sack",
+        summary: "Recovery from selective acknowledgments, with the pipe of RFC 6675",
+        config: sack,
+    },
+    Preset {
         name: "riverbed_reno",
         summary: "Riverbed Modeler's default TCP, as in table 2 of Electronics 2022, 11(14), 2254",
         config: riverbed_reno,
@@ -92,6 +97,14 @@ fn tahoe() -> Config {
 
 fn newreno() -> Config {
     Config { loss_detection: loss_detection::Config::newreno(Default::default()), ..reno() }
+}
+
+fn sack() -> Config {
+    Config {
+        loss_detection: loss_detection::Config::sack(Default::default()),
+        sack: true,
+        ..reno()
+    }
 }
 
 fn riverbed_reno() -> Config {

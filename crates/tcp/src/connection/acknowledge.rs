@@ -4,6 +4,7 @@ use super::{Connection, Event};
 use crate::backoff::Backoff;
 use crate::congestion_control::{self, CongestionControl};
 use crate::loss_detection::{self, LossDetection, Reaction};
+use crate::scoreboard::Delivered;
 use crate::spurious::{self, Detector};
 use retx_units::{Duration, Time};
 use retx_wire::{Flags, Segment};
@@ -28,12 +29,35 @@ impl Connection {
         let same_window = window == sender.snd_wnd;
         let old_una = sender.snd_una;
         self.update_window(position, ack, window);
+        let selective = self.take_selective(segment, ack);
         if ack > old_una {
-            self.on_new_ack(now, segment, ack);
-        } else if self.is_duplicate(segment, same_window) {
-            self.on_duplicate_ack(now);
+            self.on_new_ack(now, segment, ack, selective);
+        } else if selective.is_some_and(|delivered| delivered.sacked > 0)
+            || self.is_duplicate(segment, same_window)
+        {
+            self.on_duplicate_ack(now, selective);
         }
         true
+    }
+
+    /// Takes an acknowledgment into the scoreboard, where there is one.
+    fn take_selective(&mut self, segment: &Segment, ack: u64) -> Option<Delivered> {
+        let sender = &mut self.sender;
+        if !sender.selective {
+            return None;
+        }
+        let mut blocks = [(0, 0); 4];
+        let mut count = 0;
+        for block in segment.options.sack.as_slice() {
+            let left = block.left.unwrap_near(sender.iss, ack);
+            let right = block.right.unwrap_near(sender.iss, ack);
+            // What lies below SND.UNA is a DSACK, what lies above SND.MAX was never sent.
+            if left < right && left >= ack as i64 && right <= sender.snd_max as i64 {
+                blocks[count] = (left as u64, right as u64);
+                count += 1;
+            }
+        }
+        Some(sender.board.acknowledge(ack, &blocks[..count]))
     }
 
     /// The last of the fifth step: an older segment must not put an older window in force.
@@ -60,7 +84,7 @@ impl Connection {
             && !segment.flags.contains(Flags::FIN)
     }
 
-    fn on_new_ack(&mut self, now: Time, segment: &Segment, ack: u64) {
+    fn on_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, selective: Option<Delivered>) {
         let flight_before = self.sender.flight_size();
         let rtt = self.rtt_of(now, segment, ack);
         if let Some(rtt) = rtt {
@@ -78,12 +102,17 @@ impl Connection {
         sender.retransmit_first = false;
         sender.backoff.on_ack(rtt.is_some());
 
-        let reaction = sender.loss_detection.on_ack(&loss_detection::Ack {
-            bytes_acked: data_acked.max(1),
-            snd_una: ack,
-            snd_max: sender.snd_max,
-            dupack_threshold: self.parameters.dupack_threshold,
-        });
+        let reaction = sender.loss_detection.on_ack(
+            &loss_detection::Ack {
+                bytes_acked: data_acked.max(1),
+                snd_una: ack,
+                snd_max: sender.snd_max,
+                dupack_threshold: self.parameters.dupack_threshold,
+                smss: sender.window.smss,
+                selective,
+            },
+            &mut sender.board,
+        );
         let restart = !matches!(reaction, Reaction::PartialAck { restart_timer: false });
         if reaction == Reaction::Nothing && !self.sender.loss_detection.in_recovery() {
             self.grow(now, data_acked, flight_before, rtt);
@@ -107,14 +136,19 @@ impl Connection {
         sender.clamp_cwnd();
     }
 
-    fn on_duplicate_ack(&mut self, now: Time) {
+    fn on_duplicate_ack(&mut self, now: Time, selective: Option<Delivered>) {
         let sender = &mut self.sender;
-        let reaction = sender.loss_detection.on_ack(&loss_detection::Ack {
-            bytes_acked: 0,
-            snd_una: sender.snd_una,
-            snd_max: sender.snd_max,
-            dupack_threshold: self.parameters.dupack_threshold,
-        });
+        let reaction = sender.loss_detection.on_ack(
+            &loss_detection::Ack {
+                bytes_acked: 0,
+                snd_una: sender.snd_una,
+                snd_max: sender.snd_max,
+                dupack_threshold: self.parameters.dupack_threshold,
+                smss: sender.window.smss,
+                selective,
+            },
+            &mut sender.board,
+        );
         self.react(now, reaction, 0);
     }
 

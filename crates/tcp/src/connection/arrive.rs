@@ -2,6 +2,7 @@
 
 use super::{Connection, Event, State};
 use crate::loss_cause::LossCause;
+use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::{Flags, Segment};
@@ -202,6 +203,7 @@ impl Connection {
         self.sender.window.smss = smss;
         self.receiver.peer_smss = smss;
         self.receiver.sack = parameters.sack && options.sack_permitted;
+        self.sender.selective = self.receiver.sack && self.sender.loss_detection.is_selective();
         self.receiver.scaling = parameters.window_scaling && options.window_scale.is_some();
         if self.receiver.scaling {
             // RFC 7323 §2.3: at most 14.

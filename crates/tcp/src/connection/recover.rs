@@ -27,6 +27,12 @@ impl Connection {
                 self.sender.window.cwnd += u64::from(self.parameters.dupack_threshold) * smss;
                 self.sender.retransmit_first = true;
             }
+            Reaction::SelectiveRecovery => {
+                self.on_loss(now);
+                self.sender.retransmit_first = true;
+                self.sender.rescued = false;
+                self.sender.high_rxt = self.sender.snd_una;
+            }
             Reaction::GoBackN => {
                 self.on_loss(now);
                 self.sender.snd_nxt = self.sender.snd_una;

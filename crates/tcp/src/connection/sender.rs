@@ -3,6 +3,7 @@
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{self, Window};
 use crate::rto::{self, Estimator};
+use crate::scoreboard::Scoreboard;
 use crate::{Config, Size, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
 
@@ -42,6 +43,15 @@ pub(crate) struct Sender {
     pub spurious: spurious::State,
     pub estimator: rto::State,
     pub backoff: backoff::State,
+
+    /// Both ends use SACK, and loss detection reads it.
+    pub selective: bool,
+    /// The segments in flight; empty unless `selective`.
+    pub board: Scoreboard,
+    /// RFC 6675 §4: the highest position sent again in this recovery (`HighRxt`), and the rescue
+    /// retransmission (`RescueRxt`) that each recovery may send once.
+    pub high_rxt: u64,
+    pub rescued: bool,
 
     /// The segment being timed (Karn): the position that must be acknowledged, and when it was sent.
     pub timed: Option<(u64, Time)>,
@@ -95,6 +105,10 @@ impl Sender {
             spurious: config.spurious.build(config),
             estimator: config.rto.build(config),
             backoff: config.backoff.build(config),
+            selective: false,
+            board: Scoreboard::default(),
+            high_rxt: 0,
+            rescued: false,
             timed: None,
             retransmit_first: false,
             cwnd_after_recovery: 0,
@@ -138,6 +152,17 @@ impl Sender {
     /// where a probe may have gone.
     pub fn ack_position(&self) -> u64 {
         self.snd_max.min(self.snd_una + self.snd_wnd).max(self.snd_una)
+    }
+
+    /// What is taken to be in the network: FlightSize, or with SACK the pipe of RFC 6675.
+    pub fn pipe(&self) -> u64 {
+        if self.selective { self.board.pipe(self.flight_size()) } else { self.flight_size() }
+    }
+
+    /// Room that `cwnd` leaves, limited transmit included.
+    pub fn cwnd_room(&self) -> u64 {
+        let credit = u64::from(self.limited_credit) * u64::from(self.window.smss);
+        self.window.cwnd.saturating_add(credit).saturating_sub(self.pipe())
     }
 
     /// The timeout in force: RFC 6298 §5.5, held at its maximum.

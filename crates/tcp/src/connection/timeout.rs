@@ -64,7 +64,12 @@ impl Connection {
         sender.limited_credit = 0;
         sender.limited_bytes = 0;
         sender.retransmit_first = false;
-        sender.snd_nxt = sender.snd_una;
+        if sender.selective {
+            // RFC 6675 §5.1: what has been selectively acknowledged is not sent again.
+            sender.board.mark_all_lost();
+        } else {
+            sender.snd_nxt = sender.snd_una;
+        }
         sender.timeout_recovery_end = sender.snd_max;
         let episode = Episode {
             trigger: sender.snd_una,

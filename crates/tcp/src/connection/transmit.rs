@@ -1,6 +1,7 @@
 //! What to send next.
 
 use super::{Connection, State, Transmit};
+use crate::loss_detection::LossDetection;
 use retx_units::Time;
 use retx_wire::{Flags, Options, SackBlocks, Segment, Timestamps};
 
@@ -45,15 +46,10 @@ impl Connection {
     }
 
     fn send_data(&mut self, now: Time) -> Option<Transmit> {
-        let sender = &mut self.sender;
-        if sender.retransmit_first {
-            sender.retransmit_first = false;
-            let outstanding = sender.written.min(sender.snd_max).saturating_sub(sender.snd_una);
-            let length = outstanding.min(sender.window.smss.into()) as u32;
-            let fin = length as u64 == outstanding && sender.snd_max > sender.written;
-            let chunk = Chunk { position: sender.snd_una, length, fin };
+        if let Some(chunk) = self.next_retransmission() {
             return Some(self.send(now, chunk));
         }
+        let sender = &mut self.sender;
         let end = sender.end();
         if sender.snd_nxt < end {
             if self.parameters.slow_start_after_idle && sender.snd_una == sender.snd_max {
@@ -66,7 +62,61 @@ impl Connection {
                 return self.probe_or_wait(now);
             }
         }
-        None
+        self.speculative_retransmission().map(|chunk| self.send(now, chunk))
+    }
+
+    /// What has to be sent again, before anything new.
+    fn next_retransmission(&mut self) -> Option<Chunk> {
+        let sender = &mut self.sender;
+        let forced = std::mem::take(&mut sender.retransmit_first);
+        if sender.selective {
+            if sender.board.lost_bytes() == 0 {
+                return None;
+            }
+            // RFC 6675 §5, step C: one segment, where the pipe leaves room for it.
+            if !forced && sender.cwnd_room() < u64::from(sender.window.smss) {
+                return None;
+            }
+            // NextSeg, rule 1.
+            let (position, length) = sender.board.next_to_retransmit()?;
+            return Some(self.again(position, length));
+        }
+        if !forced {
+            return None;
+        }
+        let outstanding = sender.snd_max - sender.snd_una;
+        let data = outstanding - u64::from(sender.snd_max > sender.written);
+        let length = data.min(sender.window.smss.into());
+        let fin = u64::from(length == data) * (outstanding - data);
+        let position = sender.snd_una;
+        Some(self.again(position, (length + fin) as u32))
+    }
+
+    /// The segment of so much sequence space at `position`, once more.
+    fn again(&self, position: u64, space: u32) -> Chunk {
+        let fin = position + u64::from(space) > self.sender.written;
+        Chunk { position, length: space - u32::from(fin), fin }
+    }
+
+    /// RFC 6675 §4, `NextSeg`, rules 3 and 4: in recovery, with room left and nothing lost or new to
+    /// send, a segment that may be lost, and once the last one.
+    fn speculative_retransmission(&mut self) -> Option<Chunk> {
+        let sender = &mut self.sender;
+        let possible = sender.selective
+            && sender.loss_detection.in_recovery()
+            && sender.cwnd_room() >= u64::from(sender.window.smss);
+        if !possible {
+            return None;
+        }
+        let above = sender.high_rxt.max(sender.snd_una);
+        if let Some((position, space)) = sender.board.next_below_highest_sacked(above) {
+            return Some(self.again(position, space));
+        }
+        if std::mem::replace(&mut sender.rescued, true) {
+            return None;
+        }
+        let (position, space) = sender.board.last_unsacked()?;
+        Some(self.again(position, space))
     }
 
     /// Payload that the windows, silly window avoidance and Nagle's algorithm let go now; `Some(0)`
@@ -74,9 +124,8 @@ impl Connection {
     fn sendable(&self) -> Option<u32> {
         let sender = &self.sender;
         let smss = u64::from(sender.window.smss);
-        let credit = u64::from(sender.limited_credit) * smss;
-        let window = (sender.window.cwnd.saturating_add(credit)).min(sender.snd_wnd);
-        let usable = (sender.snd_una + window).saturating_sub(sender.snd_nxt);
+        let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
+        let usable = sender.cwnd_room().min(offered);
         let queued = sender.written.saturating_sub(sender.snd_nxt);
         let length = queued.min(usable).min(smss);
         // RFC 9293 §3.8.6.2.1, sender's side: (1) a full segment, …
@@ -108,6 +157,12 @@ impl Connection {
         let allowed = sender.snd_wnd.min(sender.window.cwnd).min(sender.window.smss.into());
         if sender.snd_wnd > 0 && queued > 0 {
             return Some(self.send_next(now, queued.min(allowed) as u32));
+        }
+        if sender.selective {
+            // As Linux does: a number from before the window, which asks for an answer.
+            let position = sender.snd_una - 1;
+            self.start_persist_timer(now);
+            return Some(self.send(now, Chunk::nothing_at(position)));
         }
         // The probe's byte stays to be sent: SND.NXT does not move, only the persist timer runs.
         let chunk = Chunk {
@@ -159,6 +214,7 @@ impl Connection {
         let right = end + u64::from(fin);
         let retransmission = right > position && position < self.sender.snd_max;
         if right > position {
+            self.note_on_board(now, position, (right - position) as u32);
             self.note_sent(now, right, retransmission);
         }
         let (window, edge) = self.window_field();
@@ -172,6 +228,20 @@ impl Connection {
         };
         self.receiver.acknowledged(&mut self.timers, edge);
         Transmit { segment, position, retransmission }
+    }
+
+    /// The scoreboard learns what goes out.
+    fn note_on_board(&mut self, now: Time, position: u64, space: u32) {
+        let sender = &mut self.sender;
+        if !sender.selective {
+            return;
+        }
+        if position < sender.snd_max {
+            sender.board.resent(now, position);
+            sender.high_rxt = sender.high_rxt.max(position + u64::from(space));
+        } else {
+            sender.board.push(now, position, space);
+        }
     }
 
     /// Sequence space goes out: what is timed, and by which timer.

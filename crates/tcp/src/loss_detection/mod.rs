@@ -2,10 +2,12 @@
 //!
 //! Positions are unwrapped stream positions: the SYN is 0, the first byte of data 1.
 
+use crate::scoreboard::{Delivered, Scoreboard};
+
 retx_units::registry! { $
     /// What is lost?
     tag = "name", schema = "LossDetection", context = &crate::Config;
-    timeout_only, tahoe, reno, newreno
+    timeout_only, tahoe, reno, newreno, sack
 }
 
 /// An acknowledgment as loss detection sees it.
@@ -19,6 +21,10 @@ pub struct Ack {
     pub snd_max: u64,
     /// Duplicate ACKs that announce a loss.
     pub dupack_threshold: u32,
+    /// Payload of a full segment.
+    pub smss: u32,
+    /// What it has delivered, where both ends use SACK.
+    pub selective: Option<Delivered>,
 }
 
 /// What an acknowledgment asks of the sender.
@@ -31,6 +37,9 @@ pub enum Reaction {
     /// A loss: reduce the window, retransmit the segment at `snd_una`, and inflate the window by
     /// the segments that the duplicate ACKs say have left the network.
     FastRetransmit,
+    /// A loss, with a scoreboard: reduce the window and retransmit the first lost segment; what
+    /// follows is sent as far as the segments taken to be in flight leave room.
+    SelectiveRecovery,
     /// A loss: reduce the window and send again from `snd_una`, without fast recovery.
     GoBackN,
     /// In recovery another segment has left the network: inflate the window by one SMSS.
@@ -46,8 +55,14 @@ pub enum Reaction {
 
 /// A way to find losses without the retransmission timer.
 pub trait LossDetection {
-    /// An acknowledgment came: new data (`bytes_acked` > 0) or a duplicate.
-    fn on_ack(&mut self, ack: &Ack) -> Reaction;
+    /// True for those that read selective acknowledgments.
+    fn is_selective(&self) -> bool {
+        false
+    }
+
+    /// An acknowledgment came: new data (`bytes_acked` > 0) or a duplicate. The scoreboard has
+    /// taken it in already, and is empty without SACK.
+    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction;
 
     /// The retransmission timer expired; everything up to `snd_max` may be in the network.
     fn on_timeout(&mut self, snd_max: u64);
@@ -57,8 +72,12 @@ pub trait LossDetection {
 }
 
 impl LossDetection for State {
-    fn on_ack(&mut self, ack: &Ack) -> Reaction {
-        dispatch!(self, it => it.on_ack(ack))
+    fn is_selective(&self) -> bool {
+        dispatch!(self, it => it.is_selective())
+    }
+
+    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
+        dispatch!(self, it => it.on_ack(ack, board))
     }
 
     fn on_timeout(&mut self, snd_max: u64) {

@@ -7,6 +7,7 @@
 //! (and ns-2's).
 
 use super::{Ack, LossDetection, Reaction};
+use crate::scoreboard::Scoreboard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +67,7 @@ impl State {
 }
 
 impl LossDetection for State {
-    fn on_ack(&mut self, ack: &Ack) -> Reaction {
+    fn on_ack(&mut self, ack: &Ack, _: &mut Scoreboard) -> Reaction {
         if ack.bytes_acked > 0 {
             return self.on_new_ack(ack);
         }
@@ -112,7 +113,10 @@ mod tests {
             in_recovery: false,
             partial_ack_seen: false,
         };
+        let board = &mut Scoreboard::default();
         let ack = |bytes_acked, snd_una| Ack {
+            smss: 1_000,
+            selective: None,
             bytes_acked,
             snd_una,
             snd_max: 20_000,
@@ -120,11 +124,11 @@ mod tests {
         };
         state.on_timeout(10_000);
         for _ in 0..5 {
-            assert_ne!(state.on_ack(&ack(0, 5_000)), Reaction::FastRetransmit);
+            assert_ne!(state.on_ack(&ack(0, 5_000), board), Reaction::FastRetransmit);
         }
         assert!(!state.in_recovery());
-        state.on_ack(&ack(7_000, 12_000));
-        let reactions = [(); 4].map(|()| state.on_ack(&ack(0, 12_000)));
+        state.on_ack(&ack(7_000, 12_000), board);
+        let reactions = [(); 4].map(|()| state.on_ack(&ack(0, 12_000), board));
         use Reaction::{FastRetransmit, Inflate, LimitedTransmit};
         assert_eq!(reactions, [LimitedTransmit, LimitedTransmit, FastRetransmit, Inflate]);
     }

@@ -4,6 +4,7 @@
 //! *Reference.* RFC 5681 §3.2 (RFC 2581); Fall & Floyd 1996 §2.
 
 use super::{Ack, LossDetection, Reaction};
+use crate::scoreboard::Scoreboard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +41,7 @@ impl State {
 }
 
 impl LossDetection for State {
-    fn on_ack(&mut self, ack: &Ack) -> Reaction {
+    fn on_ack(&mut self, ack: &Ack, _: &mut Scoreboard) -> Reaction {
         if ack.bytes_acked > 0 {
             self.dupacks = 0;
             return if std::mem::take(&mut self.in_recovery) {
@@ -84,7 +85,10 @@ mod tests {
     #[test]
     fn no_recovery_for_data_sent_before_a_timeout() {
         let mut state = State { recover_test: true, dupacks: 0, recover: 0, in_recovery: false };
+        let board = &mut Scoreboard::default();
         let ack = |bytes_acked, snd_una| Ack {
+            smss: 1_000,
+            selective: None,
             bytes_acked,
             snd_una,
             snd_max: 20_000,
@@ -92,11 +96,11 @@ mod tests {
         };
         state.on_timeout(10_000);
         for _ in 0..5 {
-            assert_ne!(state.on_ack(&ack(0, 5_000)), Reaction::FastRetransmit);
+            assert_ne!(state.on_ack(&ack(0, 5_000), board), Reaction::FastRetransmit);
         }
         assert!(!state.in_recovery());
-        state.on_ack(&ack(7_000, 12_000));
-        let reactions = [(); 4].map(|()| state.on_ack(&ack(0, 12_000)));
+        state.on_ack(&ack(7_000, 12_000), board);
+        let reactions = [(); 4].map(|()| state.on_ack(&ack(0, 12_000), board));
         use Reaction::{FastRetransmit, Inflate, LimitedTransmit};
         assert_eq!(reactions, [LimitedTransmit, LimitedTransmit, FastRetransmit, Inflate]);
     }

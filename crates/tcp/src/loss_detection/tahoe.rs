@@ -7,6 +7,7 @@
 //! do not start another retransmission.
 
 use super::{Ack, LossDetection, Reaction};
+use crate::scoreboard::Scoreboard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,7 @@ impl State {
 }
 
 impl LossDetection for State {
-    fn on_ack(&mut self, ack: &Ack) -> Reaction {
+    fn on_ack(&mut self, ack: &Ack, _: &mut Scoreboard) -> Reaction {
         if ack.bytes_acked > 0 {
             self.dupacks = 0;
             return Reaction::Nothing;
