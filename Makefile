@@ -29,6 +29,7 @@ lint: $(VENV)/tested
 	$(BIN)/ruff check python docs
 	$(BIN)/ruff format --check python docs
 	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest retx._native
 
 test-rust: $(VENV)/tested
 	$(RUST) cargo test --workspace --exclude retx-py --locked

@@ -1,9 +1,25 @@
 """The Rust side of retx."""
 
 import os
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
+
+__all__ = [
+    "Control",
+    "RawResult",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+    "describe",
+    "from_json",
+    "json_schema",
+    "parse",
+    "run",
+    "run_many",
+]
 
 __version__: str
 
@@ -13,16 +29,19 @@ _Column = _Numbers | tuple[NDArray[np.uint32], list[str]]
 class ScenarioError(ValueError): ...
 class RunError(RuntimeError): ...
 
+@final
 class Scenario:
     def to_json(self) -> str: ...
     def to_toml(self) -> str: ...
 
+@final
 class Control:
     def __new__(cls) -> Control: ...
     @property
     def progress(self) -> float: ...
     def cancel(self) -> None: ...
 
+@final
 class RawResult:
     def summary(self) -> str: ...
     def scenario_toml(self) -> str: ...

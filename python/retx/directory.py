@@ -10,28 +10,34 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-OURS = ("summary.json", "scenario.toml", "capture.pcapng")
+RESULT_FILES = ("summary.json", "scenario.toml", "capture.pcapng")
 """The files of a result directory that have a fixed name; tables and plots go by their endings."""
-OUR_ENDINGS = (".parquet", ".png", ".svg", ".pdf")
+RESULT_ENDINGS = (".parquet", ".png", ".svg", ".pdf")
 
 
 @contextmanager
-def new_directory(target: Path, *, replace: bool = False) -> Iterator[Path]:
+def new_directory(
+    target: Path, *, replace: bool = False, ours: Callable[[str], bool] | None = None
+) -> Iterator[Path]:
     """A directory to write into, which becomes `target` when the block ends well.
 
     Args:
         target: Where it is to be. Must not exist, or be an empty directory.
-        replace: An earlier result directory there gives way; any other never does.
+        replace: An earlier directory of ours there gives way; any other never does.
+        ours: Which names of files tell that a directory is ours; by default those of a result.
 
     Raises:
         OSError: The target is taken, or cannot be written.
     """
     target = target.resolve()
-    _check_free(target, replace=replace)
+    if replace:
+        _check_ours(target, ours or _is_of_result)
+    else:
+        _check_free(target)
     created = _make_parents(target.parent)
     try:
         partial = Path(
@@ -77,31 +83,37 @@ def new_file(target: Path) -> Iterator[Path]:
         raise
 
 
-def _check_free(target: Path, *, replace: bool) -> None:
-    if not target.exists():
-        return
-    if not target.is_dir():
-        raise FileExistsError(errno.EEXIST, "exists and is no directory", str(target))
-    names = sorted(entry.name for entry in target.iterdir())
-    if not names:
-        return
-    if not replace:
+def _check_free(target: Path) -> None:
+    if _names(target):
         raise FileExistsError(
             errno.EEXIST,
             "exists and is not empty: name another directory, or replace it with --force "
             "(force=True)",
             str(target),
         )
-    foreign = [name for name in names if not _is_ours(name)]
-    if foreign or "summary.json" not in names:
-        found = f"it holds {foreign[0]}" if foreign else "it has no summary.json"
+
+
+def _check_ours(target: Path, ours: Callable[[str], bool]) -> None:
+    foreign = [name for name in _names(target) if not ours(name)]
+    if foreign:
         raise FileExistsError(
-            errno.EEXIST, f"is not replaced: {found}, so it is no result of retx", str(target)
+            errno.EEXIST,
+            f"is not replaced: it holds {foreign[0]}, which retx did not write",
+            str(target),
         )
 
 
-def _is_ours(name: str) -> bool:
-    return name in OURS or name.endswith(OUR_ENDINGS)
+def _names(target: Path) -> list[str]:
+    """What a directory holds; nothing if it is not there."""
+    if not target.exists():
+        return []
+    if not target.is_dir():
+        raise FileExistsError(errno.EEXIST, "exists and is no directory", str(target))
+    return sorted(entry.name for entry in target.iterdir())
+
+
+def _is_of_result(name: str) -> bool:
+    return name in RESULT_FILES or name.endswith(RESULT_ENDINGS)
 
 
 def _make_parents(parent: Path) -> list[Path]:

@@ -19,9 +19,9 @@ fn samples(name: &str) -> Vec<channel::Config> {
         other => panic!("give the new model {other} its sample parameters here"),
     };
     let read = |text: &&str| {
-        let mut table: serde_json::Value = serde_json::from_str(text).unwrap();
+        let mut table: serde_json::Value = serde_json::from_str(text).expect("JSON");
         table["model"] = name.into();
-        serde_json::from_value(table).unwrap()
+        serde_json::from_value(table).expect("a model")
     };
     texts.iter().map(read).collect()
 }

@@ -11,7 +11,9 @@ use std::collections::VecDeque;
 const KEY: StreamKey = StreamKey { seed: 3, replication: 0 };
 
 fn bernoulli(p: f64) -> channel::Config {
-    channel::Config::bernoulli(channel::bernoulli::Config { p: Probability::new(p).unwrap() })
+    channel::Config::bernoulli(channel::bernoulli::Config {
+        p: Probability::new(p).expect("a probability"),
+    })
 }
 
 fn droptail(packets: Option<u64>, bytes: Option<u64>) -> queue::Config {
@@ -40,7 +42,10 @@ fn drive(pipe: &mut Pipe, arrivals: &[(u64, u32)], extra: &[u64]) -> (Log, Vec<u
     let mut extra: VecDeque<u64> = extra.iter().copied().collect();
     extra.make_contiguous().sort_unstable();
     for (id, &(at, bytes)) in arrivals.iter().enumerate() {
-        while let Some(instant) = extra.pop_front_if(|instant| *instant < at) {
+        while let Some(&instant) = extra.front()
+            && instant < at
+        {
+            extra.pop_front();
             drain(pipe, ns(instant), &mut log);
         }
         drain(pipe, ns(at), &mut log);

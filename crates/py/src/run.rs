@@ -28,7 +28,7 @@ pub fn run(
         None => Vec::new(),
     };
     let options = Options { replication, ..options(segments, capture) };
-    control.expect(1, scenario.inner.duration);
+    control.expect(1, scenario.inner.duration.as_nanos());
     // The models have no clock.
     let start = Instant::now();
     let mut outcome = py
@@ -52,7 +52,7 @@ pub fn run_many(
 ) -> PyResult<Vec<RawResult>> {
     let options = options(segments, Vec::new());
     let batch = Batch { first: 0, count: replications, threads };
-    control.expect(replications, scenario.inner.duration);
+    control.expect(replications, scenario.inner.duration.as_nanos());
     let outcomes = py
         .detach(|| retx_sim::run_many(&scenario.inner, &options, batch, &control.inner))
         .map_err(|error| run_failed(&error))?;

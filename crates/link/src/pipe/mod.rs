@@ -9,6 +9,7 @@
 //! hold at every instant, and packets in = delivered + dropped + queued + in the air.
 
 mod air;
+mod ring;
 mod statistics;
 mod transmitter;
 
@@ -104,7 +105,7 @@ impl Pipe {
                 })
                 .collect(),
             delay: config.delay,
-            air: Air::default(),
+            air: Air::new(),
             counts: Counts::default(),
         }
     }

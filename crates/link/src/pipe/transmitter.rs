@@ -1,9 +1,9 @@
 //! The queue's line and the rate: who waits, and when each transmission starts and ends.
 
 use super::later;
+use super::ring::Ring;
 use crate::queue::{self, Occupancy, Queue};
 use retx_units::{Duration, Rate, Time};
-use std::collections::VecDeque;
 
 /// A first-in-first-out transmitter and those that wait for it.
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ pub(super) struct Transmitter {
     known: [(u32, Duration); 2],
     busy_until: Time,
     /// Start of transmission and size of each packet whose start may still lie ahead.
-    waiting: VecDeque<(Time, u32)>,
+    waiting: Ring<(Time, u32)>,
     waiting_bytes: u64,
     /// All waiting times so far, whole, in nanoseconds.
     waited: u128,
@@ -30,7 +30,7 @@ impl Transmitter {
             overhead,
             known: [(0, Duration::ZERO); 2],
             busy_until: Time::ZERO,
-            waiting: VecDeque::new(),
+            waiting: Ring::default(),
             waiting_bytes: 0,
             waited: 0,
             busy: Duration::ZERO,
@@ -41,6 +41,11 @@ impl Transmitter {
     /// True when a packet that arrives at `now` may wait, or need not.
     #[inline]
     pub fn admits(&mut self, now: Time, queue: &mut queue::State, bytes: u32) -> bool {
+        if self.busy_until <= now {
+            self.waiting.clear();
+            self.waiting_bytes = 0;
+            return true;
+        }
         // A packet whose transmission starts at this very instant has left the queue.
         while let Some(&(start, bytes)) = self.waiting.front() {
             if start > now {
@@ -48,9 +53,6 @@ impl Transmitter {
             }
             self.waiting.pop_front();
             self.waiting_bytes -= u64::from(bytes);
-        }
-        if self.busy_until <= now {
-            return true;
         }
         let waiting = Occupancy { packets: self.waiting.len() as u64, bytes: self.waiting_bytes };
         queue.admits(waiting, bytes)

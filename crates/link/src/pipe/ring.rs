@@ -1,0 +1,140 @@
+//! A queue in a ring whose size is a power of two, so that a place is found by a mask.
+
+/// First in, first out.
+#[derive(Debug, Clone)]
+pub(super) struct Ring<T> {
+    slots: Vec<T>,
+    /// Counts what was ever taken out; the first is at this place, modulo the size.
+    head: usize,
+    /// Counts what was ever put in.
+    tail: usize,
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), head: 0, tail: 0 }
+    }
+}
+
+/// The size of the first ring.
+const FIRST_SIZE: usize = 16;
+
+impl<T: Copy + Default> Ring<T> {
+    /// How many there are.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.tail.wrapping_sub(self.head)
+    }
+
+    /// True when there are none.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.tail == self.head
+    }
+
+    #[inline]
+    fn place(&self, count: usize) -> usize {
+        count & (self.slots.len() - 1)
+    }
+
+    /// The first.
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        if self.is_empty() { None } else { Some(&self.slots[self.place(self.head)]) }
+    }
+
+    /// Takes out the first.
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<T> {
+        let first = *self.front()?;
+        self.head = self.head.wrapping_add(1);
+        Some(first)
+    }
+
+    /// Puts one in behind all others.
+    #[inline]
+    pub fn push_back(&mut self, item: T) {
+        if self.len() == self.slots.len() {
+            self.grow();
+        }
+        let place = self.place(self.tail);
+        self.slots[place] = item;
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// Puts one in before all that at the end for which `after` holds.
+    #[cold]
+    pub fn insert_before(&mut self, item: T, after: impl Fn(&T) -> bool) {
+        self.push_back(item);
+        let mut at = self.tail.wrapping_sub(1);
+        while at != self.head {
+            let before = self.place(at.wrapping_sub(1));
+            if !after(&self.slots[before]) {
+                break;
+            }
+            let here = self.place(at);
+            self.slots[here] = self.slots[before];
+            at = at.wrapping_sub(1);
+        }
+        let here = self.place(at);
+        self.slots[here] = item;
+    }
+
+    /// Empties it.
+    #[inline]
+    pub const fn clear(&mut self) {
+        self.head = self.tail;
+    }
+
+    /// All, first to last.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len()).map(|index| &self.slots[self.place(self.head.wrapping_add(index))])
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut slots: Vec<T> = Vec::with_capacity((2 * self.slots.len()).max(FIRST_SIZE));
+        slots.extend(self.iter());
+        self.head = 0;
+        self.tail = slots.len();
+        slots.resize(slots.capacity().next_power_of_two(), T::default());
+        self.slots = slots;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        /// Against the standard library's queue.
+        #[test]
+        fn agrees_with_a_queue(steps in prop::collection::vec((0u8..5, 0u32..50), 0..400)) {
+            let mut ring = Ring::default();
+            let mut queue = VecDeque::new();
+            for (step, value) in steps {
+                match step {
+                    0 => prop_assert_eq!(ring.pop_front(), queue.pop_front()),
+                    1 if value == 0 => {
+                        ring.clear();
+                        queue.clear();
+                    }
+                    1 => {
+                        let smaller = queue.iter().rev().take_while(|other| **other > value).count();
+                        queue.insert(queue.len() - smaller, value);
+                        ring.insert_before(value, |other| *other > value);
+                    }
+                    _ => {
+                        ring.push_back(value);
+                        queue.push_back(value);
+                    }
+                }
+                prop_assert_eq!(ring.front(), queue.front());
+                prop_assert_eq!(ring.is_empty(), queue.is_empty());
+                prop_assert_eq!(ring.iter().collect::<Vec<_>>(), queue.iter().collect::<Vec<_>>());
+            }
+        }
+    }
+}
