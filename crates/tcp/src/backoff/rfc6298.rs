@@ -3,7 +3,7 @@
 //!
 //! *Reference.* RFC 6298 §5.5 and §5.7 with Karn's algorithm (§3); Karn & Partridge 1987.
 
-use super::Backoff;
+use super::{Ack, Backoff};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,12 +26,12 @@ impl State {
 }
 
 impl Backoff for State {
-    fn on_timeout(&mut self) {
+    fn on_timeout(&mut self, _: Option<u64>) {
         self.exponent = (self.exponent + 1).min(63);
     }
 
-    fn on_ack(&mut self, sampled: bool) {
-        if sampled {
+    fn on_ack(&mut self, ack: &Ack) {
+        if ack.sampled {
             self.exponent = 0;
         }
     }

@@ -1,8 +1,9 @@
 //! An acknowledgment: RTT, then loss detection, then cause, then congestion control.
 
 use super::{Connection, Event};
-use crate::backoff::Backoff;
+use crate::backoff::{self, Backoff};
 use crate::congestion_control::{self, CongestionControl};
+use crate::loss_cause::LossCause;
 use crate::loss_detection::{self, LossDetection, Reaction};
 use crate::scoreboard::Delivered;
 use crate::spurious::{self, Detector};
@@ -87,12 +88,10 @@ impl Connection {
     fn on_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, selective: Option<Delivered>) {
         let flight_before = self.sender.flight_size();
         let rtt = self.rtt_of(now, segment, ack);
-        if let Some(rtt) = rtt {
-            self.take_rtt_sample(now, rtt);
-        }
         let sender = &mut self.sender;
+        let cwnd_limited = sender.snd_una < sender.limited_mark;
         // A FIN takes a position, but is no data.
-        let data_acked = ack.min(sender.written) - sender.snd_una.min(sender.written);
+        let bytes_acked = ack.min(sender.written) - sender.snd_una.min(sender.written);
         sender.snd_una = ack;
         sender.snd_nxt = sender.snd_nxt.max(ack);
         sender.limited_credit = 0;
@@ -100,61 +99,73 @@ impl Connection {
         sender.timeouts_in_row = 0;
         sender.probes_in_row = 0;
         sender.retransmit_first = false;
-        sender.backoff.on_ack(rtt.is_some());
-
-        let reaction = sender.loss_detection.on_ack(
-            &loss_detection::Ack {
-                bytes_acked: data_acked.max(1),
-                snd_una: ack,
-                snd_max: sender.snd_max,
-                dupack_threshold: self.parameters.dupack_threshold,
-                smss: sender.window.smss,
-                selective,
-            },
-            &mut sender.board,
-        );
-        let restart = !matches!(reaction, Reaction::PartialAck { restart_timer: false });
-        if reaction == Reaction::Nothing && !self.sender.loss_detection.in_recovery() {
-            self.grow(now, data_acked, flight_before, rtt);
-        } else {
-            self.react(now, reaction, data_acked);
-        }
-        self.end_timeout_recovery(ack, data_acked);
-        if restart || self.sender.snd_una == self.sender.snd_max {
-            self.restart_retransmit_timer(now);
-        }
-    }
-
-    /// Outside recovery, new data acknowledged grow the window.
-    fn grow(&mut self, now: Time, bytes_acked: u64, flight_size: u64, rtt: Option<Duration>) {
-        if bytes_acked == 0 {
-            return;
+        if let Some(rtt) = rtt {
+            self.take_rtt_sample(rtt);
         }
         let sender = &mut self.sender;
-        let ack = congestion_control::Ack { now, bytes_acked, flight_size, rtt };
-        sender.congestion_control.on_ack(&mut sender.window, &ack);
-        sender.clamp_cwnd();
+        sender.backoff.on_ack(&backoff::Ack {
+            sampled: rtt.is_some(),
+            loss_state_over: ack >= sender.timeout_recovery_end,
+        });
+        let delivered = selective.map_or(bytes_acked, |delivered| delivered.bytes);
+        let ack = congestion_control::Ack {
+            bytes_acked,
+            delivered,
+            flight_size: flight_before,
+            cwnd_limited,
+            ..sender.ack_summary(now, rtt)
+        };
+        self.decide(&ack, selective);
     }
 
     fn on_duplicate_ack(&mut self, now: Time, selective: Option<Delivered>) {
         let sender = &mut self.sender;
-        let reaction = sender.loss_detection.on_ack(
-            &loss_detection::Ack {
-                bytes_acked: 0,
-                snd_una: sender.snd_una,
-                snd_max: sender.snd_max,
-                dupack_threshold: self.parameters.dupack_threshold,
-                smss: sender.window.smss,
-                selective,
-            },
-            &mut sender.board,
-        );
-        self.react(now, reaction, 0);
+        let smss = u64::from(sender.window.smss);
+        let delivered = selective.map_or(smss, |delivered| delivered.bytes);
+        let ack = congestion_control::Ack { delivered, ..sender.ack_summary(now, None) };
+        self.decide(&ack, selective);
+    }
+
+    /// What an acknowledgment means: estimators see it, loss detection reads it, and then either
+    /// the window grows or recovery goes on.
+    fn decide(&mut self, ack: &congestion_control::Ack, selective: Option<Delivered>) {
+        let now = ack.now;
+        let sender = &mut self.sender;
+        sender.congestion_control.observe(ack, sender.window.smss);
+        sender.loss_cause.on_ack(ack, &sender.window);
+        let is_new = sender.snd_una != sender.last_una;
+        sender.last_una = sender.snd_una;
+        let seen = loss_detection::Ack {
+            // An acknowledgment of the FIN alone is none of data, but no duplicate.
+            bytes_acked: ack.bytes_acked.max(is_new.into()),
+            snd_una: sender.snd_una,
+            snd_max: sender.snd_max,
+            dupack_threshold: self.parameters.dupack_threshold,
+            smss: sender.window.smss,
+            selective,
+        };
+        let reaction = sender.loss_detection.on_ack(&seen, &mut sender.board);
+        let restart = !matches!(reaction, Reaction::PartialAck { restart_timer: false });
+        if reaction == Reaction::Nothing && !sender.loss_detection.in_recovery() {
+            if ack.bytes_acked > 0 {
+                sender.congestion_control.on_ack(&mut sender.window, ack);
+                sender.clamp_cwnd();
+            }
+        } else {
+            self.react(now, reaction, ack.bytes_acked);
+        }
+        if is_new {
+            self.end_timeout_recovery(ack.bytes_acked);
+            if restart || self.sender.snd_una == self.sender.snd_max {
+                self.restart_retransmit_timer(now);
+            }
+        }
     }
 
     /// The timeout's aftermath is over once everything sent before it is acknowledged.
-    fn end_timeout_recovery(&mut self, ack: u64, bytes_acked: u64) {
+    fn end_timeout_recovery(&mut self, bytes_acked: u64) {
         let sender = &mut self.sender;
+        let ack = sender.snd_una;
         if sender.timeout_recovery_end == 0 {
             return;
         }

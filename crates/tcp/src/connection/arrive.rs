@@ -1,7 +1,6 @@
 //! A segment arrives: RFC 9293 §3.10.7, in its order.
 
 use super::{Connection, Event, State};
-use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use retx_units::{Duration, SeqNr, Time};
@@ -226,6 +225,7 @@ impl Connection {
     fn finish_handshake(&mut self, now: Time, segment: &Segment) {
         let sender = &mut self.sender;
         sender.snd_una = 1;
+        sender.last_una = 1;
         sender.snd_nxt = sender.snd_nxt.max(1);
         sender.snd_wl1 = 0;
         sender.snd_wl2 = 1;
@@ -238,7 +238,7 @@ impl Connection {
         sender.backoff_reset();
         self.timers.retransmit = Time::NEVER;
         match sender.timed.take() {
-            Some((_, sent)) => self.take_rtt_sample(now, self.measured_rtt(now, sent)),
+            Some((_, sent)) => self.take_rtt_sample(self.measured_rtt(now, sent)),
             // RFC 6298 §5.7.
             None => sender.estimator.on_lost_syn(Duration::from_secs(3)),
         }
@@ -247,9 +247,10 @@ impl Connection {
     }
 
     /// A raw RTT sample goes to everyone who wants it.
-    pub(super) fn take_rtt_sample(&mut self, now: Time, rtt: Duration) {
-        self.sender.estimator.on_rtt(rtt);
-        self.sender.loss_cause.on_rtt(now, rtt);
+    pub(super) fn take_rtt_sample(&mut self, rtt: Duration) {
+        let sender = &mut self.sender;
+        sender.estimator.on_rtt(rtt, sender.snd_una, sender.snd_nxt);
+        sender.last_rtt = Some(rtt);
         self.events.push_back(Event::Rtt(rtt));
     }
 

@@ -2,10 +2,9 @@
 
 use super::{Connection, Episode, Event};
 use crate::backoff::Backoff;
-use crate::congestion_control::{self, CongestionControl};
-use crate::loss_cause::{self, Cause, LossCause};
+use crate::congestion_control::CongestionControl;
+use crate::loss_cause::Cause;
 use crate::loss_detection::Reaction;
-use crate::rto::Estimator;
 use retx_units::Time;
 
 impl Connection {
@@ -51,7 +50,9 @@ impl Connection {
             }
             Reaction::EndRecovery => {
                 // RFC 5681 §3.2, step 6.
-                self.sender.window.cwnd = self.sender.cwnd_after_recovery;
+                let sender = &mut self.sender;
+                sender.window.cwnd = sender.cwnd_after_recovery;
+                sender.congestion_control.on_recovery_end(&mut sender.window, now);
                 self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
             }
         }
@@ -61,14 +62,9 @@ impl Connection {
     fn on_loss(&mut self, now: Time) {
         let sender = &mut self.sender;
         let cwnd_before = sender.window.cwnd;
-        let said = sender.loss_cause.cause(&loss_cause::Loss {
-            now,
-            by_timeout: false,
-            srtt: sender.estimator.srtt(),
-        });
+        let said = sender.cause_of_loss(now, false);
         if said == Cause::Congestion {
-            let flight_size = sender.flight_size() - sender.limited_bytes.min(sender.flight_size());
-            let loss = congestion_control::Loss { now, flight_size };
+            let loss = sender.loss(now);
             sender.congestion_control.on_loss(&mut sender.window, &loss);
         }
         sender.limited_credit = 0;

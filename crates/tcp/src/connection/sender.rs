@@ -2,6 +2,8 @@
 
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{self, Window};
+use crate::loss_cause::LossCause;
+use crate::loss_detection::LossDetection;
 use crate::rto::{self, Estimator};
 use crate::scoreboard::Scoreboard;
 use crate::{Config, Size, loss_cause, loss_detection, spurious};
@@ -14,6 +16,8 @@ pub(crate) struct Sender {
     pub iss: SeqNr,
     /// First unacknowledged position.
     pub snd_una: u64,
+    /// `SND.UNA` at the acknowledgment before.
+    pub last_una: u64,
     /// Next position to send; behind `snd_max` while data are sent again after a timeout.
     pub snd_nxt: u64,
     /// Position after the last ever sent.
@@ -74,6 +78,11 @@ pub(crate) struct Sender {
     /// The SYN has been sent more than once.
     pub syn_retransmitted: bool,
     pub last_sent: Time,
+    /// The raw RTT measured last.
+    pub last_rtt: Option<Duration>,
+    /// `SND.NXT` when the congestion window was used up last: until that is acknowledged, the
+    /// window limits (as Linux's `is_cwnd_limited` holds for a round trip).
+    pub limited_mark: u64,
 }
 
 impl Sender {
@@ -82,6 +91,7 @@ impl Sender {
         Self {
             iss,
             snd_una: 0,
+            last_una: 0,
             snd_nxt: 0,
             snd_max: 0,
             snd_wnd: 0,
@@ -120,6 +130,8 @@ impl Sender {
             probe: false,
             syn_retransmitted: false,
             last_sent: Time::ZERO,
+            last_rtt: None,
+            limited_mark: 0,
         }
     }
 
@@ -168,13 +180,53 @@ impl Sender {
     /// The timeout in force: RFC 6298 §5.5, held at its maximum.
     pub fn rto(&self, max_rto: Duration) -> Duration {
         let exponent = self.backoff.exponent();
-        let rto = self.estimator.rto();
+        let rto = self.estimator.rto(&self.window);
         if exponent == 0 { rto } else { rto.saturating_mul(1 << exponent).min(max_rto) }
     }
 
     /// The handshake is over.
     pub fn backoff_reset(&mut self) {
         self.backoff.reset();
+    }
+
+    /// What the congestion control is told with every acknowledgment; the rest is filled in.
+    pub fn ack_summary(&self, now: Time, rtt: Option<Duration>) -> congestion_control::Ack {
+        congestion_control::Ack {
+            now,
+            bytes_acked: 0,
+            delivered: 0,
+            flight_size: self.flight_size(),
+            rtt,
+            srtt: self.estimator.srtt(),
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
+            cwnd_limited: self.snd_una < self.limited_mark,
+            in_recovery: self.loss_detection.in_recovery() || self.timeout_recovery_end > 0,
+        }
+    }
+
+    /// A loss as the congestion control sees it.
+    pub fn loss(&self, now: Time) -> congestion_control::Loss {
+        congestion_control::Loss {
+            now,
+            flight_size: self.flight_size() - self.limited_bytes.min(self.flight_size()),
+            snd_una: self.snd_una,
+            snd_max: self.snd_max,
+            srtt: self.estimator.srtt(),
+        }
+    }
+
+    /// Why was it lost?
+    pub fn cause_of_loss(&mut self, now: Time, by_timeout: bool) -> loss_cause::Cause {
+        let loss = loss_cause::Loss {
+            now,
+            by_timeout,
+            srtt: self.estimator.srtt(),
+            last_rtt: self.last_rtt,
+            window: self.window,
+            flight_size: self.flight_size(),
+        };
+        self.loss_cause.cause(&loss)
     }
 
     /// Holds `cwnd` within its bounds.

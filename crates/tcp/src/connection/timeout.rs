@@ -2,10 +2,9 @@
 
 use super::{Connection, Episode, Event, State};
 use crate::backoff::Backoff;
-use crate::congestion_control::{self, CongestionControl};
-use crate::loss_cause::{self, Cause, LossCause};
+use crate::congestion_control::CongestionControl;
+use crate::loss_cause::Cause;
 use crate::loss_detection::LossDetection;
-use crate::rto::Estimator;
 use crate::spurious::Detector;
 use crate::timers::Timers;
 use retx_units::{Duration, Time};
@@ -42,21 +41,17 @@ impl Connection {
         sender.timeouts_in_row += 1;
         // Karn: what is sent again cannot be timed.
         sender.timed = None;
-        sender.backoff.on_timeout();
+        let bandwidth_delay_bytes = sender.congestion_control.bandwidth_delay_bytes();
+        sender.backoff.on_timeout(bandwidth_delay_bytes);
         if matches!(self.state, State::SynSent | State::SynReceived) {
             sender.syn_retransmitted = true;
             sender.snd_nxt = 0;
             return;
         }
         let cwnd_before = sender.window.cwnd;
-        let said = sender.loss_cause.cause(&loss_cause::Loss {
-            now,
-            by_timeout: true,
-            srtt: sender.estimator.srtt(),
-        });
+        let said = sender.cause_of_loss(now, true);
         if said == Cause::Congestion {
-            let flight_size = sender.flight_size() - sender.limited_bytes.min(sender.flight_size());
-            let loss = congestion_control::Loss { now, flight_size };
+            let loss = sender.loss(now);
             sender.congestion_control.on_timeout(&mut sender.window, &loss, repeated);
         }
         sender.loss_detection.on_timeout(sender.snd_max);

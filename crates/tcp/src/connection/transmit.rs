@@ -1,6 +1,7 @@
 //! What to send next.
 
 use super::{Connection, State, Transmit};
+use crate::congestion_control::{CongestionControl, Sent};
 use crate::loss_detection::LossDetection;
 use retx_units::Time;
 use retx_wire::{Flags, Options, SackBlocks, Segment, Timestamps};
@@ -215,7 +216,7 @@ impl Connection {
         let retransmission = right > position && position < self.sender.snd_max;
         if right > position {
             self.note_on_board(now, position, (right - position) as u32);
-            self.note_sent(now, right, retransmission);
+            self.note_sent(now, position, right, retransmission);
         }
         let (window, edge) = self.window_field();
         let segment = Segment {
@@ -245,7 +246,7 @@ impl Connection {
     }
 
     /// Sequence space goes out: what is timed, and by which timer.
-    fn note_sent(&mut self, now: Time, right: u64, retransmission: bool) {
+    fn note_sent(&mut self, now: Time, position: u64, right: u64, retransmission: bool) {
         let sender = &mut self.sender;
         if retransmission {
             // Karn: its acknowledgment would be ambiguous.
@@ -255,6 +256,16 @@ impl Connection {
         }
         sender.snd_max = sender.snd_max.max(right);
         sender.last_sent = now;
+        sender.congestion_control.on_sent(&Sent {
+            now,
+            position,
+            bytes: (right - position) as u32,
+            flight_size: right.max(sender.snd_nxt) - sender.snd_una,
+            retransmission,
+        });
+        if right + u64::from(sender.window.smss) > sender.snd_una + sender.window.cwnd {
+            sender.limited_mark = sender.snd_max;
+        }
         // RFC 6298 §5.1.
         if self.timers.retransmit == Time::NEVER {
             self.timers.retransmit = self.deadline(now, self.rto());
@@ -288,7 +299,7 @@ impl Connection {
     fn send_syn(&mut self, now: Time) -> Transmit {
         let answering = self.state == State::SynReceived;
         let retransmission = self.sender.snd_max > 0;
-        self.note_sent(now, 1, retransmission);
+        self.note_sent(now, 0, 1, retransmission);
         self.sender.snd_nxt = 1;
         let parameters = &self.parameters;
         let timestamps = if answering { self.timestamps } else { parameters.timestamps };

@@ -1,5 +1,6 @@
 //! Why was it lost? *Corruption* means: retransmit, and leave the window alone.
 
+use crate::congestion_control::{Ack, Window};
 use retx_units::{Duration, Time};
 
 retx_units::registry! { $
@@ -22,24 +23,30 @@ pub enum Cause {
 pub struct Loss {
     /// When it was found.
     pub now: Time,
-    /// Found by the retransmission timer rather than by duplicate ACKs.
+    /// Found by the retransmission timer rather than by duplicate or selective ACKs.
     pub by_timeout: bool,
     /// Smoothed RTT, if there is one.
     pub srtt: Option<Duration>,
+    /// The raw RTT measured last, if any was.
+    pub last_rtt: Option<Duration>,
+    /// The window before any reaction.
+    pub window: Window,
+    /// Data in flight.
+    pub flight_size: u64,
 }
 
 /// A rule that tells congestion from corruption.
 pub trait LossCause {
-    /// A raw RTT sample.
-    fn on_rtt(&mut self, now: Time, rtt: Duration);
+    /// Any acknowledgment, duplicates included, with the window as it was when it came.
+    fn on_ack(&mut self, ack: &Ack, window: &Window);
 
     /// The verdict on a loss.
     fn cause(&mut self, loss: &Loss) -> Cause;
 }
 
 impl LossCause for State {
-    fn on_rtt(&mut self, now: Time, rtt: Duration) {
-        dispatch!(self, it => it.on_rtt(now, rtt));
+    fn on_ack(&mut self, ack: &Ack, window: &Window) {
+        dispatch!(self, it => it.on_ack(ack, window));
     }
 
     fn cause(&mut self, loss: &Loss) -> Cause {
