@@ -40,6 +40,11 @@ pub const PRESETS: &[Preset] = &[
         config: sack,
     },
     Preset {
+        name: "rack",
+        summary: "Recovery by time: RACK-TLP (RFC 8985) with PRR (RFC 9937)",
+        config: rack,
+    },
+    Preset {
         name: "riverbed_reno",
         summary: "Riverbed Modeler's default TCP, as in table 2 of Electronics 2022, 11(14), 2254",
         config: riverbed_reno,
@@ -102,6 +107,14 @@ fn newreno() -> Config {
 fn sack() -> Config {
     Config {
         loss_detection: loss_detection::Config::sack(Default::default()),
+        sack: true,
+        ..reno()
+    }
+}
+
+fn rack() -> Config {
+    Config {
+        loss_detection: loss_detection::Config::rack(Default::default()),
         sack: true,
         ..reno()
     }

@@ -49,6 +49,8 @@ pub struct Delivered {
     /// The lowest position selectively acknowledged by this ACK that was never retransmitted and
     /// lies below something acknowledged before: evidence of reordering (RFC 8985 §6.2, step 3).
     pub reordered: Option<u64>,
+    /// The ACK told of a segment that had arrived before (DSACK, RFC 2883).
+    pub dsack: bool,
 }
 
 /// The most recently sent segment among those that an ACK delivered.
@@ -238,7 +240,7 @@ impl Scoreboard {
 
     /// RFC 8985 §6.2, step 5: marks lost what was sent before `newest` by more than the reordering
     /// window, as `is_overdue` says (given when a segment was sent). Returns the bytes marked, and
-    /// when the earliest of the others was sent that were sent before `newest`.
+    /// when the latest of the others was sent that were sent before `newest`.
     pub fn mark_lost_by_time(
         &mut self,
         newest: &Newest,
@@ -246,24 +248,38 @@ impl Scoreboard {
     ) -> (u64, Option<Time>) {
         let before = self.lost_bytes;
         while let Some(&(sent, start)) = self.by_time.front() {
-            let index = self.index_at(start);
-            let current = index
-                .map(|index| (index, self.records[index]))
-                .filter(|(_, record)| record.sent == sent && !record.sacked && !record.lost);
-            let Some((index, record)) = current else {
-                self.by_time.pop_front();
-                continue;
-            };
-            if !newest.is_after(record.sent, record.end()) {
-                break;
-            }
-            if !is_overdue(sent) {
-                return (self.lost_bytes - before, Some(sent));
+            if let Some(index) = self.current(sent, start) {
+                let end = self.records[index].end();
+                if !newest.is_after(sent, end) || !is_overdue(sent) {
+                    break;
+                }
+                self.mark_lost(index);
             }
             self.by_time.pop_front();
-            self.mark_lost(index);
         }
-        (self.lost_bytes - before, None)
+        (self.lost_bytes - before, self.latest_sent_before(newest))
+    }
+
+    /// When the latest segment was sent, of those still in flight that were sent before `newest`.
+    fn latest_sent_before(&self, newest: &Newest) -> Option<Time> {
+        let earlier = self.by_time.partition_point(|(sent, _)| *sent <= newest.sent);
+        let candidates = self.by_time.range(..earlier).rev();
+        candidates
+            .filter_map(|&(sent, start)| Some((sent, self.current(sent, start)?)))
+            .find(|&(sent, index)| newest.is_after(sent, self.records[index].end()))
+            .map(|(sent, _)| sent)
+    }
+
+    /// The record of a transmission, if it is the segment's last and still in flight.
+    fn current(&self, sent: Time, start: u64) -> Option<usize> {
+        let index = self.index_at(start)?;
+        let record = &self.records[index];
+        (record.sent == sent && !record.sacked && !record.lost).then_some(index)
+    }
+
+    /// Segments in flight, selectively acknowledged ones included.
+    pub fn segments(&self) -> usize {
+        self.records.len()
     }
 
     /// The first segment that is lost and has not been sent again: its position and length.

@@ -49,16 +49,20 @@ impl Connection {
         }
         let mut blocks = [(0, 0); 4];
         let mut count = 0;
-        for block in segment.options.sack.as_slice() {
+        let mut dsack = false;
+        for (index, block) in segment.options.sack.as_slice().iter().enumerate() {
             let left = block.left.unwrap_near(sender.iss, ack);
             let right = block.right.unwrap_near(sender.iss, ack);
-            // What lies below SND.UNA is a DSACK, what lies above SND.MAX was never sent.
+            // RFC 2883 §4: the first block lies below the ACK, or within the second.
+            dsack |= index == 0 && (right <= ack as i64 || is_within_second(segment));
+            // What lies below SND.UNA has arrived anyway, what lies above SND.MAX was never sent.
             if left < right && left >= ack as i64 && right <= sender.snd_max as i64 {
                 blocks[count] = (left as u64, right as u64);
                 count += 1;
             }
         }
-        Some(sender.board.acknowledge(ack, &blocks[..count]))
+        let delivered = sender.board.acknowledge(ack, &blocks[..count]);
+        Some(Delivered { dsack, ..delivered })
     }
 
     /// The last of the fifth step: an older segment must not put an older window in force.
@@ -88,6 +92,7 @@ impl Connection {
     fn on_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, selective: Option<Delivered>) {
         let flight_before = self.sender.flight_size();
         let rtt = self.rtt_of(now, segment, ack);
+        let receiver_time = self.receiver_time(segment);
         let sender = &mut self.sender;
         let cwnd_limited = sender.snd_una < sender.limited_mark;
         // A FIN takes a position, but is no data.
@@ -113,6 +118,7 @@ impl Connection {
             delivered,
             flight_size: flight_before,
             cwnd_limited,
+            receiver_time,
             ..sender.ack_summary(now, rtt)
         };
         self.decide(&ack, selective);
@@ -135,7 +141,10 @@ impl Connection {
         sender.loss_cause.on_ack(ack, &sender.window);
         let is_new = sender.snd_una != sender.last_una;
         sender.last_una = sender.snd_una;
+        let lost_before = sender.board.lost_bytes();
         let seen = loss_detection::Ack {
+            now,
+            srtt: ack.srtt,
             // An acknowledgment of the FIN alone is none of data, but no duplicate.
             bytes_acked: ack.bytes_acked.max(is_new.into()),
             snd_una: sender.snd_una,
@@ -154,12 +163,14 @@ impl Connection {
         } else {
             self.react(now, reaction, ack.bytes_acked);
         }
+        self.reduce(ack, self.sender.board.lost_bytes() <= lost_before);
         if is_new {
             self.end_timeout_recovery(ack.bytes_acked);
             if restart || self.sender.snd_una == self.sender.snd_max {
                 self.restart_retransmit_timer(now);
             }
         }
+        self.schedule_loss_detection(now);
     }
 
     /// The timeout's aftermath is over once everything sent before it is acknowledged.
@@ -208,6 +219,12 @@ impl Connection {
             .then(|| Duration::from_nanos(u64::from(ticks) * self.timestamp_tick().as_nanos()))
     }
 
+    /// The peer's timestamp clock, taken to tick as ours does.
+    fn receiver_time(&self, segment: &Segment) -> Option<Duration> {
+        let value = segment.options.timestamps.filter(|_| self.timestamps)?.value;
+        Some(self.timestamp_tick() * u64::from(value))
+    }
+
     /// The timestamp clock: 1 ms, or the coarser tick in which RTTs are measured (RFC 7323 §5.4).
     fn timestamp_tick(&self) -> Duration {
         self.parameters.rtt_granularity.max(Duration::from_millis(1))
@@ -216,5 +233,16 @@ impl Connection {
     /// TSval at this instant; never 0, which would look like no echo.
     pub(super) fn timestamp(&self, now: Time) -> u32 {
         (now.as_nanos() / self.timestamp_tick().as_nanos()) as u32 + 1
+    }
+}
+
+/// The first SACK block lies within the second (RFC 2883 §4, case 2).
+fn is_within_second(segment: &Segment) -> bool {
+    match segment.options.sack.as_slice() {
+        [first, second, ..] => {
+            first.left.distance_from(second.left) >= 0
+                && first.right.distance_from(second.right) <= 0
+        }
+        _ => false,
     }
 }

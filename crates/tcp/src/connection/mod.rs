@@ -7,6 +7,7 @@ mod acknowledge;
 mod arrive;
 mod receive;
 mod recover;
+mod reduction;
 mod sender;
 mod timeout;
 mod transmit;

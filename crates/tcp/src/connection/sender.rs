@@ -1,5 +1,6 @@
 //! The sending half: what is written, sent, acknowledged, and the four decisions about it.
 
+use super::reduction::Reduction;
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{self, Window};
 use crate::loss_cause::LossCause;
@@ -56,6 +57,8 @@ pub(crate) struct Sender {
     /// retransmission (`RescueRxt`) that each recovery may send once.
     pub high_rxt: u64,
     pub rescued: bool,
+    /// Proportional rate reduction, while it is on.
+    pub reduction: Option<Reduction>,
 
     /// The segment being timed (Karn): the position that must be acknowledged, and when it was sent.
     pub timed: Option<(u64, Time)>,
@@ -75,6 +78,8 @@ pub(crate) struct Sender {
     pub probes_in_row: u32,
     /// A probe is due.
     pub probe: bool,
+    /// A tail loss probe is due.
+    pub tail_probe: bool,
     /// The SYN has been sent more than once.
     pub syn_retransmitted: bool,
     pub last_sent: Time,
@@ -119,6 +124,7 @@ impl Sender {
             board: Scoreboard::default(),
             high_rxt: 0,
             rescued: false,
+            reduction: None,
             timed: None,
             retransmit_first: false,
             cwnd_after_recovery: 0,
@@ -128,6 +134,7 @@ impl Sender {
             timeouts_in_row: 0,
             probes_in_row: 0,
             probe: false,
+            tail_probe: false,
             syn_retransmitted: false,
             last_sent: Time::ZERO,
             last_rtt: None,
@@ -202,6 +209,7 @@ impl Sender {
             snd_nxt: self.snd_nxt,
             cwnd_limited: self.snd_una < self.limited_mark,
             in_recovery: self.loss_detection.in_recovery() || self.timeout_recovery_end > 0,
+            receiver_time: None,
         }
     }
 

@@ -4,7 +4,8 @@ use super::{Connection, Episode, Event, State};
 use crate::backoff::Backoff;
 use crate::congestion_control::CongestionControl;
 use crate::loss_cause::Cause;
-use crate::loss_detection::LossDetection;
+use crate::loss_detection::{self, LossDetection};
+use crate::rto::Estimator;
 use crate::spurious::Detector;
 use crate::timers::Timers;
 use retx_units::{Duration, Time};
@@ -17,6 +18,16 @@ impl Connection {
     pub fn handle_timeout(&mut self, now: Time) {
         if Timers::expire(&mut self.timers.delayed_ack, now) {
             self.receiver.ack_now = true;
+        }
+        if Timers::expire(&mut self.timers.reordering, now) {
+            let sender = &mut self.sender;
+            let reaction =
+                sender.loss_detection.on_deadline(now, sender.snd_max, &mut sender.board);
+            self.react(now, reaction, 0);
+            self.schedule_loss_detection(now);
+        }
+        if Timers::expire(&mut self.timers.tail_loss_probe, now) {
+            self.sender.tail_probe = true;
         }
         if Timers::expire(&mut self.timers.retransmit, now) {
             self.on_retransmit_timeout(now);
@@ -42,7 +53,9 @@ impl Connection {
         // Karn: what is sent again cannot be timed.
         sender.timed = None;
         let bandwidth_delay_bytes = sender.congestion_control.bandwidth_delay_bytes();
-        sender.backoff.on_timeout(bandwidth_delay_bytes);
+        if !sender.congestion_control.holds_rto() {
+            sender.backoff.on_timeout(bandwidth_delay_bytes);
+        }
         if matches!(self.state, State::SynSent | State::SynReceived) {
             sender.syn_retransmitted = true;
             sender.snd_nxt = 0;
@@ -59,6 +72,10 @@ impl Connection {
         sender.limited_credit = 0;
         sender.limited_bytes = 0;
         sender.retransmit_first = false;
+        sender.reduction = None;
+        sender.tail_probe = false;
+        self.timers.reordering = Time::NEVER;
+        self.timers.tail_loss_probe = Time::NEVER;
         if sender.selective {
             // RFC 6675 §5.1: what has been selectively acknowledged is not sent again.
             sender.board.mark_all_lost();
@@ -85,5 +102,26 @@ impl Connection {
         let longest = LONGEST_PERSIST.max(self.parameters.persist_timeout);
         self.sender.probes_in_row += 1;
         self.timers.persist = self.deadline(now, wait.min(longest));
+    }
+
+    /// Sets the timers of loss detection after an acknowledgment or a transmission.
+    pub(super) fn schedule_loss_detection(&mut self, now: Time) {
+        let sender = &self.sender;
+        if !sender.selective {
+            return;
+        }
+        self.timers.reordering = sender.loss_detection.deadline();
+        let flight = loss_detection::Flight {
+            segments: sender.board.segments(),
+            sacked: sender.board.sacked_bytes() > 0,
+            srtt: sender.estimator.srtt(),
+        };
+        let idle = flight.segments == 0 || sender.timeout_recovery_end > 0;
+        let wait = if idle { None } else { sender.loss_detection.probe_timeout(&flight) };
+        self.timers.tail_loss_probe = match wait {
+            // RFC 8985 §7.2: never later than the RTO would fire.
+            Some(wait) => (now + wait).min(self.timers.retransmit),
+            None => Time::NEVER,
+        };
     }
 }

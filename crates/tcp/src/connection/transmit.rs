@@ -50,6 +50,9 @@ impl Connection {
         if let Some(chunk) = self.next_retransmission() {
             return Some(self.send(now, chunk));
         }
+        if std::mem::take(&mut self.sender.tail_probe) {
+            return self.send_tail_probe(now);
+        }
         let sender = &mut self.sender;
         let end = sender.end();
         if sender.snd_nxt < end {
@@ -97,6 +100,26 @@ impl Connection {
     fn again(&self, position: u64, space: u32) -> Chunk {
         let fin = position + u64::from(space) > self.sender.written;
         Chunk { position, length: space - u32::from(fin), fin }
+    }
+
+    /// RFC 8985 §7.3: new data if there are any and the peer has room, else the last segment again;
+    /// the retransmission timer starts anew.
+    fn send_tail_probe(&mut self, now: Time) -> Option<Transmit> {
+        let sender = &mut self.sender;
+        let queued = sender.written.saturating_sub(sender.snd_nxt);
+        let room = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
+        let fresh = queued.min(room).min(sender.window.smss.into());
+        let transmit = if fresh > 0 {
+            self.send_next(now, fresh as u32)
+        } else {
+            let (position, space) = sender.board.last_unsacked()?;
+            self.send(now, self.again(position, space))
+        };
+        let sender = &mut self.sender;
+        sender.loss_detection.on_probe_sent(sender.snd_max, transmit.retransmission);
+        self.timers.tail_loss_probe = Time::NEVER;
+        self.restart_retransmit_timer(now);
+        Some(transmit)
     }
 
     /// RFC 6675 §4, `NextSeg`, rules 3 and 4: in recovery, with room left and nothing lost or new to
@@ -237,6 +260,9 @@ impl Connection {
         if !sender.selective {
             return;
         }
+        if let Some(reduction) = &mut sender.reduction {
+            reduction.out += u64::from(space);
+        }
         if position < sender.snd_max {
             sender.board.resent(now, position);
             sender.high_rxt = sender.high_rxt.max(position + u64::from(space));
@@ -270,6 +296,7 @@ impl Connection {
         if self.timers.retransmit == Time::NEVER {
             self.timers.retransmit = self.deadline(now, self.rto());
         }
+        self.schedule_loss_detection(now);
     }
 
     /// The window field, and the right edge that it stands for.

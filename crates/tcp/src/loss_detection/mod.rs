@@ -3,16 +3,21 @@
 //! Positions are unwrapped stream positions: the SYN is 0, the first byte of data 1.
 
 use crate::scoreboard::{Delivered, Scoreboard};
+use retx_units::{Duration, Time};
 
 retx_units::registry! { $
     /// What is lost?
     tag = "name", schema = "LossDetection", context = &crate::Config;
-    timeout_only, tahoe, reno, newreno, sack
+    timeout_only, tahoe, reno, newreno, sack, rack
 }
 
 /// An acknowledgment as loss detection sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
+    /// When it came.
+    pub now: Time,
+    /// Smoothed RTT, if there is one.
+    pub srtt: Option<Duration>,
     /// Bytes acknowledged for the first time; 0 for a duplicate ACK (RFC 5681 §2).
     pub bytes_acked: u64,
     /// First unacknowledged position, this ACK counted.
@@ -25,6 +30,17 @@ pub struct Ack {
     pub smss: u32,
     /// What it has delivered, where both ends use SACK.
     pub selective: Option<Delivered>,
+}
+
+/// What is in flight, as a tail loss probe sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Flight {
+    /// Segments in flight.
+    pub segments: usize,
+    /// Some have been selectively acknowledged.
+    pub sacked: bool,
+    /// Smoothed RTT, if there is one.
+    pub srtt: Option<Duration>,
 }
 
 /// What an acknowledgment asks of the sender.
@@ -40,6 +56,8 @@ pub enum Reaction {
     /// A loss, with a scoreboard: reduce the window and retransmit the first lost segment; what
     /// follows is sent as far as the segments taken to be in flight leave room.
     SelectiveRecovery,
+    /// A tail loss probe has repaired a loss: reduce the window, nothing is left to send again.
+    ProbeRepairedLoss,
     /// A loss: reduce the window and send again from `snd_una`, without fast recovery.
     GoBackN,
     /// In recovery another segment has left the network: inflate the window by one SMSS.
@@ -69,6 +87,33 @@ pub trait LossDetection {
 
     /// True during fast recovery.
     fn in_recovery(&self) -> bool;
+
+    /// True when recovery is to spread its sending (RFC 9937).
+    fn proportional_rate_reduction(&self) -> bool {
+        false
+    }
+
+    /// When [`Self::on_deadline`] wants to be called; [`Time::NEVER`] for not at all.
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The deadline has come.
+    fn on_deadline(&mut self, now: Time, snd_max: u64, board: &mut Scoreboard) -> Reaction {
+        let _ = (now, snd_max, board);
+        Reaction::Nothing
+    }
+
+    /// How long after the last transmission or acknowledgment a probe for a lost tail is due.
+    fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
+        let _ = flight;
+        None
+    }
+
+    /// A probe has been sent.
+    fn on_probe_sent(&mut self, snd_max: u64, is_retransmission: bool) {
+        let _ = (snd_max, is_retransmission);
+    }
 }
 
 impl LossDetection for State {
@@ -86,5 +131,25 @@ impl LossDetection for State {
 
     fn in_recovery(&self) -> bool {
         dispatch!(self, it => it.in_recovery())
+    }
+
+    fn proportional_rate_reduction(&self) -> bool {
+        dispatch!(self, it => it.proportional_rate_reduction())
+    }
+
+    fn deadline(&self) -> Time {
+        dispatch!(self, it => it.deadline())
+    }
+
+    fn on_deadline(&mut self, now: Time, snd_max: u64, board: &mut Scoreboard) -> Reaction {
+        dispatch!(self, it => it.on_deadline(now, snd_max, board))
+    }
+
+    fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
+        dispatch!(self, it => it.probe_timeout(flight))
+    }
+
+    fn on_probe_sent(&mut self, snd_max: u64, is_retransmission: bool) {
+        dispatch!(self, it => it.on_probe_sent(snd_max, is_retransmission));
     }
 }

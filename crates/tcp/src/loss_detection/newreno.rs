@@ -115,6 +115,8 @@ mod tests {
         };
         let board = &mut Scoreboard::default();
         let ack = |bytes_acked, snd_una| Ack {
+            now: retx_units::Time::ZERO,
+            srtt: None,
             smss: 1_000,
             selective: None,
             bytes_acked,

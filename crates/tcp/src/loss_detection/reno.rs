@@ -87,6 +87,8 @@ mod tests {
         let mut state = State { recover_test: true, dupacks: 0, recover: 0, in_recovery: false };
         let board = &mut Scoreboard::default();
         let ack = |bytes_acked, snd_una| Ack {
+            now: retx_units::Time::ZERO,
+            srtt: None,
             smss: 1_000,
             selective: None,
             bytes_acked,
