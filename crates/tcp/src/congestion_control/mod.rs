@@ -50,6 +50,9 @@ pub struct Ack {
     pub cwnd_limited: bool,
     /// In fast recovery, or repairing what a timeout found.
     pub in_recovery: bool,
+    /// The receiver's clock when it acknowledged new data, where timestamps are in use: differences
+    /// between two of them have a meaning, in steps of the timestamp clock.
+    pub receiver_time: Option<Duration>,
 }
 
 /// A loss that is put down to congestion.
@@ -134,6 +137,17 @@ pub trait CongestionControl {
     fn fine_timeout(&self) -> Option<Duration> {
         None
     }
+
+    /// Asked after a loss that duplicate or selective ACKs found: send everything that is
+    /// unacknowledged once more, as far as the window lets it (Westwood's bulk retransmission).
+    fn repeats_window(&self) -> bool {
+        false
+    }
+
+    /// Asked when the retransmission timer expires: do not back it off (Westwood's fixed RTO).
+    fn holds_rto(&self) -> bool {
+        false
+    }
 }
 
 impl CongestionControl for State {
@@ -175,6 +189,14 @@ impl CongestionControl for State {
 
     fn fine_timeout(&self) -> Option<Duration> {
         dispatch!(self, it => it.fine_timeout())
+    }
+
+    fn repeats_window(&self) -> bool {
+        dispatch!(self, it => it.repeats_window())
+    }
+
+    fn holds_rto(&self) -> bool {
+        dispatch!(self, it => it.holds_rto())
     }
 }
 

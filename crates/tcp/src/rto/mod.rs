@@ -6,7 +6,7 @@ use retx_units::Duration;
 retx_units::registry! { $
     /// How long to wait for an acknowledgment.
     tag = "name", schema = "Rto", context = &crate::Config;
-    rfc6298
+    rfc6298, linux, linux24
 }
 
 /// The bounds and clock of an estimator.
