@@ -22,5 +22,5 @@ mod size;
 mod timers;
 
 pub use config::{Config, ConfigError, DelayedAck};
-pub use connection::{Connection, Episode, Event, State, Transmit};
+pub use connection::{Connection, Episode, Event, Info, LossState, State, Transmit};
 pub use size::Size;

@@ -336,6 +336,16 @@ impl Scoreboard {
         (outstanding + self.retransmitted_bytes).saturating_sub(self.sacked_bytes + self.lost_bytes)
     }
 
+    /// Segments selectively acknowledged, taken for lost (those sent again included), and sent
+    /// again: for those who look on, by a pass over all.
+    pub fn counts(&self) -> (u64, u64, u64) {
+        let count = |test: fn(&Record) -> bool| {
+            self.records.iter().filter(|record| test(record)).count() as u64
+        };
+        let lost = count(|it| it.lost || it.retransmitted);
+        (count(|it| it.sacked), lost, count(|it| it.retransmitted))
+    }
+
     /// Bytes selectively acknowledged above `SND.UNA`.
     pub const fn sacked_bytes(&self) -> u64 {
         self.sacked_bytes

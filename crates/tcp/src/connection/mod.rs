@@ -5,6 +5,7 @@
 
 mod acknowledge;
 mod arrive;
+mod info;
 mod receive;
 mod recover;
 mod reduction;
@@ -18,6 +19,7 @@ use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use crate::timers::Timers;
 use crate::{Config, congestion_control::Window};
+pub use info::{Info, LossState};
 use receive::Receiver;
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::Segment;
