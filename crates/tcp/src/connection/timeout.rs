@@ -1,7 +1,7 @@
 //! Timers expire.
 
 use super::{Connection, Episode, Event, State};
-use crate::backoff::Backoff;
+use crate::backoff::{self, Backoff};
 use crate::congestion_control::CongestionControl;
 use crate::loss_cause::Cause;
 use crate::loss_detection::{self, LossDetection};
@@ -52,9 +52,11 @@ impl Connection {
         sender.timeouts_in_row += 1;
         // Karn: what is sent again cannot be timed.
         sender.timed = None;
-        let bandwidth_delay_bytes = sender.congestion_control.bandwidth_delay_bytes();
         if !sender.congestion_control.holds_rto() {
-            sender.backoff.on_timeout(bandwidth_delay_bytes);
+            sender.backoff.on_timeout(&backoff::Timeout {
+                bandwidth_delay_bytes: sender.congestion_control.bandwidth_delay_bytes(),
+                in_syn_sent: self.state == State::SynSent,
+            });
         }
         if matches!(self.state, State::SynSent | State::SynReceived) {
             sender.syn_retransmitted = true;
