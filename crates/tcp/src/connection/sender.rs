@@ -233,6 +233,8 @@ impl Sender {
             last_rtt: self.last_rtt,
             window: self.window,
             flight_size: self.flight_size(),
+            // Without SACK a sender knows of one.
+            lost_segments: self.board.lost_bytes().div_ceil(self.window.smss.into()).max(1),
         };
         self.loss_cause.cause(&loss)
     }

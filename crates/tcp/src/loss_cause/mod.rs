@@ -33,6 +33,8 @@ pub struct Loss {
     pub window: Window,
     /// Data in flight.
     pub flight_size: u64,
+    /// Segments taken for lost at this moment, at least 1; without SACK a sender knows of no more.
+    pub lost_segments: u64,
 }
 
 /// A rule that tells congestion from corruption.
