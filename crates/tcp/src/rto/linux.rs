@@ -44,7 +44,7 @@ pub struct State {
     initial: Duration,
 }
 
-/// Longer samples than this (36,000 years) would not fit eightfold.
+/// Longer samples than this, 36 years in nanoseconds, count as this: sums must fit.
 const LONGEST: u64 = 1 << 60;
 
 impl State {
@@ -120,8 +120,8 @@ impl Estimator for State {
         if self.srtt8 == 0 {
             return self.initial;
         }
-        let rto = (Time::ZERO + duration((self.srtt8 >> 3) + self.rttvar4)).align_up(self.tick);
-        rto.since(Time::ZERO).min(self.max)
+        let rto = duration((self.srtt8 >> 3) + self.rttvar4).min(self.max);
+        (Time::ZERO + rto).align_up(self.tick).since(Time::ZERO).min(self.max)
     }
 
     fn srtt(&self) -> Option<Duration> {
@@ -191,7 +191,8 @@ mod tests {
 
     /// m = 100 ms, then one of 500: e = 400, SRTT = 150, d = 350, 4·mdev = 4·RTTVAR = 550. From then
     /// on m = 150: e = 0, mdev dies away by a quarter each. The window that holds the peak keeps it;
-    /// at the end of the next one, whose largest 4·mdev is 412.5 ms, a quarter of the difference goes.
+    /// at the end of the next one, whose largest 4·mdev is 309.375 ms, a quarter of the difference
+    /// goes.
     #[test]
     fn the_peak_of_a_window_fades_with_the_next() {
         let mut state = estimator();
@@ -199,9 +200,9 @@ mod tests {
         assert_eq!(sample(&mut state, 500_000, 10, 20), [150_000, 137_500, 700_000]);
         // Passes the mark at 10; the next lies at 21.
         assert_eq!(sample(&mut state, 150_000, 11, 21), [150_000, 103_125, 700_000]);
-        // 4·mdev: 412.5 → 309.375, the largest since the mark.
-        assert_eq!(sample(&mut state, 150_000, 21, 30), [150_000, 77_344, 700_000]);
-        // 4·mdev: 232.031; the window ends: 550 − (550 − 309.375)/4 = 489.844.
+        // 4·mdev: 412.5 → 309.375, the largest since the mark; a quarter of it is cut to whole µs.
+        assert_eq!(sample(&mut state, 150_000, 21, 30), [150_000, 77_343, 700_000]);
+        // The window ends: 550 − (550 − 309.375)/4 = 489.844.
         let [srtt, _, rto] = sample(&mut state, 150_000, 22, 31);
         assert_eq!((srtt, rto), (150_000, 150_000 + 489_844));
     }
