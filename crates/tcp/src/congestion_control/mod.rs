@@ -5,8 +5,18 @@ use retx_units::{Duration, Rate, Time};
 retx_units::registry! { $
     /// How fast may I send?
     tag = "name", schema = "CongestionControl", context = &crate::Config;
-    reno, tahoe
+    reno, tahoe, vegas, vegas_linux, veno, veno_linux, westwood, westwood_plus,
+    westwood_bulk_repeat_like, jtcp_like, prairie_like, dynamic, hybla, cubic
 }
+
+mod bandwidth;
+mod number;
+mod segments;
+mod send_times;
+#[cfg(test)]
+mod testing;
+
+pub use number::{Fraction, NotNegative, Positive};
 
 /// The window of a sender, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
