@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: build demo test lint test-rust test-python bench clean
+.PHONY: build demo test lint test-rust test-python tshark bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -26,20 +26,23 @@ test: lint test-rust test-python
 lint: $(VENV)/tested
 	$(RUST) rustfmt --check --edition 2024 $$(git ls-files -co --exclude-standard '*.rs')
 	$(RUST) cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff check python docs
-	$(BIN)/ruff format --check python docs
+	$(BIN)/ruff check python studies docs
+	$(BIN)/ruff format --check python studies docs
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest retx._native
 
-test-rust: $(VENV)/tested
+test-rust: $(VENV)/tested tshark
 	$(RUST) cargo test --workspace --exclude retx-py --locked
 
-test-python: $(VENV)/tested
-	tools/packages.sh tshark=tshark || echo "The test that reads captures with tshark is skipped."
+test-python: $(VENV)/tested tshark
 	$(BIN)/pytest -rs
 
+# Tests of captures ask tshark what it reads in them.
+tshark:
+	tools/packages.sh tshark=tshark || echo "The tests that read captures with tshark are skipped."
+
 bench: build
-	$(RUST) cargo bench --workspace --exclude retx-py --locked
+	$(RUST) cargo bench --package retx-sim --bench engine --locked
 
 clean:
 	rm -rf $(VENV) target python/retx/*.so

@@ -58,6 +58,7 @@ def run(
     control: Control,
     *,
     replication: int = 0,
+    tables: bool = True,
     segments: bool = True,
     capture: list[tuple[str, str]] | None = None,
 ) -> RawResult: ...
@@ -67,5 +68,6 @@ def run_many(
     *,
     replications: int,
     threads: int,
+    tables: bool = True,
     segments: bool = False,
 ) -> list[RawResult]: ...

@@ -36,7 +36,8 @@ def _series(name: str, column: Column) -> pl.Series:
     if series.dtype == pl.Float64:
         return series.fill_nan(None)
     if series.dtype == pl.UInt64:
-        return series.set(series == NO_INTEGER, None).cast(pl.Int64)
+        signed: pl.Series = series.set(series == NO_INTEGER, None).cast(pl.Int64)
+        return signed
     return series
 
 

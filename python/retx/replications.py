@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx.directory import new_directory
+from retx.errors import UsageError
 from retx.results import Result, without_clock, write_files
 
 if TYPE_CHECKING:
@@ -84,15 +85,29 @@ class Replications:
         ]
         return shared | {"replications": len(self._runs), "runs": each}
 
-    def mean(self, confidence: float = 0.95) -> pl.DataFrame:
+    def mean(self, quantity: str | None = None, *, confidence: float = 0.95) -> pl.DataFrame:
         """Mean and confidence interval over the replications, one row per flow and quantity.
 
         Columns: `flow quantity n mean low high`. A flow that did not finish has no response time:
         `n` says how many replications went into a row.
+
+        Args:
+            quantity: Only this column of `flows`.
+            confidence: Level of the intervals (Student's t).
+
+        Raises:
+            UsageError: There is no such column, or it holds no numbers.
         """
         from retx.analysis.intervals import flow_means
 
-        return flow_means(self.flows, confidence)
+        means = flow_means(self.flows, confidence)
+        if quantity is None:
+            return means
+        chosen = means.filter(means["quantity"] == quantity)
+        if chosen.is_empty():
+            names = ", ".join(means["quantity"].unique(maintain_order=True))
+            raise UsageError(f"no quantity {quantity!r}; there is {names}")
+        return chosen
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes the files of `Result.save`; tables have the column `replication` first."""

@@ -24,6 +24,8 @@ HOW_TO_RECORD = {
     "samples": 'set the scenario\'s `sample_interval`, to "every_ack" or a time such as "0.1 s"',
     "segments": "run with segments=True (command line: without --no-segments)",
     "acks": "run with segments=True (command line: without --no-segments)",
+    "drops": "run with tables=True",
+    "episodes": "run with tables=True",
 }
 
 

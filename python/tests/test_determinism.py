@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 import polars as pl
+import pytest
 from conftest import LOSSY, Cli
 
 import retx
@@ -57,10 +58,14 @@ def test_replications_differ_and_the_first_is_the_run() -> None:
     assert many[2].segments.equals(retx.run(LOSSY, replication=2).segments)
     assert not many[0].segments.equals(many[1].segments)
     assert many.flows["replication"].to_list() == [0, 1, 2]
+    assert many.flows["response_time_s"].to_list() == [
+        result.flows["response_time_s"][0] for result in many
+    ]
     assert many.segments.schema["flow"] == pl.Enum(["download"])
-    means = many.mean()
-    row = means.row(by_predicate=pl.col("quantity") == "response_time_s", named=True)
+    (row,) = many.mean("response_time_s").iter_rows(named=True)
     times = many.flows["response_time_s"]
     assert row["mean"] == times.mean()
     assert row["low"] < row["mean"] < row["high"]
     assert row["n"] == 3
+    with pytest.raises(ValueError, match="response_time_s"):
+        many.mean("response_time")

@@ -122,6 +122,8 @@ def test_what_was_not_recorded_says_how_to_record_it() -> None:
     assert set(bare.tables) == {"flows", "links", "drops", "episodes"}
     with pytest.raises(retx.NotRecordedError, match="segments=True"):
         bare.plot.sequence()
+    with pytest.raises(retx.NotRecordedError, match="tables=True"):
+        assert retx.run(LOSSY, tables=False).drops
     with pytest.raises(retx.NotRecordedError, match="sample_interval"):
         bare.plot.cwnd()
 

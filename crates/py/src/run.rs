@@ -9,17 +9,21 @@ use retx_sim::{Batch, CapturePoint, Options};
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-/// Simulates a scenario.
+/// Simulates a scenario. `tables` records drops and episodes, `segments` segments and
+/// acknowledgments.
 ///
 /// `capture` are pairs of a link and the node at whose end of it packets are captured; with `None`
 /// there is no capture, with an empty list there is one where the first flow's data begin.
 #[pyfunction]
-#[pyo3(signature = (scenario, control, *, replication = 0, segments = true, capture = None))]
+#[pyo3(signature = (
+    scenario, control, *, replication = 0, tables = true, segments = true, capture = None
+))]
 pub fn run(
     py: Python<'_>,
     scenario: &Scenario,
     control: &Control,
     replication: u64,
+    tables: bool,
     segments: bool,
     capture: Option<Vec<(String, String)>>,
 ) -> PyResult<RawResult> {
@@ -27,7 +31,7 @@ pub fn run(
         Some(places) => scenario.capture_points(&places)?,
         None => Vec::new(),
     };
-    let options = Options { replication, ..options(segments, capture) };
+    let options = Options { replication, ..options(tables, segments, capture) };
     control.expect(1, scenario.inner.duration.as_nanos());
     // The models have no clock.
     let start = Instant::now();
@@ -41,16 +45,19 @@ pub fn run(
 /// Simulates `replications` draws of a scenario, numbered from 0, on so many threads. The results
 /// are in order and do not depend on the number of threads.
 #[pyfunction]
-#[pyo3(signature = (scenario, control, *, replications, threads, segments = false))]
+#[pyo3(signature = (
+    scenario, control, *, replications, threads, tables = true, segments = false
+))]
 pub fn run_many(
     py: Python<'_>,
     scenario: &Scenario,
     control: &Control,
     replications: u64,
     threads: NonZeroUsize,
+    tables: bool,
     segments: bool,
 ) -> PyResult<Vec<RawResult>> {
-    let options = options(segments, Vec::new());
+    let options = options(tables, segments, Vec::new());
     let batch = Batch { first: 0, count: replications, threads };
     control.expect(replications, scenario.inner.duration.as_nanos());
     let outcomes = py
@@ -59,6 +66,6 @@ pub fn run_many(
     Ok(outcomes.into_iter().map(|outcome| RawResult::new(scenario, outcome)).collect())
 }
 
-const fn options(segments: bool, capture: Vec<CapturePoint>) -> Options {
-    Options { replication: 0, segments, drops: true, episodes: true, capture }
+const fn options(tables: bool, segments: bool, capture: Vec<CapturePoint>) -> Options {
+    Options { replication: 0, segments, drops: tables, episodes: tables, capture }
 }

@@ -84,7 +84,9 @@ pub struct Names {
 
 /// Declares a small closed set of names: an enum whose variants are the codes of a column.
 macro_rules! names {
-    ($(#[$meta:meta])* $type:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+    ($(#[$meta:meta])* $type:ident {
+        $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)?
+    }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]

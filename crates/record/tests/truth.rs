@@ -83,7 +83,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => (1u64..6, 0u64..2).prop_map(|(bytes, old)| Step::New { bytes, old }),
         4 => (any::<u64>(), 1u64..9).prop_map(|(from, bytes)| Step::Again { from, bytes }),
         7 => (any::<usize>(), 0u8..10).prop_map(|(which, fate)| Step::Settle { which, fate }),
-        2 => (any::<u64>(), any::<bool>()).prop_map(|(trigger, rto)| Step::Episode { trigger, rto }),
+        2 => any::<(u64, bool)>().prop_map(|(trigger, rto)| Step::Episode { trigger, rto }),
         2 => Just(Step::Acknowledge),
     ];
     prop::collection::vec(step, 0..80)

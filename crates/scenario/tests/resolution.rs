@@ -246,8 +246,8 @@ fn ftp_lists_or_counts_its_files() {
 #[test]
 fn overrides_reach_everything() {
     let text = format!(
-        "{HEAD}{}queue = \"droptail\"\nchannel = {{ model = \"bernoulli\", p = 0.1 }}\n{FLOW}[tcp.x]\n\
-         like = \"reno\"\n",
+        "{HEAD}{}queue = \"droptail\"\nchannel = {{ model = \"bernoulli\", p = 0.1 }}\n{FLOW}\
+         [tcp.x]\nlike = \"reno\"\n",
         link("the link", ["a", "c"])
     );
     let scenario = read_with(

@@ -2,9 +2,9 @@
 //! each the bare event loop: as many events put into and taken out of the same queue, at the same
 //! number pending, with nothing else done.
 //!
-//! `cargo bench -p retx-sim --bench engine`, or `… -- NAME` for what bears a part of the name; a bare
-//! `run` beside it leaves the bare loop out, so that `perf stat` sees the engine alone. Figures are medians of several repetitions; CPU time is that of this
-//! thread.
+//! `cargo bench -p retx-sim --bench engine`, or `… -- NAME` for what bears a part of the name; a
+//! bare `run` beside it leaves the bare loop out, so that `perf stat` sees the engine alone.
+//! Figures are medians of several repetitions; CPU time is that of this thread.
 
 #[path = "../tests/plans/mod.rs"]
 mod plans;

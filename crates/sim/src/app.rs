@@ -81,8 +81,13 @@ impl App {
         read
     }
 
+    /// True when the receiver has read the whole of the current file.
+    pub const fn has_read_file(&self) -> bool {
+        self.unread == 0
+    }
+
     /// True when the receiver has read the whole of the last file.
     pub fn is_complete(&self) -> bool {
-        self.unread == 0 && self.work.file_bytes(self.file + 1).is_none()
+        self.has_read_file() && self.work.file_bytes(self.file + 1).is_none()
     }
 }

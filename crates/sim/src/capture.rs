@@ -1,12 +1,13 @@
 //! Captures: which packets are seen where.
 
-use crate::packet::{NONE, Packet, Transmission};
+use crate::packet::{NONE, Packet, Packets, Transmission};
 use crate::plan::{Plan, Side};
 use crate::recorder::Drop;
 use retx_record::capture::{
     self, CaptureBuffer, CapturedPacket, Fate, FlowId, FlowNodes, LongName, PacketId, PlaceId,
 };
 use retx_units::Time;
+use retx_wire::Segment;
 use std::collections::BTreeMap;
 
 /// Where packets are captured: at one end of a link, as a program on that node's interface would
@@ -88,27 +89,29 @@ impl Capture {
     }
 
     /// A packet enters a pipe.
-    pub fn entered(&mut self, now: Time, pipe: u32, packet: &mut Packet) {
+    pub fn entered(&mut self, now: Time, pipe: u32, id: u32, packets: &mut Packets) {
         if let Some(place) = self.pipes[pipe as usize].entering {
-            self.see(now, place, packet);
+            self.see((now, place), id, packets);
         }
     }
 
     /// A packet leaves a pipe at its far end.
-    pub fn left(&mut self, now: Time, pipe: u32, packet: &mut Packet) {
+    pub fn left(&mut self, now: Time, pipe: u32, id: u32, packets: &mut Packets) {
         if let Some(place) = self.pipes[pipe as usize].leaving {
-            self.see(now, place, packet);
+            self.see((now, place), id, packets);
         }
     }
 
-    fn see(&mut self, now: Time, place: PlaceId, packet: &mut Packet) {
-        if packet.captured == NONE {
-            packet.captured = self.add(packet);
+    fn see(&mut self, (now, place): (Time, PlaceId), id: u32, packets: &mut Packets) {
+        if packets.get(id).captured == NONE {
+            let captured = self.add(packets.get(id), packets.segment(id));
+            packets.get_mut(id).captured = captured;
         }
-        self.buffer.see(now, place, self.packets[packet.captured as usize]);
+        let packet = self.packets[packets.get(id).captured as usize];
+        self.buffer.see(now, place, packet);
     }
 
-    fn add(&mut self, packet: &Packet) -> u32 {
+    fn add(&mut self, packet: &Packet, segment: Segment) -> u32 {
         let flow = packet.flow();
         let from = if packet.carries_data_direction() { Side::Sender } else { Side::Receiver };
         let opens = self.initiators[flow as usize] == from;
@@ -122,7 +125,7 @@ impl Capture {
                 Transmission::Necessary => capture::Transmission::Necessary,
                 Transmission::Unnecessary => capture::Transmission::Unnecessary,
             },
-            segment: packet.segment,
+            segment,
         });
         if packet.transmission == Transmission::Unnecessary {
             self.unnecessary.insert((flow, packet.copy), id);

@@ -189,8 +189,8 @@ impl<'a> Engine<'a> {
     /// A packet has left a pipe: on to the next, or to its host.
     #[inline]
     fn forward(&mut self, from: u32, id: u32) {
+        self.recorder.left(self.now, from, id, &mut self.packets);
         let packet = self.packets.get_mut(id);
-        self.recorder.left(self.now, from, packet);
         packet.hop += 1;
         match self.routes[packet.hop as usize] {
             HOST => self.deliver(id),
@@ -200,8 +200,8 @@ impl<'a> Engine<'a> {
 
     #[inline]
     fn enter(&mut self, index: u32, id: u32) {
-        let packet = self.packets.get_mut(id);
-        self.recorder.entered(self.now, index, packet);
+        self.recorder.entered(self.now, index, id, &mut self.packets);
+        let packet = self.packets.get(id);
         let pipe = &mut self.pipes[index as usize];
         match pipe.handle_packet(self.now, &pipe::Packet { id, frame: packet.frame() }) {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
@@ -216,7 +216,8 @@ impl<'a> Engine<'a> {
         self.counts.received += 1;
         self.recorder.delivered(self.now, packet);
         let flow = &mut self.flows[index as usize];
-        flow.handle_packet(self.now, packet, &mut self.recorder);
+        let segment = self.packets.segment(id);
+        flow.handle_packet(self.now, packet, &segment, &mut self.recorder);
         self.packets.remove(id);
         self.serve(index, side);
     }
@@ -244,12 +245,14 @@ impl<'a> Engine<'a> {
     /// Sends what an end wants to send, and asks when it wants to be woken.
     #[inline]
     fn serve(&mut self, index: u32, side: Side) {
-        while let Some(packet) =
-            self.flows[index as usize].poll_transmit(self.now, side, &mut self.recorder)
-        {
+        while let Some(transmit) = self.flows[index as usize].poll_transmit(self.now, side) {
             self.counts.sent += 1;
-            let id = self.packets.insert(&packet);
-            self.enter(self.routes[packet.hop as usize], id);
+            let id = self.packets.insert(&transmit.segment);
+            let packet = self.packets.get_mut(id);
+            let flow = &mut self.flows[index as usize];
+            flow.sent(self.now, (side, &transmit), packet, &mut self.recorder);
+            let first = self.routes[packet.hop as usize];
+            self.enter(first, id);
         }
         self.rearm(index, side);
         if self.flows[index as usize].has_closed() {

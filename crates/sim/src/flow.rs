@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::ledger::Ledger;
-use crate::packet::{NONE, Packet, Transmission};
+use crate::packet::{Packet, Transmission};
 use crate::plan::{FlowPlan, Side, TcpPlan, Work};
 use crate::recorder::{Drop, Recorder};
 use retx_record::counters::IdleEnd;
@@ -10,7 +10,7 @@ use retx_record::reason::{EpisodeKind, SenderState};
 use retx_record::tables::Sample;
 use retx_tcp::{Connection, Event, Transmit};
 use retx_units::{SeqNr, StreamKey, Time};
-use retx_wire::Flags;
+use retx_wire::{Flags, Segment};
 
 /// What a flow's connection is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Flow {
     connected: bool,
     /// Ends that have closed.
     closed: u8,
-    /// A connection was reset: the flow ends unfinished.
+    /// A connection was reset before its file was read: the flow ends unfinished.
     reset: bool,
     /// The connection is over, and the engine does not know yet.
     has_closed: bool,
@@ -147,13 +147,19 @@ impl Flow {
 
     /// A packet has arrived for `side`.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet, recorder: &mut Recorder) {
+    pub fn handle_packet(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        segment: &Segment,
+        recorder: &mut Recorder,
+    ) {
         if packet.connection != self.connections || self.phase != Phase::Open {
             return;
         }
         if packet.carries_data_direction() {
-            self.ends[RECEIVER].handle_segment(now, &packet.segment);
-            if packet.segment.seq_len() > 0 {
+            self.ends[RECEIVER].handle_segment(now, segment);
+            if packet.seq_len() > 0 {
                 self.ledger.arrived(packet, &self.ends[RECEIVER], recorder);
             }
             let read = self.app.receive(&mut self.ends[RECEIVER]);
@@ -166,7 +172,7 @@ impl Flow {
             self.drive_receiver(now, recorder);
         } else {
             self.ledger.impulse = IdleEnd::Window;
-            self.ends[SENDER].handle_segment(now, &packet.segment);
+            self.ends[SENDER].handle_segment(now, segment);
             self.drive_sender(now, recorder);
             if recorder.every_ack {
                 self.sample(now, recorder);
@@ -238,8 +244,10 @@ impl Flow {
         }
     }
 
+    /// A connection was reset. After the file has been read that is one way to close: a FIN sent
+    /// again after the other end's TIME-WAIT is answered by a reset.
     fn reset(&mut self, now: Time, recorder: &mut Recorder) {
-        self.reset = true;
+        self.reset = !(self.connected && self.app.has_read_file());
         self.end_connection(now, recorder);
     }
 
@@ -259,56 +267,54 @@ impl Flow {
         };
     }
 
-    /// The next packet that `side` sends now, until `None`.
+    /// The next segment that `side` sends now, until `None`.
     #[inline]
-    pub fn poll_transmit(
+    pub fn poll_transmit(&mut self, now: Time, side: Side) -> Option<Transmit> {
+        self.ends[side as usize].poll_transmit(now)
+    }
+
+    /// A segment that `side` sends goes out as `packet`: fills in what the network and the record
+    /// need to know.
+    #[inline]
+    pub fn sent(
         &mut self,
         now: Time,
-        side: Side,
+        (side, transmit): (Side, &Transmit),
+        packet: &mut Packet,
         recorder: &mut Recorder,
-    ) -> Option<Packet> {
-        let transmit = self.ends[side as usize].poll_transmit(now)?;
-        Some(self.packet(now, side, &transmit, recorder))
+    ) {
+        packet.position = transmit.position;
+        packet.hop = self.first_hops[side as usize];
+        packet.to = 2 * self.ledger.flow + side.other() as u32;
+        packet.connection = self.connections;
+        match side {
+            Side::Sender => self.sent_by_sender(now, transmit.retransmission, packet, recorder),
+            Side::Receiver => {
+                if transmit.retransmission {
+                    packet.transmission = Transmission::Again;
+                }
+                let pure = packet.payload_bytes == 0 && is_pure_ack(packet.flags);
+                self.ledger.counters.acks_sent += u64::from(pure);
+                recorder.acknowledging(now, &self.ends[RECEIVER], packet);
+            }
+        }
     }
 
     #[inline]
-    fn packet(
+    fn sent_by_sender(
         &mut self,
         now: Time,
-        side: Side,
-        transmit: &Transmit,
+        retransmission: bool,
+        packet: &mut Packet,
         recorder: &mut Recorder,
-    ) -> Packet {
-        let segment = transmit.segment;
-        let again = side == Side::Receiver && transmit.retransmission;
-        let mut packet = Packet {
-            position: transmit.position,
-            hop: self.first_hops[side as usize],
-            to: 2 * self.ledger.flow + side.other() as u32,
-            bytes: segment.packet_bytes(),
-            payload_bytes: segment.payload_bytes,
-            connection: self.connections,
-            row: NONE,
-            captured: NONE,
-            transmission: if again { Transmission::Again } else { Transmission::First },
-            copy: 0,
-            segment,
-        };
-        if side == Side::Sender {
-            let [sender, receiver] = &self.ends;
-            self.ledger.sent(now, transmit, [sender, receiver], &mut packet);
-            if (recorder.tables.segments.is_some() || transmit.retransmission)
-                && segment.seq_len() > 0
-            {
-                let smss = sender.window().smss;
-                self.ledger.write_sent(now, smss, &mut packet, recorder);
-            }
-        } else {
-            let pure = segment.payload_bytes == 0 && is_pure_ack(segment.flags);
-            self.ledger.counters.acks_sent += u64::from(pure);
-            recorder.acknowledging(now, &self.ends[side as usize], &mut packet);
+    ) {
+        let [sender, receiver] = &self.ends;
+        let length = packet.seq_len();
+        self.ledger.sent(now, retransmission, [sender, receiver], packet);
+        if length > 0 && (retransmission || recorder.tables.segments.is_some()) {
+            let smss = sender.window().smss;
+            self.ledger.write_sent(now, smss, packet, recorder);
         }
-        packet
     }
 
     /// A packet of this flow was dropped.
@@ -319,9 +325,9 @@ impl Flow {
             return;
         }
         let sender = &self.ends[SENDER];
-        let ack = packet.segment.flags.contains(Flags::ACK).then(|| {
+        let ack = packet.flags.contains(Flags::ACK).then(|| {
             let origin = self.initial_sequences[SENDER];
-            packet.segment.ack.unwrap_near(origin, sender.snd_una()).max(0) as u64
+            packet.ack.unwrap_near(origin, sender.snd_una()).max(0) as u64
         });
         self.ledger.dropped(packet, drop, ack, recorder);
     }

@@ -6,7 +6,7 @@ use retx_record::counters::{FlowCounters, IdleEnd};
 use retx_record::reason::{EpisodeKind, SaidCause};
 use retx_record::tables::{self, packet_number};
 use retx_record::truth::{Arrived, Correction, Retransmission, Row, SegmentCopy, Truth};
-use retx_tcp::{Connection, Transmit, loss_cause};
+use retx_tcp::{Connection, loss_cause};
 use retx_units::Time;
 use std::collections::VecDeque;
 
@@ -111,32 +111,31 @@ impl Ledger {
     pub fn sent(
         &mut self,
         now: Time,
-        transmit: &Transmit,
+        retransmission: bool,
         ends: [&Connection; 2],
         packet: &mut Packet,
     ) {
         let counters = &mut self.counters;
         packet.copy = counters.frames_sent;
         counters.frames_sent += 1;
-        let length = transmit.segment.seq_len();
-        if length == 0 {
+        let end = packet.end();
+        if end == packet.position {
             return;
         }
-        let to = transmit.position + u64::from(length);
         assert!(
-            transmit.retransmission == (transmit.position < self.sent_to),
+            retransmission == (packet.position < self.sent_to),
             "what counts as a retransmission"
         );
-        if transmit.segment.payload_bytes > 0 {
+        if packet.payload_bytes > 0 {
             counters.segments_sent += 1;
             if now != self.last_data {
                 self.note_pause(now, ends[0]);
             }
         }
-        if transmit.retransmission {
-            self.retransmitted(transmit, ends[1], packet);
+        if retransmission {
+            self.retransmitted(ends[1], packet);
         }
-        self.sent_to = self.sent_to.max(to);
+        self.sent_to = self.sent_to.max(end);
     }
 
     /// Data are sent: was the time since the last longer than a pause may be?
@@ -154,12 +153,12 @@ impl Ledger {
     }
 
     #[cold]
-    fn retransmitted(&mut self, transmit: &Transmit, peer: &Connection, packet: &mut Packet) {
+    fn retransmitted(&mut self, peer: &Connection, packet: &mut Packet) {
         let copy = packet_copy(packet);
         let sent_to = self.sent_to;
         let row = self.episode.and_then(|(_, row, _)| row);
         // Statistics are about data segments; a FIN alone is none.
-        let counted = transmit.segment.payload_bytes > 0;
+        let counted = packet.payload_bytes > 0;
         let again = Retransmission { copy, sent_to, episode: row, counted };
         let unnecessary = self.truth().retransmitted(again, &Receiver(peer));
         packet.transmission =
@@ -182,7 +181,7 @@ impl Ledger {
             episode.unnecessary += u64::from(packet.transmission == Transmission::Unnecessary);
         }
         let Some(segments) = &mut to.tables.segments else { return };
-        let end = packet.position + u64::from(packet.segment.seq_len());
+        let end = packet.end();
         packet.row = segments.push(tables::Segment {
             flow: self.flow,
             sent: now,
@@ -202,7 +201,7 @@ impl Ledger {
     /// A segment of the sender has reached the receiver, which may have thrown it away.
     #[inline]
     pub fn arrived(&mut self, packet: &Packet, receiver: &Connection, to: &mut Recorder) {
-        let end = packet.position + u64::from(packet.segment.seq_len());
+        let end = packet.end();
         if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
             self.truth().refused(packet_copy(packet), &mut to.corrections);
             self.correct(to);
@@ -214,7 +213,7 @@ impl Ledger {
     /// A packet of this connection was dropped.
     pub fn dropped(&mut self, packet: &Packet, drop: &Drop, ack: Option<u64>, to: &mut Recorder) {
         if packet.carries_data_direction() {
-            if packet.segment.seq_len() > 0 {
+            if packet.seq_len() > 0 {
                 let corrections = &mut to.corrections;
                 self.truth().dropped(packet_copy(packet), drop.cause, corrections);
                 self.correct(to);
@@ -340,9 +339,5 @@ impl Ledger {
 }
 
 fn packet_copy(packet: &Packet) -> SegmentCopy {
-    SegmentCopy {
-        number: packet.copy,
-        from: packet.position,
-        to: packet.position + u64::from(packet.segment.seq_len()),
-    }
+    SegmentCopy { number: packet.copy, from: packet.position, to: packet.end() }
 }

@@ -1,8 +1,8 @@
 //! The engine: hosts, applications and links in virtual time, and the record of what happened.
 //!
 //! A packet's way: [`engine`] pops the earliest event → a flow's application and connection are
-//! asked for a segment ([`flow`]) → the engine takes it to the first pipe of its route → queue, rate,
-//! channel and delay (`retx_link::pipe`) → the next pipe … → the peer's connection → its
+//! asked for a segment ([`flow`]) → the engine takes it to the first pipe of its route → queue,
+//! rate, channel and delay (`retx_link::pipe`) → the next pipe … → the peer's connection → its
 //! acknowledgment comes back the same way.
 
 pub mod agenda;

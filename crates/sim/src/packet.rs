@@ -2,7 +2,8 @@
 
 use crate::plan::Side;
 use retx_link::channel::Frame;
-use retx_wire::Segment;
+use retx_units::SeqNr;
+use retx_wire::{Flags, Options, Segment};
 
 /// Stands for no row in a table, no packet in a capture.
 pub const NONE: u32 = u32::MAX;
@@ -20,12 +21,15 @@ pub enum Transmission {
     Unnecessary,
 }
 
-/// A packet. What each hop reads comes first, on one cache line.
+/// A packet: one cache line, so that a hop reads no more. TCP options, which few packets have, lie
+/// elsewhere.
 #[derive(Debug, Clone, Copy)]
-#[repr(C, align(64))]
+#[repr(align(64))]
 pub struct Packet {
     /// Position of its first sequence number: SYN 0, first byte of data 1.
     pub position: u64,
+    /// Which copy: counts the packets of the flow's data sender.
+    pub copy: u64,
     /// Where it is on its route: an index into the engine's routes.
     pub hop: u32,
     /// The end that it is for: twice the flow's index, plus 1 in the direction of the data.
@@ -40,21 +44,65 @@ pub struct Packet {
     pub row: u32,
     /// Its number in the capture.
     pub captured: u32,
+    /// The header's sequence number.
+    pub seq: SeqNr,
+    /// The header's acknowledgment number.
+    pub ack: SeqNr,
+    /// The header's window field.
+    pub window: u16,
+    /// The header's control bits.
+    pub flags: Flags,
     /// What it was worth to send.
     pub transmission: Transmission,
-    /// Which copy: counts the data sender's segments that took sequence space.
-    pub copy: u64,
-    /// What it says.
-    pub segment: Segment,
+    has_options: bool,
 }
 
+const _: () = assert!(size_of::<Packet>() == 64);
+
 impl Packet {
+    /// A packet that carries this segment; who sends it fills in the rest.
+    #[inline]
+    fn new(segment: &Segment) -> Self {
+        Self {
+            position: 0,
+            copy: 0,
+            hop: 0,
+            to: 0,
+            bytes: segment.packet_bytes(),
+            payload_bytes: segment.payload_bytes,
+            connection: 0,
+            row: NONE,
+            captured: NONE,
+            seq: segment.seq,
+            ack: segment.ack,
+            window: segment.window,
+            flags: segment.flags,
+            transmission: Transmission::First,
+            has_options: has_options(&segment.options),
+        }
+    }
+
+    /// Sequence space that it takes.
+    #[inline]
+    pub const fn seq_len(&self) -> u32 {
+        let [syn, fin] = [Flags::SYN, Flags::FIN];
+        self.payload_bytes + self.flags.contains(syn) as u32 + self.flags.contains(fin) as u32
+    }
+
+    /// Position after its last sequence number.
+    #[inline]
+    pub const fn end(&self) -> u64 {
+        self.position + self.seq_len() as u64
+    }
+
     /// The flow's index.
+    #[inline]
     pub const fn flow(&self) -> u32 {
         self.to >> 1
     }
 
     /// True in the direction of the data.
+    #[inline]
     pub const fn carries_data_direction(&self) -> bool {
         self.to & 1 == 1
     }
@@ -77,23 +125,47 @@ impl Packet {
     }
 }
 
+const fn has_options(options: &Options) -> bool {
+    options.mss.is_some()
+        || options.window_scale.is_some()
+        || options.sack_permitted
+        || options.timestamps.is_some()
+        || !options.sack.is_empty()
+}
+
 /// The packets in the network.
 #[derive(Debug, Clone, Default)]
 pub struct Packets {
     slots: Vec<Packet>,
+    /// The options of those that have any, at their number.
+    options: Vec<Options>,
     free: Vec<u32>,
 }
 
 impl Packets {
-    /// Puts a packet in; returns its number.
+    /// A packet that carries this segment; returns its number.
     #[inline]
-    pub fn insert(&mut self, packet: &Packet) -> u32 {
-        if let Some(id) = self.free.pop() {
-            self.slots[id as usize] = *packet;
-            return id;
+    pub fn insert(&mut self, segment: &Segment) -> u32 {
+        let packet = Packet::new(segment);
+        let id = if let Some(id) = self.free.pop() {
+            self.slots[id as usize] = packet;
+            id
+        } else {
+            self.slots.push(packet);
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets on their way")
+        };
+        if packet.has_options {
+            self.keep_options(id, &segment.options);
         }
-        self.slots.push(*packet);
-        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets on their way")
+        id
+    }
+
+    fn keep_options(&mut self, id: u32, options: &Options) {
+        let place = id as usize;
+        if place >= self.options.len() {
+            self.options.resize(self.slots.len(), Options::default());
+        }
+        self.options[place] = *options;
     }
 
     /// A packet in the network.
@@ -106,6 +178,24 @@ impl Packets {
     #[inline]
     pub fn get_mut(&mut self, id: u32) -> &mut Packet {
         &mut self.slots[id as usize]
+    }
+
+    /// What a packet says.
+    #[inline]
+    pub fn segment(&self, id: u32) -> Segment {
+        let packet = self.get(id);
+        let mut segment = Segment {
+            seq: packet.seq,
+            ack: packet.ack,
+            window: packet.window,
+            flags: packet.flags,
+            payload_bytes: packet.payload_bytes,
+            options: Options::default(),
+        };
+        if packet.has_options {
+            segment.options = self.options[id as usize];
+        }
+        segment
     }
 
     /// A packet has left: its number is free.

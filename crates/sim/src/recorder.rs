@@ -1,7 +1,7 @@
 //! What a run writes down as it goes: tables and captures, each only if it was asked for.
 
 use crate::capture::Capture;
-use crate::packet::{NONE, Packet, Transmission};
+use crate::packet::{NONE, Packet, Packets, Transmission};
 use crate::plan::{Plan, Sampling};
 use crate::run::{Options, RunError};
 use retx_link::channel::Reason;
@@ -85,7 +85,7 @@ impl Recorder {
     #[inline]
     pub fn acknowledging(&mut self, now: Time, receiver: &Connection, packet: &mut Packet) {
         if let Some(acks) = &mut self.tables.acks
-            && packet.segment.flags.contains(Flags::ACK)
+            && packet.flags.contains(Flags::ACK)
         {
             packet.row = acks.push(tables::Ack {
                 flow: packet.flow(),
@@ -98,17 +98,17 @@ impl Recorder {
 
     /// A packet enters a pipe.
     #[inline]
-    pub fn entered(&mut self, now: Time, pipe: u32, packet: &mut Packet) {
+    pub fn entered(&mut self, now: Time, pipe: u32, id: u32, packets: &mut Packets) {
         if let Some(capture) = &mut self.capture {
-            capture.entered(now, pipe, packet);
+            capture.entered(now, pipe, id, packets);
         }
     }
 
     /// A packet leaves a pipe at its far end.
     #[inline]
-    pub fn left(&mut self, now: Time, pipe: u32, packet: &mut Packet) {
+    pub fn left(&mut self, now: Time, pipe: u32, id: u32, packets: &mut Packets) {
         if let Some(capture) = &mut self.capture {
-            capture.left(now, pipe, packet);
+            capture.left(now, pipe, id, packets);
         }
     }
 
@@ -140,7 +140,7 @@ impl Recorder {
             }
         }
         if let Some(drops) = &mut self.tables.drops {
-            let numbered = packet.carries_data_direction() && packet.segment.seq_len() > 0;
+            let numbered = packet.carries_data_direction() && packet.seq_len() > 0;
             drops.push(tables::Drop {
                 time: drop.at,
                 place: drop.place,

@@ -1,5 +1,5 @@
-//! The drops of Fall & Floyd 1996 (CCR 26(3)): retransmission times to the millisecond, and timeouts,
-//! as ns-2.35 gives them for its own validation scenario of that paper.
+//! The drops of Fall & Floyd 1996 (CCR 26(3)): retransmission times to the millisecond, and
+//! timeouts, as ns-2.35 gives them for its own validation scenario of that paper.
 //!
 //! Topology: S1 –(8 Mbit/s, 0 ms)– R1 –(0.8 Mbit/s, 100 ms)– K1, a queue of 8 packets at R1; 1000
 //! bytes of data in 1040-byte packets, every packet acknowledged, a window of 28 packets, initial

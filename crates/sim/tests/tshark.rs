@@ -1,6 +1,6 @@
 //! A capture of a run with loss, judged by tshark: it counts the same segments, bytes and
-//! retransmissions as the record. Where tshark is not installed (`apt-get install tshark`), the test
-//! says so and checks nothing.
+//! retransmissions as the record. Where tshark is not installed (`apt-get install tshark`), the
+//! test says so and checks nothing.
 
 mod plans;
 

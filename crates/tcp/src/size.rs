@@ -62,7 +62,8 @@ impl<'de> serde::Deserialize<'de> for Size {
                     .map(Size::Mss)
                     .ok_or_else(|| {
                         E::custom(format!(
-                            "\"{text}\" is not a size: write bytes like 8760, or segments like \"6 mss\""
+                            "\"{text}\" is not a size: write bytes like 8760, \
+                             or segments like \"6 mss\""
                         ))
                     })
             }

@@ -99,7 +99,8 @@ fn backoff_is_kept_until_a_valid_sample() {
     assert_eq!(backoffs, [0, 1, 2, 3, 0]);
 }
 
-/// RFC 6298 §5.7: after a lost SYN, data start with an RTO of 3 s when the RTO for the SYN was less.
+/// RFC 6298 §5.7: after a lost SYN, data start with an RTO of 3 s when the RTO for the SYN was
+/// less.
 #[test]
 fn a_lost_syn_means_three_seconds_for_data() {
     let mut config = preset("reno");

@@ -150,11 +150,14 @@ macro_rules! registry {
         impl Config {
             /// The running form, given what surrounds it.
             pub fn build(&self, context: $context) -> State {
-                match self { $(Self::$word(config) => State::$word($word::State::new(config, context)),)+ }
+                match self {
+                    $(Self::$word(config) => State::$word($word::State::new(config, context)),)+
+                }
             }
         }
     };
-    ($dollar:tt $(#[$meta:meta])* tag = $tag:literal, schema = $schema_name:literal; $($word:ident),+ $(,)?) => {
+    ($dollar:tt $(#[$meta:meta])*
+     tag = $tag:literal, schema = $schema_name:literal; $($word:ident),+ $(,)?) => {
         $(#[allow(missing_docs)] pub mod $word;)+
 
         $(#[$meta])*
@@ -176,7 +179,10 @@ macro_rules! registry {
             /// Name and JSON Schema of every choice: what listings and docs are made of.
             pub fn schemas() -> Vec<(&'static str, $crate::choice::Schema)> {
                 let mut generator = $crate::choice::inline_generator();
-                vec![$((stringify!($word), <$word::Config as $crate::choice::JsonSchema>::json_schema(&mut generator))),+]
+                vec![$((
+                    stringify!($word),
+                    <$word::Config as $crate::choice::JsonSchema>::json_schema(&mut generator),
+                )),+]
             }
         }
 
@@ -193,7 +199,9 @@ macro_rules! registry {
         impl serde::Serialize for Config {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
-                    $(Self::$word(config) => $crate::choice::write(serializer, $tag, stringify!($word), config),)+
+                    $(Self::$word(config) => {
+                        $crate::choice::write(serializer, $tag, stringify!($word), config)
+                    })+
                 }
             }
         }

@@ -48,7 +48,8 @@ impl Stream {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform in 0 … `bound` − 1 (Lemire's multiplication, bias below 2^-32 for bounds below 2^32).
+    /// Uniform in 0 … `bound` − 1 (Lemire's multiplication, bias below 2^-32 for bounds below
+    /// 2^32).
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }

@@ -7,6 +7,7 @@ import signal
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from io import TextIOWrapper
 from types import FrameType
 from typing import Annotated, NoReturn
 
@@ -58,6 +59,10 @@ def main() -> NoReturn:
     arguments = sys.argv[1:]
     debug = "--debug" in arguments
     signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character gets a question mark, not an exception.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         code = app([word for word in arguments if word != "--debug"], standalone_mode=False)
         if code == INTERRUPTED:  # typer has caught it

@@ -54,6 +54,8 @@ def command(
     arguments: dict[str, Any] = {
         "seed": seed,
         "overrides": _overrides(settings or []),
+        # What is not shown need not be recorded.
+        "tables": out is not None or bool(outputs.figures),
         "segments": (out is not None and not no_segments)
         or any(figure.needs_segments for figure in outputs.figures),
     }

@@ -20,6 +20,7 @@ MOST_ROWS = 20
 CAUSES = ("congestion", "wireless", "spurious")
 KINDS = {"frr": "fast retransmit", "rto": "timeout"}
 REASONS = ("queue", "channel", "retry_limit", "script")
+USUAL_REASONS = ("queue", "channel")
 
 
 def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
@@ -67,7 +68,12 @@ def _plain(text: str) -> str:
 def _table(title: str, *columns: str) -> Table:
     """A table whose first columns, up to one that starts with `>`, hold texts."""
     table = Table(
-        title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, pad_edge=False
+        title=title,
+        title_justify="left",
+        title_style="",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
     )
     for column in columns:
         right = column.startswith(">")
@@ -86,8 +92,7 @@ def _shortened(table: Table, rows: list[Any], add: Callable[[Any], None]) -> Tab
 
 def _flows(flows: list[dict[str, Any]]) -> Table:
     columns = (
-        "Flow", "TCP", ">response", ">goodput", ">delivered", ">segments", ">resent",
-        ">unnecessary", ">idle", ">RTT mean",
+        "Flow", "TCP", ">time", ">goodput", ">segments", ">resent", ">needlessly", ">idle",
     )  # fmt: skip
     table = _table("", *columns)
 
@@ -97,12 +102,10 @@ def _flows(flows: list[dict[str, Any]]) -> Table:
             _plain(flow["tcp"]),
             seconds(flow["response_time_s"]) if flow["finish_s"] is not None else "not complete",
             rate(flow["goodput_bit_s"]),
-            f"{count(flow['bytes_delivered'])} B",
             count(flow["segments_sent"]),
             count(flow["segments_retransmitted"]),
             count(flow["retransmissions_unnecessary"]),
             seconds(flow["idle_total_s"]),
-            seconds(flow["rtt_mean_s"]),
         )
 
     return _shortened(table, flows, add)
@@ -127,9 +130,16 @@ def _episodes(flows: list[dict[str, Any]]) -> Table:
 
 
 def _links(links: list[dict[str, Any]]) -> Table:
+    # Reasons that no link knows are left out, but for the two usual ones.
+    reasons = [
+        reason
+        for reason in REASONS
+        if reason in USUAL_REASONS or any(link["drops"][reason] for link in links)
+    ]
     columns = (
-        "Link", "direction", ">packets in", ">delivered", ">lost: queue", ">channel",
-        ">retry limit", ">script", ">queue mean", ">max", ">utilisation",
+        "Link", "direction", ">packets",
+        *(f">lost: {reason.replace('_', ' ')}" for reason in reasons),
+        ">queue mean", ">max", ">busy",
     )  # fmt: skip
     table = _table("", *columns)
 
@@ -138,8 +148,7 @@ def _links(links: list[dict[str, Any]]) -> Table:
             _plain(link["name"]),
             link["direction"],
             count(link["packets_in"]),
-            count(link["packets_delivered"]),
-            *(count(link["drops"][reason]) for reason in REASONS),
+            *(count(link["drops"][reason]) for reason in reasons),
             f"{link['queue_mean_packets']:.3g}",
             count(link["queue_max_packets"]),
             share(link["utilisation"]),

@@ -33,7 +33,8 @@ class Plot:
         """Congestion window, slow start threshold and data in flight against time."""
         from retx.plots.cwnd import cwnd
 
-        return cwnd(self._result.samples, self._result.episodes, flow=flow, span=span)
+        samples = self._result.samples
+        return cwnd(samples, self._result.tables.get("episodes"), flow=flow, span=span)
 
     def sequence(self, *, flow: str | None = None, span: Span | None = None) -> Figure:
         """Sequence numbers against time, with retransmissions and losses marked."""

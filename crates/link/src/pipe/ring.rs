@@ -122,8 +122,8 @@ mod tests {
                         queue.clear();
                     }
                     1 => {
-                        let smaller = queue.iter().rev().take_while(|other| **other > value).count();
-                        queue.insert(queue.len() - smaller, value);
+                        let later = queue.iter().rev().take_while(|other| **other > value).count();
+                        queue.insert(queue.len() - later, value);
                         ring.insert_before(value, |other| *other > value);
                     }
                     _ => {

@@ -133,7 +133,8 @@ impl Truth {
         !necessary
     }
 
-    /// A copy was dropped, which makes of an episode what `cause` says. Verdicts that this changes are appended to `corrections`.
+    /// A copy was dropped, which makes of an episode what `cause` says. Verdicts that this changes
+    /// are appended to `corrections`.
     pub fn dropped(&mut self, copy: SegmentCopy, cause: Cause, corrections: &mut Vec<Correction>) {
         self.exceptions.dropped(copy, Some(cause));
         self.reopen(&copy, corrections);

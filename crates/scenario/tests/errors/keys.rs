@@ -90,7 +90,8 @@ fn unknown_names() {
     refuse(
         "[[flow]]",
         "[[route]]\nfrom = \"server\"\nto = \"client\"\nvia = [\"clod\"]\n[[flow]]",
-        "s.toml:17: route.0.via: unknown link \"clod\"; did you mean \"cloud\"? (links here: cloud)",
+        "s.toml:17: route.0.via: unknown link \"clod\"; did you mean \"cloud\"? \
+         (links here: cloud)",
     );
 }
 

@@ -114,7 +114,12 @@ fn parameters_have_types_defaults_and_values() {
     };
     assert_eq!(
         find("channel", "bernoulli", "p"),
-        json!({ "name": "p", "type": "probability", "required": true, "doc": "Probability of losing a frame." })
+        json!({
+            "name": "p",
+            "type": "probability",
+            "required": true,
+            "doc": "Probability of losing a frame.",
+        })
     );
     let form = find("channel", "ber", "form");
     assert_eq!((&form["type"], &form["default"]), (&json!("name"), &json!("exact")));

@@ -11,8 +11,8 @@ use retx_units::{Duration, Time};
 use retx_wire::{Flags, Segment};
 
 impl Connection {
-    /// RFC 9293 §3.10.7.4, fifth step. `position` is that of the segment in the peer's stream. False
-    /// when the rest of the segment is to be ignored.
+    /// RFC 9293 §3.10.7.4, fifth step. `position` is that of the segment in the peer's stream.
+    /// False when the rest of the segment is to be ignored.
     pub(super) fn process_ack(&mut self, now: Time, segment: &Segment, position: i64) -> bool {
         let sender = &mut self.sender;
         let ack = segment.ack.unwrap_near(sender.iss, sender.snd_una);
@@ -204,8 +204,8 @@ impl Connection {
         (now + wait).align_up(self.parameters.timer_granularity)
     }
 
-    /// The RTT sample of an acknowledgment: of the timed segment, exact and never of a retransmitted
-    /// one (Karn, RFC 6298 §3), else of the echoed timestamp (RFC 7323 §4.1).
+    /// The RTT sample of an acknowledgment: of the timed segment, exact and never of a
+    /// retransmitted one (Karn, RFC 6298 §3), else of the echoed timestamp (RFC 7323 §4.1).
     fn rtt_of(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Duration> {
         if let Some((end, sent)) = self.sender.timed
             && ack >= end

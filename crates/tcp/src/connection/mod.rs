@@ -1,7 +1,7 @@
 //! One end of a TCP connection.
 //!
-//! Inside, both directions are counted in unwrapped positions: SYN 0, first byte of data 1, FIN after
-//! the last. 32-bit numbers exist only in segments.
+//! Inside, both directions are counted in unwrapped positions: SYN 0, first byte of data 1, FIN
+//! after the last. 32-bit numbers exist only in segments.
 
 mod acknowledge;
 mod arrive;

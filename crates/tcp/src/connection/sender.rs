@@ -60,7 +60,8 @@ pub(crate) struct Sender {
     /// Proportional rate reduction, while it is on.
     pub reduction: Option<Reduction>,
 
-    /// The segment being timed (Karn): the position that must be acknowledged, and when it was sent.
+    /// The segment being timed (Karn): the position that must be acknowledged, and when it was
+    /// sent.
     pub timed: Option<(u64, Time)>,
     /// Retransmit the segment at `snd_una` next, whatever the window.
     pub retransmit_first: bool,

@@ -1,0 +1,131 @@
+//! Random networks, flows and losses from a seed. Whatever comes: packets are conserved, every
+//! finite flow ends with all its bytes, and the counters agree with each other and with the tables.
+//! A failing seed is named; `seed(N)` runs it again.
+
+mod plans;
+
+use plans::{LinkOf, bernoulli, one_flow, tcp};
+use retx_record::reason::EpisodeKind;
+use retx_sim::plan::{FlowPlan, Plan, Side, Sizes, Work};
+use retx_sim::{CapturePoint, Control, Options, Outcome, run_plan};
+use retx_tcp::Size;
+use retx_units::{Duration, Stream, StreamKey, Time};
+
+fn pick<T: Copy>(stream: &mut Stream, of: &[T]) -> T {
+    of[stream.below(of.len() as u64) as usize]
+}
+
+fn link(stream: &mut Stream, worst: f64) -> LinkOf {
+    let mut link = LinkOf::new("link", ["left", "right"]);
+    link.mbit_s = pick(stream, &[None, Some(1), Some(10), Some(1000)]);
+    link.delay = Duration::from_micros(pick(stream, &[0, 100, 10_000, 300_000]));
+    link.packets = pick(stream, &[None, Some(0), Some(3), Some(50)]);
+    link.forward = vec![bernoulli(stream.uniform() * worst)];
+    link.reverse = vec![bernoulli(stream.uniform() * worst)];
+    link
+}
+
+fn work(stream: &mut Stream) -> Work {
+    match stream.below(4) {
+        0 => Work::transfer(stream.below(200_000)),
+        1 => Work::transfer(stream.below(3) * 1460),
+        2 => Work::Files {
+            sizes: Sizes::Each((0..3).map(|_| stream.below(30_000)).collect()),
+            pause: Duration::from_millis(stream.below(3000)),
+        },
+        _ => Work::Files {
+            sizes: Sizes::Equal { count: 4, bytes: stream.below(5000) },
+            pause: Duration::ZERO,
+        },
+    }
+}
+
+fn random_plan(seed: u64) -> Plan {
+    let mut stream = StreamKey { seed, replication: 0 }.stream("swarm");
+    let hops = 1 + stream.below(3) as usize;
+    // Up to 40 % lost each way in all.
+    let links: Vec<LinkOf> = (0..hops).map(|_| link(&mut stream, 0.4 / hops as f64)).collect();
+    let preset = pick(&mut stream, &["tahoe", "reno", "newreno", "riverbed_reno"]);
+    let mut plan = one_flow(&links, tcp(preset), Work::Bulk);
+    plan.seed = seed;
+    plan.end = Time::ZERO + Duration::from_secs(200_000);
+    let config = &mut plan.tcps[0].config;
+    config.timestamps = stream.below(2) == 0;
+    config.sack = stream.below(2) == 0;
+    config.min_rto = Duration::from_millis(pick(&mut stream, &[1, 50, 1000]));
+    config.initial_rto = Duration::from_millis(pick(&mut stream, &[20, 1000]));
+    config.max_rto = Duration::from_secs(pick(&mut stream, &[2, 60]));
+    config.mss = pick(&mut stream, &[100, 536, 1460]);
+    let [send, receive] = [(); 2].map(|()| pick(&mut stream, &[2, 6, 1000]));
+    config.send_buffer = Size::Mss(send);
+    config.receive_buffer = Size::Mss(receive);
+    let first = plan.flows.remove(0);
+    plan.flows = (0..1 + stream.below(4))
+        .map(|index| {
+            // Some go the other way.
+            let swapped = stream.below(2) == 0;
+            FlowPlan {
+                name: format!("flow.{index}"),
+                work: work(&mut stream),
+                start: Time::ZERO + Duration::from_millis(stream.below(2000)),
+                initiator: pick(&mut stream, &[Side::Sender, Side::Receiver]),
+                routes: if swapped { [1, 0] } else { [0, 1] },
+                ..first.clone()
+            }
+        })
+        .collect();
+    plan
+}
+
+fn bytes_of(work: &Work) -> u64 {
+    (0..).map_while(|file| work.file_bytes(file)).sum()
+}
+
+fn check(plan: &Plan, outcome: &Outcome) {
+    let tables = &outcome.tables;
+    let episodes = tables.episodes.as_ref().expect("asked for").rows();
+    let drops = tables.drops.as_ref().expect("asked for").rows();
+    for (index, (flow, planned)) in outcome.flows.iter().zip(&plan.flows).enumerate() {
+        assert!(flow.finish_s.is_some(), "{flow:?}");
+        assert_eq!(flow.bytes_delivered, bytes_of(&planned.work));
+        let own = || episodes.iter().filter(|row| row.flow as usize == index);
+        let count = |kind| own().filter(|row| row.kind == kind).count() as u64;
+        assert_eq!(flow.frr_count, count(EpisodeKind::Frr));
+        assert_eq!(flow.rto_count, count(EpisodeKind::Rto));
+        assert!(flow.retransmissions_unnecessary <= flow.segments_retransmitted);
+        assert!(own().all(|row| row.unnecessary <= row.retransmitted && row.start <= row.end));
+        assert!(own().map(|row| row.start).is_sorted());
+        let idle = flow.idle.rto_s + flow.idle.window_s;
+        assert!((flow.idle_total_s - idle).abs() < 1e-6 && flow.idle_max_s <= idle + 1e-9);
+    }
+    let dropped: u64 = outcome
+        .links
+        .iter()
+        .map(|link| link.drops.queue + link.drops.channel + link.drops.script)
+        .sum();
+    assert_eq!(drops.len() as u64, dropped);
+    for link in &outcome.links {
+        let gone = link.drops.queue + link.drops.channel;
+        let inside = link.packets_queued + link.packets_in_air;
+        assert_eq!(link.packets_in, link.packets_delivered + gone + inside);
+        assert!(link.utilisation <= 1.0 + 1e-9 && link.queue_mean_packets >= 0.0);
+        assert!(link.queue_mean_packets <= link.queue_max_packets as f64 + 1e-9);
+    }
+}
+
+fn seed(seed: u64) {
+    let plan = random_plan(seed);
+    let capture = vec![CapturePoint { link: 0, right: true }];
+    let options = Options { replication: 0, segments: true, drops: true, episodes: true, capture };
+    let outcome = run_plan(&plan, &options, &Control::default())
+        .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    check(&plan, &outcome);
+}
+
+#[test]
+fn whatever_comes_all_bytes_arrive_and_all_counts_agree() {
+    for number in 0..400 {
+        let result = std::panic::catch_unwind(|| seed(number));
+        assert!(result.is_ok(), "seed {number} failed");
+    }
+}

@@ -1,0 +1,89 @@
+"""Reproduces published papers: published beside measured, with a verdict per claim.
+
+A study is a folder of data with a file of figures (`retx.study.library` says which files); this
+package runs its experiments through the public API and writes one report. The names below are what
+a study's `figures.py` works with; they come in when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from retx.study.command import command
+
+if TYPE_CHECKING:
+    from retx.study.estimates import Estimate, Interval, estimate, exact
+    from retx.study.figures import Figure, new_figure
+    from retx.study.library import load
+    from retx.study.measured import Measured, Plan
+    from retx.study.page import plain
+    from retx.study.reproduction import Report, reproduce
+    from retx.study.tables import Cell, Column, Noted, Table, effects
+    from retx.study.verdicts import Verdict
+
+_HOME = {
+    "Cell": "retx.study.tables",
+    "Column": "retx.study.tables",
+    "Estimate": "retx.study.estimates",
+    "Figure": "retx.study.figures",
+    "Interval": "retx.study.estimates",
+    "Measured": "retx.study.measured",
+    "Noted": "retx.study.tables",
+    "Plan": "retx.study.measured",
+    "Report": "retx.study.reproduction",
+    "Table": "retx.study.tables",
+    "Verdict": "retx.study.verdicts",
+    "effects": "retx.study.tables",
+    "estimate": "retx.study.estimates",
+    "exact": "retx.study.estimates",
+    "load": "retx.study.library",
+    "new_figure": "retx.study.figures",
+    "plain": "retx.study.page",
+    "reproduce": "retx.study.reproduction",
+}
+
+__all__ = [
+    "Cell",
+    "Column",
+    "Estimate",
+    "Figure",
+    "Interval",
+    "Measured",
+    "Noted",
+    "Plan",
+    "Report",
+    "Table",
+    "Verdict",
+    "command",
+    "describe",
+    "effects",
+    "estimate",
+    "exact",
+    "load",
+    "new_figure",
+    "plain",
+    "reproduce",
+]
+
+
+def describe() -> list[dict[str, Any]]:
+    """The studies that come with retx, as `retx list` shows them."""
+    from retx.study.library import load, names
+
+    return [
+        {
+            "name": study.name,
+            "summary": f"{study.title} ({study.paper.reference})",
+            "parameters": [],
+        }
+        for study in map(load, names())
+    ]
+
+
+def __getattr__(name: str) -> object:
+    # Deferred: `retx --help` imports this package, and must not wait for tables and figures.
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'retx.study' has no attribute {name!r}")
+    return getattr(import_module(home), name)

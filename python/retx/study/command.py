@@ -1,0 +1,70 @@
+"""`retx study`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from retx.errors import UsageError
+
+Name = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="NAME", help="A study of `retx list study`, or its folder.", show_default=False
+    ),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer replications: under two minutes.")]
+Full = Annotated[bool, typer.Option("--full", help="All replications (without --quick, too).")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Where the report goes; an earlier one gives way. Default: out/NAME."
+    ),
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all runs.")]
+Replications = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=2, help="Draws of each random case, instead of the form's."),
+]
+Threads = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Use N cores instead of all.")
+]
+Listing = Annotated[bool, typer.Option("--list", help="List the studies.")]
+
+
+def command(
+    name: Name = None,
+    quick: Quick = False,
+    full: Full = False,
+    out: Out = None,
+    seed: Seed = 1,
+    replications: Replications = None,
+    threads: Threads = None,
+    listing: Listing = False,
+) -> None:
+    """Reproduce a published paper: published beside measured, as one HTML report."""
+    if listing:
+        _print_names()
+        return
+    if name is None:
+        raise UsageError("name a study: `retx study --list` shows them")
+    if quick and full:
+        raise UsageError("--quick and --full exclude each other")
+    from retx.study.library import load
+    from retx.study.measured import Plan
+    from retx.study.reproduction import reproduce
+    from retx.study.terminal import print_report
+
+    study = load(name)
+    plan = Plan("quick" if quick else "full", seed, replications, threads)
+    report = reproduce(study, plan, out or Path("out") / study.name)
+    print_report(report)
+
+
+def _print_names() -> None:
+    from retx.study import describe
+
+    for entry in describe():
+        typer.echo(f"{entry['name']}: {entry['summary']}")

@@ -1,0 +1,56 @@
+"""Reads the TOML files of a study into dataclasses; an error says where something is wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from retx.errors import UsageError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+T = TypeVar("T")
+
+
+class StudyError(UsageError):
+    """A file of a study is wrong; the message says where and what."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a file.
+
+    Raises:
+        StudyError: It is not there, or not TOML.
+    """
+    try:
+        tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise StudyError(f"{path}: a study needs this file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path}: {error}") from None
+    return tables
+
+
+def build(made: type[T], values: object, where: str) -> T:
+    """An instance of a dataclass from a table with the same keys.
+
+    Raises:
+        StudyError: A key is unknown or lacking.
+    """
+    if not isinstance(values, Mapping):
+        raise StudyError(f"{where}: expected a table; found {values!r}")
+    known = {field.name: field for field in fields(made)}  # type: ignore[arg-type]
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise StudyError(f"{where}.{unknown[0]}: unknown key (keys here: {', '.join(known)})")
+    for name, field in known.items():
+        needed = field.default is MISSING and field.default_factory is MISSING
+        if needed and name not in values:
+            raise StudyError(f"{where}: lacks `{name}`")
+    return made(**values)

@@ -1,0 +1,112 @@
+"""A measured number with its uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log, sqrt
+from statistics import fmean, stdev
+
+from retx.analysis.intervals import half_width
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """From `low` to `high`."""
+
+    low: float
+    high: float
+
+    def holds(self, value: float) -> bool:
+        """True when the value lies inside, the ends included."""
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of `n` independent runs, or an exact value."""
+
+    mean: float
+    n: int = 1
+    interval: Interval | None = None
+    """95 % confidence interval of the mean (Student's t); none for an exact value."""
+    single: Interval | None = None
+    """Where 95 % of single runs fall (prediction interval, Student's t)."""
+    missing: int = 0
+    """Runs that have no such value, such as transfers that did not end."""
+
+    @property
+    def bounds(self) -> Interval:
+        """The confidence interval; the value itself where there is no chance."""
+        return self.interval or Interval(self.mean, self.mean)
+
+
+def exact(value: float) -> Estimate:
+    """A value without chance."""
+    return Estimate(float(value))
+
+
+def estimate(values: Sequence[float | None], least: float | None = None) -> Estimate | None:
+    """What independent runs say of the mean; None when no run has a value.
+
+    Args:
+        values: One for each run; None where a run has none.
+        least: Bound of the quantity itself, such as 0 for a count: no single run falls below.
+    """
+    known = [float(value) for value in values if value is not None]
+    missing = len(values) - len(known)
+    if not known:
+        return None
+    mean = fmean(known)
+    if len(known) < 2:
+        return Estimate(mean, len(known), missing=missing)
+    deviation = stdev(known)
+    half = half_width(deviation, len(known), CONFIDENCE)
+    # The next run varies around the true mean, which itself is known up to `half`.
+    wide = half * sqrt(len(known) + 1)
+    return Estimate(
+        mean,
+        len(known),
+        Interval(mean - half, mean + half),
+        Interval(mean - wide if least is None else max(least, mean - wide), mean + wide),
+        missing,
+    )
+
+
+def _pairs(
+    values: Sequence[float | None], reference: Sequence[float | None]
+) -> list[tuple[float, float] | None]:
+    """Run by run; a reference without chance stands beside every run."""
+    if len(reference) == 1:
+        reference = list(reference) * len(values)
+    if len(values) == 1:
+        values = list(values) * len(reference)
+    return [
+        None if value is None or base is None else (float(value), float(base))
+        for value, base in zip(values, reference, strict=True)
+    ]
+
+
+def paired_difference(
+    values: Sequence[float | None], reference: Sequence[float | None]
+) -> Estimate | None:
+    """Mean difference of runs that share their draws."""
+    return estimate([pair and pair[0] - pair[1] for pair in _pairs(values, reference)])
+
+
+def paired_ratio(
+    values: Sequence[float | None], reference: Sequence[float | None]
+) -> Estimate | None:
+    """Mean ratio (geometric) of runs that share their draws; the interval is that of the logs."""
+    logs = estimate([pair and log(pair[0] / pair[1]) for pair in _pairs(values, reference)])
+    if logs is None:
+        return None
+    return Estimate(
+        exp(logs.mean), logs.n, _exp(logs.interval), _exp(logs.single), missing=logs.missing
+    )
+
+
+def _exp(interval: Interval | None) -> Interval | None:
+    return interval and Interval(exp(interval.low), exp(interval.high))

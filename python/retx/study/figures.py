@@ -1,0 +1,43 @@
+"""Figures of a report."""
+
+from __future__ import annotations
+
+import io
+from base64 import b64encode
+from dataclasses import dataclass
+
+import matplotlib as mpl
+from matplotlib.figure import Figure as Drawn
+
+from retx.plots import style
+
+WIDTH_INCHES = 5.2
+"""Text of 9 points is still legible when a phone shows the figure as wide as its page."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing with what is written under it."""
+
+    id: str
+    drawn: Drawn
+    caption: str
+    alt: str
+    """What it shows, for those who cannot see it."""
+
+    def source(self) -> str:
+        """The figure as the `src` of an image."""
+        return f"data:image/svg+xml;base64,{b64encode(self.svg()).decode('ascii')}"
+
+    def svg(self) -> bytes:
+        """The figure as a file. Letters are outlines: a page cannot bring its fonts along."""
+        buffer = io.BytesIO()
+        with mpl.rc_context(style.RC | {"svg.fonttype": "path"}):
+            self.drawn.savefig(buffer, format="svg", metadata={"Date": None})
+        return buffer.getvalue()
+
+
+def new_figure(height: float = 2.9) -> tuple[style.Figure, mpl.axes.Axes]:
+    """A figure with one panel; draw inside `retx.plots.style.styled()`."""
+    made = style.Figure(figsize=(WIDTH_INCHES, height), layout="constrained")
+    return made, made.subplots()

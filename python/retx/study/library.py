@@ -1,0 +1,322 @@
+"""Finds studies and reads their files.
+
+A study is a folder with
+
+- `study.toml`: title, paper, experiments (scenario, cases, replications), assumptions;
+- the scenarios that it names;
+- `published.toml`: the paper's numbers, each with its table, figure or section;
+- `claims.toml`: what the paper says, how it is measured, and what counts as agreement;
+- `body.html`: the report's text, a Jinja template;
+- `figures.py`: functions from measured data to tables, named values and figures.
+
+Those of retx lie in `studies/` of the repository; the package has them as `retx/_studies`, in a
+checkout by a symbolic link. Any other folder is a study by its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from retx.errors import UsageError
+from retx.study.data import StudyError, build, read_toml
+
+HOME = Path(__file__).parents[1] / "_studies"
+FORMS = ("quick", "full")
+RULES = ("single_run", "within", "at_least", "at_most", "arithmetic", "undecided")
+"""What `retx.study.verdicts` can judge by."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What is reproduced."""
+
+    title: str
+    authors: str
+    reference: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """One setting of an experiment."""
+
+    name: str
+    label: str
+    set: dict[str, Any] = field(default_factory=dict)
+    """Values by their key in the scenario, as `--set` takes them."""
+    builds_on: str | None = None
+    """A case of the same experiment whose settings hold here, too."""
+    random: bool = True
+    """False where nothing is left to chance: one run says all."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A scenario run with several settings."""
+
+    name: str
+    title: str
+    scenario: str
+    quantity: str
+    """What it is about: `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`."""
+    cases: dict[str, Case]
+    replications: dict[str, int]
+    set: dict[str, Any] = field(default_factory=dict)
+    """What all cases have in common; theirs come after it."""
+    reference: str | None = None
+    """The case that others are compared with."""
+
+    def overrides(self, case: str) -> dict[str, Any]:
+        """The values that a case sets, in this order, its forerunners' included."""
+        this = self.cases[case]
+        before = self.overrides(this.builds_on) if this.builds_on else self.set
+        return before | this.set
+
+
+@dataclass(frozen=True)
+class Series:
+    """Numbers of one table of the paper, one for each case of an experiment."""
+
+    title: str
+    source: str
+    unit: str
+    values: dict[str, float]
+    subtract: float = 0.0
+    """An offset to take off before comparing."""
+    subtract_why: str = ""
+
+    def comparable(self, case: str) -> float | None:
+        """The number less the offset."""
+        return None if case not in self.values else self.values[case] - self.subtract
+
+
+@dataclass(frozen=True)
+class Number:
+    """A single number of the paper."""
+
+    value: float
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Published:
+    """The paper's numbers."""
+
+    series: dict[str, Series]
+    numbers: dict[str, Number]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Claims of one table: a number for each case of an experiment."""
+
+    id: str
+    statement: str
+    published: str
+    """Name of the series."""
+    experiment: str
+    quantity: str
+    tolerance: float
+    """For cases without chance."""
+    why: str
+    """Why this tolerance."""
+    because: dict[str, str] = field(default_factory=dict)
+    """By case: what makes it differ, if it does. Jinja."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of the paper."""
+
+    id: str
+    statement: str
+    source: str
+    how: str
+    """How it is measured."""
+    rule: str
+    """One of `RULES`."""
+    measured: str = ""
+    """Name of a value that the study's `values` computes."""
+    published: float | str | None = None
+    """The paper's number: itself, or where it stands in `published.toml`: the name of a `number`,
+    or `SERIES/CASE`."""
+    tolerance: float = 0.0
+    why: str = ""
+    """Why this tolerance, bound or direction."""
+    because: str = ""
+    """What makes it differ, if it does; why it cannot be decided. Jinja."""
+    remark: str = ""
+    """What to know even if it agrees. Jinja."""
+    unit: str = ""
+    experiment: str = ""
+    case: str = ""
+    """Whose command runs it again."""
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A parameter that the paper does not give."""
+
+    parameter: str
+    value: str
+    why: str
+    effect: str
+    """What it does to the results. Jinja."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything that the files of a study say."""
+
+    name: str
+    folder: Path
+    title: str
+    paper: Paper
+    experiments: dict[str, Experiment]
+    published: Published
+    rows: list[Rows]
+    claims: list[Claim]
+    assumptions: list[Assumption]
+
+    def published_number(self, claim: Claim) -> float | None:
+        """The paper's number that a claim is about."""
+        reference = claim.published
+        if not isinstance(reference, str):
+            return reference
+        series, _, case = reference.partition("/")
+        if case:
+            return self.published.series[series].values[case]
+        return self.published.numbers[reference].value
+
+    def scenarios(self) -> list[str]:
+        """Names of the scenario files."""
+        return sorted({experiment.scenario for experiment in self.experiments.values()})
+
+
+def names() -> list[str]:
+    """The studies that come with retx."""
+    if not HOME.is_dir():
+        return []
+    return sorted(path.parent.name for path in HOME.glob("*/study.toml"))
+
+
+def find(name: str) -> Path:
+    """The folder of a study, by its name or its path.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if name in names():
+        return HOME / name
+    folder = Path(name)
+    if (folder / "study.toml").is_file():
+        return folder
+    if folder.is_dir() and ("/" in name or name == "."):
+        raise UsageError(f"{name}: no study: it has no study.toml")
+    close = get_close_matches(name, names(), n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    there = ", ".join(names()) or "none"
+    raise UsageError(f"no study {name!r}{hint} (there are {there}; or name a study's folder)")
+
+
+def load(name: str) -> Study:
+    """Reads a study by its name or its path.
+
+    Raises:
+        StudyError: One of its files is wrong.
+    """
+    folder = find(name)
+    head = read_toml(folder / "study.toml")
+    claims = read_toml(folder / "claims.toml")
+    where = str(folder / "study.toml")
+    for key in ("title", "paper", "experiment"):
+        if key not in head:
+            raise StudyError(f"{where}: lacks `{key}`")
+    unknown = sorted(set(head) - {"title", "paper", "experiment", "assumption"})
+    if unknown:
+        raise StudyError(f"{where}: {unknown[0]}: unknown key")
+    study = Study(
+        name=folder.resolve().name,
+        folder=folder,
+        title=head["title"],
+        paper=build(Paper, head["paper"], f"{where}: paper"),
+        experiments=dict(_experiments(head["experiment"], f"{where}: experiment")),
+        published=_published(folder / "published.toml"),
+        rows=_list(Rows, claims.get("rows", []), f"{folder / 'claims.toml'}: rows"),
+        claims=_list(Claim, claims.get("claim", []), f"{folder / 'claims.toml'}: claim"),
+        assumptions=_list(Assumption, head.get("assumption", []), f"{where}: assumption"),
+    )
+    _check(study)
+    return study
+
+
+def _list(made: type[Any], values: list[Any], where: str) -> list[Any]:
+    return [build(made, value, f"{where}[{number}]") for number, value in enumerate(values)]
+
+
+def _experiments(tables: dict[str, Any], where: str) -> Iterator[tuple[str, Experiment]]:
+    """The experiments; `cases_of` names one whose cases hold unless a case of that name differs."""
+    cases: dict[str, dict[str, Case]] = {}
+    for name, table in tables.items():
+        here = f"{where}.{name}"
+        like = table.pop("cases_of", None)
+        if like is not None and like not in cases:
+            raise StudyError(f"{here}.cases_of: no experiment {like!r} before this one")
+        own: list[Case] = _list(Case, table.pop("case", []), f"{here}.case")
+        cases[name] = cases.get(like, {}) | {case.name: case for case in own}
+        if not cases[name]:
+            raise StudyError(f"{here}: lacks a case")
+        table |= {"name": name, "cases": cases[name]}
+        table.setdefault("replications", dict.fromkeys(FORMS, 1))
+        yield name, build(Experiment, table, here)
+
+
+def _published(path: Path) -> Published:
+    tables = read_toml(path)
+    numbers = tables.pop("number", {})
+    return Published(
+        {name: build(Series, table, f"{path}: {name}") for name, table in tables.items()},
+        {name: build(Number, table, f"{path}: number.{name}") for name, table in numbers.items()},
+    )
+
+
+def _check(study: Study) -> None:
+    """Names that refer to something refer to something that is there."""
+    for experiment in study.experiments.values():
+        here = f"{study.folder / 'study.toml'}: experiment.{experiment.name}"
+        if not (study.folder / experiment.scenario).is_file():
+            raise StudyError(f"{here}: no file {experiment.scenario}")
+        if set(experiment.replications) != set(FORMS):
+            raise StudyError(f"{here}.replications: needs {' and '.join(FORMS)}")
+        known = list(experiment.cases)
+        wanted = [experiment.reference, *(case.builds_on for case in experiment.cases.values())]
+        for name in wanted:
+            if name is not None and name not in known:
+                raise StudyError(f"{here}: no case {name!r} (there are {', '.join(known)})")
+    for row in study.rows:
+        here = f"{study.folder / 'claims.toml'}: {row.id}"
+        if row.published not in study.published.series:
+            raise StudyError(f"{here}: published.toml has no series {row.published!r}")
+        if row.experiment not in study.experiments:
+            raise StudyError(f"{here}: no experiment {row.experiment!r}")
+        beyond = set(study.published.series[row.published].values) - set(
+            study.experiments[row.experiment].cases
+        )
+        if beyond:
+            raise StudyError(f"{here}: no case {sorted(beyond)[0]!r} in {row.experiment}")
+    for claim in study.claims:
+        here = f"{study.folder / 'claims.toml'}: {claim.id}"
+        if claim.rule not in RULES:
+            raise StudyError(f"{here}: no rule {claim.rule!r} (there are {', '.join(RULES)})")
+        try:
+            study.published_number(claim)
+        except KeyError:
+            raise StudyError(f"{here}: published.toml has no {claim.published!r}") from None
+        if claim.experiment and claim.case not in study.experiments[claim.experiment].cases:
+            raise StudyError(f"{here}: no case {claim.case!r} in {claim.experiment}")

@@ -1,0 +1,221 @@
+"""Writes the page: texts with measured values in them, tables, figures, verdicts."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from math import floor, isfinite, log10
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.loaders import ChoiceLoader, PackageLoader
+from markupsafe import Markup, escape
+
+import retx
+from retx.study.estimates import Estimate, Interval
+from retx.study.figures import Figure
+from retx.study.measured import Measured
+from retx.study.tables import Column, Noted, Table
+from retx.study.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from retx.study.reproduction import Report
+
+NARROW = "\u202f"
+SIGNIFICANT = 4
+LARGE = 1e9
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+MARKS = {
+    Verdict.AGREES: ("agrees", "✓"),
+    Verdict.DIFFERS: ("differs", "≠"),
+    Verdict.CONTRADICTS: ("contradicts", "⚡"),
+    Verdict.UNDECIDED: ("undecided", "?"),
+}
+"""Class in the style sheet, and a sign that does not need colour."""
+
+
+class Writer:
+    """Renders the texts of one study with what was measured."""
+
+    def __init__(self, measured: Measured, values: Mapping[str, Estimate]) -> None:
+        self._measured = measured
+        self._environment = Environment(
+            loader=ChoiceLoader(
+                [FileSystemLoader(measured.study.folder), PackageLoader("retx.study")]
+            ),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters |= {
+            "number": number,
+            "plain": plain,
+            "interval": interval,
+            "estimate": estimate_text,
+            "cell": cell,
+            "percent": percent,
+            "verdict": verdict_mark,
+            "text_columns": text_columns,
+        }
+        self._environment.globals |= {
+            "v": values,
+            "measured": measured,
+            "published": measured.study.published.series,
+            "paper": measured.study.published.numbers,
+        }
+
+    def text(self, template: str) -> str:
+        """A short text of the study, as HTML."""
+        return Markup(self._environment.from_string(template.strip()).render())
+
+    def page(self, report: Report, figures: Mapping[str, Figure]) -> str:
+        """The whole page."""
+        study = report.study
+        resolved = {
+            name: _resolved_toml(study.folder / name, report.plan.seed)
+            for name in study.scenarios()
+        }
+        everything = [*(line for lines in report.rows.values() for line in lines), *report.claims]
+        return self._environment.get_template("body.html").render(
+            study=study,
+            plan=report.plan,
+            tables=report.tables,
+            rows=report.rows,
+            claims=report.claims,
+            figures=figures,
+            resolved=resolved,
+            assumptions=[(item, self.text(item.effect)) for item in study.assumptions],
+            tally={kind: sum(line.verdict is kind for line in everything) for kind in Verdict},
+            verdicts=Verdict,
+            versions=_versions(),
+        )
+
+
+def _resolved_toml(scenario: Path, seed: int) -> str:
+    """A scenario with every value written out."""
+    return retx.run(scenario, seed=seed, segments=False, progress=False).scenario_toml()
+
+
+def _versions() -> dict[str, str]:
+    found = {"retx": retx.__version__, "Python": platform.python_version()}
+    for name in ("numpy", "polars", "scipy", "matplotlib", "jinja2"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def number(value: float | None, digits: int | None = None) -> str:
+    """A number with so many decimals, or with four significant digits, and narrow groups."""
+    if value is None or not isfinite(value):
+        return "–"
+    if digits is None:
+        if float(value).is_integer() and abs(value) < LARGE:
+            digits = 0
+        else:
+            magnitude = floor(log10(abs(value)))
+            if not -SIGNIFICANT < magnitude < log10(LARGE):
+                return _scientific(f"{value:.{SIGNIFICANT - 1}e}")
+            digits = max(0, SIGNIFICANT - 1 - magnitude)
+    return f"{value:,.{digits}f}".replace(",", NARROW).replace("-", "−")
+
+
+def plain(value: float) -> str:
+    """A number with the digits that it was written with, such as the paper's."""
+    text = f"{value:.10g}"
+    if "e" in text:
+        return _scientific(text)
+    whole, point, decimals = text.partition(".")
+    return f"{int(whole):,}".replace(",", NARROW).replace("-", "−") + point + decimals
+
+
+def _scientific(text: str) -> str:
+    mantissa, _, exponent = text.partition("e")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    power = str(int(exponent)).translate(SUPERSCRIPT)
+    return f"{mantissa} × 10{power}".replace("-", "−")
+
+
+def percent(value: float | Estimate, digits: int = 1) -> str:
+    """A share of one."""
+    share = value.mean if isinstance(value, Estimate) else value
+    return f"{number(100 * share, digits)}{NARROW}%"
+
+
+def interval(value: Interval | None, digits: int | None = None) -> str:
+    """From … to; empty for none."""
+    if value is None:
+        return ""
+    return f"{number(value.low, digits)}\u00a0… {number(value.high, digits)}"
+
+
+def estimate_text(value: Estimate, unit: str = "", digits: int | None = None) -> str:
+    """A mean with its interval, in a line of text."""
+    digits = _decimals(value, digits)
+    tail = f"{NARROW}{unit}" if unit else ""
+    if value.interval is None or value.interval.low == value.interval.high:
+        return f"{number(value.mean, digits)}{tail}"
+    return f"{number(value.mean, digits)}{tail} ({interval(value.interval, digits)})"
+
+
+def _decimals(value: Estimate, digits: int | None) -> int | None:
+    """As many decimals as the interval's width gives a meaning to."""
+    if digits is not None or value.interval is None:
+        return digits
+    width = value.interval.high - value.interval.low
+    if not isfinite(width) or width <= 0:
+        return None
+    return max(0, 1 - floor(log10(width)))
+
+
+def cell(value: Any, column: Column) -> Markup:  # noqa: ANN401
+    """What stands in a cell of a table."""
+    if value is None:
+        return Markup("–")
+    if isinstance(value, Verdict):
+        return verdict_mark(value)
+    if isinstance(value, Estimate):
+        return _estimate_cell(value, column.digits)
+    if isinstance(value, Interval):
+        return escape(interval(value, column.digits))
+    if isinstance(value, Noted):
+        return Markup('{}<span class="ci note">{}</span>').format(value.text, value.note)
+    if isinstance(value, int | float):
+        return escape(number(value, column.digits))
+    return escape(value)
+
+
+def _estimate_cell(value: Estimate, digits: int | None) -> Markup:
+    digits = _decimals(value, digits)
+    text = escape(number(value.mean, digits))
+    if value.interval and value.interval.low < value.interval.high:
+        text += Markup('<span class="ci">{}</span>').format(interval(value.interval, digits))
+    if value.missing:
+        text += Markup('<span class="ci">{} of {} runs did not end</span>').format(
+            value.missing, value.missing + value.n
+        )
+    return text
+
+
+def verdict_mark(value: Verdict) -> Markup:
+    """The verdict as a coloured mark with its words."""
+    style, sign = MARKS[value]
+    return Markup(
+        '<span class="verdict {}"><b aria-hidden="true">{}</b> <span>{}</span></span>'
+    ).format(style, sign, value.value)
+
+
+def text_columns(table: Table) -> set[str]:
+    """The columns of a table that hold words, which stand to the left."""
+    return {
+        column.key
+        for column in table.columns
+        if not column.right
+        and all(isinstance(row.get(column.key), str | Noted | Verdict | None) for row in table.rows)
+    }

@@ -1,0 +1,230 @@
+"""Runs a study and writes its report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import retx
+from retx.directory import new_directory
+from retx.study.data import StudyError
+from retx.study.estimates import Estimate, exact
+from retx.study.figures import Figure
+from retx.study.library import Claim, Study
+from retx.study.measured import Measured, Plan
+from retx.study.page import Writer
+from retx.study.tables import Table, comparison, write_csv
+from retx.study.verdicts import Judged, judge, judge_row
+
+OURS = frozenset({"report.html", "summary.json", "tables", "scenarios"})
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report, written."""
+
+    study: Study
+    plan: Plan
+    folder: Path
+    tables: dict[str, Table]
+    rows: dict[str, list[Judged]]
+    """By the id of the claim of several rows."""
+    claims: list[Judged]
+
+    @property
+    def page(self) -> Path:
+        """The HTML file."""
+        return self.folder / "report.html"
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What the study's own functions make of the runs."""
+
+    values: dict[str, Estimate]
+    tables: dict[str, Table]
+    figures: dict[str, Figure]
+
+
+def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
+    """Runs every experiment and writes the report; nothing is left when it is broken off.
+
+    Args:
+        study: What to reproduce.
+        plan: How thoroughly.
+        folder: Becomes the report's directory; an earlier report there gives way.
+
+    Raises:
+        OSError: The directory cannot be written, or holds something else.
+        StudyError: A file of the study is wrong.
+    """
+    module = _module(study)
+    with new_directory(folder, replace=True, ours=OURS.__contains__) as directory:
+        measured = Measured(study, plan)
+        with _progress(study.name) as say:
+            measured.run_all(say)
+        computed = _compute(module, measured)
+        writer = Writer(measured, computed.values)
+        rows, tables = _judge_rows(measured, writer)
+        tables |= computed.tables
+        claims = [_judge(claim, measured, computed.values, writer) for claim in study.claims]
+        report = Report(study, plan, folder, tables, rows, claims)
+        page = writer.page(report, computed.figures)
+        _write(directory, report, page, measured)
+    return report
+
+
+def _module(study: Study) -> ModuleType:
+    """The study's figures.py, as a package, so that it can import files beside it."""
+    path = study.folder / "figures.py"
+    if not path.is_file():
+        raise StudyError(f"{path}: a study needs this file")
+    name = f"retx_study_{study.name.replace('-', '_')}"
+    spec = spec_from_file_location(name, path, submodule_search_locations=[str(study.folder)])
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    for loaded in [key for key in sys.modules if key == name or key.startswith(f"{name}.")]:
+        del sys.modules[loaded]  # of another folder of the same name
+    sys.modules[name] = module
+    # The folder may be read-only, and is no place for caches.
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = before
+    for function in ("values", "tables", "figures"):
+        if not callable(getattr(module, function, None)):
+            raise StudyError(f"{path}: needs a function `{function}(measured)`")
+    return module
+
+
+def _compute(module: ModuleType, measured: Measured) -> Computed:
+    values = {
+        name: value if isinstance(value, Estimate) else exact(value)
+        for name, value in module.values(measured).items()
+        if value is not None
+    }
+    return Computed(
+        values,
+        {table.id: table for table in module.tables(measured)},
+        {figure.id: figure for figure in module.figures(measured)},
+    )
+
+
+def _judge_rows(
+    measured: Measured, writer: Writer
+) -> tuple[dict[str, list[Judged]], dict[str, Table]]:
+    judged: dict[str, list[Judged]] = {}
+    tables = {}
+    for rows in measured.study.rows:
+        series = measured.study.published.series[rows.published]
+        lines = []
+        for case in series.values:
+            published = series.comparable(case)
+            assert published is not None
+            found = measured.estimate(rows.experiment, case, rows.quantity)
+            lines.append(
+                Judged(
+                    id=f"{rows.id} {case}",
+                    statement=rows.statement,
+                    source=series.source,
+                    how=rows.quantity,
+                    verdict=judge_row(rows, published, found),
+                    published=published,
+                    measured=found,
+                    unit=series.unit,
+                    why=rows.why,
+                    because=writer.text(rows.because.get(case, "")),
+                    command=measured.command(rows.experiment, case),
+                    case=measured.study.experiments[rows.experiment].cases[case].label,
+                )
+            )
+        judged[rows.id] = lines
+        tables[rows.id] = comparison(rows, lines, measured)
+    return judged, tables
+
+
+def _judge(claim: Claim, measured: Measured, values: dict[str, Estimate], writer: Writer) -> Judged:
+    if claim.measured and claim.measured not in values:
+        raise StudyError(
+            f"claims.toml: {claim.id}: figures.py computes no value {claim.measured!r}"
+        )
+    found = values.get(claim.measured)
+    published = measured.study.published_number(claim)
+    return Judged(
+        id=claim.id,
+        statement=claim.statement,
+        source=claim.source,
+        how=claim.how,
+        verdict=judge(claim, published, found),
+        published=published,
+        measured=found,
+        unit=claim.unit,
+        why=claim.why,
+        because=writer.text(claim.because),
+        remark=writer.text(claim.remark),
+        rule=claim.rule,
+        command=measured.command(claim.experiment, claim.case) if claim.experiment else "",
+    )
+
+
+def _write(directory: Path, report: Report, page: str, measured: Measured) -> None:
+    (directory / "report.html").write_text(page, encoding="utf-8")
+    (directory / "tables").mkdir()
+    for table in report.tables.values():
+        write_csv(table, directory / "tables" / f"{table.id}.csv")
+    (directory / "scenarios").mkdir()
+    for name in report.study.scenarios():
+        shutil.copyfile(report.study.folder / name, directory / "scenarios" / name)
+    text = json.dumps(_summary(report, measured), indent=2, ensure_ascii=False, allow_nan=False)
+    (directory / "summary.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _summary(report: Report, measured: Measured) -> dict[str, Any]:
+    """The verdicts, for programs."""
+    everything = [*(line for lines in report.rows.values() for line in lines), *report.claims]
+    return {
+        "study": report.study.name,
+        "version": retx.__version__,
+        "form": report.plan.form,
+        "seed": report.plan.seed,
+        "verdicts": [
+            {
+                "id": line.id,
+                "verdict": line.verdict.value,
+                "published": line.published,
+                "measured": line.measured.mean if line.measured else None,
+                "interval": _ends(line.measured),
+                "runs": line.measured.n if line.measured else 0,
+                "command": line.command,
+            }
+            for line in everything
+        ],
+    }
+
+
+def _ends(found: Estimate | None) -> list[float] | None:
+    return [found.interval.low, found.interval.high] if found and found.interval else None
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Callable[[float], None]]:
+    """A bar on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=1.0)
+        yield lambda share: bar.update(task, completed=share)

@@ -1,0 +1,155 @@
+"""Tables of a report: for the page with intervals, for CSV as bare numbers."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from retx.study.estimates import Estimate, Interval
+from retx.study.library import Rows
+from retx.study.measured import Measured
+from retx.study.verdicts import Judged, Verdict
+
+
+@dataclass(frozen=True)
+class Noted:
+    """A text with small print under it."""
+
+    text: str
+    note: str
+
+
+Cell = str | int | float | Estimate | Interval | Noted | Verdict | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its key in rows and in CSV, and its heading."""
+
+    key: str
+    label: str
+    unit: str = ""
+    digits: int | None = None
+    """Decimals; without it four significant digits."""
+    right: bool = False
+    """Texts are numbers: they stand to the right."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells by the columns' keys."""
+
+    id: str
+    title: str
+    columns: list[Column]
+    rows: list[dict[str, Cell]]
+    note: str = ""
+    commands: list[str] = field(default_factory=list)
+    """What runs each row again; empty where nothing was run."""
+
+
+def write_csv(table: Table, path: Path) -> None:
+    """Writes a table; an estimate becomes `KEY`, `KEY_low`, `KEY_high` and `KEY_n`."""
+    names: list[str] = []
+    flat: list[dict[str, Any]] = [{} for _ in table.rows]
+    for column in table.columns:
+        cells = [_flat(column, row.get(column.key)) for row in table.rows]
+        # The longest cell names all parts: an exact value has no interval.
+        names += max(cells, key=len).keys()
+        for line, cell in zip(flat, cells, strict=True):
+            line |= cell
+    if table.commands:
+        names.append("command")
+        for line, command in zip(flat, table.commands, strict=True):
+            line["command"] = command.replace("\n", "; ")
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(flat)
+
+
+def _flat(column: Column, cell: Cell) -> dict[str, Any]:
+    name = f"{column.key}_{column.unit}" if column.unit.isalpha() else column.key
+    if cell is None:
+        return {}
+    if isinstance(cell, Estimate):
+        if cell.interval is None:
+            return {name: cell.mean, f"{name}_n": cell.n}
+        ends = {f"{name}_low": cell.interval.low, f"{name}_high": cell.interval.high}
+        return {name: cell.mean} | ends | {f"{name}_n": cell.n}
+    if isinstance(cell, Interval):
+        return {f"{name}_low": cell.low, f"{name}_high": cell.high}
+    if isinstance(cell, Noted):
+        return {name: cell.text, f"{name}_note": cell.note}
+    return {name: cell.value if isinstance(cell, Verdict) else cell}
+
+
+def comparison(rows: Rows, judged: list[Judged], measured: Measured) -> Table:
+    """Published beside measured, one row per case."""
+    series = measured.study.published.series[rows.published]
+    experiment = measured.study.experiments[rows.experiment]
+    digits = 2 if series.unit == "s" else None
+    columns = [Column("case", "case"), Column("published", "published", series.unit, digits)]
+    if series.subtract:
+        columns.append(Column("compared", f"less {series.subtract:g}", series.unit, digits))
+    columns += [
+        Column("measured", "measured", series.unit),
+        Column("single", "95 % of runs", series.unit),
+        Column("verdict", "verdict"),
+    ]
+    lines: list[dict[str, Cell]] = []
+    for (case, value), row in zip(series.values.items(), judged, strict=True):
+        lines.append(
+            {
+                "case": experiment.cases[case].label,
+                "published": value,
+                "compared": series.comparable(case),
+                "measured": row.measured,
+                "single": row.measured and row.measured.single,
+                "verdict": row.verdict,
+            }
+        )
+    return Table(
+        rows.id,
+        f"{series.title} ({series.source})",
+        columns,
+        lines,
+        note=series.subtract_why,
+        commands=[row.command for row in judged],
+    )
+
+
+def effects(measured: Measured, name: str, quantity: str | None = None) -> Table:
+    """Every case of an experiment beside its reference, paired draw by draw."""
+    experiment = measured.study.experiments[name]
+    reference = experiment.reference
+    if reference is None:
+        raise ValueError(f"{name}: an experiment without a reference has no effects")
+    unit = "s" if (quantity or experiment.quantity).endswith("_s") else ""
+    lines: list[dict[str, Cell]] = []
+    for case, what in experiment.cases.items():
+        line: dict[str, Cell] = {
+            "case": what.label,
+            "measured": measured.estimate(name, case, quantity),
+        }
+        if case != reference:
+            line["difference"] = measured.difference(name, case, reference, quantity)
+            line["ratio"] = measured.ratio(name, case, reference, quantity)
+        lines.append(line)
+    columns = [
+        Column("case", "case"),
+        Column("measured", "measured", unit),
+        Column("difference", "difference", unit),
+        Column("ratio", "times"),
+    ]
+    label = experiment.cases[reference].label
+    return Table(
+        name,
+        experiment.title,
+        columns,
+        lines,
+        note=f"Difference and ratio to “{label}”, run by run with the same draws.",
+        commands=[measured.command(name, case) for case in experiment.cases],
+    )

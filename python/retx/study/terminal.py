@@ -1,0 +1,52 @@
+"""What `retx study` prints: the tables, the verdicts, and where the report lies."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from retx.cli.console import console
+from retx.study.page import MARKS, estimate_text, interval, plain
+from retx.study.reproduction import Report
+from retx.study.verdicts import Judged, Verdict
+
+
+def print_report(report: Report) -> None:
+    """Prints a report for people at a terminal."""
+    out = console()
+    plan = report.plan
+    out.print(f"{report.study.title}: {report.study.paper.reference}", style="bold")
+    out.print(f"{plan.form} form, seed {plan.seed}; means with 95 % confidence intervals")
+    for lines in report.rows.values():
+        out.print(_table(lines))
+    everything = [*(line for lines in report.rows.values() for line in lines), *report.claims]
+    counts = (
+        f"{sum(line.verdict is kind for line in everything)} × {kind.value}" for kind in Verdict
+    )
+    out.print(f"Verdicts: {', '.join(counts)}.")
+    out.print(f"Report: {report.page}", soft_wrap=True)
+
+
+def _table(lines: list[Judged]) -> Table:
+    first = lines[0]
+    unit = f" ({first.unit})" if first.unit else ""
+    table = Table(
+        title=f"{first.statement}, {first.source}{unit}",
+        title_justify="left",
+        title_style="",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for heading in ("", ">published", ">measured", ">95 % of runs", "verdict"):
+        right = heading.startswith(">")
+        table.add_column(heading.lstrip(">"), justify="right" if right else "left")
+    for line in lines:
+        measured = line.measured
+        table.add_row(
+            line.case,
+            plain(line.published) if line.published is not None else "–",
+            estimate_text(measured) if measured else "–",
+            interval(measured.single) if measured else "",
+            f"{MARKS[line.verdict][1]} {line.verdict.value}",
+        )
+    return table

@@ -1,0 +1,147 @@
+"""The command line, where nothing goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import LOSSY, Cli
+
+HEAVY = {"matplotlib", "numpy", "polars", "scipy", "jinja2", "pandas"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """The top-level modules that are there after running the code."""
+    code += "\nimport sys; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split("\n")[-2].split())
+
+
+def test_help_and_import_load_nothing_heavy() -> None:
+    """They should answer in a fraction of a second; what they load decides it."""
+    app = "from retx.cli.entry import app\napp(['--help'], standalone_mode=False)"
+    assert "typer" in loaded_by(app)
+    assert not loaded_by(app) & HEAVY
+    assert not loaded_by("import retx") & (HEAVY | {"typer", "rich"})
+
+
+@pytest.mark.parametrize("words", [["--help"], ["-h"], ["run", "--help"], ["list", "-h"]])
+def test_help(cli: Cli, words: list[str]) -> None:
+    done = cli(*words)
+    assert done.returncode == 0
+    assert "Usage: " in done.stdout
+
+
+def test_version(cli: Cli) -> None:
+    import retx
+
+    assert cli("--version").stdout == f"retx {retx.__version__}\n"
+
+
+def test_the_summary_for_people(cli: Cli, lossy: Path) -> None:
+    done = cli("run", lossy)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    for word in ("download", "newreno", "Mbit/s", "fast retransmit", "wireless", "forward", "%"):
+        assert word in done.stdout
+
+
+def test_a_terminal_without_unicode(cli: Cli, lossy: Path) -> None:
+    plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    for words in (["run", lossy], ["run", lossy, "--json"], ["list"]):
+        done = cli(*words, env=plain)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_replications_for_people_and_machines(cli: Cli, lossy: Path) -> None:
+    done = cli("run", lossy, "--replications", "4", "--threads", "2")
+    assert "response time" in done.stdout
+    assert "95 %" in done.stdout
+    summary = json.loads(cli("run", lossy, "--replications", "4", "--json").stdout)
+    assert summary["replications"] == 4
+    assert [run["replication"] for run in summary["runs"]] == [0, 1, 2, 3]
+    assert all(run["flows"][0]["name"] == "download" for run in summary["runs"])
+
+
+def test_out_can_be_read_back(cli: Cli, lossy: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "result"
+    assert cli("run", lossy, "--out", out, "--replications", "3").returncode == 0
+    flows = pl.read_parquet(out / "flows.parquet")
+    assert flows["replication"].to_list() == [0, 1, 2]
+    assert json.loads((out / "summary.json").read_text())["replications"] == 3
+    assert (out / "segments.parquet").exists()
+    small = tmp_path / "small"
+    assert cli("run", lossy, "--out", small, "--no-segments").returncode == 0
+    assert not (small / "segments.parquet").exists()
+
+
+def test_plots_go_where_they_are_told(cli: Cli, lossy: Path, tmp_path: Path) -> None:
+    here = tmp_path / "cwd"
+    done = cli("run", lossy, "--plot", "rtt", "--plot", "ladder=l.svg", "--span", "0", "0.3")
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in here.iterdir()) == ["l.svg", "rtt.png"]
+    assert "rtt.png" in done.stdout
+
+
+def test_captures_at_a_place(cli: Cli, lossy: Path, tmp_path: Path) -> None:
+    done = cli("run", lossy, "--pcap", "a.pcapng", "--pcap-at", "cloud@client")
+    assert done.returncode == 0, done.stderr
+    content = (tmp_path / "cwd" / "a.pcapng").read_bytes()
+    assert content.startswith(b"\x0a\x0d\x0d\x0a")
+    assert b"cloud at client" in content
+    assert b"cloud at server" not in content
+    for place, word in (("cloud", "LINK@NODE"), ("mist@client", "cloud"), ("cloud@moon", "server")):
+        done = cli("run", lossy, "--pcap", "b.pcapng", "--pcap-at", place)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert word in done.stderr
+    assert not (tmp_path / "cwd" / "b.pcapng").exists()
+
+
+def test_listing(cli: Cli) -> None:
+    listed = cli("list").stdout
+    for word in ("newreno", "bernoulli", "droptail", "transfer", "RFC 6582"):
+        assert word in listed
+    assert "linear" in cli("list", "channel", "ber").stdout
+    kinds = json.loads(cli("list", "--json").stdout)
+    assert [entry["name"] for entry in kinds["queue"]] == ["droptail"]
+
+
+def test_schema(cli: Cli) -> None:
+    schema = json.loads(cli("schema").stdout)
+    assert {"duration", "link", "flow", "tcp"} <= schema["properties"].keys()
+
+
+def test_a_reader_that_stops_reading(lossy: Path) -> None:
+    command = f"{sys.executable} -m retx run {lossy} --json | head -c 10; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout == '{\n  "scena'
+
+
+def test_a_fault_of_ours_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "lossy.toml"
+    path.write_text(LOSSY)
+    code = (
+        "import sys, retx.running\n"
+        "def broken(*_, **__): raise ZeroDivisionError('oh')\n"
+        "retx.running.run = broken\n"
+        f"sys.argv = ['retx', 'run', {str(path)!r}]\n"
+        "from retx.cli import main\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 70
+    assert done.stderr.startswith("internal error: ZeroDivisionError: oh")
+    assert done.stderr.count("\n") == 1
+    shown = subprocess.run(
+        [sys.executable, "-c", code.replace("'run', ", "'run', '--debug', ")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" in shown.stderr

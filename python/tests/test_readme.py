@@ -1,0 +1,93 @@
+"""What the documentation says to type works as written, and prints what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    "README.md",
+    *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/how-to/*.md")),
+]
+SLOW = ("make ", "retx study")
+"""What other tests, or the making of the demo, run."""
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """Language and text of each fenced block."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Iterator[Path]:
+    """A directory that looks like a clone after `make build`, and takes what is written."""
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    # Beside a report lie the scenarios of its study.
+    (tmp_path / "scenarios").symlink_to(ROOT / "studies" / "high-ber")
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "retx").symlink_to(Path(sys.executable).parent / "retx")
+    return tmp_path
+
+
+def run(command: list[str], where: Path) -> str:
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path}
+    done = subprocess.run(
+        command, cwd=where, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def write_files(page: str, where: Path) -> None:
+    """A page may show a file's text; its first comment then says which file it is."""
+    for language, text in blocks(page):
+        name = re.match(r"# ([\w./-]+\.toml)\n", text)
+        if language == "toml" and name:
+            (where / name[1]).write_text(text)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_work_as_written(page: str, clone: Path) -> None:
+    write_files(page, clone)
+    for language, text in blocks(page):
+        for line in text.splitlines() if language == "sh" else []:
+            if not any(word in line for word in SLOW):
+                run(["bash", "-ec", line], clone)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_prints_what_it_says(page: str, clone: Path) -> None:
+    write_files(page, clone)
+    listed = blocks(page)
+    for (language, text), following in zip(listed, [*listed[1:], ("", "")], strict=True):
+        if language != "python":
+            continue
+        printed = run([sys.executable, "-c", text], clone)
+        if following[0] == "text":
+            assert printed == following[1]
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+        if "://" not in target:
+            assert ((ROOT / page).parent / target).exists(), target
+
+
+def test_the_picture_is_what_the_script_draws(tmp_path: Path) -> None:
+    """The same run; pixels may differ with the version of matplotlib."""
+    script = ROOT / "docs" / "images" / "draw.py"
+    code = f"import runpy, pathlib; runpy.run_path({str(script)!r})['draw'](pathlib.Path('.'))"
+    run([sys.executable, "-c", code], tmp_path)
+    drawn, committed = (tmp_path / "cwnd.png", ROOT / "docs" / "images" / "cwnd.png")
+    assert drawn.read_bytes()[:24] == committed.read_bytes()[:24]  # kind and size of the picture

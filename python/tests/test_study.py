@@ -1,0 +1,335 @@
+"""A study, run once in quick form with few replications, and what judges it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from retx.study import Estimate, Interval, Plan, Report, Verdict, estimate, exact, load, reproduce
+from retx.study.data import StudyError
+from retx.study.estimates import paired_difference, paired_ratio
+from retx.study.library import Claim, Rows, find, names
+from retx.study.measured import Measured
+from retx.study.verdicts import judge, judge_row
+
+REPLICATIONS = 8
+PLAN = Plan("quick", seed=1, replications=REPLICATIONS)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return reproduce(load("high-ber"), PLAN, tmp_path_factory.mktemp("study") / "high-ber")
+
+
+def table(report: Report, name: str) -> list[dict[str, str]]:
+    with (report.folder / "tables" / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_row_without_loss_is_exact(report: Report) -> None:
+    """The server sends SYN/ACK, 6850 segments, FIN and an ACK, none of them twice."""
+    time, resent, frames = (table(report, name)[0] for name in ("T4", "T5", "T6"))
+    assert abs(float(time["measured_s"]) - 50.21) <= 0.3
+    assert float(resent["measured_packets"]) == 0
+    assert float(frames["measured_frames"]) == 6853
+    # One run says all: nothing here is left to chance.
+    assert (time["measured_s_n"], time["measured_s_low"], time["verdict"]) == ("1", "", "agrees")
+    assert {time["verdict"], resent["verdict"], frames["verdict"]} == {"agrees"}
+
+
+def test_rows_with_loss_have_intervals(report: Report) -> None:
+    for name, key in (("T4", "measured_s"), ("T5", "measured_packets"), ("T6", "measured_frames")):
+        rows = table(report, name)
+        assert [row["case"] for row in rows] == ["0 %", "0.01 %", "0.1 %", "1 %", "10 %"]
+        for row in rows[1:]:
+            assert float(row[f"{key}_low"]) <= float(row[key]) <= float(row[f"{key}_high"])
+            assert int(row[f"{key}_n"]) == REPLICATIONS
+        # Each tenfold loss makes it worse, far beyond what chance does.
+        means = [float(row[key]) for row in rows[1:]]
+        assert means == sorted(means)
+        assert all(row["command"].startswith("retx run scenarios/") for row in rows)
+
+
+def test_the_terms_add_up_to_the_download(report: Report) -> None:
+    *terms, total = table(report, "terms")
+    assert sum(float(term["switched_s"]) for term in terms) == pytest.approx(
+        float(total["together_s"]), abs=1e-9
+    )
+    for term in terms:
+        # Closed form and switch differ where delayed ACKs cost slow start a round of 44 ms.
+        assert float(term["computed_s"]) == pytest.approx(float(term["switched_s"]), abs=0.045)
+    assert float(total["together_s"]) == pytest.approx(50.16, abs=0.01)
+
+
+def test_one_loss_is_followed_by_table_9(report: Report) -> None:
+    rows = table(report, "T9")
+    # Our windows are whole bytes: each step rounds.
+    assert all(abs(float(row["measured_bytes"]) - float(row["formula_bytes"])) < 1 for row in rows)
+    assert [row["step"] for row in rows if row["verdict"] != "agrees"] == ["6"]
+    found = {claim.id: claim for claim in report.claims}
+    assert found["three-mss"].measured == exact(4380)
+    assert found["fast-retransmit"].verdict is Verdict.AGREES
+    assert found["table-9-step-6"].verdict is Verdict.CONTRADICTS
+
+
+def test_every_claim_has_a_verdict_and_says_why(report: Report) -> None:
+    study = report.study
+    assert [claim.id for claim in report.claims] == [claim.id for claim in study.claims]
+    assert {claim.verdict for claim in report.claims} == set(Verdict)
+    for claim in report.claims:
+        assert claim.how
+        if claim.verdict is not Verdict.AGREES:
+            assert claim.because, f"{claim.id} {claim.verdict.value}, because …?"
+    summary = json.loads((report.folder / "summary.json").read_text())
+    rows = sum(len(lines) for lines in report.rows.values())
+    assert len(summary["verdicts"]) == rows + len(report.claims)
+    assert (summary["seed"], summary["form"]) == (1, "quick")
+
+
+def test_one_switch_at_a_time_shares_the_draws(report: Report) -> None:
+    """Timer settings change no draw: so the paired interval is far narrower than each one's own."""
+    row = next(row for row in table(report, "switches") if "granularity" in row["case"])
+    paired = float(row["difference_s_high"]) - float(row["difference_s_low"])
+    own = float(row["measured_s_high"]) - float(row["measured_s_low"])
+    assert paired < own / 5
+
+
+class Page(HTMLParser):
+    """What a page refers to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.references: list[str] = []
+        self.images: list[dict[str, str | None]] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag not in ("meta", "img", "br"):
+            self.open.append(tag)
+        if tag == "img":
+            self.images.append(given)
+        self.references += [value or "" for key, value in attrs if key in ("src", "href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_stands_alone(report: Report) -> None:
+    text = report.page.read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.open == []
+    outside = [it for it in page.references if not it.startswith("data:image/svg+xml;base64,")]
+    assert outside == [report.study.paper.url]
+    assert not re.search(r"url\(|@import|<script|<link", text)
+    assert len(page.images) == 11
+    assert all(image["alt"] for image in page.images)
+    for name in ("timer_granularity", "initial_ssthresh", "drop_seq"):
+        assert name in text, "the scenario stands in the report with every value"
+    assert "nan" not in re.sub(r"base64,[^\"]*", "", text).lower().split()
+
+
+@pytest.mark.parametrize("place", [("T4", 4), ("steps", 5)])
+def test_a_printed_command_gives_the_printed_row(report: Report, place: tuple[str, int]) -> None:
+    name, number = place
+    row = table(report, name)[number]
+    assert row["command"].startswith("retx ")
+    run = subprocess.run(
+        f"{sys.executable} -m {row['command']} --json",
+        shell=True,
+        cwd=report.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    times = [one["flows"][0]["response_time_s"] for one in json.loads(run.stdout)["runs"]]
+    assert len(times) == REPLICATIONS
+    assert fmean(times) == pytest.approx(float(row["measured_s"]), rel=1e-12)
+
+
+def test_the_same_seed_gives_the_same_numbers() -> None:
+    study = load("high-ber")
+    found = []
+    for threads in (1, 2):
+        measured = Measured(study, Plan("quick", seed=5, replications=3, threads=threads))
+        measured.run_all(lambda _: None)
+        found.append(measured.found)
+    assert found[0] == found[1]
+
+
+def test_an_earlier_report_gives_way_and_nothing_else(tmp_path: Path) -> None:
+    study, plan = load("high-ber"), Plan("quick", replications=2)
+    target = tmp_path / "report"
+    reproduce(study, plan, target)
+    before = (target / "summary.json").read_text()
+    reproduce(study, Plan("quick", seed=2, replications=2), target)
+    assert (target / "summary.json").read_text() != before
+    (target / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"notes\.txt"):
+        reproduce(study, plan, target)
+    assert (target / "notes.txt").read_text() == "mine"
+
+
+def test_a_broken_off_study_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Measured, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(load("high-ber"), Plan("quick", replications=2), tmp_path / "a" / "report")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_studies_are_found_by_name_and_by_folder(tmp_path: Path) -> None:
+    assert "high-ber" in names()
+    copy = tmp_path / "mine"
+    shutil.copytree(find("high-ber"), copy)
+    text = (copy / "study.toml").read_text()
+    (copy / "study.toml").write_text(text.replace('"0.01 %"', '"<i>0.01 %"'))
+    report = reproduce(load(str(copy)), Plan("quick", replications=2), tmp_path / "out")
+    assert report.study.name == "mine"
+    page = report.page.read_text()
+    assert "&lt;i&gt;0.01 %" in page
+    assert "<i>" not in page
+
+
+def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
+    """docs/how-to/write-a-study.md, its files put together."""
+    guide = (Path(__file__).parents[2] / "docs/how-to/write-a-study.md").read_text()
+    blocks = re.findall(r"```(?:toml|python|jinja)\n(.*?)```", guide, re.DOTALL)
+    files = ("study.toml", "published.toml", "claims.toml", "figures.py", "body.html")
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for file, block in zip(files, blocks, strict=True):
+        (mine / file).write_text(block)
+    shutil.copy(find("high-ber") / "download.toml", mine)
+    report = reproduce(load(str(mine)), Plan("quick", replications=4), tmp_path / "out")
+    assert report.rows["T4"][0].verdict is Verdict.AGREES
+    assert report.claims[0].verdict is Verdict.AGREES
+    assert report.page.read_text().count("<img") == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("study.toml", 'title = "TCP', 'titel = "TCP', "lacks `title`"),
+        ("study.toml", 'label = "1 %"', 'lable = "1 %"', "lable: unknown key"),
+        ("study.toml", '"download.toml"', '"upload.toml"', "no file upload.toml"),
+        ("study.toml", 'reference    = "0"', 'reference    = "2"', "no case '2'"),
+        ("claims.toml", 'rule       = "within"', 'rule       = "near"', "no rule 'near'"),
+        ("claims.toml", '"throughput"\nunit', '"thruput"\nunit', "has no 'thruput'"),
+        ("claims.toml", '"clean_s"', '"clean_h"', "computes no value 'clean_h'"),
+        ("published.toml", "[table_5]", "[table_5", "published.toml"),
+    ],
+)
+def test_a_broken_study_is_told_where(
+    tmp_path: Path, file: str, old: str, new: str, message: str
+) -> None:
+    copy = tmp_path / "mine"
+    shutil.copytree(find("high-ber"), copy)
+    text = (copy / file).read_text()
+    assert old in text
+    (copy / file).write_text(text.replace(old, new))
+    with pytest.raises(StudyError, match=re.escape(message)):
+        reproduce(load(str(copy)), Plan("quick", replications=2), tmp_path / "out")
+
+
+def test_the_command_line(cli, tmp_path: Path) -> None:
+    listed = cli("study", "--list")
+    assert (listed.returncode, listed.stdout[:9]) == (0, "high-ber:")
+    done = cli("study", "high-ber", "--quick", "--replications", 2, "--out", tmp_path / "r")
+    assert done.returncode == 0, done.stderr
+    assert "Response time of the simulator" in done.stdout
+    assert str(tmp_path / "r" / "report.html") in done.stdout
+    assert (tmp_path / "r" / "report.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "name a study"),
+        (("high-bear",), "did you mean 'high-ber'?"),
+        (("high-ber", "--quick", "--full"), "exclude each other"),
+        (("high-ber", "--replications", "1"), "replications"),
+    ],
+)
+def test_bad_input_is_told(cli, arguments: tuple[str, ...], message: str) -> None:
+    result = cli("study", *arguments)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_estimates_by_hand() -> None:
+    # Mean 2, deviation 1, n = 3; t(0.975, 2) = 4.30265.
+    found = estimate([1, 2, 3, None])
+    assert found is not None
+    assert found.interval is not None
+    assert found.single is not None
+    assert (found.mean, found.n, found.missing) == (2, 3, 1)
+    assert found.interval.high == pytest.approx(2 + 4.30265 / 3**0.5, abs=1e-5)
+    assert found.single.high == pytest.approx(2 + 4.30265 * (1 + 1 / 3) ** 0.5, abs=1e-5)
+    assert estimate([None]) is None
+    bounded = estimate([1, 2, 3], least=0)
+    assert bounded is not None
+    assert bounded.single == Interval(0, found.single.high)
+
+
+def test_pairs_by_hand() -> None:
+    difference = paired_difference([11, 22, 33], [10, 20, 30])
+    assert difference is not None
+    assert difference.mean == 2
+    ratio = paired_ratio([2, 8], [1, 1])
+    assert ratio is not None
+    assert ratio.mean == pytest.approx(4)
+    # A reference without chance stands beside every run.
+    assert paired_difference([3, 5], [1]) == paired_difference([3, 5], [1, 1])
+    assert paired_difference([3, None], [1, 1]).missing == 1
+
+
+def claim(rule: str, tolerance: float = 0.0) -> Claim:
+    return Claim("x", "", "", "", rule, measured="x", published=1.0, tolerance=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("rule", "tolerance", "target", "low", "high", "verdict"),
+    [
+        ("within", 0.1, 1.0, 0.95, 1.05, Verdict.AGREES),
+        ("within", 0.1, 1.0, 1.08, 1.3, Verdict.AGREES),
+        ("within", 0.1, 1.0, 1.12, 1.3, Verdict.DIFFERS),
+        ("within", 0.1, 1.0, 0.7, 0.88, Verdict.DIFFERS),
+        ("at_least", 0.0, 1.0, 0.9, 1.1, Verdict.AGREES),
+        ("at_least", 0.0, 1.0, 0.8, 0.9, Verdict.DIFFERS),
+        ("at_most", 0.0, 1.0, 0.9, 1.1, Verdict.AGREES),
+        ("at_most", 0.0, 1.0, 1.1, 1.2, Verdict.DIFFERS),
+        ("arithmetic", 0.2, 1.0, 0.8, 1.2, Verdict.AGREES),
+        ("arithmetic", 0.2, 1.3, 0.8, 1.2, Verdict.CONTRADICTS),
+        ("undecided", 0.0, 1.0, 1.0, 1.0, Verdict.UNDECIDED),
+    ],
+)
+def test_verdicts(
+    rule: str, tolerance: float, target: float, low: float, high: float, verdict: Verdict
+) -> None:
+    found = Estimate((low + high) / 2, 9, Interval(low, high))
+    assert judge(claim(rule, tolerance), target, found) is verdict
+
+
+def test_verdicts_on_rows() -> None:
+    rows = Rows("x", "", "", "", "", tolerance=0.3, why="")
+    single = Estimate(10, 9, Interval(9, 11), Interval(5, 15))
+    assert judge_row(rows, 14, single) is Verdict.AGREES
+    assert judge_row(rows, 16, single) is Verdict.DIFFERS
+    assert judge_row(rows, 10.2, exact(10)) is Verdict.AGREES
+    assert judge_row(rows, 10.4, exact(10)) is Verdict.DIFFERS
+    assert judge_row(rows, 10, None) is Verdict.DIFFERS

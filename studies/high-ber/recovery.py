@@ -1,0 +1,96 @@
+"""What happens around the one loss of `one_loss.toml`, in the terms of the paper's section 5."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+import retx
+
+from .closed_forms import MSS_BYTES, RTT_S, RWND_BYTES, frame_s, grown
+
+FIRST_OF_WINDOW = 217
+"""The first of the six segments among which the fifth is lost: figure 10."""
+IN_FIGURE = 12
+"""Segments that reach the client in figure 10."""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """One loss, from the lost segment to the window that it cost."""
+
+    round_s: float
+    """From a segment's start to the arrival of its ACK, in the steady state."""
+    duplicates: int
+    """Duplicate ACKs that the server has when it retransmits."""
+    rounds_to_retransmit: float
+    """From the lost copy to the next, in rounds."""
+    cwnd_after_recovery: int
+    rounds_of_growth: float
+    """From the end of recovery to a window that the client's limits again."""
+    steps_of_growth: int
+    """ACKs in that time, each a step of table 9."""
+    rounds_to_window: float
+    """From the lost copy to that window."""
+    segments_meanwhile: int
+    """Segments sent in that time."""
+    segments_lossless: float
+    """Segments that full windows would have been."""
+    twelve_segments_s: float
+    """From the first to the last arrival of figure 10."""
+    rwnd_least: int
+    """Smallest window from the client, from 0.1 s before the loss on."""
+    table_9_worst: float
+    """Largest difference to table 9, step by step, in bytes."""
+
+
+def steady_round_s() -> float:
+    """Two frames on the first link, one on the second, propagation, the ACK on both links."""
+    return RTT_S + 3 * frame_s(MSS_BYTES) + 2 * frame_s(0)
+
+
+def windows(result: retx.Result) -> pl.DataFrame:
+    """The window at each ACK from the end of recovery on; row 0 is that end."""
+    end = result.episodes["end_s"][0]
+    return result.samples.filter(pl.col("time_s") >= end).select("time_s", "cwnd_bytes")
+
+
+def recovery(result: retx.Result) -> Recovery:
+    """Reads it from a run of `one_loss.toml` with segments and a sample at every ACK."""
+    segments, samples, episode = result.segments, result.samples, result.episodes.row(0, named=True)
+    lost = segments.filter(~pl.col("fate").cast(pl.String).is_in(["delivered", "on_its_way"]))
+    lost_at, seq = lost["sent_s"][0], lost["seq"][0]
+    again = segments.filter(pl.col("retransmission") & (pl.col("seq") == seq))["sent_s"][0]
+    grown_again = windows(result)
+    full = grown_again.filter(pl.col("cwnd_bytes") >= RWND_BYTES)["time_s"][0]
+    meanwhile = segments.filter(pl.col("sent_s").is_between(lost_at, full, closed="left"))
+    figure = (
+        segments.filter(pl.col("arrived_s").is_not_null())
+        .sort("arrived_s")
+        .filter(
+            pl.col("arrived_s")
+            >= segments.filter(pl.col("packet_number") == FIRST_OF_WINDOW)["arrived_s"][0]
+        )["arrived_s"]
+    )
+    waiting = samples.filter(
+        pl.col("time_s").is_between(lost_at, episode["start_s"]) & (pl.col("ack_bytes") == seq - 1)
+    )
+    around = samples.filter(pl.col("time_s").is_between(lost_at - 0.1, full))
+    table_9 = grown(3 * MSS_BYTES, 14)
+    steps = grown_again["cwnd_bytes"].head(len(table_9)).to_list()
+    round_s = steady_round_s()
+    return Recovery(
+        round_s=round_s,
+        duplicates=waiting.height - 1,
+        rounds_to_retransmit=(again - lost_at) / round_s,
+        cwnd_after_recovery=grown_again["cwnd_bytes"][0],
+        rounds_of_growth=(full - episode["end_s"]) / round_s,
+        steps_of_growth=grown_again.filter(pl.col("time_s") < full).height,
+        rounds_to_window=(full - lost_at) / round_s,
+        segments_meanwhile=meanwhile.height,
+        segments_lossless=(full - lost_at) / round_s * RWND_BYTES / MSS_BYTES,
+        twelve_segments_s=figure[IN_FIGURE - 1] - figure[0],
+        rwnd_least=int(around["rwnd_bytes"].to_numpy().min()),
+        table_9_worst=max(abs(a - b) for a, b in zip(steps, table_9, strict=True)),
+    )

@@ -1,0 +1,201 @@
+"""Named numbers of the study: from its runs, and computed again from the paper's own numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+import retx
+from retx.study import Estimate, Measured, estimate, exact
+
+from .closed_forms import (
+    MSS_BYTES,
+    RWND_BYTES,
+    binomial_two_sided,
+    ethernet_limit,
+    grown,
+    per_exact,
+    per_linear,
+    round_up,
+    segments,
+    terms_s,
+    window_limit,
+    window_time_s,
+)
+from .recovery import Recovery, recovery
+
+TIME = "flow.download.response_time_s"
+RESENT = "flow.download.segments_retransmitted"
+POSITIONS = ("221", "222", "223", "224", "225", "226")
+
+Named = dict[str, Estimate | float | None]
+
+
+def all_values(measured: Measured) -> Named:
+    """Everything that claims and texts name."""
+    return _from_runs(measured) | _of_one_loss(measured) | _from_the_paper(measured)
+
+
+def _from_runs(measured: Measured) -> Named:
+    clean = measured.mean("drop", "0")
+    frames = measured.mean("drop", "0", "flow.download.frames_sent")
+    found: Named = {
+        "clean_s": clean,
+        "clean_frames": frames,
+        "terms_sum": sum(terms_s().values()),
+        "goodput_clean": measured.mean("drop", "0", "flow.download.goodput_bit_s") / 8,
+        "cwnd_largest": float(max(measured.run("drop", "0").samples["cwnd_bytes"])),
+        "cost_per_retransmission": _cost_per_retransmission(measured, clean),
+        "naive_share": _naive_share(measured, clean, frames),
+        "small_window_loss": _small_window_loss(measured),
+    }
+    for case, name in (("0.0001", "001"), ("0.001", "01"), ("0.01", "1"), ("0.1", "10")):
+        found |= {
+            f"slowdown_{name}": measured.ratio("drop", case, "0"),
+            f"added_{name}": measured.difference("drop", case, "0"),
+            f"share_{name}": measured.ratio("drop", case, "0", "flow.download.goodput_bit_s"),
+            f"time_{name}": measured.estimate("drop", case),
+            f"resent_{name}": measured.estimate("drop", case, RESENT),
+            f"timeouts_{name}": measured.estimate("drop", case, "flow.download.rto_count"),
+            f"waiting_{name}": measured.quotient("drop", case, "flow.download.idle_rto_s", TIME),
+            f"waited_{name}": measured.estimate("drop", case, "flow.download.idle_rto_s"),
+        }
+    for experiment in ("switches", "steps"):
+        for case in measured.study.experiments[experiment].cases:
+            found[f"{experiment}_{case}"] = measured.estimate(experiment, case)
+            found[f"{experiment}_{case}_times"] = measured.ratio(experiment, case, "preset")
+    for experiment in ("open_at_1", "open_at_10"):
+        for case in measured.study.experiments[experiment].cases:
+            found[f"{experiment}_{case}"] = measured.estimate(experiment, case)
+            found[f"{experiment}_{case}_times"] = measured.ratio(experiment, case, "preset")
+    found["all_steps_times"] = measured.ratio("steps", "preset", "one_way")
+    found["all_steps_resent_times"] = measured.ratio("steps", "preset", "one_way", RESENT)
+    return found
+
+
+def _cost_per_retransmission(measured: Measured, clean: float) -> Estimate | None:
+    """At 1 %: time beyond the clean download, per retransmission."""
+    times = measured.values("drop", "0.01", TIME)
+    resent = measured.values("drop", "0.01", RESENT)
+    pairs = zip(times, resent, strict=True)
+    return estimate([None if not t or not n else (t - clean) / n for t, n in pairs])
+
+
+def _naive_share(measured: Measured, clean: float, frames: float) -> Estimate | None:
+    """At 1 %: share of the added time that the sending of the retransmissions takes up."""
+    each = clean / frames
+    times = measured.values("drop", "0.01", TIME)
+    resent = measured.values("drop", "0.01", RESENT)
+    pairs = zip(times, resent, strict=True)
+    return estimate([None if t is None or n is None else n * each / (t - clean) for t, n in pairs])
+
+
+def _small_window_loss(measured: Measured) -> Estimate | None:
+    """At 1 %: share lost of segments sent with less than a full window in flight, over the rest."""
+    ratios = []
+    for replication in range(len(measured.values("drop", "0.01", TIME))):
+        small, large = _losses_by_flight(measured.run("drop", "0.01", replication))
+        ratios.append(small / large if large else None)
+    return estimate(ratios)
+
+
+def _losses_by_flight(result: retx.Result) -> tuple[float, float]:
+    """Shares of segments lost of those sent with less than six in flight, and of the others."""
+    sent = result.segments.filter(pl.col("length_bytes") > 0)
+    acked = sent.select("acked_s", end=pl.col("seq") + pl.col("length_bytes")).drop_nulls()
+    acked = acked.sort("acked_s").with_columns(pl.col("end").cum_max())
+    times, ends = acked["acked_s"].to_numpy(), acked["end"].to_numpy()
+    # What the server knew to have arrived when it sent each segment; position 1 before any ACK.
+    known = np.concatenate([[1], ends])[np.searchsorted(times, sent["sent_s"], side="right")]
+    highest = (sent["seq"] + sent["length_bytes"]).cum_max().to_numpy()
+    full = highest - known >= RWND_BYTES
+    lost = (sent["fate"].cast(pl.String) == "channel").to_numpy()
+    return float(lost[~full].mean()), float(lost[full].mean())
+
+
+def _of_one_loss(measured: Measured) -> Named:
+    story: Recovery = recovery(measured.run("one_loss", "221"))
+    costs = [_cost(measured, case, "none") for case in POSITIONS]
+    return {
+        "loss_cost": costs[0],
+        "loss_cost_least": min(costs),
+        "loss_cost_most": max(costs),
+        "loss_cost_every_segment": _cost(measured, "every_segment", "every_segment none"),
+        "loss_cost_bytes": _cost(measured, "bytes", "bytes none"),
+        "round_s": story.round_s,
+        "rounds_to_retransmit": story.rounds_to_retransmit,
+        "rounds_to_window": story.rounds_to_window,
+        "rounds_of_growth": story.rounds_of_growth,
+        "steps_of_growth": float(story.steps_of_growth),
+        "segments_meanwhile": float(story.segments_meanwhile),
+        "segments_lossless": story.segments_lossless,
+        "twelve_segments_s": story.twelve_segments_s,
+        "duplicates": float(story.duplicates),
+        "cwnd_after_recovery": float(story.cwnd_after_recovery),
+        "rwnd_least": float(story.rwnd_least),
+        "table_9_worst": story.table_9_worst,
+    }
+
+
+def _cost(measured: Measured, case: str, reference: str) -> float:
+    return measured.mean("one_loss", case) - measured.mean("one_loss", reference)
+
+
+def _from_the_paper(measured: Measured) -> Named:
+    """What the paper's own numbers come to."""
+    series = measured.study.published.series
+    number = {name: it.value for name, it in measured.study.published.numbers.items()}
+    simulator, testbed = series["table_4"], series["table_8"].values
+    start, least, most = (simulator.comparable(case) or 0.0 for case in ("0", "0.01", "0.1"))
+    printed = simulator.values
+    resent = series["table_5"].values
+    extra = least - start
+    return {
+        "paper_slowdown": most / start,
+        "paper_slowdown_testbed": testbed["0.1"] / testbed["0"],
+        "paper_extra_1": extra,
+        "paper_extra_per_retransmission": extra / resent["0.01"],
+        "paper_extra_testbed": testbed["0.01"] - testbed["0"],
+        "paper_disagreement": most / testbed["0.1"],
+        "paper_added_percent": 100 * (most / start - 1),
+        "paper_difference_10": printed["0.1"] - printed["0"],
+        "paper_percent_8": 100 * (testbed["0.01"] / testbed["0"] - 1),
+        "paper_clean_from_table": printed["0"],
+        "paper_naive_total": start + number["naive_added_s"],
+        "paper_received_10": number["file_bytes"],
+        "paper_resent_10": resent["0.1"],
+        "paper_missing_segments": number["segments_lossless"] - number["segments_recovering"],
+        "paper_round_s": (number["round_4_s"] - number["round_1_s"]) / 3,
+        "step_6": grown(3 * MSS_BYTES, 6)[-1],
+        "steps_to_window": float(
+            next(step for step, cwnd in enumerate(grown(3 * MSS_BYTES, 30)) if cwnd >= RWND_BYTES)
+        ),
+        "segments": segments(),
+        "ethernet_limit": ethernet_limit(),
+        "window_limit": window_limit(),
+        "window_time_s": window_time_s(),
+        "table_1_worst": _table_1_worst(measured),
+        "table_7_worst": _table_7_worst(measured),
+        "per_exact_1250": per_exact(1e-4, 1250),
+        "per_exact_1500": per_exact(1e-4, 1500),
+        "per_ack": per_exact(1e-5, 40),
+        "per_data": per_exact(1e-5, 1500),
+        "chance_of_62": exact(binomial_two_sided(round_up(segments()), 0.01, int(resent["0.01"]))),
+    }
+
+
+def _table_1_worst(measured: Measured) -> float:
+    """Largest relative deviation of table 1 from equation 3."""
+    series = measured.study.published.series
+    lengths = {"table_1_1250": 1250, "table_1_1500": 1500}
+    return max(
+        abs(value / per_linear(float(ber), length) - 1)
+        for name, length in lengths.items()
+        for ber, value in series[name].values.items()
+    )
+
+
+def _table_7_worst(measured: Measured) -> float:
+    """Largest deviation of the calculated column of table 7 from n·p."""
+    values = measured.study.published.series["table_7"].values
+    return max(abs(value - segments() * float(p)) for p, value in values.items())
