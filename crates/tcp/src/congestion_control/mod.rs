@@ -12,7 +12,7 @@ retx_units::registry! { $
 mod bandwidth;
 mod number;
 mod segments;
-mod send_times;
+pub(crate) mod send_times;
 #[cfg(test)]
 mod testing;
 

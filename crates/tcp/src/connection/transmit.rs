@@ -2,6 +2,7 @@
 
 use super::{Connection, State, Transmit};
 use crate::congestion_control::{CongestionControl, Sent};
+use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
 use retx_units::Time;
 use retx_wire::{Flags, Options, SackBlocks, Segment, Timestamps};
@@ -282,13 +283,15 @@ impl Connection {
         }
         sender.snd_max = sender.snd_max.max(right);
         sender.last_sent = now;
-        sender.congestion_control.on_sent(&Sent {
+        let sent = Sent {
             now,
             position,
             bytes: (right - position) as u32,
             flight_size: right.max(sender.snd_nxt) - sender.snd_una,
             retransmission,
-        });
+        };
+        sender.congestion_control.on_sent(&sent);
+        sender.loss_cause.on_sent(&sent);
         if right + u64::from(sender.window.smss) > sender.snd_una + sender.window.cwnd {
             sender.limited_mark = sender.snd_max;
         }

@@ -1,12 +1,41 @@
 //! Why was it lost? *Corruption* means: retransmit, and leave the window alone.
 
-use crate::congestion_control::{Ack, Window};
+use crate::ConfigError;
+use crate::congestion_control::{Ack, Sent, Window};
 use retx_units::{Duration, Time};
 
 retx_units::registry! { $
     /// Why was it lost?
     tag = "name", schema = "LossCause", context = &crate::Config;
-    none
+    none, threshold, veno_n, jitter, spike, zigzag, mbiaz, zbs, trend
+}
+
+mod spacing;
+#[cfg(test)]
+mod testing;
+
+impl Config {
+    /// Checks what the types of the parameters alone cannot.
+    ///
+    /// # Errors
+    /// The first parameter that contradicts another.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        // The paths of the parameters below `[tcp.NAME]`.
+        let parts = match self {
+            Self::spike(config) => vec![(config.check(), "loss_cause.end")],
+            Self::zigzag(config) => vec![(config.check(), "loss_cause.gain")],
+            Self::zbs(config) => vec![
+                (config.check(), "loss_cause.limits"),
+                (config.spike.check(), "loss_cause.spike.end"),
+                (config.zigzag.check(), "loss_cause.zigzag.gain"),
+            ],
+            _ => vec![],
+        };
+        for (checked, field) in parts {
+            checked.map_err(|message| ConfigError { field, message })?;
+        }
+        Ok(())
+    }
 }
 
 /// What a sender takes a loss to be.
@@ -16,6 +45,13 @@ pub enum Cause {
     Congestion,
     /// A bad channel: retransmit only.
     Corruption,
+}
+
+impl Cause {
+    /// Corruption when that is so, congestion when it is not.
+    pub(crate) const fn corruption_if(so: bool) -> Self {
+        if so { Self::Corruption } else { Self::Congestion }
+    }
 }
 
 /// A loss, with what the sender knows when it finds it.
@@ -39,6 +75,11 @@ pub struct Loss {
 
 /// A rule that tells congestion from corruption.
 pub trait LossCause {
+    /// Data were sent.
+    fn on_sent(&mut self, sent: &Sent) {
+        let _ = sent;
+    }
+
     /// Any acknowledgment, duplicates included, with the window as it was when it came.
     fn on_ack(&mut self, ack: &Ack, window: &Window);
 
@@ -47,6 +88,10 @@ pub trait LossCause {
 }
 
 impl LossCause for State {
+    fn on_sent(&mut self, sent: &Sent) {
+        dispatch!(self, it => it.on_sent(sent));
+    }
+
     fn on_ack(&mut self, ack: &Ack, window: &Window) {
         dispatch!(self, it => it.on_ack(ack, window));
     }
