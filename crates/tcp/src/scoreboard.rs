@@ -49,8 +49,8 @@ pub struct Delivered {
     /// The lowest position selectively acknowledged by this ACK that was never retransmitted and
     /// lies below something acknowledged before: evidence of reordering (RFC 8985 §6.2, step 3).
     pub reordered: Option<u64>,
-    /// The ACK told of a segment that had arrived before (DSACK, RFC 2883).
-    pub dsack: bool,
+    /// The range that the ACK says has arrived twice (DSACK, RFC 2883).
+    pub dsack: Option<(u64, u64)>,
 }
 
 /// The most recently sent segment among those that an ACK delivered.
@@ -249,15 +249,31 @@ impl Scoreboard {
         let before = self.lost_bytes;
         while let Some(&(sent, start)) = self.by_time.front() {
             if let Some(index) = self.current(sent, start) {
-                let end = self.records[index].end();
-                if !newest.is_after(sent, end) || !is_overdue(sent) {
+                if sent >= newest.sent || !is_overdue(sent) {
                     break;
                 }
                 self.mark_lost(index);
             }
             self.by_time.pop_front();
         }
+        if is_overdue(newest.sent) {
+            self.mark_lost_of_same_time(newest);
+        }
         (self.lost_bytes - before, self.latest_sent_before(newest))
+    }
+
+    /// The same for what was sent at the same time as `newest`, but ends before it.
+    fn mark_lost_of_same_time(&mut self, newest: &Newest) {
+        let first = self.by_time.partition_point(|(sent, _)| *sent < newest.sent);
+        let mut at = first;
+        while let Some(&(sent, start)) = self.by_time.get(at).filter(|it| it.0 == newest.sent) {
+            if let Some(index) = self.current(sent, start)
+                && self.records[index].end() < newest.end
+            {
+                self.mark_lost(index);
+            }
+            at += 1;
+        }
     }
 
     /// When the latest segment was sent, of those still in flight that were sent before `newest`.

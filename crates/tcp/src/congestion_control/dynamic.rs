@@ -13,6 +13,8 @@
 //! (`prairie_like`). It is a bandwidth, and as a window the paper takes it for bytes per second: its
 //! figure 7 shows ssthresh = 132,811 bytes on a path of 2 Mbit/s and 22 ms, which holds 5,500 bytes.
 //! `abw = "second"` does the same; `abw = "least_rtt"` multiplies by the least RTT, as Westwood does.
+//! With `second` the threshold is far above the path, and the window grows exponentially until a loss:
+//! the paper limits it to 50 packets, and so does the preset (`max_cwnd`).
 //! cwnd may rise at a loss, when it was small: the algorithm does not look at it. Retransmissions count
 //! as data segments sent. The first interval begins with the first segment.
 

@@ -5,7 +5,7 @@
 //! `net/ipv4/tcp_hybla.c`.
 //!
 //! *Equations.* ρ = max(RTT/RTT₀, 1), RTT the least smoothed RTT. Per ACK, in segments: slow start
-//! cwnd += 2^ρ − 1, not beyond ssthresh; congestion avoidance cwnd += ρ²/cwnd. Losses as `reno`.
+//! cwnd += 2^ρ − 1, not beyond ssthresh; congestion avoidance cwnd += ρ²/cwnd. Losses halve what was in use.
 //! As in Linux it grows only while the window limits, as Reno while a timeout is being repaired, and
 //! the exponent counts up to 16.
 //!
@@ -13,7 +13,7 @@
 //! scales the first threshold: set `initial_window` and `initial_ssthresh` for that. The paper also
 //! asks for SACK, which the preset has, and for paced segments, which it has not (nor has Linux's).
 
-use super::{Ack, CongestionControl, Loss, Window, half_of_flight, reno};
+use super::{Ack, CongestionControl, Loss, Window, in_use, reno};
 use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,6 +58,12 @@ impl State {
             fraction: 0.0,
         }
     }
+
+    fn reduce(&mut self, window: &mut Window, loss: &Loss) {
+        window.ssthresh = (in_use(window, loss) / 2).max(2 * u64::from(window.smss));
+        self.reno.restart_growth();
+        self.fraction = 0.0;
+    }
 }
 
 impl CongestionControl for State {
@@ -97,15 +103,17 @@ impl CongestionControl for State {
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        window.ssthresh = half_of_flight(window, loss);
-        window.cwnd = window.ssthresh;
-        self.reno.restart_growth();
-        self.fraction = 0.0;
+        self.reduce(window, loss);
+        window.cwnd = window.cwnd.min(window.ssthresh);
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        self.reno.on_timeout(window, loss, repeated);
-        self.fraction = 0.0;
+        let before = window.ssthresh;
+        self.reduce(window, loss);
+        if repeated {
+            window.ssthresh = before;
+        }
+        window.cwnd = window.smss.into();
     }
 }
 

@@ -110,6 +110,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_over_counts_for_the_next() {
+        let (mut segments, mut window) = (Segments::default(), window(10, 2));
+        segments.additive(&mut window, 10, 25);
+        assert_eq!((window.cwnd, segments.count), (12_000, 5));
+        segments.additive(&mut window, 10, 5);
+        assert_eq!((window.cwnd, segments.count), (13_000, 0));
+        segments.count = 30;
+        segments.additive(&mut window, 10, 4);
+        assert_eq!((window.cwnd, segments.count), (14_000, 4), "old credit is spent gently");
+    }
+
+    #[test]
     fn a_window_is_reduced_once() {
         let (mut segments, mut window) = (Segments::default(), window(10, 99));
         segments.reduce(&mut window, &loss(at(0), 10), 5);

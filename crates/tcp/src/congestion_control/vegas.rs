@@ -5,7 +5,7 @@
 //! but for the defaults 2, 4, 1.
 //!
 //! *Equations.* Once per round trip, when a tagged segment is acknowledged, with rtt the mean of the
-//! round's samples: expected = window/baseRTT, actual = sent in the round/rtt,
+//! round's samples: expected = window/baseRTT, actual = window/rtt,
 //! diff = (expected − actual)·baseRTT, in segments. Congestion avoidance: diff < alpha: +1 over the
 //! next round; diff > beta: −1, not below 2. Slow start doubles every other round only; in the round
 //! without growth diff > gamma takes 1/8 off the window and ends it.
@@ -13,14 +13,16 @@
 //! retransmitted before doubles it, until the next sample. A loss cuts the window by 1/4 (by 1/2 when
 //! the segment had been retransmitted), only if it was sent after the last cut. Timeout: 2 segments.
 //!
-//! *Where we differ.* The window is the data in flight just before the ACK, so both rates count the
-//! same data (ns-2 takes it just after, one segment less, and rounds diff). A loss or timeout begins a
-//! new round: what spans a recovery measures the recovery. +1 per round whatever the ACK policy. A
+//! *Where we differ.* The window is the data in flight just before the ACK, in both rates. Paper and
+//! ns-2 count the segments sent in the round for the actual one, which comes to the same but for delayed
+//! ACKs: then the count is off by up to two, as much as lies between alpha and beta. (ns-2 also takes
+//! the window just after the ACK, one segment less, and rounds diff.) A loss or timeout begins a new
+//! round: what spans a recovery measures the recovery. +1 per round whatever the ACK policy. A
 //! repeated timeout leaves `ssthresh` (RFC 5681 §3.1). As in ns-2 the window grows only when at most
 //! two segments of it were unused.
 
 use super::send_times::SendTimes;
-use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, half_of_flight};
+use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, half_of_flight, in_use};
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -120,8 +122,8 @@ impl FineTimer {
 }
 
 /// Segments in queues: (expected − actual)·baseRTT.
-fn backlog(in_flight: u64, sent: u64, base_over_rtt: f64, smss: u32) -> f64 {
-    (in_flight as f64 - sent as f64 * base_over_rtt) / f64::from(smss)
+fn backlog(in_flight: u64, base_over_rtt: f64, smss: u32) -> f64 {
+    in_flight as f64 / f64::from(smss) * (1.0 - base_over_rtt)
 }
 
 impl State {
@@ -148,15 +150,14 @@ impl State {
                 0 => ack.now.since(round.began),
                 samples => round.sum / samples,
             };
-            let sent = ack.snd_nxt.saturating_sub(round.tag);
-            if sent <= u64::from(window.smss) && !rtt.is_zero() {
+            if ack.flight_size <= u64::from(window.smss) && !rtt.is_zero() {
                 // A segment alone on its way meets no queue of its own making.
                 self.base = Some(rtt);
             }
             let base = self.base.unwrap_or(base);
             // Without a clock that can tell them apart, nothing is in queues.
             let ratio = if rtt.is_zero() { 1.0 } else { base.as_secs_f64() / rtt.as_secs_f64() };
-            self.decide(window, backlog(ack.flight_size, sent, ratio, window.smss));
+            self.decide(window, backlog(ack.flight_size, ratio, window.smss));
         }
         self.round =
             Some(Round { tag: ack.snd_nxt, began: ack.now, sum: Duration::ZERO, samples: 0 });
@@ -248,7 +249,7 @@ impl CongestionControl for State {
         let sent_since_cut =
             self.last_cut.is_none_or(|cut| first.is_none_or(|segment| segment.sent > cut));
         if sent_since_cut {
-            let used = window.cwnd.min(loss.flight_size);
+            let used = in_use(window, loss);
             let kept = if copies > 1 { used / 2 } else { used - used / 4 };
             window.cwnd = kept.max(2 * smss).min(window.cwnd);
             self.last_cut = Some(loss.now);
@@ -306,8 +307,8 @@ mod tests {
     #[test]
     fn diff_is_the_standing_queue() {
         // W = 30 over base 20 ms at 1 segment/ms: RTT 30 ms.
-        assert!((backlog(30_000, 30_000, 20.0 / 30.0, SMSS) - 10.0).abs() < 1e-9);
-        assert!((backlog(20_000, 20_000, 1.0, SMSS)).abs() < 1e-9);
+        assert!((backlog(30_000, 20.0 / 30.0, SMSS) - 10.0).abs() < 1e-9);
+        assert!((backlog(20_000, 1.0, SMSS)).abs() < 1e-9);
     }
 
     #[test]

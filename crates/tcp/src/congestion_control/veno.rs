@@ -14,7 +14,7 @@
 //! been sampled since. The reductions take FlightSize, not cwnd (RFC 5681 §3.1).
 
 use super::send_times::SendTimes;
-use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, reno};
+use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, in_use, reno};
 use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -124,11 +124,11 @@ impl CongestionControl for State {
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
         self.measure();
         let random = self.backlog(window) < self.beta;
-        self.reno.on_loss(window, loss);
-        if random {
-            window.ssthresh = (loss.flight_size / 5 * 4).max(2 * u64::from(window.smss));
-            window.cwnd = window.ssthresh;
-        }
+        let used = in_use(window, loss);
+        let kept = if random { used / 5 * 4 } else { used / 2 };
+        window.ssthresh = kept.max(2 * u64::from(window.smss));
+        window.cwnd = window.ssthresh.min(window.cwnd);
+        self.reno.restart_growth();
         self.forget_base();
     }
 

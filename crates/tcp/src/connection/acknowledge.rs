@@ -6,7 +6,6 @@ use crate::congestion_control::{self, CongestionControl};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::{self, LossDetection, Reaction};
 use crate::scoreboard::Delivered;
-use crate::spurious::{self, Detector};
 use retx_units::{Duration, Time};
 use retx_wire::{Flags, Segment};
 
@@ -36,7 +35,10 @@ impl Connection {
         } else if selective.is_some_and(|delivered| delivered.sacked > 0)
             || self.is_duplicate(segment, same_window)
         {
+            self.judge(segment, old_una, selective);
             self.on_duplicate_ack(now, selective);
+        } else if selective.is_some_and(|delivered| delivered.dsack.is_some()) {
+            self.judge(segment, old_una, selective);
         }
         true
     }
@@ -49,12 +51,14 @@ impl Connection {
         }
         let mut blocks = [(0, 0); 4];
         let mut count = 0;
-        let mut dsack = false;
+        let mut dsack = None;
         for (index, block) in segment.options.sack.as_slice().iter().enumerate() {
             let left = block.left.unwrap_near(sender.iss, ack);
             let right = block.right.unwrap_near(sender.iss, ack);
             // RFC 2883 §4: the first block lies below the ACK, or within the second.
-            dsack |= index == 0 && (right <= ack as i64 || is_within_second(segment));
+            if index == 0 && (right <= ack as i64 || is_within_second(segment)) && left >= 0 {
+                dsack = Some((left as u64, right as u64));
+            }
             // What lies below SND.UNA has arrived anyway, what lies above SND.MAX was never sent.
             if left < right && left >= ack as i64 && right <= sender.snd_max as i64 {
                 blocks[count] = (left as u64, right as u64);
@@ -97,6 +101,7 @@ impl Connection {
         let cwnd_limited = sender.snd_una < sender.limited_mark;
         // A FIN takes a position, but is no data.
         let bytes_acked = ack.min(sender.written) - sender.snd_una.min(sender.written);
+        let previous_una = sender.snd_una;
         sender.snd_una = ack;
         sender.snd_nxt = sender.snd_nxt.max(ack);
         sender.limited_credit = 0;
@@ -121,6 +126,7 @@ impl Connection {
             receiver_time,
             ..sender.ack_summary(now, rtt)
         };
+        self.judge(segment, previous_una, selective);
         self.decide(&ack, selective);
     }
 
@@ -165,7 +171,7 @@ impl Connection {
         }
         self.reduce(ack, self.sender.board.lost_bytes() <= lost_before);
         if is_new {
-            self.end_timeout_recovery(ack.bytes_acked);
+            self.end_timeout_recovery();
             if restart || self.sender.snd_una == self.sender.snd_max {
                 self.restart_retransmit_timer(now);
             }
@@ -174,15 +180,11 @@ impl Connection {
     }
 
     /// The timeout's aftermath is over once everything sent before it is acknowledged.
-    fn end_timeout_recovery(&mut self, bytes_acked: u64) {
+    fn end_timeout_recovery(&mut self) {
         let sender = &mut self.sender;
         let ack = sender.snd_una;
         if sender.timeout_recovery_end == 0 {
             return;
-        }
-        if sender.spurious.on_ack(&spurious::Ack { snd_una: ack, bytes_acked }) {
-            // RFC 4015 §3.2, step 5: nothing needs to be sent again.
-            sender.snd_nxt = sender.snd_max;
         }
         if ack >= sender.timeout_recovery_end {
             sender.timeout_recovery_end = 0;

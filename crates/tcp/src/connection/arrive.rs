@@ -160,6 +160,10 @@ impl Connection {
             }
         } else if !segment.flags.contains(Flags::RST) {
             self.receiver.ack_now = true;
+            if end <= next && position > 0 {
+                let right = position + i64::from(segment.payload_bytes);
+                self.receiver.note_duplicate(position as u64, right as u64);
+            }
             if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
                 self.timers.time_wait = now + self.parameters.time_wait;
             }

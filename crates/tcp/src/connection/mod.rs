@@ -12,6 +12,7 @@ mod reduction;
 mod sender;
 mod timeout;
 mod transmit;
+mod undo;
 
 use crate::backoff::Backoff;
 use crate::loss_cause::Cause;

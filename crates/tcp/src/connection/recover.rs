@@ -88,6 +88,7 @@ impl Connection {
     fn on_loss(&mut self, now: Time) {
         let sender = &mut self.sender;
         let cwnd_before = sender.window.cwnd;
+        sender.begin_recovery(false, sender.timeout_recovery_end > 0);
         let said = sender.cause_of_loss(now, false);
         if said == Cause::Congestion {
             let loss = sender.loss(now);

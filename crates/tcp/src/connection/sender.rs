@@ -7,8 +7,17 @@ use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
 use crate::rto::{self, Estimator};
 use crate::scoreboard::Scoreboard;
+use crate::spurious::Detector;
 use crate::{Config, Size, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
+
+/// The window before a reduction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Undo {
+    pub window: Window,
+    /// Data in flight.
+    pub flight_size: u64,
+}
 
 /// The sending half of a connection.
 #[derive(Debug, Clone)]
@@ -40,7 +49,7 @@ pub(crate) struct Sender {
     pub fin_queued: bool,
 
     pub window: Window,
-    initial_window: Size,
+    pub initial_window: Size,
     max_cwnd: u64,
     pub congestion_control: congestion_control::State,
     pub loss_detection: loss_detection::State,
@@ -59,6 +68,11 @@ pub(crate) struct Sender {
     pub rescued: bool,
     /// Proportional rate reduction, while it is on.
     pub reduction: Option<Reduction>,
+
+    /// The window before the last reduction, until it is known whether that was right.
+    pub undo: Option<Undo>,
+    /// New segments to be sent whatever `cwnd` says (F-RTO).
+    pub forced_new: u32,
 
     /// The segment being timed (Karn): the position that must be acknowledged, and when it was
     /// sent.
@@ -126,6 +140,8 @@ impl Sender {
             high_rxt: 0,
             rescued: false,
             reduction: None,
+            undo: None,
+            forced_new: 0,
             timed: None,
             retransmit_first: false,
             cwnd_after_recovery: 0,
@@ -182,7 +198,8 @@ impl Sender {
     /// Room that `cwnd` leaves, limited transmit included.
     pub fn cwnd_room(&self) -> u64 {
         let credit = u64::from(self.limited_credit) * u64::from(self.window.smss);
-        self.window.cwnd.saturating_add(credit).saturating_sub(self.pipe())
+        let room = self.window.cwnd.saturating_add(credit).saturating_sub(self.pipe());
+        if self.forced_new > 0 { room.max(self.window.smss.into()) } else { room }
     }
 
     /// The timeout in force: RFC 6298 §5.5, held at its maximum.
@@ -252,6 +269,20 @@ impl Sender {
         self.window.cwnd =
             if self.syn_retransmitted { smss.into() } else { self.initial_window.bytes(smss) };
         self.clamp_cwnd();
+    }
+
+    /// The window is about to be reduced: remembers it, and tells the detector of spurious
+    /// recoveries. A recovery within another is about the same window.
+    pub fn begin_recovery(&mut self, by_timeout: bool, in_recovery: bool) {
+        if !in_recovery || self.undo.is_none() {
+            self.undo = Some(Undo { window: self.window, flight_size: self.flight_size() });
+        }
+        self.spurious.on_begin(&spurious::Begin {
+            by_timeout,
+            in_recovery,
+            snd_una: self.snd_una,
+            snd_max: self.snd_max,
+        });
     }
 
     /// RFC 5681 §4.1: after a pause longer than the RTO, start again from the restart window.

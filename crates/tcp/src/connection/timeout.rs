@@ -6,7 +6,6 @@ use crate::congestion_control::CongestionControl;
 use crate::loss_cause::Cause;
 use crate::loss_detection::{self, LossDetection};
 use crate::rto::Estimator;
-use crate::spurious::Detector;
 use crate::timers::Timers;
 use retx_units::{Duration, Time};
 
@@ -64,13 +63,15 @@ impl Connection {
             return;
         }
         let cwnd_before = sender.window.cwnd;
+        let in_recovery = repeated || sender.loss_detection.in_recovery();
+        sender.begin_recovery(true, in_recovery);
         let said = sender.cause_of_loss(now, true);
         if said == Cause::Congestion {
             let loss = sender.loss(now);
             sender.congestion_control.on_timeout(&mut sender.window, &loss, repeated);
         }
         sender.loss_detection.on_timeout(sender.snd_max);
-        sender.spurious.on_timeout(sender.snd_max);
+        sender.forced_new = 0;
         sender.limited_credit = 0;
         sender.limited_bytes = 0;
         sender.retransmit_first = false;

@@ -4,6 +4,7 @@ use super::{Connection, State, Transmit};
 use crate::congestion_control::{CongestionControl, Sent};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
+use crate::spurious::{self, Detector};
 use retx_units::Time;
 use retx_wire::{Flags, Options, SackBlocks, Segment, Timestamps};
 
@@ -75,7 +76,9 @@ impl Connection {
         let sender = &mut self.sender;
         let forced = std::mem::take(&mut sender.retransmit_first);
         if sender.selective {
-            if sender.board.lost_bytes() == 0 {
+            // F-RTO waits for what two new segments show.
+            let waiting = !forced && sender.spurious.is_waiting();
+            if sender.board.lost_bytes() == 0 || waiting {
                 return None;
             }
             // RFC 6675 §5, step C: one segment, where the pipe leaves room for it.
@@ -204,8 +207,15 @@ impl Connection {
     /// Sends from `SND.NXT` and moves it on. A FIN goes with the last of the data where the peer's
     /// window has room for it.
     fn send_next(&mut self, now: Time, length: u32) -> Transmit {
-        let sender = &self.sender;
+        let sender = &mut self.sender;
         let position = sender.snd_nxt;
+        let again = position == sender.snd_una && position < sender.snd_max && !sender.selective;
+        let short = again && length > 1 && sender.spurious.shortens();
+        let length = length - u32::from(short);
+        if position == sender.snd_max {
+            sender.forced_new = sender.forced_new.saturating_sub(1);
+        }
+        let sender = &self.sender;
         let fin = sender.fin_queued
             && position + u64::from(length) == sender.written
             && sender.snd_una + sender.snd_wnd > sender.written;
@@ -274,8 +284,14 @@ impl Connection {
 
     /// Sequence space goes out: what is timed, and by which timer.
     fn note_sent(&mut self, now: Time, position: u64, right: u64, retransmission: bool) {
+        let timestamp = self.timestamps.then(|| self.timestamp(now));
         let sender = &mut self.sender;
         if retransmission {
+            sender.spurious.on_retransmission(&spurious::Retransmission {
+                position,
+                end: right,
+                timestamp,
+            });
             // Karn: its acknowledgment would be ambiguous.
             sender.timed = None;
         } else if sender.timed.is_none() {
@@ -310,13 +326,14 @@ impl Connection {
     }
 
     fn options(&self, now: Time) -> Options {
-        if !self.timestamps && !self.receiver.has_gap() {
+        let selective = self.receiver.sack && self.receiver.has_news();
+        if !self.timestamps && !selective {
             return Options::default();
         }
         let timestamps = self
             .timestamps
             .then(|| Timestamps { value: self.timestamp(now), echo: self.receiver.ts_recent });
-        let sack = if self.receiver.sack && self.receiver.has_gap() {
+        let sack = if selective {
             // RFC 2018 §3: as many blocks as 40 bytes of options hold.
             self.receiver.sack_blocks(if self.timestamps { 3 } else { 4 })
         } else {

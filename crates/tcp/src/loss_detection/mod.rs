@@ -88,6 +88,9 @@ pub trait LossDetection {
     /// True during fast recovery.
     fn in_recovery(&self) -> bool;
 
+    /// The recovery was not needed, and is over.
+    fn on_undo(&mut self) {}
+
     /// True when recovery is to spread its sending (RFC 9937).
     fn proportional_rate_reduction(&self) -> bool {
         false
@@ -131,6 +134,10 @@ impl LossDetection for State {
 
     fn in_recovery(&self) -> bool {
         dispatch!(self, it => it.in_recovery())
+    }
+
+    fn on_undo(&mut self) {
+        dispatch!(self, it => it.on_undo());
     }
 
     fn proportional_rate_reduction(&self) -> bool {

@@ -116,7 +116,7 @@ impl State {
 
     /// §6.2, step 4.
     fn reordering_window(&mut self, ack: &Ack, board: &Scoreboard) -> Duration {
-        let dsack = ack.selective.is_some_and(|delivered| delivered.dsack);
+        let dsack = ack.selective.is_some_and(|delivered| delivered.dsack.is_some());
         if dsack && ack.snd_una >= self.dsack_round {
             self.dsack_round = ack.snd_max;
             self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(255);
@@ -153,7 +153,7 @@ impl State {
     fn probe_repaired(&mut self, ack: &Ack) -> bool {
         let Some(probe) = self.probe.filter(|probe| ack.snd_una >= probe.end) else { return false };
         self.probe = None;
-        let dsack = ack.selective.is_some_and(|delivered| delivered.dsack);
+        let dsack = ack.selective.is_some_and(|delivered| delivered.dsack.is_some());
         probe.is_retransmission && !dsack && ack.bytes_acked > 0
     }
 
@@ -205,6 +205,11 @@ impl LossDetection for State {
         self.recover = snd_max;
         self.reordering_deadline = Time::NEVER;
         self.probe = None;
+    }
+
+    fn on_undo(&mut self) {
+        self.without.on_undo();
+        self.in_recovery = false;
     }
 
     fn in_recovery(&self) -> bool {

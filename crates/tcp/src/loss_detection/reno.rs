@@ -72,6 +72,10 @@ impl LossDetection for State {
         self.recover = snd_max;
     }
 
+    fn on_undo(&mut self) {
+        self.in_recovery = false;
+    }
+
     fn in_recovery(&self) -> bool {
         self.in_recovery
     }

@@ -83,6 +83,11 @@ impl LossDetection for State {
         self.recover = snd_max;
     }
 
+    fn on_undo(&mut self) {
+        self.without.on_undo();
+        self.in_recovery = false;
+    }
+
     fn in_recovery(&self) -> bool {
         self.in_recovery || self.without.in_recovery()
     }

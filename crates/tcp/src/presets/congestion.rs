@@ -57,11 +57,13 @@ pub(super) fn prairie_like() -> Config {
     Config { congestion_control: Control::prairie_like(Default::default()), ..newreno() }
 }
 
-/// Table 1 of the paper: TCP Reno; and the paper's second algorithm for the backoff.
+/// Table 1 of the paper: TCP Reno with a congestion window of 50 packets at most, which the thresholds
+/// need, being far larger than the path; and the paper's second algorithm for the backoff.
 pub(super) fn dynamic() -> Config {
     Config {
         congestion_control: Control::dynamic(Default::default()),
         backoff: backoff::Config::reset_if_bdp(Default::default()),
+        max_cwnd: Some(Size::Mss(50)),
         ..reno()
     }
 }
