@@ -70,9 +70,10 @@ impl Connection {
                 window.ssthresh = before.window.ssthresh;
             }
             Response::Rfc4015 => {
-                // RFC 4015 §3.2, steps 0 and 6: pipe_prev, and the window that goes on from it.
+                // RFC 4015 §3.2, steps 0 and 6: pipe_prev, and the window that goes on from it. A
+                // late DSACK acknowledges nothing: it takes nothing away.
                 let initial = sender.initial_window.bytes(window.smss);
-                window.cwnd = flight_size + bytes_acked.min(initial);
+                window.cwnd = window.cwnd.max(flight_size + bytes_acked.min(initial));
                 window.ssthresh = before.flight_size.max(before.window.ssthresh);
             }
             Response::Conservative => window.cwnd = window.ssthresh,
