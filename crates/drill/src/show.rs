@@ -4,6 +4,24 @@ use crate::script::{EcnMark, OptionList, Packet, TcpOption};
 use retx_units::Time;
 use retx_wire::{Ecn, Flags};
 
+/// A text of the script, fit for a line of a terminal: short, without control characters.
+pub fn plain(text: &str) -> String {
+    const LONGEST: usize = 300;
+    let mut shown = String::new();
+    for (index, c) in text.trim().chars().enumerate() {
+        if index == LONGEST {
+            shown.push('…');
+            break;
+        }
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
 /// `0.250000`: seconds to the microsecond, or finer where it takes more.
 pub fn time(time: Time) -> String {
     let (seconds, nanos) = (time.as_nanos() / 1_000_000_000, time.as_nanos() % 1_000_000_000);
@@ -87,5 +105,22 @@ fn option(option: &TcpOption) -> String {
         TcpOption::Timestamps(stamps) => {
             format!("TS val {} ecr {}", stamps.value, stamps.echo)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_of_a_script_is_harmless() {
+        assert_eq!(plain(" a\u{1b}[2J\tb "), "a\\u{1b}[2J\\tb");
+        assert_eq!(plain(&"x".repeat(1_000)).chars().count(), 301);
+    }
+
+    #[test]
+    fn times_are_as_fine_as_they_are() {
+        assert_eq!(time(Time::from_nanos(1_250_000_000)), "1.250000");
+        assert_eq!(time(Time::from_nanos(1_000_000_001)), "1.000000001");
     }
 }

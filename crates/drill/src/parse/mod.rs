@@ -114,7 +114,10 @@ impl<'a> Parser<'a> {
             let line = self.line();
             self.take();
             let (name, value) = match text[2..].split_once('=') {
-                Some((name, value)) => (name, Some(value.trim_matches('"').to_owned())),
+                Some((name, value)) => {
+                    let bare = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+                    (name, Some(bare.unwrap_or(value).to_owned()))
+                }
                 None => (&text[2..], None),
             };
             if name.is_empty() {

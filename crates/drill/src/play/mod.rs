@@ -88,7 +88,7 @@ pub fn play(script: &Script, text: &str, options: &Options) -> Played {
     };
     Played {
         verdict,
-        printed: player.program.printed,
+        printed: player.program.printed.iter().map(|line| show::plain(line)).collect(),
         trace: player.trace.unwrap_or_default(),
         simulated: player.now,
     }
@@ -150,12 +150,12 @@ impl<'a> Player<'a> {
 
     fn judge(&mut self, event: &Event, outcome: Outcome) -> Result<(), Stop> {
         let Outcome::Broken { line, text, message } = outcome else { return Ok(()) };
-        self.note("%{", &format!("assert {text} }}%"));
+        self.note("%{", &format!("assert {} }}%", show::plain(&text)));
         Err(Stop::Failed(Box::new(Difference {
             line: line.max(event.line),
             message: "this does not hold".into(),
-            expected: Some(format!("assert {text}")),
-            actual: Some(message),
+            expected: Some(format!("assert {}", show::plain(&text))),
+            actual: Some(show::plain(&message)),
         })))
     }
 
@@ -215,7 +215,7 @@ impl<'a> Player<'a> {
 
     /// A difference at an event, with its line of the script.
     fn differs(&self, event: &Event, message: String, actual: Option<String>) -> Stop {
-        let expected = self.lines.get(event.line as usize - 1).map(|line| line.trim().to_owned());
+        let expected = self.lines.get(event.line as usize - 1).map(|line| show::plain(line));
         Stop::Failed(Box::new(Difference { line: event.line, message, expected, actual }))
     }
 
