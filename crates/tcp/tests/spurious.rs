@@ -91,11 +91,11 @@ fn dsack_takes_the_reduction_back() {
         config.loss_detection = serde_json::from_value("sack".into()).expect("a name");
     };
     let cwnd_after = |pair: &Pair| {
-        let recovered = pair.server.events.iter().filter_map(|(_, event)| match event {
+        let mut recovered = pair.server.events.iter().filter_map(|(_, event)| match event {
             Event::Recovered { cwnd } => Some(*cwnd),
             _ => None,
         });
-        recovered.last()
+        recovered.next_back()
     };
     let without = spike(choose);
     let with = spike(|config| {

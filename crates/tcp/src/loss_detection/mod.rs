@@ -2,6 +2,8 @@
 //!
 //! Positions are unwrapped stream positions: the SYN is 0, the first byte of data 1.
 
+mod dupacks;
+
 use crate::scoreboard::{Delivered, Scoreboard};
 use retx_units::{Duration, Time};
 

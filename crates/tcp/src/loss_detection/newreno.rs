@@ -6,6 +6,7 @@
 //! *Where we differ.* On leaving recovery cwnd = ssthresh, the second of the two choices of step 3
 //! (and ns-2's).
 
+use super::dupacks::Dupacks;
 use super::{Ack, LossDetection, Reaction};
 use crate::scoreboard::Scoreboard;
 use schemars::JsonSchema;
@@ -34,8 +35,7 @@ pub enum Timer {
 #[derive(Debug, Clone)]
 pub struct State {
     timer: Timer,
-    dupacks: u32,
-    recover: u64,
+    dupacks: Dupacks,
     in_recovery: bool,
     partial_ack_seen: bool,
 }
@@ -45,19 +45,18 @@ impl State {
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self {
             timer: config.timer,
-            dupacks: 0,
-            recover: 0,
+            dupacks: Dupacks::default(),
             in_recovery: false,
             partial_ack_seen: false,
         }
     }
 
     fn on_new_ack(&mut self, ack: &Ack) -> Reaction {
-        self.dupacks = 0;
+        self.dupacks.reset();
         if !self.in_recovery {
             return Reaction::Nothing;
         }
-        if ack.snd_una >= self.recover {
+        if ack.snd_una >= self.dupacks.recover {
             self.in_recovery = false;
             return Reaction::EndRecovery;
         }
@@ -74,24 +73,15 @@ impl LossDetection for State {
         if self.in_recovery {
             return Reaction::Inflate;
         }
-        self.dupacks += 1;
-        // Step 1: the cumulative ACK must cover more than `recover`.
-        if self.dupacks == ack.dupack_threshold && ack.snd_una > self.recover {
-            self.recover = ack.snd_max;
-            self.in_recovery = true;
-            self.partial_ack_seen = false;
-            Reaction::FastRetransmit
-        } else if self.dupacks < ack.dupack_threshold {
-            Reaction::LimitedTransmit
-        } else {
-            Reaction::Nothing
-        }
+        let reaction = self.dupacks.on_duplicate(ack, true, Reaction::FastRetransmit);
+        self.in_recovery = reaction == Reaction::FastRetransmit;
+        self.partial_ack_seen = false;
+        reaction
     }
 
     fn on_timeout(&mut self, snd_max: u64) {
-        self.dupacks = 0;
+        self.dupacks.on_timeout(snd_max);
         self.in_recovery = false;
-        self.recover = snd_max;
     }
 
     fn on_undo(&mut self) {
@@ -112,8 +102,7 @@ mod tests {
     fn no_recovery_for_data_sent_before_a_timeout() {
         let mut state = State {
             timer: Timer::Impatient,
-            dupacks: 0,
-            recover: 0,
+            dupacks: Dupacks::default(),
             in_recovery: false,
             partial_ack_seen: false,
         };

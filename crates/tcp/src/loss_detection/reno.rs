@@ -3,6 +3,7 @@
 //!
 //! *Reference.* RFC 5681 §3.2 (RFC 2581); Fall & Floyd 1996 §2.
 
+use super::dupacks::Dupacks;
 use super::{Ack, LossDetection, Reaction};
 use crate::scoreboard::Scoreboard;
 use schemars::JsonSchema;
@@ -28,22 +29,21 @@ impl Default for Config {
 #[derive(Debug, Clone)]
 pub struct State {
     recover_test: bool,
-    dupacks: u32,
-    recover: u64,
+    dupacks: Dupacks,
     in_recovery: bool,
 }
 
 impl State {
     /// A detector with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
-        Self { recover_test: config.recover_test, dupacks: 0, recover: 0, in_recovery: false }
+        Self { recover_test: config.recover_test, dupacks: Dupacks::default(), in_recovery: false }
     }
 }
 
 impl LossDetection for State {
     fn on_ack(&mut self, ack: &Ack, _: &mut Scoreboard) -> Reaction {
         if ack.bytes_acked > 0 {
-            self.dupacks = 0;
+            self.dupacks.reset();
             return if std::mem::take(&mut self.in_recovery) {
                 Reaction::EndRecovery
             } else {
@@ -53,23 +53,14 @@ impl LossDetection for State {
         if self.in_recovery {
             return Reaction::Inflate;
         }
-        self.dupacks += 1;
-        let beyond = !self.recover_test || ack.snd_una > self.recover;
-        if self.dupacks == ack.dupack_threshold && beyond {
-            self.recover = ack.snd_max;
-            self.in_recovery = true;
-            Reaction::FastRetransmit
-        } else if self.dupacks < ack.dupack_threshold {
-            Reaction::LimitedTransmit
-        } else {
-            Reaction::Nothing
-        }
+        let reaction = self.dupacks.on_duplicate(ack, self.recover_test, Reaction::FastRetransmit);
+        self.in_recovery = reaction == Reaction::FastRetransmit;
+        reaction
     }
 
     fn on_timeout(&mut self, snd_max: u64) {
-        self.dupacks = 0;
+        self.dupacks.on_timeout(snd_max);
         self.in_recovery = false;
-        self.recover = snd_max;
     }
 
     fn on_undo(&mut self) {
@@ -88,7 +79,8 @@ mod tests {
     /// RFC 6582 §3.2 step 1: duplicate ACKs of what was sent before a timeout start nothing.
     #[test]
     fn no_recovery_for_data_sent_before_a_timeout() {
-        let mut state = State { recover_test: true, dupacks: 0, recover: 0, in_recovery: false };
+        let mut state =
+            State { recover_test: true, dupacks: Dupacks::default(), in_recovery: false };
         let board = &mut Scoreboard::default();
         let ack = |bytes_acked, snd_una| Ack {
             now: retx_units::Time::ZERO,
