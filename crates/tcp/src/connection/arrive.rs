@@ -133,9 +133,6 @@ impl Connection {
                 receiver.ack_now = true;
                 return false;
             }
-            if position <= receiver.last_ack_sent as i64 {
-                receiver.ts_recent = timestamps.value;
-            }
         }
         let next = receiver.rcv_nxt as i64;
         let edge = receiver.edge.max(receiver.rcv_nxt) as i64;
@@ -147,6 +144,12 @@ impl Connection {
             position < edge && end > next
         };
         if inside {
+            // RFC 7323 §5.3, R3: not for what R2 has refused, such as a copy of what has arrived.
+            if let Some(timestamps) = segment.options.timestamps.filter(|_| self.timestamps)
+                && position <= receiver.last_ack_sent as i64
+            {
+                receiver.ts_recent = timestamps.value;
+            }
             return true;
         }
         let repeated_syn = segment.flags.contains(Flags::SYN) && position == 0;
