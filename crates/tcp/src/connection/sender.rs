@@ -257,6 +257,14 @@ impl Sender {
         self.loss_cause.cause(&loss)
     }
 
+    /// After a timeout, what was not sent before it waits until that is acknowledged, whatever room
+    /// the window has (`linux24`).
+    pub fn holds_new_data(&self) -> bool {
+        self.timeout_recovery_end > 0
+            && self.snd_nxt >= self.timeout_recovery_end
+            && self.estimator.holds_new_data()
+    }
+
     /// Holds `cwnd` within its bounds.
     pub fn clamp_cwnd(&mut self) {
         self.window.cwnd = self.window.cwnd.min(self.max_cwnd);

@@ -151,6 +151,9 @@ impl Connection {
     /// for a FIN alone.
     fn sendable(&self) -> Option<u32> {
         let sender = &self.sender;
+        if sender.holds_new_data() {
+            return None;
+        }
         let smss = u64::from(sender.window.smss);
         let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
         let usable = sender.cwnd_room().min(offered);

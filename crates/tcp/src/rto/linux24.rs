@@ -1,9 +1,11 @@
 //! *What it does.* The timeout of the Linux that García, Agüero & Muñoz measured: it also depends on
-//! the window, most of all when that is small.
+//! the window, most of all when that is small. In that Linux's loss state, from a timeout until
+//! everything sent before it is acknowledged, nothing new is sent, whatever room the window has.
 //!
 //! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty error
 //! channels*, eq. 1 and table II; arithmetic: Linux 2.2 and 2.3 of 1999, `net/ipv4/tcp_input.c`
-//! (`tcp_rtt_estimator`, `tcp_set_rto`, `tcp_bound_rto`). The paper names no version; the final 2.4
+//! (`tcp_rtt_estimator`, `tcp_set_rto`, `tcp_bound_rto`) and `include/net/tcp.h` (`tcp_snd_test`, where
+//! `retransmits == 0` is the condition for new data). The paper names no version; the final 2.4
 //! has another formula, so `linux24` is the paper's word for it, not the kernel's.
 //!
 //! *Equations.* RTO = (SRTT + 4·mdev)·(1 + 1/4 + 1/2^(cwnd−1)), cwnd in segments, within \[min, max\].
@@ -23,9 +25,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// (SRTT + 4·mdev)·(1 + 1/4 + 1/2^(cwnd−1)), in ticks of `rtt_granularity` (García et al., eq. 1).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Config {}
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Send nothing new after a timeout until everything sent before it is acknowledged.
+    pub hold_new_data: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { hold_new_data: true }
+    }
+}
 
 /// A running estimator.
 #[derive(Debug, Clone)]
@@ -39,6 +50,7 @@ pub struct State {
     mdev4: i64,
     /// In force until the first sample.
     initial: Duration,
+    hold_new_data: bool,
 }
 
 /// Longer samples than this many ticks would not fit eightfold.
@@ -46,7 +58,7 @@ const LONGEST: u64 = 1 << 58;
 
 impl State {
     /// An estimator without samples.
-    pub fn new(_: &Config, tcp: &crate::Config) -> Self {
+    pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         let limits = Limits::of(tcp);
         Self {
             tick: tcp.rtt_granularity.max(Duration::from_nanos(1)),
@@ -55,6 +67,7 @@ impl State {
             srtt8: 0,
             mdev4: 0,
             initial: limits.initial.min(limits.max),
+            hold_new_data: config.hold_new_data,
         }
     }
 
@@ -91,6 +104,10 @@ impl Estimator for State {
         rto.max(self.min).min(self.max)
     }
 
+    fn holds_new_data(&self) -> bool {
+        self.hold_new_data
+    }
+
     fn srtt(&self) -> Option<Duration> {
         (self.srtt8 > 0).then(|| self.ticks(self.srtt8 >> 3))
     }
@@ -117,7 +134,7 @@ mod tests {
             rtt_granularity: ms(tick_ms),
             ..(crate::presets::find("reno").unwrap().config)()
         };
-        State::new(&Config {}, &config)
+        State::new(&Config::default(), &config)
     }
 
     /// 1 s measured once: SRTT + 4·mdev = 5 s; the factor is 2.25, 1.75, 1.5, … and 1.25 at last.

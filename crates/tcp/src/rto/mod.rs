@@ -47,6 +47,11 @@ pub trait Estimator {
     /// The timeout without backoff, at this window (only `linux24` looks at it).
     fn rto(&self, window: &Window) -> Duration;
 
+    /// In the loss state, until everything sent before a timeout is acknowledged, nothing new is sent.
+    fn holds_new_data(&self) -> bool {
+        false
+    }
+
     /// Smoothed RTT, once there was a sample.
     fn srtt(&self) -> Option<Duration>;
 
@@ -65,6 +70,10 @@ impl Estimator for State {
 
     fn rto(&self, window: &Window) -> Duration {
         dispatch!(self, it => it.rto(window))
+    }
+
+    fn holds_new_data(&self) -> bool {
+        dispatch!(self, it => it.holds_new_data())
     }
 
     fn srtt(&self) -> Option<Duration> {
