@@ -28,6 +28,9 @@ pub fn parse(text: &str) -> Result<Script, Refusal> {
     while let Some(event) = parser.event()? {
         events.push(event);
     }
+    if events.is_empty() {
+        return Err(Refusal::new(parser.line(), "the script has no event"));
+    }
     check_order(&events)?;
     Ok(Script { flags, commands, events })
 }

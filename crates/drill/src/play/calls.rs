@@ -39,7 +39,9 @@ impl<'a> Player<'a> {
         };
         let operation = call.what.clone();
         let mut pending = Pending { event, call, due: *due, operation, written: 0, deadline };
-        match self.attempt(&mut pending)? {
+        let answer = self.attempt(&mut pending)?;
+        self.after_action()?;
+        match answer {
             Answer::Wait if call.end.is_none() => {
                 let message = format!(
                     "{} waits: write until when, as in +0...0.2 {0}(…), or make the socket \

@@ -80,6 +80,7 @@ pub fn play(script: &Script, text: &str, options: &Options) -> Played {
         pending: None,
         program: Program::default(),
         trace: options.trace.then(Vec::new),
+        noted: 0,
     };
     let verdict = match player.run(&script.events) {
         Ok(()) => Verdict::Passed,
@@ -107,6 +108,8 @@ struct Player<'a> {
     pending: Option<Pending<'a>>,
     program: Program,
     trace: Option<Vec<String>>,
+    /// Of the packets sent and not yet compared, those that have been noted.
+    noted: usize,
 }
 
 impl<'a> Player<'a> {
@@ -193,7 +196,22 @@ impl<'a> Player<'a> {
     fn wake(&mut self) -> Result<(), Stop> {
         self.now = self.now.max(self.next_wake());
         self.host.handle_timeout(self.now);
-        self.retry_pending()
+        self.after_action()
+    }
+
+    /// The machine has done something: calls that wait may return, and what it has sent is noted.
+    fn after_action(&mut self) -> Result<(), Stop> {
+        self.retry_pending()?;
+        while self.noted < self.host.sent.len() {
+            let sent = self.host.sent[self.noted];
+            self.noted += 1;
+            self.numbers_of(sent.end).note_sent(&sent.segment);
+            if self.trace.is_some() {
+                let packet = self.numbers_of(sent.end).shown(&sent.segment);
+                self.note(">", &show::packet(&packet));
+            }
+        }
+        Ok(())
     }
 
     /// In an exact script every packet that was sent before `until` stands in it.

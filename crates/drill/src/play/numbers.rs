@@ -89,15 +89,19 @@ impl Numbers {
 
     /// Learns from a packet that was sent, as `expected` by the script.
     pub fn learn(&mut self, expected: &Packet, sent: &Segment) {
-        if sent.flags.contains(Flags::SYN) {
-            self.local = Some(sent.seq);
-        }
         if expected.flags.contains(Flags::SYN) {
             self.local_in_script = expected.seq;
         }
         if let (Some(script), Some(real)) = (stamps_of(expected), sent.options.timestamps) {
             self.stamps.insert(script.value, real.value);
             self.first_stamp.get_or_insert((script.value, real.value));
+        }
+    }
+
+    /// A packet leaves: a SYN has the endpoint's initial number.
+    pub fn note_sent(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) {
+            self.local = Some(segment.seq);
         }
     }
 

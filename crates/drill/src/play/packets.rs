@@ -30,7 +30,7 @@ impl Player<'_> {
         let segment = numbers.arriving(packet, scaled).map_err(refuse)?;
         self.note("<", &show::packet(packet));
         self.host.deliver(self.now, end, &segment);
-        self.retry_pending()
+        self.after_action()
     }
 
     /// The endpoint must have sent a packet, or send it now.
@@ -51,7 +51,6 @@ impl Player<'_> {
         self.numbers_of(end).learn(packet, &first.segment);
         let (sent, segment) = self.joined(event, packet, first, limit)?;
         let actual = self.numbers_of(end).shown(&segment);
-        self.note(">", &show::packet(&actual));
         let checks = Checks {
             exact: self.setup.exact,
             timestamp_tick: self.setup.timestamp_tick,
@@ -78,6 +77,7 @@ impl Player<'_> {
     fn next_sent(&mut self, event: &Event, end: usize, limit: Time) -> Result<Option<Sent>, Stop> {
         loop {
             while let Some(sent) = self.host.sent.pop_front() {
+                self.noted = self.noted.saturating_sub(1);
                 if sent.end == end {
                     self.now = self.now.max(sent.at);
                     return Ok(Some(sent));
@@ -85,6 +85,7 @@ impl Player<'_> {
                 if self.setup.exact {
                     // Another connection's packet: packetdrill overlooks it.
                     self.host.sent.push_front(sent);
+                    self.noted += 1;
                     self.check_unmentioned(event.line, Time::NEVER)?;
                 }
             }
