@@ -48,7 +48,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "vegas",
-        summary: "Few segments in queues, fine-grained retransmission (Brakmo & Peterson 1995), on Reno",
+        summary: "Few segments in queues, fine-grained timeouts (Brakmo & Peterson 1995), on Reno",
         config: congestion::vegas,
     },
     Preset {
@@ -93,7 +93,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "dynamic",
-        summary: "Window by bandwidth and loss rate, backoff by bandwidth (Park et al. 2012), on Reno",
+        summary: "Window by bandwidth and loss rate (Park et al. 2012), on Reno",
         config: congestion::dynamic,
     },
     Preset {

@@ -24,6 +24,9 @@ pub struct Record {
     pub lost: bool,
     /// Sent again, and that copy is taken to be in flight.
     pub retransmitted: bool,
+    /// Of these copies, the one before is taken to be in flight too: it was sent again without being
+    /// taken for lost (RFC 6675 §4, `NextSeg` rules 3 and 4; a tail loss probe).
+    pub doubled: bool,
     /// Sent more than once in its life.
     pub ever_retransmitted: bool,
 }
@@ -79,7 +82,7 @@ pub struct Scoreboard {
     sacked: Ranges,
     sacked_bytes: u64,
     lost_bytes: u64,
-    retransmitted_bytes: u64,
+    doubled_bytes: u64,
     /// Lost and not yet sent again, lowest first; entries may be out of date.
     to_retransmit: BinaryHeap<Reverse<u64>>,
     /// Transmissions in the order of time, as (when, first position); entries may be out of date.
@@ -98,6 +101,7 @@ impl Scoreboard {
             sacked: false,
             lost: false,
             retransmitted: false,
+            doubled: false,
             ever_retransmitted: false,
         });
         self.by_time.push_back((now, start));
@@ -108,14 +112,15 @@ impl Scoreboard {
         let Some(index) = self.index_at(start) else { return };
         let record = &mut self.records[index];
         let length = u64::from(record.length);
+        // RFC 6675 §4, `SetPipe`: the copy is in the network; the original only if it is not lost.
         if std::mem::take(&mut record.lost) {
             self.lost_bytes -= length;
+        } else if !std::mem::replace(&mut record.doubled, true) {
+            self.doubled_bytes += length;
         }
         record.ever_retransmitted = true;
+        record.retransmitted = true;
         record.sent = now;
-        if !std::mem::replace(&mut record.retransmitted, true) {
-            self.retransmitted_bytes += length;
-        }
         self.by_time.push_back((now, start));
     }
 
@@ -157,6 +162,7 @@ impl Scoreboard {
                     record.sacked = true;
                     record.lost = false;
                     record.retransmitted = false;
+                    record.doubled = false;
                     self.forget(&copy);
                     self.sacked_bytes += u64::from(copy.length);
                     delivered.bytes += u64::from(copy.length);
@@ -180,7 +186,7 @@ impl Scoreboard {
     fn forget(&mut self, record: &Record) {
         let length = u64::from(record.length);
         self.lost_bytes -= if record.lost { length } else { 0 };
-        self.retransmitted_bytes -= if record.retransmitted { length } else { 0 };
+        self.doubled_bytes -= if record.doubled { length } else { 0 };
     }
 
     fn mark_lost(&mut self, index: usize) {
@@ -191,8 +197,9 @@ impl Scoreboard {
         let length = u64::from(record.length);
         record.lost = true;
         self.lost_bytes += length;
-        if std::mem::take(&mut record.retransmitted) {
-            self.retransmitted_bytes -= length;
+        record.retransmitted = false;
+        if std::mem::take(&mut record.doubled) {
+            self.doubled_bytes -= length;
         }
         self.to_retransmit.push(Reverse(record.start));
     }
@@ -229,8 +236,17 @@ impl Scoreboard {
         self.records.front().is_some_and(|record| record.lost)
     }
 
-    /// After a timeout: everything not selectively acknowledged is lost.
+    /// After a timeout: everything not selectively acknowledged is lost. When the first segment had
+    /// been, yet is not acknowledged, the receiver has let go of what it held (RFC 2018 §8):
+    /// nothing selectively acknowledged counts any more.
     pub fn mark_all_lost(&mut self) {
+        if self.records.front().is_some_and(|record| record.sacked) {
+            for record in &mut self.records {
+                record.sacked = false;
+            }
+            self.sacked = Ranges::default();
+            self.sacked_bytes = 0;
+        }
         for index in 0..self.records.len() {
             self.mark_lost(index);
         }
@@ -349,7 +365,7 @@ impl Scoreboard {
     /// Bytes taken to be in flight (RFC 6675 §4, `SetPipe`): sent, and neither acknowledged,
     /// selectively acknowledged, nor lost; what was sent again counts again.
     pub fn pipe(&self, outstanding: u64) -> u64 {
-        (outstanding + self.retransmitted_bytes).saturating_sub(self.sacked_bytes + self.lost_bytes)
+        (outstanding + self.doubled_bytes).saturating_sub(self.sacked_bytes + self.lost_bytes)
     }
 
     /// Segments selectively acknowledged, taken for lost (those sent again included), and sent
@@ -358,7 +374,7 @@ impl Scoreboard {
         let count = |test: fn(&Record) -> bool| {
             self.records.iter().filter(|record| test(record)).count() as u64
         };
-        let lost = count(|it| it.lost || it.retransmitted);
+        let lost = count(|it| it.lost || (it.retransmitted && !it.doubled));
         (count(|it| it.sacked), lost, count(|it| it.retransmitted))
     }
 
@@ -387,9 +403,10 @@ impl Scoreboard {
         for record in &mut self.records {
             record.lost = false;
             record.retransmitted = false;
+            record.doubled = false;
         }
         self.lost_bytes = 0;
-        self.retransmitted_bytes = 0;
+        self.doubled_bytes = 0;
         self.to_retransmit.clear();
         self.examined = self.records.front().map_or(self.examined, |record| record.start);
     }

@@ -87,7 +87,8 @@ impl Bandwidth {
     }
 
     /// A duplicate ACK stands for what it says has left the network; a cumulative ACK of more than
-    /// a segment first pays back what duplicates were credited with, and counts for a segment at least.
+    /// a segment first pays back what duplicates were credited with, and counts for a segment at
+    /// least.
     fn credit(&mut self, ack: &Ack, smss: u64) -> u64 {
         if ack.bytes_acked == 0 {
             self.by_duplicates = self.by_duplicates.saturating_add(ack.delivered);

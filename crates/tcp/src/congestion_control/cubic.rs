@@ -5,15 +5,17 @@
 //! `net/ipv4/tcp_cubic.c` (read as of 6.x), Ha & Rhee 2008.
 //!
 //! *Equations.* In segments and seconds: W_cubic(t) = C·(t − K)³ + W_max (fig. 1),
-//! K = ∛((W_max − cwnd_epoch)/C) (fig. 2), target = W_cubic(t + SRTT) within cwnd … 1.5·cwnd (§4.2);
-//! W_est += α·acked/cwnd (fig. 4) with α = 3(1 − β)/(1 + β), and 1 from W_est ≥ cwnd_prior on (§4.3).
-//! Where W_cubic(t) < W_est: cwnd = W_est; else cwnd += (target − cwnd)/cwnd per segment acknowledged.
-//! Loss: ssthresh = cwnd = max(β·FlightSize, 2); W_max = cwnd, or cwnd·(1 + β)/2 when it had been more
-//! (fast convergence, §4.7). Timeout: the same ssthresh, cwnd = 1, then K = 0 (§4.8). It grows only
-//! while the window limits, and t leaves out the time when it does not (§5.8).
+//! K = ∛((W_max − cwnd_epoch)/C) (fig. 2), target = W_cubic(t + SRTT), held within cwnd and
+//! 1.5·cwnd (§4.2); W_est += α·acked/cwnd (fig. 4) with α = 3(1 − β)/(1 + β), and 1 once
+//! W_est ≥ cwnd_prior (§4.3). Where W_cubic(t) < W_est: cwnd = W_est; else
+//! cwnd += (target − cwnd)/cwnd per segment acknowledged.
+//! Loss: ssthresh = cwnd = max(β·FlightSize, 2); W_max = cwnd, or cwnd·(1 + β)/2 when it had been
+//! more (fast convergence, §4.7). Timeout: the same ssthresh, cwnd = 1, then K = 0 (§4.8). It grows
+//! only while the window limits, and t leaves out the time when it does not (§5.8).
 //!
 //! *Where we differ.* The RFC increases "for each received new ACK"; we do so per segment
-//! acknowledged, as Linux does, so that delayed ACKs do not halve the growth. cwnd never falls to W_est.
+//! acknowledged, as Linux does, so that delayed ACKs do not halve the growth. cwnd never falls to
+//! W_est.
 
 mod curve;
 mod hystart;
@@ -54,8 +56,8 @@ pub enum Variant {
     /// As RFC 9438 says.
     #[default]
     Rfc9438,
-    /// Linux: whole segments, reductions of cwnd (not FlightSize), 5 % per round trip at least before
-    /// the first loss, α never 1, t + least RTT.
+    /// Linux: whole segments, reductions of cwnd (not FlightSize), 5 % per round trip at least
+    /// before the first loss, α never 1, t + least RTT.
     Linux,
 }
 
@@ -65,8 +67,8 @@ pub enum Variant {
 pub enum SlowStart {
     /// RFC 5681: one segment per ACK, up to `ssthresh`.
     Standard,
-    /// Linux: one segment per segment acknowledged; ends when ACKs come in a train of half an RTT, or
-    /// when the RTT has grown by an eighth.
+    /// Linux: one segment per segment acknowledged; ends when ACKs come in a train of half an RTT,
+    /// or when the RTT has grown by an eighth.
     Hystart,
     /// RFC 9406: eight segments per ACK at most; when the RTT has grown, a quarter of that for five
     /// rounds before it ends. In the first slow start; later ones are standard.
@@ -260,9 +262,9 @@ mod tests {
         (state, path)
     }
 
-    /// The path holds 100 segments. Standard slow start knows no end. HyStart: in the round from 80 to
-    /// 160 segments the ACKs come as a train, and pass half an RTT. HyStart++: the round from 160 to 320
-    /// begins with a queue; after that, a quarter more in each of four or five rounds.
+    /// The path holds 100 segments. Standard slow start knows no end. HyStart: in the round from 80
+    /// to 160 segments the ACKs come as a train, and pass half an RTT. HyStart++: the round from
+    /// 160 to 320 begins with a queue; after that, a quarter more in each of four or five rounds.
     #[test]
     fn slow_starts() {
         assert_eq!(exit(SlowStart::Standard).1.window.cwnd, 2_000_000);

@@ -1,22 +1,23 @@
-//! *What it does.* After every loss sets the threshold to the available bandwidth, and the window to
-//! half of that or to what the loss rate allows, whichever is less.
+//! *What it does.* After every loss sets the threshold to the available bandwidth, and the window
+//! to half of that or to what the loss rate allows, whichever is less.
 //!
 //! *Reference.* Park, Chung & Ahn, EURASIP JWCN 2012:304 ("dynamic responding").
 //!
 //! *Equations.* At the k-th fast retransmit or timeout: L = 100/(data segments sent since the one
-//! before), percent (eq. 2); S = S·(1 − θ) + L·θ (eq. 3), θ = the interval since the one before over
-//! the longest interval (eq. 4); y(x) = (β − cwnd_max)/α·x + cwnd_max below α, β from there on (eq. 5);
-//! ssthresh = ABW; cwnd = min(ssthresh/2, max(y(S), β)), the second only when S > 0. Growth as `reno`.
-//! With the backoff `reset_if_bdp` a timeout resets the backoff when bandwidth × RTT > cwnd_max/2.
+//! before), percent (eq. 2); S = S·(1 − θ) + L·θ (eq. 3), θ = the interval since the one before
+//! over the longest interval (eq. 4); y(x) = (β − cwnd_max)/α·x + cwnd_max below α, β from there on
+//! (eq. 5); ssthresh = ABW; cwnd = min(ssthresh/2, max(y(S), β)), the second only when S > 0.
+//! Growth as `reno`. With the backoff `reset_if_bdp` a timeout resets the backoff when bandwidth ×
+//! RTT > cwnd_max/2.
 //!
 //! *Where the paper leaves room.* ABW is Prairie's estimate, which is known from an abstract only
-//! (`prairie_like`). It is a bandwidth, and as a window the paper takes it for bytes per second: its
-//! figure 7 shows ssthresh = 132,811 bytes on a path of 2 Mbit/s and 22 ms, which holds 5,500 bytes.
-//! `abw = "second"` does the same; `abw = "least_rtt"` multiplies by the least RTT, as Westwood does.
-//! With `second` the threshold is far above the path, and the window grows exponentially until a loss:
-//! the paper limits it to 50 packets, and so does the preset (`max_cwnd`).
-//! cwnd may rise at a loss, when it was small: the algorithm does not look at it. Retransmissions count
-//! as data segments sent. The first interval begins with the first segment.
+//! (`prairie_like`). It is a bandwidth, and as a window the paper takes it for bytes per second:
+//! its figure 7 shows ssthresh = 132,811 bytes on a path of 2 Mbit/s and 22 ms, which holds 5,500
+//! bytes. `abw = "second"` does the same; `abw = "least_rtt"` multiplies by the least RTT, as
+//! Westwood does. With `second` the threshold is far above the path, and the window grows
+//! exponentially until a loss: the paper limits it to 50 packets, and so does the preset
+//! (`max_cwnd`). cwnd may rise at a loss, when it was small: the algorithm does not look at it.
+//! Retransmissions count as data segments sent. The first interval begins with the first segment.
 
 use super::bandwidth::{Bandwidth, Bursts, Filter, Sampled, Smoothing, Tustin};
 use super::{Ack, CongestionControl, Loss, Positive, Sent, Window, reno, westwood};

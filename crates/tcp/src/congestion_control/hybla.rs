@@ -5,13 +5,14 @@
 //! `net/ipv4/tcp_hybla.c`.
 //!
 //! *Equations.* ρ = max(RTT/RTT₀, 1), RTT the least smoothed RTT. Per ACK, in segments: slow start
-//! cwnd += 2^ρ − 1, not beyond ssthresh; congestion avoidance cwnd += ρ²/cwnd. Losses halve what was in use.
-//! As in Linux it grows only while the window limits, as Reno while a timeout is being repaired, and
-//! the exponent counts up to 16.
+//! cwnd += 2^ρ − 1, not beyond ssthresh; congestion avoidance cwnd += ρ²/cwnd. Losses halve what
+//! was in use. As in Linux it grows only while the window limits, as Reno while a timeout is being
+//! repaired, and the exponent counts up to 16.
 //!
-//! *Where we differ.* f64, where Linux has eighths of ρ. Linux begins with ρ segments, the paper also
-//! scales the first threshold: set `initial_window` and `initial_ssthresh` for that. The paper also
-//! asks for SACK, which the preset has, and for paced segments, which it has not (nor has Linux's).
+//! *Where we differ.* f64, where Linux has eighths of ρ. Linux begins with ρ segments, the paper
+//! also scales the first threshold: set `initial_window` and `initial_ssthresh` for that. The paper
+//! also asks for SACK, which the preset has, and for paced segments, which it has not (nor has
+//! Linux's).
 
 use super::{Ack, CongestionControl, Loss, Window, in_use, reno};
 use retx_units::Duration;

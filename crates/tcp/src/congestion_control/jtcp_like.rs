@@ -1,23 +1,23 @@
-//! *What it does.* Reno that asks the jitter whether queues have grown: it halves the window when they
-//! have, and leaves it alone when a loss comes without jitter.
+//! *What it does.* Reno that asks the jitter whether queues have grown: it halves the window when
+//! they have, and leaves it alone when a loss comes without jitter.
 //!
-//! *Reference.* After Wu & Chen, IEEE JSAC 22(4), 2004, "JTCP".
-//! **Reconstructed:** only the abstract ("adapt sending rates to the packet losses and jitter ratios")
-//! was at hand. The ratio follows from what it has to measure; smoothing (none here), how often a cut
-//! is allowed (once per recovery) and the branch for timeouts are ours. Figures of this model are not
-//! JTCP's.
+//! *Reference.* After Wu & Chen, IEEE JSAC 22(4), 2004, "JTCP". **Reconstructed:** only the
+//! abstract ("adapt sending rates to the packet losses and jitter ratios") was at hand. The ratio
+//! follows from what it has to measure; smoothing (none here), how often a cut is allowed (once per
+//! recovery) and the branch for timeouts are ours. Figures of this model are not JTCP's.
 //!
-//! *Equations.* Of w segments sent over t_s that arrive over t_r > t_s, the share (t_r − t_s)/t_r had
-//! to queue. So, with send times S and arrival times R of the first and the last of the segments
-//! acknowledged over the last whole window and since: Jr = ((R_n − R_0) − (S_n − S_0))/(R_n − R_0);
-//! congestion when Jr > k/w, that is, when more than k segments are newly queued.
-//! Duplicate ACKs: congestion: ssthresh = cwnd = max(FlightSize/2, 2 SMSS); else ssthresh = cwnd and
-//! cwnd stays ("immediate recovery"). Timeout: ssthresh = max(FlightSize/2, 2 SMSS); congestion:
-//! cwnd = 1 SMSS; else cwnd = ssthresh. Growth as `reno`.
+//! *Equations.* Of w segments sent over t_s that arrive over t_r > t_s, the share (t_r − t_s)/t_r
+//! had to queue. So, with send times S and arrival times R of the first and the last of the
+//! segments acknowledged over the last whole window and since:
+//! Jr = ((R_n − R_0) − (S_n − S_0))/(R_n − R_0); congestion when Jr > k/w, that is, when more than
+//! k segments are newly queued.
+//! Duplicate ACKs: congestion: ssthresh = cwnd = max(FlightSize/2, 2 SMSS); else ssthresh = cwnd,
+//! and cwnd stays ("immediate recovery"). Timeout: ssthresh = max(FlightSize/2, 2 SMSS);
+//! congestion: cwnd = 1 SMSS; else cwnd = ssthresh. Growth as `reno`.
 //!
 //! R is the receiver's clock (TSval) where timestamps are in use: its tick, 1 ms, is an error of
-//! tick/spacing segments in w·Jr. Without timestamps R is when the ACK came, and so holds the jitter
-//! of the way back.
+//! tick/spacing segments in w·Jr. Without timestamps R is when the ACK came, and so holds the
+//! jitter of the way back.
 
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, half_of_flight, reno};

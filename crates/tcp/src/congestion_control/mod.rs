@@ -215,8 +215,9 @@ pub(crate) fn half_of_flight(window: &Window, loss: &Loss) -> u64 {
     (loss.flight_size / 2).max(2 * u64::from(window.smss))
 }
 
-/// The part of the window that was in use. FlightSize may be many times the window while SACK repairs
-/// a loss, for it counts what has been selectively acknowledged: half of that were no reduction.
+/// The part of the window that was in use. FlightSize may be many times the window while SACK
+/// repairs a loss, for it counts what has been selectively acknowledged: half of that were no
+/// reduction.
 pub(crate) fn in_use(window: &Window, loss: &Loss) -> u64 {
     loss.flight_size.min(window.cwnd)
 }

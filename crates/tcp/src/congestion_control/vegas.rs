@@ -1,25 +1,25 @@
 //! *What it does.* Compares the rate that the window should give with the rate that it gives; the
 //! difference is what stands in queues, and is kept between `alpha` and `beta` segments.
 //!
-//! *Reference.* Brakmo & Peterson, JSAC 13(8), 1995. Read: ns-2.35 `tcp/tcp-vegas.cc`; INET's agrees
-//! but for the defaults 2, 4, 1.
+//! *Reference.* Brakmo & Peterson, JSAC 13(8), 1995. Read: ns-2.35 `tcp/tcp-vegas.cc`; INET's
+//! agrees but for the defaults 2, 4, 1.
 //!
-//! *Equations.* Once per round trip, when a tagged segment is acknowledged, with rtt the mean of the
-//! round's samples: expected = window/baseRTT, actual = window/rtt,
-//! diff = (expected − actual)·baseRTT, in segments. Congestion avoidance: diff < alpha: +1 over the
-//! next round; diff > beta: −1, not below 2. Slow start doubles every other round only; in the round
-//! without growth diff > gamma takes 1/8 off the window and ends it.
-//! Fine-grained timeout: SRTT + 2·mdev and a sixteenth more; a retransmission adds 1/8, of a segment
-//! retransmitted before doubles it, until the next sample. A loss cuts the window by 1/4 (by 1/2 when
-//! the segment had been retransmitted), only if it was sent after the last cut. Timeout: 2 segments.
+//! *Equations.* Once per round trip, when a tagged segment is acknowledged, with rtt the mean of
+//! the round's samples: expected = window/baseRTT, actual = window/rtt, diff = (expected −
+//! actual)·baseRTT, in segments. Congestion avoidance: diff < alpha: +1 over the next round; diff >
+//! beta: −1, not below 2. Slow start doubles every other round only; in the round without growth
+//! diff > gamma takes 1/8 off the window and ends it. Fine-grained timeout: SRTT + 2·mdev and a
+//! sixteenth more; a retransmission adds 1/8, of a segment retransmitted before doubles it, until
+//! the next sample. A loss cuts the window by 1/4 (by 1/2 when the segment had been retransmitted),
+//! only if it was sent after the last cut. Timeout: 2 segments.
 //!
-//! *Where we differ.* The window is the data in flight just before the ACK, in both rates. Paper and
-//! ns-2 count the segments sent in the round for the actual one, which comes to the same but for delayed
-//! ACKs: then the count is off by up to two, as much as lies between alpha and beta. (ns-2 also takes
-//! the window just after the ACK, one segment less, and rounds diff.) A loss or timeout begins a new
-//! round: what spans a recovery measures the recovery. +1 per round whatever the ACK policy. A
-//! repeated timeout leaves `ssthresh` (RFC 5681 §3.1). As in ns-2 the window grows only when at most
-//! two segments of it were unused.
+//! *Where we differ.* The window is the data in flight just before the ACK, in both rates. Paper
+//! and ns-2 count the segments sent in the round for the actual one, which comes to the same but
+//! for delayed ACKs: then the count is off by up to two, as much as lies between alpha and beta.
+//! (ns-2 also takes the window just after the ACK, one segment less, and rounds diff.) A loss or
+//! timeout begins a new round: what spans a recovery measures the recovery. +1 per round whatever
+//! the ACK policy. A repeated timeout leaves `ssthresh` (RFC 5681 §3.1). As in ns-2 the window
+//! grows only when at most two segments of it were unused.
 
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, half_of_flight, in_use};
@@ -288,7 +288,8 @@ mod tests {
         State::new(&Config::default(), &tcp())
     }
 
-    /// 20 segments fill the path of 1 segment/ms and 20 ms; a window of W leaves W − 20 in the queue.
+    /// 20 segments fill the path of 1 segment/ms and 20 ms; a window of W leaves W − 20 in the
+    /// queue.
     #[test]
     fn keeps_one_to_three_segments_in_the_queue() {
         for start in [5, 15, 40] {

@@ -1,14 +1,14 @@
-//! *What it does.* Vegas as Linux has it: no fine-grained retransmission, slow start in every round,
-//! the least RTT of a round, and a jump to the measured rate when slow start ends.
+//! *What it does.* Vegas as Linux has it: no fine-grained retransmission, slow start in every
+//! round, the least RTT of a round, and a jump to the measured rate when slow start ends.
 //!
 //! *Reference.* Linux `net/ipv4/tcp_vegas.c` (read as of 6.x), after Brakmo & Peterson 1995.
 //!
 //! *Equations.* Per round trip with more than two RTT samples, windows in segments, rtt the least
-//! sample of the round: target = ⌊cwnd·baseRTT/rtt⌋, diff = ⌊cwnd·(rtt − baseRTT)/baseRTT⌋.
-//! Slow start: diff > gamma: cwnd = min(cwnd, target + 1), and it is over. Congestion avoidance:
-//! diff > beta: −1; diff < alpha: +1; then cwnd ≥ 2 and ssthresh = max(ssthresh, 3/4 cwnd). With two
-//! samples or fewer, and while a loss is being repaired, it grows as Reno. Losses: as Reno, ssthresh =
-//! max(cwnd/2, 2).
+//! sample of the round: target = ⌊cwnd·baseRTT/rtt⌋, diff = ⌊cwnd·(rtt − baseRTT)/baseRTT⌋. Slow
+//! start: diff > gamma: cwnd = min(cwnd, target + 1), and it is over. Congestion avoidance: diff >
+//! beta: −1; diff < alpha: +1; then cwnd ≥ 2 and ssthresh = max(ssthresh, 3/4 cwnd). With two
+//! samples or fewer, and while a loss is being repaired, it grows as Reno. Losses: as Reno,
+//! ssthresh = max(cwnd/2, 2).
 //!
 //! *Where it differs.* From the paper: diff is divided by baseRTT, not by rtt, so it exceeds the
 //! backlog by rtt/baseRTT; slow start and the decisions ask neither whether the window limits nor

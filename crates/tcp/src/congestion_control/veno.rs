@@ -1,6 +1,6 @@
 //! *What it does.* Reno that reads the backlog N of the bottleneck as Vegas does: with few segments
-//! queued a loss is taken for random and costs a fifth of the window only; with many the window grows
-//! half as fast.
+//! queued a loss is taken for random and costs a fifth of the window only; with many the window
+//! grows half as fast.
 //!
 //! *Reference.* Fu & Liew, JSAC 21(2), 2003.
 //!
@@ -9,9 +9,9 @@
 //! Slow start and timeouts as Reno. baseRTT begins anew with every loss.
 //!
 //! *Where we differ.* The paper was not at hand, but for its abstract; the rule for baseRTT and
-//! "every other ACK" are as they are widely quoted (Linux does neither: `veno_linux`). RTT is the mean
-//! of the raw samples of a round trip; N is computed once per round trip, and at a loss from what has
-//! been sampled since. The reductions take FlightSize, not cwnd (RFC 5681 §3.1).
+//! "every other ACK" are as they are widely quoted (Linux does neither: `veno_linux`). RTT is the
+//! mean of the raw samples of a round trip; N is computed once per round trip, and at a loss from
+//! what has been sampled since. The reductions take FlightSize, not cwnd (RFC 5681 §3.1).
 
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, in_use, reno};

@@ -3,14 +3,14 @@
 //!
 //! *Reference.* Linux `net/ipv4/tcp_veno.c` (read as of 2.6.3x and 6.x), after Fu & Liew 2003.
 //!
-//! *Equations.* With one binary digit behind the point: N = 2·cwnd − ⌊2·cwnd·baseRTT/rtt⌋, beta = 6.
-//! Congestion avoidance: N < beta: +1 per window acknowledged; else every second time that more than
-//! a window has been acknowledged. Duplicate ACKs and timeouts: ssthresh = max(4/5 cwnd, 2) when
-//! N < beta, else max(cwnd/2, 2). Until three RTT samples have been taken, and while a loss is being
-//! repaired, it grows as Reno. Nothing grows while the window does not limit.
+//! *Equations.* With one binary digit behind the point: N = 2·cwnd − ⌊2·cwnd·baseRTT/rtt⌋, beta =
+//! 6. Congestion avoidance: N < beta: +1 per window acknowledged; else every second time that more
+//! than a window has been acknowledged. Duplicate ACKs and timeouts: ssthresh = max(4/5 cwnd, 2)
+//! when N < beta, else max(cwnd/2, 2). Until three RTT samples have been taken, and while a loss is
+//! being repaired, it grows as Reno. Nothing grows while the window does not limit.
 //!
-//! *Where we differ.* RTTs in ns, not µs + 1. An ACK without an RTT sample leaves N as it was; Linux
-//! then divides by 2^31 − 1 µs, which looks like heavy congestion.
+//! *Where we differ.* RTTs in ns, not µs + 1. An ACK without an RTT sample leaves N as it was;
+//! Linux then divides by 2^31 − 1 µs, which looks like heavy congestion.
 
 use super::segments::{self, Segments};
 use super::send_times::SendTimes;

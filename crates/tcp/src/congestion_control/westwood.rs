@@ -1,7 +1,8 @@
 //! *What it does.* Reno whose threshold after a loss is what the path carries: estimated bandwidth
 //! times least RTT.
 //!
-//! *Reference.* Mascolo, Casetti, Gerla, Sanadidi & Wang, MobiCom 2001. Read: INET `TcpWestwood.cc`.
+//! *Reference.* Mascolo, Casetti, Gerla, Sanadidi & Wang, MobiCom 2001. Read: INET
+//! `TcpWestwood.cc`.
 //!
 //! *Equations.* At each ACK, Δ after the one before, b_k = d_k/Δ and
 //! B_k = ((2τ/Δ − 1)·B_{k−1} + b_k + b_{k−1})/(2τ/Δ + 1); with no ACK for τ/m a sample of 0.
@@ -30,7 +31,8 @@ pub struct Config {
     /// After τ/m without an ACK a sample of 0 is taken. Paper: 2 or more.
     pub m: NonZeroU32,
     /// Divide the threshold by a factor from 1 to 4, which losses in slow start raise (by 1/4 for
-    /// duplicate ACKs, by 1 for a timeout) and losses in congestion avoidance set back to 1, as INET does.
+    /// duplicate ACKs, by 1 for a timeout) and losses in congestion avoidance set back to 1, as
+    /// INET does.
     pub reduction_factor: bool,
     /// How the window grows in congestion avoidance.
     pub growth: reno::Growth,
@@ -123,7 +125,8 @@ mod tests {
         let mut small = window(8, 99);
         westwood.on_loss(&mut small, &loss(at(9999), 8));
         assert_eq!((small.ssthresh, small.cwnd), (30_000, 8000), "never raises cwnd");
-        // A second of silence, four samples of 0: the first leaves 0.6 + 0.2, each further one 0.6 of it.
+        // A second of silence, four samples of 0: the first leaves 0.6 + 0.2, each further one 0.6
+        // of it.
         let mut idle = window(50, 99);
         westwood.on_timeout(&mut idle, &loss(at(10_999), 50), false);
         assert_eq!((idle.ssthresh, idle.cwnd), (5184, 1000));

@@ -1,12 +1,12 @@
-//! *What it does.* Westwood that tells error losses from congestion. For an error it leaves the window
-//! alone, sends everything unacknowledged again at once, and does not back the RTO off.
+//! *What it does.* Westwood that tells error losses from congestion. For an error it leaves the
+//! window alone, sends everything unacknowledged again at once, and does not back the RTO off.
 //!
 //! *Reference.* After Yang, Wang, Sanadidi & Gerla, ICC 2003, "TCPW with Bulk Repeat".
 //! **Reconstructed:** only the abstract was at hand. It names the three changes (bulk
 //! retransmission, fixed RTO, intelligent window adjustment) and the discriminators (Spike and a
-//! threshold on the rate gap) without their constants; Spike's are those of Cen, Cosman & Voelker 2003,
-//! the gap's threshold and the way the two are combined are ours. Figures of this model are not
-//! Bulk Repeat's.
+//! threshold on the rate gap) without their constants; Spike's are those of Cen, Cosman & Voelker
+//! 2003, the gap's threshold and the way the two are combined are ours. Figures of this model are
+//! not Bulk Repeat's.
 //!
 //! *Equations.* Spike: begins above RTTmin + ½(RTTmax − RTTmin), ends below RTTmin + ⅓(…).
 //! Rate gap: (flight/RTTmin − B)/(flight/RTTmin), B as in `westwood`. Congestion when in a spike or
@@ -18,8 +18,8 @@ use super::{Ack, CongestionControl, Fraction, Loss, Window, reno, westwood};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Westwood that repeats the whole window after error losses and leaves the window and the RTO alone.
-/// A reconstruction from the abstract of TCPW Bulk Repeat; thresholds are ours.
+/// Westwood that repeats the whole window after error losses and leaves the window and the RTO
+/// alone. A reconstruction from the abstract of TCPW Bulk Repeat; thresholds are ours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

@@ -9,8 +9,8 @@
 //! taken as it is (newer Linux). Duplicate ACKs: ssthresh = cwnd = max(B·RTTmin, 2 SMSS). Timeout:
 //! the same ssthresh, cwnd = 1 SMSS. Growth as `reno`. Credit as in `westwood`.
 //!
-//! *Where we differ.* f64, where Linux counts whole bytes per tick. Linux cuts as Reno during recovery
-//! and sets cwnd when it ends; here cwnd is set at once, for the time after recovery.
+//! *Where we differ.* f64, where Linux counts whole bytes per tick. Linux cuts as Reno during
+//! recovery and sets cwnd when it ends; here cwnd is set at once, for the time after recovery.
 
 use super::bandwidth::{Bandwidth, Filter, Sampled};
 use super::{Ack, CongestionControl, Loss, Window, reno};

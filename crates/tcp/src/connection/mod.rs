@@ -207,11 +207,11 @@ impl Connection {
         self.receiver.readable()
     }
 
-    /// No more writes: a FIN follows what has been written (RFC 9293 §3.10.4). An end that still
-    /// waits for a SYN just goes away.
+    /// No more writes: a FIN follows what has been written (RFC 9293 §3.10.4). An end that is
+    /// not yet synchronised just goes away.
     pub fn close(&mut self) {
         match self.state {
-            State::Closed | State::Listen => self.enter_closed(Event::Closed),
+            State::Closed | State::Listen | State::SynSent => self.enter_closed(Event::Closed),
             // The handshake goes on, the FIN waits for it.
             _ => self.sender.fin_queued = true,
         }

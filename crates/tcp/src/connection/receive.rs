@@ -102,7 +102,9 @@ impl Receiver {
         if let Some(held) = self.held_window {
             return held;
         }
-        let open = self.buffer.saturating_sub(self.readable());
+        // No more than the field can tell.
+        let most = 65_535 << self.rcv_wscale;
+        let open = self.buffer.saturating_sub(self.readable()).min(most);
         let advertised = self.advertised();
         let worth = u64::from(self.peer_smss).min(self.buffer / 2);
         if open >= advertised + worth { open } else { advertised }

@@ -85,6 +85,8 @@ impl Connection {
         } else {
             sender.snd_nxt = sender.snd_una;
         }
+        // RFC 9293 §3.8.6: a window taken back to nothing is probed.
+        sender.probe = sender.snd_wnd == 0;
         sender.timeout_recovery_end = sender.snd_max;
         let episode = Episode {
             trigger: sender.snd_una,

@@ -68,7 +68,14 @@ impl Connection {
                 return self.probe_or_wait(now);
             }
         }
-        self.speculative_retransmission().map(|chunk| self.send(now, chunk))
+        let high_rxt = self.sender.high_rxt;
+        let rescued = self.sender.rescued;
+        let transmit = self.speculative_retransmission().map(|chunk| self.send(now, chunk));
+        if self.sender.rescued && !rescued {
+            // RFC 6675 §4, rule 4: a rescue does not move HighRxt.
+            self.sender.high_rxt = high_rxt;
+        }
+        transmit
     }
 
     /// What has to be sent again, before anything new.
@@ -281,6 +288,10 @@ impl Connection {
             sender.board.resent(now, position);
             sender.high_rxt = sender.high_rxt.max(position + u64::from(space));
         } else {
+            if sender.board.sacked_bytes() > 0 && !sender.loss_detection.in_recovery() {
+                // RFC 6675 §5, step 4.2: limited transmit does not count as FlightSize.
+                sender.limited_bytes += u64::from(space);
+            }
             sender.board.push(now, position, space);
         }
     }

@@ -1,4 +1,5 @@
-//! Presets that differ from Reno in their congestion control, on the loss detection of their papers.
+//! Presets that differ from Reno in their congestion control, on the loss detection of their
+//! papers.
 
 use super::{newreno, rack, reno, sack};
 use crate::congestion_control::Config as Control;
@@ -57,8 +58,9 @@ pub(super) fn prairie_like() -> Config {
     Config { congestion_control: Control::prairie_like(Default::default()), ..newreno() }
 }
 
-/// Table 1 of the paper: TCP Reno with a congestion window of 50 packets at most, which the thresholds
-/// need, being far larger than the path; and the paper's second algorithm for the backoff.
+/// Table 1 of the paper: TCP Reno with a congestion window of 50 packets at most, which the
+/// thresholds need, being far larger than the path; and the paper's second algorithm for the
+/// backoff.
 pub(super) fn dynamic() -> Config {
     Config {
         congestion_control: Control::dynamic(Default::default()),

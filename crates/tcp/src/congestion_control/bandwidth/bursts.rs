@@ -54,7 +54,8 @@ impl Bursts {
         }
     }
 
-    /// The burst is over, `gap` before this ACK. False when it took no time at all: then it goes on.
+    /// The burst is over, `gap` before this ACK. False when it took no time at all: then it goes
+    /// on.
     fn take_sample(&mut self, gap: Duration, credit: &Credit) -> bool {
         let Some(burst) = self.burst else { return false };
         // The last of a burst occupies a spacing too; what is left of the gap is the off period.

@@ -52,7 +52,8 @@ impl Hystart {
         }
     }
 
-    /// ACKs have come in close succession for half of the least RTT: as many segments are on the way.
+    /// ACKs have come in close succession for half of the least RTT: as many segments are on the
+    /// way.
     fn is_long_train(&mut self, window: &Window, ack: &Ack, least_ever: Duration) -> bool {
         if ack.now.since(self.last_close) > TRAIN {
             return false;
@@ -80,8 +81,8 @@ mod tests {
     use super::super::super::testing::{ack, at, window};
     use super::*;
 
-    /// A round of 32 segments over 80 ms with these RTTs, `apart` ms from ACK to ACK; the ACK that ends
-    /// slow start.
+    /// A round of 32 segments over 80 ms with these RTTs, `apart` ms from ACK to ACK; the ACK that
+    /// ends slow start.
     fn exit(cwnd: u64, apart: u64, rtt: impl Fn(u64) -> u64) -> Option<u64> {
         let (mut hystart, mut window) = (Hystart::default(), window(cwnd, 999));
         let ms = Duration::from_millis;

@@ -178,8 +178,8 @@ mod tests {
         window.cwnd as f64 / 1000.0
     }
 
-    /// Linux's C is 410/1024, β 717/1024; the curve runs ahead by the least RTT. Targets and quotients
-    /// are whole numbers, which costs a few segments on the way.
+    /// Linux's C is 410/1024, β 717/1024; the curve runs ahead by the least RTT. Targets and
+    /// quotients are whole numbers, which costs a few segments on the way.
     #[test]
     fn follows_the_curve() {
         let mut curve = LinuxCurve::new(&Config::default());
