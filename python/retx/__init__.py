@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from retx._native import RunError, ScenarioError, __version__
+    from retx.drills import Drill, drill
     from retx.listing import describe, schema
     from retx.replications import Replications
     from retx.results import NotRecordedError, Result
     from retx.running import replicate, resolve, run
 
 _HOME = {
+    "Drill": "retx.drills",
     "NotRecordedError": "retx.results",
     "Replications": "retx.replications",
     "Result": "retx.results",
@@ -24,6 +26,7 @@ _HOME = {
     "ScenarioError": "retx._native",
     "__version__": "retx._native",
     "describe": "retx.listing",
+    "drill": "retx.drills",
     "replicate": "retx.running",
     "resolve": "retx.running",
     "run": "retx.running",
@@ -31,6 +34,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Drill",
     "NotRecordedError",
     "Replications",
     "Result",
@@ -38,6 +42,7 @@ __all__ = [
     "ScenarioError",
     "__version__",
     "describe",
+    "drill",
     "replicate",
     "resolve",
     "run",

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Control",
+    "Drilled",
     "RawResult",
     "RunError",
     "Scenario",
@@ -17,6 +18,7 @@ __all__ = [
     "from_json",
     "json_schema",
     "parse",
+    "play_drill",
     "run",
     "run_many",
 ]
@@ -71,3 +73,26 @@ def run_many(
     tables: bool = True,
     segments: bool = False,
 ) -> list[RawResult]: ...
+
+@final
+class Drilled:
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def line(self) -> int | None: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def expected(self) -> str | None: ...
+    @property
+    def actual(self) -> str | None: ...
+    @property
+    def printed(self) -> list[str]: ...
+    @property
+    def trace(self) -> list[str]: ...
+    @property
+    def simulated_s(self) -> float: ...
+
+def play_drill(
+    text: str, tcp: str, settings: list[tuple[str, str]] = ..., *, trace: bool = False
+) -> Drilled: ...

@@ -39,7 +39,8 @@ MAY_USE = {
     "link": {"units", "wire"},
     "scenario": {"units", "tcp", "link"},
     "sim": {"units", "wire", "record", "tcp", "link", "scenario"},
-    "py": {"record", "scenario", "sim"},
+    "drill": {"units", "wire", "tcp", "scenario"},
+    "py": {"record", "scenario", "sim", "drill"},
 }
 
 

@@ -5,6 +5,7 @@
 
 mod columns;
 mod control;
+mod drill;
 mod errors;
 mod result;
 mod run;
@@ -20,6 +21,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::control::Control;
+    #[pymodule_export]
+    use crate::drill::{Drilled, play_drill};
     #[pymodule_export]
     use crate::errors::{RunError, ScenarioError};
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! What is counted of a flow as it runs.
 
-use crate::reason::{Cause, EpisodeKind};
+use crate::reason::{Belief, Cause, EpisodeKind};
 use retx_units::{Duration, Time};
 
 /// A flow's counters, from the beginning of the run.
@@ -58,36 +58,44 @@ impl FlowCounters {
     }
 }
 
-/// Recovery episodes by how they began and by what truly was behind them.
+/// Recovery episodes by how they began, by what the sender took them for, and by what truly was behind
+/// them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Episodes {
-    counts: [[u64; 3]; 2],
+    counts: [[[u64; 3]; 2]; 2],
 }
 
 impl Episodes {
     /// The episodes of a kind with a cause.
-    pub const fn count(&self, kind: EpisodeKind, cause: Cause) -> u64 {
-        self.counts[kind as usize][cause as usize]
+    pub fn count(&self, kind: EpisodeKind, cause: Cause) -> u64 {
+        self.counts[kind as usize].iter().map(|causes| causes[cause as usize]).sum()
+    }
+
+    /// The episodes that the sender believed to be this and that had this cause.
+    pub const fn believed(&self, belief: Belief, cause: Cause) -> u64 {
+        self.counts[belief.kind as usize][belief.said as usize][cause as usize]
     }
 
     /// All episodes of a kind.
     pub fn total(&self, kind: EpisodeKind) -> u64 {
-        self.counts[kind as usize].iter().sum()
+        self.counts[kind as usize].iter().flatten().sum()
     }
 
     /// Another one.
-    pub fn add(&mut self, kind: EpisodeKind, cause: Cause) {
-        self.counts[kind as usize][cause as usize] += 1;
+    pub fn add(&mut self, belief: Belief, cause: Cause) {
+        self.counts[belief.kind as usize][belief.said as usize][cause as usize] += 1;
     }
 
-    /// One that was taken for spurious was not.
-    pub fn correct(&mut self, kind: EpisodeKind, cause: Cause) {
-        self.counts[kind as usize][Cause::Spurious as usize] -= 1;
-        self.add(kind, cause);
+    /// One that had been put down as spurious was not.
+    pub fn correct(&mut self, belief: Belief, cause: Cause) {
+        let causes = &mut self.counts[belief.kind as usize][belief.said as usize];
+        causes[Cause::Spurious as usize] -= 1;
+        causes[cause as usize] += 1;
     }
 
     fn since(mut self, start: &Self) -> Self {
-        for (ours, theirs) in self.counts.iter_mut().flatten().zip(start.counts.iter().flatten()) {
+        let ours = self.counts.iter_mut().flatten().flatten();
+        for (ours, theirs) in ours.zip(start.counts.iter().flatten().flatten()) {
             *ours -= theirs;
         }
         self

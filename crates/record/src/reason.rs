@@ -77,6 +77,15 @@ names! {
     }
 }
 
+/// What a sender holds an episode to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Belief {
+    /// How it found the loss.
+    pub kind: EpisodeKind,
+    /// What it took it for.
+    pub said: SaidCause,
+}
+
 impl SegmentFate {
     /// The fate of a segment dropped for this reason.
     pub const fn dropped(reason: DropReason) -> Self {

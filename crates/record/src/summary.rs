@@ -1,7 +1,7 @@
 //! The summary of a run, as `retx run --json` prints it.
 
 use crate::counters::FlowCounters;
-use crate::reason::{Cause, EpisodeKind};
+use crate::reason::{Belief, Cause, EpisodeKind, SaidCause};
 use retx_units::Time;
 use serde::Serialize;
 
@@ -48,6 +48,8 @@ pub struct FlowSummary {
     pub frr_count: u64,
     pub rto_count: u64,
     pub episodes: EpisodeSummary,
+    /// The same by what the sender took each for: a confusion matrix of said and true cause.
+    pub said: BeliefSummary,
     pub max_backoff: u32,
     /// Pauses of the sender longer than a smoothed RTT while there was something to send.
     pub idle_total_s: f64,
@@ -78,6 +80,32 @@ pub struct CauseSummary {
     pub congestion: u64,
     pub wireless: u64,
     pub spurious: u64,
+}
+
+impl CauseSummary {
+    fn of(count: impl Fn(Cause) -> u64) -> Self {
+        Self {
+            congestion: count(Cause::Congestion),
+            wireless: count(Cause::Wireless),
+            spurious: count(Cause::Spurious),
+        }
+    }
+}
+
+/// Episodes by kind, cause said and true cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct BeliefSummary {
+    pub frr: SaidSummary,
+    pub rto: SaidSummary,
+}
+
+/// Episodes by cause said and true cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct SaidSummary {
+    pub congestion: CauseSummary,
+    pub corruption: CauseSummary,
 }
 
 /// Idle times by what ended them.
@@ -114,10 +142,15 @@ impl FlowSummary {
         let begin = start.map_or(to, |start| start.max(from));
         let span = finish.unwrap_or(to).since(begin).as_secs_f64();
         let bits = counters.bytes_delivered as f64 * 8.0;
-        let causes = |kind| CauseSummary {
-            congestion: counters.episodes.count(kind, Cause::Congestion),
-            wireless: counters.episodes.count(kind, Cause::Wireless),
-            spurious: counters.episodes.count(kind, Cause::Spurious),
+        let episodes = &counters.episodes;
+        let causes = |kind| CauseSummary::of(|cause| episodes.count(kind, cause));
+        let said = |kind| {
+            let of =
+                |said| CauseSummary::of(|cause| episodes.believed(Belief { kind, said }, cause));
+            SaidSummary {
+                congestion: of(SaidCause::Congestion),
+                corruption: of(SaidCause::Corruption),
+            }
         };
         Self {
             name,
@@ -132,12 +165,13 @@ impl FlowSummary {
             segments_sent: counters.segments_sent,
             segments_retransmitted: counters.segments_retransmitted,
             retransmissions_unnecessary: counters.retransmissions_unnecessary,
-            frr_count: counters.episodes.total(EpisodeKind::Frr),
-            rto_count: counters.episodes.total(EpisodeKind::Rto),
+            frr_count: episodes.total(EpisodeKind::Frr),
+            rto_count: episodes.total(EpisodeKind::Rto),
             episodes: EpisodeSummary {
                 frr: causes(EpisodeKind::Frr),
                 rto: causes(EpisodeKind::Rto),
             },
+            said: BeliefSummary { frr: said(EpisodeKind::Frr), rto: said(EpisodeKind::Rto) },
             max_backoff: counters.max_backoff,
             idle_total_s: counters.idle.total().as_secs_f64(),
             idle_max_s: counters.idle.longest.as_secs_f64(),

@@ -1,7 +1,7 @@
 //! The verdicts of [`Truth`] against a plain reckoning that keeps every copy of every byte.
 
 use proptest::prelude::*;
-use retx_record::reason::{Cause, EpisodeKind};
+use retx_record::reason::{Belief, Cause, EpisodeKind, SaidCause};
 use retx_record::truth::{Arrived, Correction, Retransmission, SegmentCopy, Truth};
 use std::collections::BTreeMap;
 
@@ -175,8 +175,9 @@ impl Run {
                 if outstanding > 0 {
                     let trigger = self.snd_una + trigger % outstanding;
                     let kind = if rto { EpisodeKind::Rto } else { EpisodeKind::Frr };
+                    let belief = Belief { kind, said: SaidCause::Congestion };
                     let row = self.ledger.episodes.len() as u32;
-                    let verdict = self.truth.episode(kind, trigger, Some(row), &self.ledger);
+                    let verdict = self.truth.episode(belief, trigger, Some(row), &self.ledger);
                     assert_eq!(verdict.0 == Cause::Spurious, verdict.1.is_some());
                     self.causes.insert(row, verdict.0);
                     self.ledger.episodes.push((trigger, self.ledger.copies.len()));

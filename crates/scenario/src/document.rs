@@ -94,7 +94,7 @@ impl<'a> Document<'a> {
 }
 
 /// A path as overrides write it: elements of lists by their name where they have one.
-fn path_text(values: &Value, path: &[Step]) -> String {
+pub fn path_text(values: &Value, path: &[Step]) -> String {
     let mut parts = Vec::with_capacity(path.len());
     let mut value = Some(values);
     for step in path {

@@ -77,6 +77,21 @@ fn read(document: &Document<'_>, changes: &[(String, String)]) -> Result<Scenari
     resolve::read(&values).map_err(|problem| document.refuse(&values, &applied, &problem))
 }
 
+/// A TCP with some fields changed as `--set` writes them, such as `delayed_ack.segments=1`: for
+/// those who need no scenario around it.
+///
+/// # Errors
+/// A key that is unknown, a value that no endpoint could run with.
+pub fn adjust_tcp(
+    tcp: &retx_tcp::Config,
+    changes: &[(String, String)],
+) -> Result<retx_tcp::Config, ScenarioError> {
+    tcp::adjusted(tcp, changes).map_err(|problem| ScenarioError {
+        path: document::path_text(&serde_json::Value::Null, &problem.path),
+        ..ScenarioError::plain("", &problem.message)
+    })
+}
+
 /// Turns a scenario given as JSON (a Python dict, say) into TOML text, so that one parser reads
 /// everything. A key whose value is `null` is left out.
 ///

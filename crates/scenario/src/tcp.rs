@@ -1,6 +1,7 @@
 //! `[tcp.NAME]`: presets and other TCPs, with some fields overridden.
 
-use crate::error::Problem;
+use crate::error::{Problem, Step as PathStep};
+use crate::overrides;
 use crate::scenario::NamedTcp;
 use crate::suggest::{did_you_mean, list};
 use crate::wording::{self, check_name, unknown_key};
@@ -62,6 +63,30 @@ impl Tcps {
         self.all.push(NamedTcp { name: name.to_owned(), config: (preset.config)() });
         Ok(index)
     }
+}
+
+/// A TCP with some fields changed, as `--set` changes those of a table.
+///
+/// # Errors
+/// A key that is unknown or a value that is out of range; at the path below the TCP.
+pub fn adjusted(
+    tcp: &retx_tcp::Config,
+    changes: &[(String, String)],
+) -> Result<retx_tcp::Config, Problem> {
+    const NAME: &str = "adjusted";
+    let whole = serde_json::to_value(tcp).expect("a TCP is plain data");
+    let mut values = serde_json::json!({ "tcp": { NAME: whole } });
+    for (key, text) in changes {
+        overrides::apply(&mut values, &(format!("tcp.{NAME}.{key}"), text.clone()))?;
+    }
+    let tables = values["tcp"].as_object().expect("it was made above");
+    let mut tcps = Tcps::read(tables).map_err(|mut problem| {
+        if problem.path.first() == Some(&PathStep::Key(NAME.to_owned())) {
+            problem.path.remove(0);
+        }
+        problem
+    })?;
+    Ok(tcps.all.remove(0).config)
 }
 
 fn unknown<'a>(name: &str, defined: impl Iterator<Item = &'a str> + Clone) -> Problem {

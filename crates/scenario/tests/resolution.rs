@@ -312,3 +312,21 @@ fn any_character_survives_text() {
     let text = from_json(&json.to_string()).unwrap();
     assert_eq!(toml::from_str::<serde_json::Value>(&text).unwrap(), json);
 }
+
+/// What `--set` can change of a TCP can be changed without a scenario around it, with its errors.
+#[test]
+fn a_tcp_can_be_adjusted_alone() {
+    let reno = (retx_tcp::presets::find("reno").unwrap().config)();
+    let change = |key: &str, value: &str| {
+        retx_scenario::adjust_tcp(&reno, &[(key.to_owned(), value.to_owned())])
+    };
+    let adjusted = change("delayed_ack.segments", "1").unwrap();
+    assert_eq!(adjusted.delayed_ack.segments, 1);
+    assert_eq!(retx_tcp::Config { delayed_ack: reno.delayed_ack, ..adjusted }, reno);
+    let growth = change("congestion_control.growth", "bytes_acked").unwrap();
+    assert_ne!(growth.congestion_control, reno.congestion_control);
+    let error = change("minimum_rto", "1 s").unwrap_err().to_string();
+    assert!(error.contains("minimum_rto: unknown key"), "{error}");
+    let error = change("min_rto", "90 s").unwrap_err().to_string();
+    assert!(error.contains("min_rto: 90 s is more than max_rto"), "{error}");
+}

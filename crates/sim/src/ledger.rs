@@ -3,7 +3,7 @@
 use crate::packet::{Packet, Transmission};
 use crate::recorder::{Drop, Recorder};
 use retx_record::counters::{FlowCounters, IdleEnd};
-use retx_record::reason::{EpisodeKind, SaidCause};
+use retx_record::reason::{Belief, EpisodeKind, SaidCause};
 use retx_record::tables::{self, packet_number};
 use retx_record::truth::{Arrived, Correction, Retransmission, Row, SegmentCopy, Truth};
 use retx_tcp::{Connection, loss_cause};
@@ -237,9 +237,9 @@ impl Ledger {
                         capture.was_necessary(self.flow, number);
                     }
                 }
-                Correction::Cause { episode, kind, cause, counted } => {
+                Correction::Cause { episode, belief, cause, counted } => {
                     if counted {
-                        self.counters.episodes.correct(kind, cause);
+                        self.counters.episodes.correct(belief, cause);
                     }
                     if let (Some(row), Some(episodes)) = (episode, &mut to.tables.episodes) {
                         let row = episodes.row_mut(row);
@@ -263,9 +263,14 @@ impl Ledger {
         self.end_episode(now, to);
         let flow = self.flow;
         let row = to.tables.episodes.as_ref().map(|episodes| episodes.next_row());
+        let said = match episode.said {
+            loss_cause::Cause::Congestion => SaidCause::Congestion,
+            loss_cause::Cause::Corruption => SaidCause::Corruption,
+        };
+        let belief = Belief { kind, said };
         let (cause, sub_cause) =
-            self.truth().episode(kind, episode.trigger, row, &Receiver(ends[1]));
-        self.counters.episodes.add(kind, cause);
+            self.truth().episode(belief, episode.trigger, row, &Receiver(ends[1]));
+        self.counters.episodes.add(belief, cause);
         if kind == EpisodeKind::Rto {
             self.impulse = IdleEnd::Rto;
             self.counters.max_backoff = self.counters.max_backoff.max(ends[0].backoff());
@@ -279,10 +284,7 @@ impl Ledger {
                 trigger_packet: packet_number(episode.trigger, ends[0].window().smss),
                 cause,
                 sub_cause,
-                said_cause: match episode.said {
-                    loss_cause::Cause::Congestion => SaidCause::Congestion,
-                    loss_cause::Cause::Corruption => SaidCause::Corruption,
-                },
+                said_cause: said,
                 cwnd_before_bytes: episode.cwnd_before,
                 cwnd_after_bytes: episode.cwnd_after,
                 rto: episode.rto,

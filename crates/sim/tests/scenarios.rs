@@ -113,6 +113,10 @@ fn the_summary_is_the_contract() {
     for cause in ["congestion", "wireless", "spurious"] {
         assert!(json["flows"][0]["episodes"]["frr"][cause].is_u64());
         assert!(json["flows"][0]["episodes"]["rto"][cause].is_u64());
+        for said in ["congestion", "corruption"] {
+            assert!(json["flows"][0]["said"]["frr"][said][cause].is_u64());
+            assert!(json["flows"][0]["said"]["rto"][said][cause].is_u64());
+        }
     }
     for key in "packets_in packets_delivered drops queue_mean_packets queue_max_packets utilisation"
         .split_whitespace()

@@ -4,11 +4,11 @@
 mod plans;
 
 use plans::{LinkOf, bernoulli, one_flow, tcp};
-use retx_record::reason::{Cause, EpisodeKind, SegmentFate};
+use retx_record::reason::{Cause, EpisodeKind, SaidCause, SegmentFate};
 use retx_record::tables::{Episode, Segment};
 use retx_sim::plan::{FlowPlan, Plan, Work};
 use retx_sim::{Control, Options, Outcome, run_plan};
-use retx_tcp::Size;
+use retx_tcp::{Size, loss_cause};
 use retx_units::{Duration, Time};
 
 const TABLES: Options =
@@ -99,17 +99,28 @@ fn check(outcome: &Outcome, warmup: Time) -> ([u64; 3], u64) {
             assert_eq!(episode.sub_cause.is_some(), episode.cause == Cause::Spurious);
             causes[episode.cause as usize] += 1;
         }
-        let count = |kind: EpisodeKind, cause: Cause| {
-            let same =
-                |row: &&Episode| row.kind == kind && row.cause == cause && row.start >= warmup;
-            episodes.iter().filter(same).count() as u64
-        };
-        for (kind, of) in
-            [(EpisodeKind::Frr, flow.episodes.frr), (EpisodeKind::Rto, flow.episodes.rto)]
-        {
-            assert_eq!(of.congestion, count(kind, Cause::Congestion));
-            assert_eq!(of.wireless, count(kind, Cause::Wireless));
-            assert_eq!(of.spurious, count(kind, Cause::Spurious));
+        for (kind, of, said) in [
+            (EpisodeKind::Frr, flow.episodes.frr, flow.said.frr),
+            (EpisodeKind::Rto, flow.episodes.rto, flow.said.rto),
+        ] {
+            let count = |said: Option<SaidCause>, cause: Cause| {
+                let same = |row: &&Episode| {
+                    row.kind == kind
+                        && row.cause == cause
+                        && said.is_none_or(|said| row.said_cause == said)
+                        && row.start >= warmup
+                };
+                episodes.iter().filter(same).count() as u64
+            };
+            for (said, of) in [
+                (None, of),
+                (Some(SaidCause::Congestion), said.congestion),
+                (Some(SaidCause::Corruption), said.corruption),
+            ] {
+                assert_eq!(of.congestion, count(said, Cause::Congestion));
+                assert_eq!(of.wireless, count(said, Cause::Wireless));
+                assert_eq!(of.spurious, count(said, Cause::Spurious));
+            }
         }
         let data = |(row, _): &&(Segment, SegmentFate)| row.length_bytes > 0 && row.sent >= warmup;
         let again = |(row, _): &&(Segment, SegmentFate)| row.retransmission;
@@ -143,6 +154,9 @@ fn lossy(seed: u64, preset: &str) -> Plan {
     config.initial_rto = Duration::from_millis([1000, 45, 60][seed as usize % 3]);
     config.min_rto = Duration::from_millis([1000, 1, 200][seed as usize % 3]);
     config.receive_buffer = Size::Bytes(60_000);
+    let rules = loss_cause::Config::NAMES;
+    let rule = rules[seed as usize / 3 % rules.len()];
+    config.loss_cause = serde_json::from_value(rule.into()).expect("a rule has defaults");
     plan
 }
 

@@ -151,6 +151,6 @@ impl Config {
                 format!("{} is more than max_rto, {}", self.min_rto, self.max_rto),
             );
         }
-        Ok(())
+        self.loss_cause.check()
     }
 }

@@ -15,10 +15,12 @@ pub mod spurious;
 
 mod config;
 mod connection;
+mod ranges;
 mod reassembly;
+mod scoreboard;
 mod size;
 mod timers;
 
 pub use config::{Config, ConfigError, DelayedAck};
-pub use connection::{Connection, Episode, Event, State, Transmit};
+pub use connection::{Connection, Episode, Event, Info, LossState, State, Transmit};
 pub use size::Size;

@@ -1,5 +1,7 @@
 //! Named TCPs: presets of the four decisions and of the endpoint's parameters.
 
+mod congestion;
+
 use crate::{
     Config, DelayedAck, Size, backoff, congestion_control, loss_cause, loss_detection, rto,
     spurious,
@@ -33,6 +35,76 @@ pub const PRESETS: &[Preset] = &[
         name: "newreno",
         summary: "Reno that repairs several losses in a window (RFC 6582)",
         config: newreno,
+    },
+    Preset {
+        name: "sack",
+        summary: "Recovery from selective acknowledgments, with the pipe of RFC 6675",
+        config: sack,
+    },
+    Preset {
+        name: "rack",
+        summary: "Recovery by time: RACK-TLP (RFC 8985) with PRR (RFC 9937)",
+        config: rack,
+    },
+    Preset {
+        name: "vegas",
+        summary: "Few segments in queues, fine-grained timeouts (Brakmo & Peterson 1995), on Reno",
+        config: congestion::vegas,
+    },
+    Preset {
+        name: "vegas_linux",
+        summary: "Vegas as in Linux's tcp_vegas.c, on RACK-TLP",
+        config: congestion::vegas_linux,
+    },
+    Preset {
+        name: "veno",
+        summary: "Reno that tells random loss by Vegas's backlog (Fu & Liew 2003)",
+        config: congestion::veno,
+    },
+    Preset {
+        name: "veno_linux",
+        summary: "Veno as in Linux's tcp_veno.c, on RACK-TLP",
+        config: congestion::veno_linux,
+    },
+    Preset {
+        name: "westwood",
+        summary: "Reno with its threshold at bandwidth × least RTT (Mascolo et al. 2001)",
+        config: congestion::westwood,
+    },
+    Preset {
+        name: "westwood_plus",
+        summary: "Westwood with a bandwidth sample per RTT (Grieco & Mascolo 2004), on NewReno",
+        config: congestion::westwood_plus,
+    },
+    Preset {
+        name: "westwood_bulk_repeat_like",
+        summary: "Westwood that repeats the window after error losses, after Yang et al. 2003",
+        config: congestion::westwood_bulk_repeat_like,
+    },
+    Preset {
+        name: "jtcp_like",
+        summary: "NewReno that tells random loss by jitter, after Wu & Chen 2004",
+        config: congestion::jtcp_like,
+    },
+    Preset {
+        name: "prairie_like",
+        summary: "NewReno with bandwidth from bursts of ACKs, after Parvez & Hossain 2005",
+        config: congestion::prairie_like,
+    },
+    Preset {
+        name: "dynamic",
+        summary: "Window by bandwidth and loss rate (Park et al. 2012), on Reno",
+        config: congestion::dynamic,
+    },
+    Preset {
+        name: "hybla",
+        summary: "Growth independent of the RTT (Caini & Firrincieli 2004), with SACK",
+        config: congestion::hybla,
+    },
+    Preset {
+        name: "cubic",
+        summary: "CUBIC (RFC 9438) with HyStart++ (RFC 9406), on RACK-TLP",
+        config: congestion::cubic,
     },
     Preset {
         name: "riverbed_reno",
@@ -92,6 +164,22 @@ fn tahoe() -> Config {
 
 fn newreno() -> Config {
     Config { loss_detection: loss_detection::Config::newreno(Default::default()), ..reno() }
+}
+
+fn sack() -> Config {
+    Config {
+        loss_detection: loss_detection::Config::sack(Default::default()),
+        sack: true,
+        ..reno()
+    }
+}
+
+fn rack() -> Config {
+    Config {
+        loss_detection: loss_detection::Config::rack(Default::default()),
+        sack: true,
+        ..reno()
+    }
 }
 
 fn riverbed_reno() -> Config {

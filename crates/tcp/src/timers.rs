@@ -9,6 +9,10 @@ pub(crate) struct Timers {
     pub retransmit: Time,
     /// Zero-window probe (RFC 9293 §3.8.6.1).
     pub persist: Time,
+    /// Loss detection's own: the reordering timer of RACK (RFC 8985 §6.2).
+    pub reordering: Time,
+    /// Tail loss probe (RFC 8985 §7.2).
+    pub tail_loss_probe: Time,
     /// Delayed acknowledgment (RFC 5681 §4.2).
     pub delayed_ack: Time,
     /// End of TIME-WAIT (RFC 9293 §3.6.1).
@@ -19,13 +23,17 @@ impl Timers {
     pub const OFF: Self = Self {
         retransmit: Time::NEVER,
         persist: Time::NEVER,
+        reordering: Time::NEVER,
+        tail_loss_probe: Time::NEVER,
         delayed_ack: Time::NEVER,
         time_wait: Time::NEVER,
     };
 
     /// The earliest deadline.
     pub fn next(&self) -> Time {
-        self.retransmit.min(self.persist).min(self.delayed_ack.min(self.time_wait))
+        let sender = self.retransmit.min(self.persist);
+        let loss_detection = self.reordering.min(self.tail_loss_probe);
+        sender.min(loss_detection).min(self.delayed_ack.min(self.time_wait))
     }
 
     /// True, once, when the deadline has come.

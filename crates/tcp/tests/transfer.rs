@@ -3,7 +3,7 @@
 mod rig;
 
 use proptest::prelude::*;
-use retx_tcp::{Event, Size, State, loss_detection};
+use retx_tcp::{Event, Size, State, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, StreamKey, Time};
 use retx_wire::Flags;
 use rig::{End, Pair, preset, seconds};
@@ -230,6 +230,7 @@ struct Case {
     seed: u64,
     trouble: Trouble,
     detection: usize,
+    spurious: usize,
     mss: u32,
     buffer: u64,
     bytes: [u64; 2],
@@ -240,7 +241,12 @@ struct Case {
 
 fn case() -> impl Strategy<Value = Case> {
     (
-        (any::<u64>(), trouble(), 0..loss_detection::Config::NAMES.len()),
+        (
+            any::<u64>(),
+            trouble(),
+            0..loss_detection::Config::NAMES.len(),
+            0..spurious::Config::NAMES.len(),
+        ),
         (prop_oneof![Just(536u32), Just(1460), 1u32..3_000], 1u64..200_000),
         ([0u64..60_000, 0u64..8_000], prop_oneof![Just(u64::MAX), 100u64..20_000]),
         // Close to the wrap as often as not.
@@ -250,6 +256,7 @@ fn case() -> impl Strategy<Value = Case> {
             seed: a.0,
             trouble: a.1,
             detection: a.2,
+            spurious: a.3,
             mss: b.0.max(40),
             buffer: b.1.max(200),
             bytes: c.0,
@@ -263,6 +270,8 @@ fn run(case: &Case) -> Pair {
     let mut config = preset("newreno");
     let name = loss_detection::Config::NAMES[case.detection];
     config.loss_detection = serde_json::from_value(name.into()).expect("a registered name");
+    let name = spurious::Config::NAMES[case.spurious];
+    config.spurious = serde_json::from_value(name.into()).expect("a registered name");
     config.mss = case.mss;
     config.receive_buffer = Size::Bytes(case.buffer);
     config.send_buffer = Size::Bytes(case.buffer.max(1000));

@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from retx import _native
-from retx.cli import listing, run
+from retx.cli import drill, listing, run
 
 BAD_INPUT, FAULT, INTERRUPTED, TERMINATED, PIPE_CLOSED = 2, 70, 130, 143, 141
 """Exit codes; the last three as a shell gives them for SIGINT, SIGTERM and SIGPIPE."""
@@ -28,6 +28,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("run")(run.command)
+app.command("drill")(drill.command)
 app.command("list")(listing.list_command)
 app.command("schema")(listing.schema_command)
 if find_spec("retx.study"):

@@ -53,7 +53,7 @@ def command(
     outputs = Outputs(as_json, out, force, pcap, drawings(plots or [], flow, span))
     arguments: dict[str, Any] = {
         "seed": seed,
-        "overrides": _overrides(settings or []),
+        "overrides": overrides_of(settings or []),
         # What is not shown need not be recorded.
         "tables": out is not None or bool(outputs.figures),
         "segments": (out is not None and not no_segments)
@@ -108,7 +108,8 @@ def _run_many(scenario: Path, arguments: dict[str, Any], count: int, outputs: Ou
     print_means(result, outputs.files)
 
 
-def _overrides(settings: list[str]) -> dict[str, TomlText]:
+def overrides_of(settings: list[str]) -> dict[str, TomlText]:
+    """What `--set` options say, as keys and TOML values."""
     pairs = {}
     for setting in settings:
         key, equals, value = setting.partition("=")

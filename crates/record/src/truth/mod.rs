@@ -16,7 +16,7 @@
 
 mod exceptions;
 
-use crate::reason::{Cause, EpisodeKind, SubCause};
+use crate::reason::{Belief, Cause, EpisodeKind, SubCause};
 use exceptions::Exceptions;
 
 /// One copy of a stretch of the stream, sent in one segment.
@@ -74,8 +74,8 @@ pub enum Correction {
     Cause {
         /// The episode.
         episode: Row,
-        /// How it began.
-        kind: EpisodeKind,
+        /// What the sender held it to be.
+        belief: Belief,
         /// What was behind it.
         cause: Cause,
         /// It counts in the statistics.
@@ -99,7 +99,7 @@ struct Watched {
     /// The retransmission, or the original.
     number: Option<u64>,
     trigger: u64,
-    kind: EpisodeKind,
+    belief: Belief,
     episode: Row,
     counted: bool,
 }
@@ -144,7 +144,7 @@ impl Truth {
             if hit {
                 corrections.push(Correction::Cause {
                     episode: watched.episode,
-                    kind: watched.kind,
+                    belief: watched.belief,
                     cause,
                     counted: watched.counted,
                 });
@@ -205,7 +205,7 @@ impl Truth {
     /// `trigger`. The cause as far as it is known.
     pub fn episode(
         &mut self,
-        kind: EpisodeKind,
+        belief: Belief,
         trigger: u64,
         row: Row,
         arrived: &impl Arrived,
@@ -218,9 +218,9 @@ impl Truth {
             || newest.number.is_none() && arrived.missing(trigger, trigger + 1).is_none();
         if !settled {
             let number = newest.number;
-            self.watched.push(Watched { number, trigger, kind, episode: row, counted: true });
+            self.watched.push(Watched { number, trigger, belief, episode: row, counted: true });
         }
-        let sub_cause = match kind {
+        let sub_cause = match belief.kind {
             // The sender has seen no acknowledgment beyond the trigger, but one was sent.
             _ if self.ack_dropped > trigger => SubCause::AckLost,
             EpisodeKind::Frr => SubCause::Reordering,

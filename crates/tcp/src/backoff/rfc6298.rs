@@ -3,7 +3,7 @@
 //!
 //! *Reference.* RFC 6298 §5.5 and §5.7 with Karn's algorithm (§3); Karn & Partridge 1987.
 
-use super::Backoff;
+use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct Config {}
 /// The doublings in force.
 #[derive(Debug, Clone, Default)]
 pub struct State {
-    exponent: u32,
+    doublings: Doublings,
 }
 
 impl State {
@@ -26,21 +26,21 @@ impl State {
 }
 
 impl Backoff for State {
-    fn on_timeout(&mut self) {
-        self.exponent = (self.exponent + 1).min(63);
+    fn on_timeout(&mut self, _: &Timeout) {
+        self.doublings.increase();
     }
 
-    fn on_ack(&mut self, sampled: bool) {
-        if sampled {
-            self.exponent = 0;
+    fn on_ack(&mut self, ack: &Ack) {
+        if ack.sampled {
+            self.doublings.clear();
         }
     }
 
     fn reset(&mut self) {
-        self.exponent = 0;
+        self.doublings.clear();
     }
 
     fn exponent(&self) -> u32 {
-        self.exponent
+        self.doublings.count()
     }
 }

@@ -1,12 +1,22 @@
 //! How fast may I send? Keeps `cwnd` and `ssthresh` (RFC 5681).
 
-use retx_units::{Duration, Time};
+use retx_units::{Duration, Rate, Time};
 
 retx_units::registry! { $
     /// How fast may I send?
     tag = "name", schema = "CongestionControl", context = &crate::Config;
-    reno, tahoe
+    reno, tahoe, vegas, vegas_linux, veno, veno_linux, westwood, westwood_plus,
+    westwood_bulk_repeat_like, jtcp_like, prairie_like, dynamic, hybla, cubic
 }
+
+mod bandwidth;
+mod number;
+mod segments;
+pub(crate) mod send_times;
+#[cfg(test)]
+mod testing;
+
+pub use number::{Fraction, NotNegative, Positive};
 
 /// The window of a sender, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,17 +36,33 @@ impl Window {
     }
 }
 
-/// An acknowledgment of new data, outside loss recovery.
+/// An acknowledgment.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
     /// When it came.
     pub now: Time,
-    /// Bytes that it acknowledges for the first time.
+    /// Bytes that it acknowledges for the first time; 0 for a duplicate.
     pub bytes_acked: u64,
+    /// Bytes that it says have left the network: acknowledged or selectively acknowledged for the
+    /// first time. A duplicate without SACK stands for one SMSS.
+    pub delivered: u64,
     /// Data in flight just before it.
     pub flight_size: u64,
     /// The raw RTT sample that it gives, if it gives one.
     pub rtt: Option<Duration>,
+    /// Smoothed RTT, this sample included.
+    pub srtt: Option<Duration>,
+    /// First unacknowledged position, this ACK counted.
+    pub snd_una: u64,
+    /// Next position to send.
+    pub snd_nxt: u64,
+    /// The window was used up at some time since the last ACK: growing it can make a difference.
+    pub cwnd_limited: bool,
+    /// In fast recovery, or repairing what a timeout found.
+    pub in_recovery: bool,
+    /// The receiver's clock when it acknowledged new data, where timestamps are in use: differences
+    /// between two of them have a meaning, in steps of the timestamp clock.
+    pub receiver_time: Option<Duration>,
 }
 
 /// A loss that is put down to congestion.
@@ -47,23 +73,102 @@ pub struct Loss {
     /// Data in flight when it was found (FlightSize of RFC 5681 §2, without what limited transmit
     /// sent).
     pub flight_size: u64,
+    /// First unacknowledged position.
+    pub snd_una: u64,
+    /// Position after the last ever sent.
+    pub snd_max: u64,
+    /// Smoothed RTT, if there is one.
+    pub srtt: Option<Duration>,
+}
+
+/// Data that leave.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent {
+    /// When.
+    pub now: Time,
+    /// Position of the first byte.
+    pub position: u64,
+    /// Payload bytes.
+    pub bytes: u32,
+    /// Data in flight, these included.
+    pub flight_size: u64,
+    /// They had been sent before.
+    pub retransmission: bool,
 }
 
 /// A congestion control. It gets raw samples and changes the window; which segments are
 /// retransmitted, and what recovery adds to the window, is not its business.
 pub trait CongestionControl {
-    /// New data were acknowledged, outside recovery.
+    /// Any acknowledgment, duplicates and those during recovery included, before what follows from
+    /// it: for those that estimate something.
+    fn observe(&mut self, ack: &Ack, smss: u32) {
+        let _ = (ack, smss);
+    }
+
+    /// Data were sent.
+    fn on_sent(&mut self, sent: &Sent) {
+        let _ = sent;
+    }
+
+    /// New data were acknowledged, outside fast recovery: the window may grow.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
-    /// Duplicate ACKs found a loss: sets `ssthresh`, and `cwnd` for the time after recovery.
+    /// Duplicate or selective ACKs found a loss: sets `ssthresh`, and `cwnd` for the time after
+    /// recovery.
     fn on_loss(&mut self, window: &mut Window, loss: &Loss);
 
     /// The retransmission timer expired. `repeated`: for the same segment as the time before, in
     /// which case `ssthresh` has been set already (RFC 5681 §3.1).
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool);
+
+    /// Fast recovery is over; `cwnd` is as it will go on.
+    fn on_recovery_end(&mut self, window: &mut Window, now: Time) {
+        let _ = (window, now);
+    }
+
+    /// The last reduction was wrong and has been taken back.
+    fn on_undo(&mut self, window: &mut Window) {
+        let _ = window;
+    }
+
+    /// The rate at which segments are to leave; `None` to let acknowledgments clock them.
+    fn pacing_rate(&self, window: &Window, srtt: Option<Duration>) -> Option<Rate> {
+        let _ = (window, srtt);
+        None
+    }
+
+    /// Bandwidth-delay product in bytes, where the algorithm estimates it (for `reset_if_bdp`).
+    fn bandwidth_delay_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    /// How long the first segment in flight may be out before a duplicate ACK, or one of the first
+    /// two ACKs after a retransmission, has it sent again (Vegas's fine-grained timeout).
+    fn fine_timeout(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Asked after a loss that duplicate or selective ACKs found: send everything that is
+    /// unacknowledged once more, as far as the window lets it (Westwood's bulk retransmission).
+    fn repeats_window(&self) -> bool {
+        false
+    }
+
+    /// Asked when the retransmission timer expires: do not back it off (Westwood's fixed RTO).
+    fn holds_rto(&self) -> bool {
+        false
+    }
 }
 
 impl CongestionControl for State {
+    fn observe(&mut self, ack: &Ack, smss: u32) {
+        dispatch!(self, it => it.observe(ack, smss));
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        dispatch!(self, it => it.on_sent(sent));
+    }
+
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         dispatch!(self, it => it.on_ack(window, ack));
     }
@@ -75,9 +180,44 @@ impl CongestionControl for State {
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
         dispatch!(self, it => it.on_timeout(window, loss, repeated));
     }
+
+    fn on_recovery_end(&mut self, window: &mut Window, now: Time) {
+        dispatch!(self, it => it.on_recovery_end(window, now));
+    }
+
+    fn on_undo(&mut self, window: &mut Window) {
+        dispatch!(self, it => it.on_undo(window));
+    }
+
+    fn pacing_rate(&self, window: &Window, srtt: Option<Duration>) -> Option<Rate> {
+        dispatch!(self, it => it.pacing_rate(window, srtt))
+    }
+
+    fn bandwidth_delay_bytes(&self) -> Option<u64> {
+        dispatch!(self, it => it.bandwidth_delay_bytes())
+    }
+
+    fn fine_timeout(&self) -> Option<Duration> {
+        dispatch!(self, it => it.fine_timeout())
+    }
+
+    fn repeats_window(&self) -> bool {
+        dispatch!(self, it => it.repeats_window())
+    }
+
+    fn holds_rto(&self) -> bool {
+        dispatch!(self, it => it.holds_rto())
+    }
 }
 
 /// RFC 5681 §3.1, eq. 4: half of the data in flight, at least two segments.
 pub(crate) fn half_of_flight(window: &Window, loss: &Loss) -> u64 {
     (loss.flight_size / 2).max(2 * u64::from(window.smss))
+}
+
+/// The part of the window that was in use. FlightSize may be many times the window while SACK
+/// repairs a loss, for it counts what has been selectively acknowledged: half of that were no
+/// reduction.
+pub(crate) fn in_use(window: &Window, loss: &Loss) -> u64 {
+    loss.flight_size.min(window.cwnd)
 }

@@ -73,7 +73,8 @@ impl State {
         }
     }
 
-    fn restart_growth(&mut self) {
+    /// Growth begins anew after a reduction.
+    pub(crate) fn restart_growth(&mut self) {
         self.fraction = ONE_BYTE / 2;
         self.acked = 0;
     }

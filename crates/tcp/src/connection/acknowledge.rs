@@ -1,10 +1,11 @@
 //! An acknowledgment: RTT, then loss detection, then cause, then congestion control.
 
 use super::{Connection, Event};
-use crate::backoff::Backoff;
+use crate::backoff::{self, Backoff};
 use crate::congestion_control::{self, CongestionControl};
+use crate::loss_cause::LossCause;
 use crate::loss_detection::{self, LossDetection, Reaction};
-use crate::spurious::{self, Detector};
+use crate::scoreboard::Delivered;
 use retx_units::{Duration, Time};
 use retx_wire::{Flags, Segment};
 
@@ -28,12 +29,44 @@ impl Connection {
         let same_window = window == sender.snd_wnd;
         let old_una = sender.snd_una;
         self.update_window(position, ack, window);
+        let selective = self.take_selective(segment, ack);
         if ack > old_una {
-            self.on_new_ack(now, segment, ack);
-        } else if self.is_duplicate(segment, same_window) {
-            self.on_duplicate_ack(now);
+            self.on_new_ack(now, segment, ack, selective);
+        } else if selective.is_some_and(|delivered| delivered.sacked > 0)
+            || self.is_duplicate(segment, same_window)
+        {
+            self.judge(segment, old_una, selective);
+            self.on_duplicate_ack(now, selective);
+        } else if selective.is_some_and(|delivered| delivered.dsack.is_some()) {
+            self.judge(segment, old_una, selective);
         }
         true
+    }
+
+    /// Takes an acknowledgment into the scoreboard, where there is one.
+    fn take_selective(&mut self, segment: &Segment, ack: u64) -> Option<Delivered> {
+        let sender = &mut self.sender;
+        if !sender.selective {
+            return None;
+        }
+        let mut blocks = [(0, 0); 4];
+        let mut count = 0;
+        let mut dsack = None;
+        for (index, block) in segment.options.sack.as_slice().iter().enumerate() {
+            let left = block.left.unwrap_near(sender.iss, ack);
+            let right = block.right.unwrap_near(sender.iss, ack);
+            // RFC 2883 §4: the first block lies below the ACK, or within the second.
+            if index == 0 && (right <= ack as i64 || is_within_second(segment)) && left >= 0 {
+                dsack = Some((left as u64, right as u64));
+            }
+            // What lies below SND.UNA has arrived anyway, what lies above SND.MAX was never sent.
+            if left < right && left >= ack as i64 && right <= sender.snd_max as i64 {
+                blocks[count] = (left as u64, right as u64);
+                count += 1;
+            }
+        }
+        let delivered = sender.board.acknowledge(ack, &blocks[..count]);
+        Some(Delivered { dsack, ..delivered })
     }
 
     /// The last of the fifth step: an older segment must not put an older window in force.
@@ -60,15 +93,15 @@ impl Connection {
             && !segment.flags.contains(Flags::FIN)
     }
 
-    fn on_new_ack(&mut self, now: Time, segment: &Segment, ack: u64) {
+    fn on_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, selective: Option<Delivered>) {
         let flight_before = self.sender.flight_size();
         let rtt = self.rtt_of(now, segment, ack);
-        if let Some(rtt) = rtt {
-            self.take_rtt_sample(now, rtt);
-        }
+        let receiver_time = self.receiver_time(segment);
         let sender = &mut self.sender;
+        let cwnd_limited = sender.snd_una < sender.limited_mark;
         // A FIN takes a position, but is no data.
-        let data_acked = ack.min(sender.written) - sender.snd_una.min(sender.written);
+        let bytes_acked = ack.min(sender.written) - sender.snd_una.min(sender.written);
+        let previous_una = sender.snd_una;
         sender.snd_una = ack;
         sender.snd_nxt = sender.snd_nxt.max(ack);
         sender.limited_credit = 0;
@@ -76,57 +109,82 @@ impl Connection {
         sender.timeouts_in_row = 0;
         sender.probes_in_row = 0;
         sender.retransmit_first = false;
-        sender.backoff.on_ack(rtt.is_some());
-
-        let reaction = sender.loss_detection.on_ack(&loss_detection::Ack {
-            bytes_acked: data_acked.max(1),
-            snd_una: ack,
-            snd_max: sender.snd_max,
-            dupack_threshold: self.parameters.dupack_threshold,
+        if let Some(rtt) = rtt {
+            self.take_rtt_sample(rtt);
+        }
+        let sender = &mut self.sender;
+        sender.backoff.on_ack(&backoff::Ack {
+            sampled: rtt.is_some(),
+            loss_state_over: ack >= sender.timeout_recovery_end,
         });
-        let restart = !matches!(reaction, Reaction::PartialAck { restart_timer: false });
-        if reaction == Reaction::Nothing && !self.sender.loss_detection.in_recovery() {
-            self.grow(now, data_acked, flight_before, rtt);
-        } else {
-            self.react(now, reaction, data_acked);
-        }
-        self.end_timeout_recovery(ack, data_acked);
-        if restart || self.sender.snd_una == self.sender.snd_max {
-            self.restart_retransmit_timer(now);
-        }
+        let delivered = selective.map_or(bytes_acked, |delivered| delivered.bytes);
+        let ack = congestion_control::Ack {
+            bytes_acked,
+            delivered,
+            flight_size: flight_before,
+            cwnd_limited,
+            receiver_time,
+            ..sender.ack_summary(now, rtt)
+        };
+        self.judge(segment, previous_una, selective);
+        self.decide(&ack, selective);
     }
 
-    /// Outside recovery, new data acknowledged grow the window.
-    fn grow(&mut self, now: Time, bytes_acked: u64, flight_size: u64, rtt: Option<Duration>) {
-        if bytes_acked == 0 {
-            return;
-        }
+    fn on_duplicate_ack(&mut self, now: Time, selective: Option<Delivered>) {
         let sender = &mut self.sender;
-        let ack = congestion_control::Ack { now, bytes_acked, flight_size, rtt };
-        sender.congestion_control.on_ack(&mut sender.window, &ack);
-        sender.clamp_cwnd();
+        let smss = u64::from(sender.window.smss);
+        let delivered = selective.map_or(smss, |delivered| delivered.bytes);
+        let ack = congestion_control::Ack { delivered, ..sender.ack_summary(now, None) };
+        self.decide(&ack, selective);
     }
 
-    fn on_duplicate_ack(&mut self, now: Time) {
+    /// What an acknowledgment means: estimators see it, loss detection reads it, and then either
+    /// the window grows or recovery goes on.
+    fn decide(&mut self, ack: &congestion_control::Ack, selective: Option<Delivered>) {
+        let now = ack.now;
         let sender = &mut self.sender;
-        let reaction = sender.loss_detection.on_ack(&loss_detection::Ack {
-            bytes_acked: 0,
+        sender.congestion_control.observe(ack, sender.window.smss);
+        sender.loss_cause.on_ack(ack, &sender.window);
+        let is_new = sender.snd_una != sender.last_una;
+        sender.last_una = sender.snd_una;
+        let lost_before = sender.board.lost_bytes();
+        let seen = loss_detection::Ack {
+            now,
+            srtt: ack.srtt,
+            // An acknowledgment of the FIN alone is none of data, but no duplicate.
+            bytes_acked: ack.bytes_acked.max(is_new.into()),
             snd_una: sender.snd_una,
             snd_max: sender.snd_max,
             dupack_threshold: self.parameters.dupack_threshold,
-        });
-        self.react(now, reaction, 0);
+            smss: sender.window.smss,
+            selective,
+        };
+        let reaction = sender.loss_detection.on_ack(&seen, &mut sender.board);
+        let restart = !matches!(reaction, Reaction::PartialAck { restart_timer: false });
+        if reaction == Reaction::Nothing && !sender.loss_detection.in_recovery() {
+            if ack.bytes_acked > 0 {
+                sender.congestion_control.on_ack(&mut sender.window, ack);
+                sender.clamp_cwnd();
+            }
+        } else {
+            self.react(now, reaction, ack.bytes_acked);
+        }
+        self.reduce(ack, self.sender.board.lost_bytes() <= lost_before);
+        if is_new {
+            self.end_timeout_recovery();
+            if restart || self.sender.snd_una == self.sender.snd_max {
+                self.restart_retransmit_timer(now);
+            }
+        }
+        self.schedule_loss_detection(now);
     }
 
     /// The timeout's aftermath is over once everything sent before it is acknowledged.
-    fn end_timeout_recovery(&mut self, ack: u64, bytes_acked: u64) {
+    fn end_timeout_recovery(&mut self) {
         let sender = &mut self.sender;
+        let ack = sender.snd_una;
         if sender.timeout_recovery_end == 0 {
             return;
-        }
-        if sender.spurious.on_ack(&spurious::Ack { snd_una: ack, bytes_acked }) {
-            // RFC 4015 §3.2, step 5: nothing needs to be sent again.
-            sender.snd_nxt = sender.snd_max;
         }
         if ack >= sender.timeout_recovery_end {
             sender.timeout_recovery_end = 0;
@@ -163,6 +221,12 @@ impl Connection {
             .then(|| Duration::from_nanos(u64::from(ticks) * self.timestamp_tick().as_nanos()))
     }
 
+    /// The peer's timestamp clock, taken to tick as ours does.
+    fn receiver_time(&self, segment: &Segment) -> Option<Duration> {
+        let value = segment.options.timestamps.filter(|_| self.timestamps)?.value;
+        Some(self.timestamp_tick() * u64::from(value))
+    }
+
     /// The timestamp clock: 1 ms, or the coarser tick in which RTTs are measured (RFC 7323 §5.4).
     fn timestamp_tick(&self) -> Duration {
         self.parameters.rtt_granularity.max(Duration::from_millis(1))
@@ -171,5 +235,16 @@ impl Connection {
     /// TSval at this instant; never 0, which would look like no echo.
     pub(super) fn timestamp(&self, now: Time) -> u32 {
         (now.as_nanos() / self.timestamp_tick().as_nanos()) as u32 + 1
+    }
+}
+
+/// The first SACK block lies within the second (RFC 2883 §4, case 2).
+fn is_within_second(segment: &Segment) -> bool {
+    match segment.options.sack.as_slice() {
+        [first, second, ..] => {
+            first.left.distance_from(second.left) >= 0
+                && first.right.distance_from(second.right) <= 0
+        }
+        _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! A segment arrives: RFC 9293 §3.10.7, in its order.
 
 use super::{Connection, Event, State};
-use crate::loss_cause::LossCause;
+use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::{Flags, Segment};
@@ -133,9 +133,6 @@ impl Connection {
                 receiver.ack_now = true;
                 return false;
             }
-            if position <= receiver.last_ack_sent as i64 {
-                receiver.ts_recent = timestamps.value;
-            }
         }
         let next = receiver.rcv_nxt as i64;
         let edge = receiver.edge.max(receiver.rcv_nxt) as i64;
@@ -147,6 +144,12 @@ impl Connection {
             position < edge && end > next
         };
         if inside {
+            // RFC 7323 §5.3, R3: not for what R2 has refused, such as a copy of what has arrived.
+            if let Some(timestamps) = segment.options.timestamps.filter(|_| self.timestamps)
+                && position <= receiver.last_ack_sent as i64
+            {
+                receiver.ts_recent = timestamps.value;
+            }
             return true;
         }
         let repeated_syn = segment.flags.contains(Flags::SYN) && position == 0;
@@ -160,6 +163,10 @@ impl Connection {
             }
         } else if !segment.flags.contains(Flags::RST) {
             self.receiver.ack_now = true;
+            if end <= next && position > 0 {
+                let right = position + i64::from(segment.payload_bytes);
+                self.receiver.note_duplicate(position as u64, right as u64);
+            }
             if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
                 self.timers.time_wait = now + self.parameters.time_wait;
             }
@@ -202,6 +209,7 @@ impl Connection {
         self.sender.window.smss = smss;
         self.receiver.peer_smss = smss;
         self.receiver.sack = parameters.sack && options.sack_permitted;
+        self.sender.selective = self.receiver.sack && self.sender.loss_detection.is_selective();
         self.receiver.scaling = parameters.window_scaling && options.window_scale.is_some();
         if self.receiver.scaling {
             // RFC 7323 §2.3: at most 14.
@@ -224,6 +232,7 @@ impl Connection {
     fn finish_handshake(&mut self, now: Time, segment: &Segment) {
         let sender = &mut self.sender;
         sender.snd_una = 1;
+        sender.last_una = 1;
         sender.snd_nxt = sender.snd_nxt.max(1);
         sender.snd_wl1 = 0;
         sender.snd_wl2 = 1;
@@ -236,7 +245,7 @@ impl Connection {
         sender.backoff_reset();
         self.timers.retransmit = Time::NEVER;
         match sender.timed.take() {
-            Some((_, sent)) => self.take_rtt_sample(now, self.measured_rtt(now, sent)),
+            Some((_, sent)) => self.take_rtt_sample(self.measured_rtt(now, sent)),
             // RFC 6298 §5.7.
             None => sender.estimator.on_lost_syn(Duration::from_secs(3)),
         }
@@ -245,9 +254,10 @@ impl Connection {
     }
 
     /// A raw RTT sample goes to everyone who wants it.
-    pub(super) fn take_rtt_sample(&mut self, now: Time, rtt: Duration) {
-        self.sender.estimator.on_rtt(rtt);
-        self.sender.loss_cause.on_rtt(now, rtt);
+    pub(super) fn take_rtt_sample(&mut self, rtt: Duration) {
+        let sender = &mut self.sender;
+        sender.estimator.on_rtt(rtt, sender.snd_una, sender.snd_nxt);
+        sender.last_rtt = Some(rtt);
         self.events.push_back(Event::Rtt(rtt));
     }
 

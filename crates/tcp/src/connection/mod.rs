@@ -5,11 +5,14 @@
 
 mod acknowledge;
 mod arrive;
+mod info;
 mod receive;
 mod recover;
+mod reduction;
 mod sender;
 mod timeout;
 mod transmit;
+mod undo;
 
 use crate::backoff::Backoff;
 use crate::loss_cause::Cause;
@@ -17,6 +20,7 @@ use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use crate::timers::Timers;
 use crate::{Config, congestion_control::Window};
+pub use info::{Info, LossState};
 use receive::Receiver;
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::Segment;
@@ -203,11 +207,11 @@ impl Connection {
         self.receiver.readable()
     }
 
-    /// No more writes: a FIN follows what has been written (RFC 9293 §3.10.4). An end that still
-    /// waits for a SYN just goes away.
+    /// No more writes: a FIN follows what has been written (RFC 9293 §3.10.4). An end that is
+    /// not yet synchronised just goes away.
     pub fn close(&mut self) {
         match self.state {
-            State::Closed | State::Listen => self.enter_closed(Event::Closed),
+            State::Closed | State::Listen | State::SynSent => self.enter_closed(Event::Closed),
             // The handshake goes on, the FIN waits for it.
             _ => self.sender.fin_queued = true,
         }

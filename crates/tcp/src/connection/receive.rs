@@ -5,7 +5,7 @@ use crate::Config;
 use crate::reassembly::Reassembly;
 use crate::timers::Timers;
 use retx_units::{SeqNr, Time};
-use retx_wire::{Flags, SackBlocks, Segment};
+use retx_wire::{Flags, SackBlock, SackBlocks, Segment};
 
 /// The receiving half of a connection.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub(crate) struct Receiver {
     /// Position after the last byte that the application has read.
     read: u64,
     out_of_order: Reassembly,
+    /// What arrived twice and has not been reported (DSACK, RFC 2883).
+    duplicate: Option<(u64, u64)>,
     /// Position of the peer's FIN, once seen.
     pub fin: Option<u64>,
     /// Right edge of the window advertised last.
@@ -51,6 +53,7 @@ impl Receiver {
             rcv_nxt: 0,
             read: 1,
             out_of_order: Reassembly::default(),
+            duplicate: None,
             fin: None,
             edge: 0,
             buffer,
@@ -99,7 +102,9 @@ impl Receiver {
         if let Some(held) = self.held_window {
             return held;
         }
-        let open = self.buffer.saturating_sub(self.readable());
+        // No more than the field can tell.
+        let most = 65_535 << self.rcv_wscale;
+        let open = self.buffer.saturating_sub(self.readable()).min(most);
         let advertised = self.advertised();
         let worth = u64::from(self.peer_smss).min(self.buffer / 2);
         if open >= advertised + worth { open } else { advertised }
@@ -114,9 +119,30 @@ impl Receiver {
         }
     }
 
+    /// The blocks to report: what arrived twice first (RFC 2883 §4), then what lies beyond a gap.
     pub fn sack_blocks(&self, limit: usize) -> SackBlocks {
-        let irs = self.irs;
-        self.out_of_order.sack_blocks(limit, |position| irs.add(position as u32))
+        let wire = |position: u64| self.irs.add(position as u32);
+        let Some((left, right)) = self.duplicate else {
+            return self.out_of_order.sack_blocks(limit, wire);
+        };
+        let mut blocks = SackBlocks::default();
+        blocks.push(SackBlock { left: wire(left), right: wire(right) });
+        for block in self.out_of_order.sack_blocks(limit - 1, wire).as_slice() {
+            blocks.push(*block);
+        }
+        blocks
+    }
+
+    /// There is something to report selectively.
+    pub fn has_news(&self) -> bool {
+        self.has_gap() || self.duplicate.is_some()
+    }
+
+    /// A segment arrived whose positions `left` … `right` − 1 had arrived before.
+    pub fn note_duplicate(&mut self, left: u64, right: u64) {
+        if self.sack && left < right {
+            self.duplicate = Some((left, right));
+        }
     }
 
     pub fn has_gap(&self) -> bool {
@@ -127,6 +153,7 @@ impl Receiver {
     pub fn acknowledged(&mut self, timers: &mut Timers, edge: u64) {
         self.ack_now = false;
         self.unacknowledged = 0;
+        self.duplicate = None;
         self.last_ack_sent = self.rcv_nxt;
         self.edge = self.edge.max(edge);
         timers.delayed_ack = Time::NEVER;
@@ -152,11 +179,15 @@ impl Connection {
             receiver.unacknowledged += 1;
             receiver.rcv_nxt = right;
         } else if left < right {
+            if receiver.out_of_order.contains(left, right) {
+                receiver.note_duplicate(left, right);
+            }
             // RFC 5681 §4.2: out of order, or it fills a gap: at once.
             receiver.out_of_order.insert(left, right);
             receiver.rcv_nxt = receiver.out_of_order.take_in_order(receiver.rcv_nxt);
             receiver.ack_now = true;
         }
+        receiver.note_duplicate(start.max(1), old_nxt.min(data_right));
         // Data beyond the window and the end of the stream are acknowledged at once, too.
         receiver.ack_now |= data_right > limit || fin;
         if receiver.fin.is_some_and(|fin| (old_nxt..receiver.rcv_nxt).contains(&fin)) {

@@ -1,11 +1,11 @@
 //! What a sender does about a loss: the reactions that loss detection asks for.
 
+use super::reduction::{Progress, Reduction};
 use super::{Connection, Episode, Event};
 use crate::backoff::Backoff;
 use crate::congestion_control::{self, CongestionControl};
-use crate::loss_cause::{self, Cause, LossCause};
-use crate::loss_detection::Reaction;
-use crate::rto::Estimator;
+use crate::loss_cause::Cause;
+use crate::loss_detection::{LossDetection, Reaction};
 use retx_units::Time;
 
 impl Connection {
@@ -26,6 +26,22 @@ impl Connection {
                 // RFC 5681 §3.2, step 3: the segments that have left the network.
                 self.sender.window.cwnd += u64::from(self.parameters.dupack_threshold) * smss;
                 self.sender.retransmit_first = true;
+                self.repeat_window();
+            }
+            Reaction::SelectiveRecovery => {
+                self.on_loss(now);
+                let sender = &mut self.sender;
+                if sender.loss_detection.proportional_rate_reduction() {
+                    sender.reduction = Some(Reduction::new(sender.flight_size()));
+                }
+                self.sender.retransmit_first = true;
+                self.sender.rescued = false;
+                self.sender.high_rxt = self.sender.snd_una;
+                self.repeat_window();
+            }
+            Reaction::ProbeRepairedLoss => {
+                self.on_loss(now);
+                self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
             }
             Reaction::GoBackN => {
                 self.on_loss(now);
@@ -45,9 +61,26 @@ impl Connection {
             }
             Reaction::EndRecovery => {
                 // RFC 5681 §3.2, step 6.
-                self.sender.window.cwnd = self.sender.cwnd_after_recovery;
+                let sender = &mut self.sender;
+                sender.window.cwnd = sender.cwnd_after_recovery;
+                sender.reduction = None;
+                sender.congestion_control.on_recovery_end(&mut sender.window, now);
                 self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
             }
+        }
+    }
+
+    /// Everything unacknowledged is to be sent once more, where the congestion control says so.
+    fn repeat_window(&mut self) {
+        let sender = &mut self.sender;
+        if !sender.congestion_control.repeats_window() {
+            return;
+        }
+        if sender.selective {
+            sender.board.mark_all_lost();
+        } else {
+            sender.snd_nxt = sender.snd_una;
+            sender.retransmit_first = false;
         }
     }
 
@@ -55,14 +88,10 @@ impl Connection {
     fn on_loss(&mut self, now: Time) {
         let sender = &mut self.sender;
         let cwnd_before = sender.window.cwnd;
-        let said = sender.loss_cause.cause(&loss_cause::Loss {
-            now,
-            by_timeout: false,
-            srtt: sender.estimator.srtt(),
-        });
+        sender.begin_recovery(false, sender.timeout_recovery_end > 0);
+        let said = sender.cause_of_loss(now, false);
         if said == Cause::Congestion {
-            let flight_size = sender.flight_size() - sender.limited_bytes.min(sender.flight_size());
-            let loss = congestion_control::Loss { now, flight_size };
+            let loss = sender.loss(now);
             sender.congestion_control.on_loss(&mut sender.window, &loss);
         }
         sender.limited_credit = 0;
@@ -78,5 +107,19 @@ impl Connection {
             backoff: self.sender.backoff.exponent(),
         };
         self.events.push_back(Event::LossFound(episode));
+    }
+
+    /// During a recovery with proportional rate reduction each ACK sets the window.
+    pub(super) fn reduce(&mut self, ack: &congestion_control::Ack, nothing_newly_lost: bool) {
+        let sender = &mut self.sender;
+        let pipe = sender.pipe();
+        let Some(reduction) = &mut sender.reduction else { return };
+        sender.window.cwnd = reduction.cwnd(&Progress {
+            delivered: ack.delivered,
+            pipe,
+            ssthresh: sender.cwnd_after_recovery,
+            smss: sender.window.smss.into(),
+            safe: ack.bytes_acked > 0 && nothing_newly_lost,
+        });
     }
 }

@@ -1,10 +1,23 @@
 //! The sending half: what is written, sent, acknowledged, and the four decisions about it.
 
+use super::reduction::Reduction;
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{self, Window};
+use crate::loss_cause::LossCause;
+use crate::loss_detection::LossDetection;
 use crate::rto::{self, Estimator};
+use crate::scoreboard::Scoreboard;
+use crate::spurious::Detector;
 use crate::{Config, Size, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
+
+/// The window before a reduction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Undo {
+    pub window: Window,
+    /// Data in flight.
+    pub flight_size: u64,
+}
 
 /// The sending half of a connection.
 #[derive(Debug, Clone)]
@@ -13,6 +26,8 @@ pub(crate) struct Sender {
     pub iss: SeqNr,
     /// First unacknowledged position.
     pub snd_una: u64,
+    /// `SND.UNA` at the acknowledgment before.
+    pub last_una: u64,
     /// Next position to send; behind `snd_max` while data are sent again after a timeout.
     pub snd_nxt: u64,
     /// Position after the last ever sent.
@@ -34,7 +49,7 @@ pub(crate) struct Sender {
     pub fin_queued: bool,
 
     pub window: Window,
-    initial_window: Size,
+    pub initial_window: Size,
     max_cwnd: u64,
     pub congestion_control: congestion_control::State,
     pub loss_detection: loss_detection::State,
@@ -42,6 +57,22 @@ pub(crate) struct Sender {
     pub spurious: spurious::State,
     pub estimator: rto::State,
     pub backoff: backoff::State,
+
+    /// Both ends use SACK, and loss detection reads it.
+    pub selective: bool,
+    /// The segments in flight; empty unless `selective`.
+    pub board: Scoreboard,
+    /// RFC 6675 §4: the highest position sent again in this recovery (`HighRxt`), and the rescue
+    /// retransmission (`RescueRxt`) that each recovery may send once.
+    pub high_rxt: u64,
+    pub rescued: bool,
+    /// Proportional rate reduction, while it is on.
+    pub reduction: Option<Reduction>,
+
+    /// The window before the last reduction, until it is known whether that was right.
+    pub undo: Option<Undo>,
+    /// New segments to be sent whatever `cwnd` says (F-RTO).
+    pub forced_new: u32,
 
     /// The segment being timed (Karn): the position that must be acknowledged, and when it was
     /// sent.
@@ -62,9 +93,16 @@ pub(crate) struct Sender {
     pub probes_in_row: u32,
     /// A probe is due.
     pub probe: bool,
+    /// A tail loss probe is due.
+    pub tail_probe: bool,
     /// The SYN has been sent more than once.
     pub syn_retransmitted: bool,
     pub last_sent: Time,
+    /// The raw RTT measured last.
+    pub last_rtt: Option<Duration>,
+    /// `SND.NXT` when the congestion window was used up last: until that is acknowledged, the
+    /// window limits (as Linux's `is_cwnd_limited` holds for a round trip).
+    pub limited_mark: u64,
 }
 
 impl Sender {
@@ -73,6 +111,7 @@ impl Sender {
         Self {
             iss,
             snd_una: 0,
+            last_una: 0,
             snd_nxt: 0,
             snd_max: 0,
             snd_wnd: 0,
@@ -96,6 +135,13 @@ impl Sender {
             spurious: config.spurious.build(config),
             estimator: config.rto.build(config),
             backoff: config.backoff.build(config),
+            selective: false,
+            board: Scoreboard::default(),
+            high_rxt: 0,
+            rescued: false,
+            reduction: None,
+            undo: None,
+            forced_new: 0,
             timed: None,
             retransmit_first: false,
             cwnd_after_recovery: 0,
@@ -105,8 +151,11 @@ impl Sender {
             timeouts_in_row: 0,
             probes_in_row: 0,
             probe: false,
+            tail_probe: false,
             syn_retransmitted: false,
             last_sent: Time::ZERO,
+            last_rtt: None,
+            limited_mark: 0,
         }
     }
 
@@ -141,16 +190,79 @@ impl Sender {
         self.snd_max.min(self.snd_una + self.snd_wnd).max(self.snd_una)
     }
 
+    /// What is taken to be in the network: FlightSize, or with SACK the pipe of RFC 6675.
+    pub fn pipe(&self) -> u64 {
+        if self.selective { self.board.pipe(self.flight_size()) } else { self.flight_size() }
+    }
+
+    /// Room that `cwnd` leaves, limited transmit included.
+    pub fn cwnd_room(&self) -> u64 {
+        let credit = u64::from(self.limited_credit) * u64::from(self.window.smss);
+        let room = self.window.cwnd.saturating_add(credit).saturating_sub(self.pipe());
+        if self.forced_new > 0 { room.max(self.window.smss.into()) } else { room }
+    }
+
     /// The timeout in force: RFC 6298 §5.5, held at its maximum.
     pub fn rto(&self, max_rto: Duration) -> Duration {
         let exponent = self.backoff.exponent();
-        let rto = self.estimator.rto();
+        let rto = self.estimator.rto(&self.window);
         if exponent == 0 { rto } else { rto.saturating_mul(1 << exponent).min(max_rto) }
     }
 
     /// The handshake is over.
     pub fn backoff_reset(&mut self) {
         self.backoff.reset();
+    }
+
+    /// What the congestion control is told with every acknowledgment; the rest is filled in.
+    pub fn ack_summary(&self, now: Time, rtt: Option<Duration>) -> congestion_control::Ack {
+        congestion_control::Ack {
+            now,
+            bytes_acked: 0,
+            delivered: 0,
+            flight_size: self.flight_size(),
+            rtt,
+            srtt: self.estimator.srtt(),
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
+            cwnd_limited: self.snd_una < self.limited_mark,
+            in_recovery: self.loss_detection.in_recovery() || self.timeout_recovery_end > 0,
+            receiver_time: None,
+        }
+    }
+
+    /// A loss as the congestion control sees it.
+    pub fn loss(&self, now: Time) -> congestion_control::Loss {
+        congestion_control::Loss {
+            now,
+            flight_size: self.flight_size() - self.limited_bytes.min(self.flight_size()),
+            snd_una: self.snd_una,
+            snd_max: self.snd_max,
+            srtt: self.estimator.srtt(),
+        }
+    }
+
+    /// Why was it lost?
+    pub fn cause_of_loss(&mut self, now: Time, by_timeout: bool) -> loss_cause::Cause {
+        let loss = loss_cause::Loss {
+            now,
+            by_timeout,
+            srtt: self.estimator.srtt(),
+            last_rtt: self.last_rtt,
+            window: self.window,
+            flight_size: self.flight_size(),
+            // Without SACK a sender knows of one.
+            lost_segments: self.board.lost_bytes().div_ceil(self.window.smss.into()).max(1),
+        };
+        self.loss_cause.cause(&loss)
+    }
+
+    /// After a timeout, what was not sent before it waits until that is acknowledged, whatever room
+    /// the window has (`linux24`).
+    pub fn holds_new_data(&self) -> bool {
+        self.timeout_recovery_end > 0
+            && self.snd_nxt >= self.timeout_recovery_end
+            && self.estimator.holds_new_data()
     }
 
     /// Holds `cwnd` within its bounds.
@@ -165,6 +277,20 @@ impl Sender {
         self.window.cwnd =
             if self.syn_retransmitted { smss.into() } else { self.initial_window.bytes(smss) };
         self.clamp_cwnd();
+    }
+
+    /// The window is about to be reduced: remembers it, and tells the detector of spurious
+    /// recoveries. A recovery within another is about the same window.
+    pub fn begin_recovery(&mut self, by_timeout: bool, in_recovery: bool) {
+        if !in_recovery || self.undo.is_none() {
+            self.undo = Some(Undo { window: self.window, flight_size: self.flight_size() });
+        }
+        self.spurious.on_begin(&spurious::Begin {
+            by_timeout,
+            in_recovery,
+            snd_una: self.snd_una,
+            snd_max: self.snd_max,
+        });
     }
 
     /// RFC 5681 §4.1: after a pause longer than the RTO, start again from the restart window.

@@ -1,12 +1,11 @@
 //! Timers expire.
 
 use super::{Connection, Episode, Event, State};
-use crate::backoff::Backoff;
-use crate::congestion_control::{self, CongestionControl};
-use crate::loss_cause::{self, Cause, LossCause};
-use crate::loss_detection::LossDetection;
+use crate::backoff::{self, Backoff};
+use crate::congestion_control::CongestionControl;
+use crate::loss_cause::Cause;
+use crate::loss_detection::{self, LossDetection};
 use crate::rto::Estimator;
-use crate::spurious::Detector;
 use crate::timers::Timers;
 use retx_units::{Duration, Time};
 
@@ -18,6 +17,16 @@ impl Connection {
     pub fn handle_timeout(&mut self, now: Time) {
         if Timers::expire(&mut self.timers.delayed_ack, now) {
             self.receiver.ack_now = true;
+        }
+        if Timers::expire(&mut self.timers.reordering, now) {
+            let sender = &mut self.sender;
+            let reaction =
+                sender.loss_detection.on_deadline(now, sender.snd_max, &mut sender.board);
+            self.react(now, reaction, 0);
+            self.schedule_loss_detection(now);
+        }
+        if Timers::expire(&mut self.timers.tail_loss_probe, now) {
+            self.sender.tail_probe = true;
         }
         if Timers::expire(&mut self.timers.retransmit, now) {
             self.on_retransmit_timeout(now);
@@ -42,29 +51,42 @@ impl Connection {
         sender.timeouts_in_row += 1;
         // Karn: what is sent again cannot be timed.
         sender.timed = None;
-        sender.backoff.on_timeout();
+        if !sender.congestion_control.holds_rto() {
+            sender.backoff.on_timeout(&backoff::Timeout {
+                bandwidth_delay_bytes: sender.congestion_control.bandwidth_delay_bytes(),
+                in_syn_sent: self.state == State::SynSent,
+            });
+        }
         if matches!(self.state, State::SynSent | State::SynReceived) {
             sender.syn_retransmitted = true;
             sender.snd_nxt = 0;
             return;
         }
         let cwnd_before = sender.window.cwnd;
-        let said = sender.loss_cause.cause(&loss_cause::Loss {
-            now,
-            by_timeout: true,
-            srtt: sender.estimator.srtt(),
-        });
+        let in_recovery = repeated || sender.loss_detection.in_recovery();
+        sender.begin_recovery(true, in_recovery);
+        let said = sender.cause_of_loss(now, true);
         if said == Cause::Congestion {
-            let flight_size = sender.flight_size() - sender.limited_bytes.min(sender.flight_size());
-            let loss = congestion_control::Loss { now, flight_size };
+            let loss = sender.loss(now);
             sender.congestion_control.on_timeout(&mut sender.window, &loss, repeated);
         }
         sender.loss_detection.on_timeout(sender.snd_max);
-        sender.spurious.on_timeout(sender.snd_max);
+        sender.forced_new = 0;
         sender.limited_credit = 0;
         sender.limited_bytes = 0;
         sender.retransmit_first = false;
-        sender.snd_nxt = sender.snd_una;
+        sender.reduction = None;
+        sender.tail_probe = false;
+        self.timers.reordering = Time::NEVER;
+        self.timers.tail_loss_probe = Time::NEVER;
+        if sender.selective {
+            // RFC 6675 §5.1: what has been selectively acknowledged is not sent again.
+            sender.board.mark_all_lost();
+        } else {
+            sender.snd_nxt = sender.snd_una;
+        }
+        // RFC 9293 §3.8.6: a window taken back to nothing is probed.
+        sender.probe = sender.snd_wnd == 0;
         sender.timeout_recovery_end = sender.snd_max;
         let episode = Episode {
             trigger: sender.snd_una,
@@ -85,5 +107,26 @@ impl Connection {
         let longest = LONGEST_PERSIST.max(self.parameters.persist_timeout);
         self.sender.probes_in_row += 1;
         self.timers.persist = self.deadline(now, wait.min(longest));
+    }
+
+    /// Sets the timers of loss detection after an acknowledgment or a transmission.
+    pub(super) fn schedule_loss_detection(&mut self, now: Time) {
+        let sender = &self.sender;
+        if !sender.selective {
+            return;
+        }
+        self.timers.reordering = sender.loss_detection.deadline();
+        let flight = loss_detection::Flight {
+            segments: sender.board.segments(),
+            sacked: sender.board.sacked_bytes() > 0,
+            srtt: sender.estimator.srtt(),
+        };
+        let idle = flight.segments == 0 || sender.timeout_recovery_end > 0;
+        let wait = if idle { None } else { sender.loss_detection.probe_timeout(&flight) };
+        self.timers.tail_loss_probe = match wait {
+            // RFC 8985 §7.2: never later than the RTO would fire.
+            Some(wait) => (now + wait).min(self.timers.retransmit),
+            None => Time::NEVER,
+        };
     }
 }

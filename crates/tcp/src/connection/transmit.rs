@@ -1,6 +1,10 @@
 //! What to send next.
 
 use super::{Connection, State, Transmit};
+use crate::congestion_control::{CongestionControl, Sent};
+use crate::loss_cause::LossCause;
+use crate::loss_detection::LossDetection;
+use crate::spurious::{self, Detector};
 use retx_units::Time;
 use retx_wire::{Flags, Options, SackBlocks, Segment, Timestamps};
 
@@ -45,15 +49,13 @@ impl Connection {
     }
 
     fn send_data(&mut self, now: Time) -> Option<Transmit> {
-        let sender = &mut self.sender;
-        if sender.retransmit_first {
-            sender.retransmit_first = false;
-            let outstanding = sender.written.min(sender.snd_max).saturating_sub(sender.snd_una);
-            let length = outstanding.min(sender.window.smss.into()) as u32;
-            let fin = length as u64 == outstanding && sender.snd_max > sender.written;
-            let chunk = Chunk { position: sender.snd_una, length, fin };
+        if let Some(chunk) = self.next_retransmission() {
             return Some(self.send(now, chunk));
         }
+        if std::mem::take(&mut self.sender.tail_probe) {
+            return self.send_tail_probe(now);
+        }
+        let sender = &mut self.sender;
         let end = sender.end();
         if sender.snd_nxt < end {
             if self.parameters.slow_start_after_idle && sender.snd_una == sender.snd_max {
@@ -66,17 +68,102 @@ impl Connection {
                 return self.probe_or_wait(now);
             }
         }
-        None
+        let high_rxt = self.sender.high_rxt;
+        let rescued = self.sender.rescued;
+        let transmit = self.speculative_retransmission().map(|chunk| self.send(now, chunk));
+        if self.sender.rescued && !rescued {
+            // RFC 6675 §4, rule 4: a rescue does not move HighRxt.
+            self.sender.high_rxt = high_rxt;
+        }
+        transmit
+    }
+
+    /// What has to be sent again, before anything new.
+    fn next_retransmission(&mut self) -> Option<Chunk> {
+        let sender = &mut self.sender;
+        let forced = std::mem::take(&mut sender.retransmit_first);
+        if sender.selective {
+            // F-RTO waits for what two new segments show.
+            let waiting = !forced && sender.spurious.is_waiting();
+            if sender.board.lost_bytes() == 0 || waiting {
+                return None;
+            }
+            // RFC 6675 §5, step C: one segment, where the pipe leaves room for it.
+            if !forced && sender.cwnd_room() < u64::from(sender.window.smss) {
+                return None;
+            }
+            // NextSeg, rule 1.
+            let (position, length) = sender.board.next_to_retransmit()?;
+            return Some(self.again(position, length));
+        }
+        if !forced {
+            return None;
+        }
+        let outstanding = sender.snd_max - sender.snd_una;
+        let data = outstanding - u64::from(sender.snd_max > sender.written);
+        let length = data.min(sender.window.smss.into());
+        let fin = u64::from(length == data) * (outstanding - data);
+        let position = sender.snd_una;
+        Some(self.again(position, (length + fin) as u32))
+    }
+
+    /// The segment of so much sequence space at `position`, once more.
+    fn again(&self, position: u64, space: u32) -> Chunk {
+        let fin = position + u64::from(space) > self.sender.written;
+        Chunk { position, length: space - u32::from(fin), fin }
+    }
+
+    /// RFC 8985 §7.3: new data if there are any and the peer has room, else the last segment again;
+    /// the retransmission timer starts anew.
+    fn send_tail_probe(&mut self, now: Time) -> Option<Transmit> {
+        let sender = &mut self.sender;
+        let queued = sender.written.saturating_sub(sender.snd_nxt);
+        let room = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
+        let fresh = queued.min(room).min(sender.window.smss.into());
+        let transmit = if fresh > 0 {
+            self.send_next(now, fresh as u32)
+        } else {
+            let (position, space) = sender.board.last_unsacked()?;
+            self.send(now, self.again(position, space))
+        };
+        let sender = &mut self.sender;
+        sender.loss_detection.on_probe_sent(sender.snd_max, transmit.retransmission);
+        self.timers.tail_loss_probe = Time::NEVER;
+        self.restart_retransmit_timer(now);
+        Some(transmit)
+    }
+
+    /// RFC 6675 §4, `NextSeg`, rules 3 and 4: in recovery, with room left and nothing lost or new to
+    /// send, a segment that may be lost, and once the last one.
+    fn speculative_retransmission(&mut self) -> Option<Chunk> {
+        let sender = &mut self.sender;
+        let possible = sender.selective
+            && sender.loss_detection.in_recovery()
+            && sender.cwnd_room() >= u64::from(sender.window.smss);
+        if !possible {
+            return None;
+        }
+        let above = sender.high_rxt.max(sender.snd_una);
+        if let Some((position, space)) = sender.board.next_below_highest_sacked(above) {
+            return Some(self.again(position, space));
+        }
+        if std::mem::replace(&mut sender.rescued, true) {
+            return None;
+        }
+        let (position, space) = sender.board.last_unsacked()?;
+        Some(self.again(position, space))
     }
 
     /// Payload that the windows, silly window avoidance and Nagle's algorithm let go now; `Some(0)`
     /// for a FIN alone.
     fn sendable(&self) -> Option<u32> {
         let sender = &self.sender;
+        if sender.holds_new_data() {
+            return None;
+        }
         let smss = u64::from(sender.window.smss);
-        let credit = u64::from(sender.limited_credit) * smss;
-        let window = (sender.window.cwnd.saturating_add(credit)).min(sender.snd_wnd);
-        let usable = (sender.snd_una + window).saturating_sub(sender.snd_nxt);
+        let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
+        let usable = sender.cwnd_room().min(offered);
         let queued = sender.written.saturating_sub(sender.snd_nxt);
         let length = queued.min(usable).min(smss);
         // RFC 9293 §3.8.6.2.1, sender's side: (1) a full segment, …
@@ -109,6 +196,12 @@ impl Connection {
         if sender.snd_wnd > 0 && queued > 0 {
             return Some(self.send_next(now, queued.min(allowed) as u32));
         }
+        if sender.selective {
+            // As Linux does: a number from before the window, which asks for an answer.
+            let position = sender.snd_una - 1;
+            self.start_persist_timer(now);
+            return Some(self.send(now, Chunk::nothing_at(position)));
+        }
         // The probe's byte stays to be sent: SND.NXT does not move, only the persist timer runs.
         let chunk = Chunk {
             position: sender.snd_nxt,
@@ -124,8 +217,15 @@ impl Connection {
     /// Sends from `SND.NXT` and moves it on. A FIN goes with the last of the data where the peer's
     /// window has room for it.
     fn send_next(&mut self, now: Time, length: u32) -> Transmit {
-        let sender = &self.sender;
+        let sender = &mut self.sender;
         let position = sender.snd_nxt;
+        let again = position == sender.snd_una && position < sender.snd_max && !sender.selective;
+        let short = again && length > 1 && sender.spurious.shortens();
+        let length = length - u32::from(short);
+        if position == sender.snd_max {
+            sender.forced_new = sender.forced_new.saturating_sub(1);
+        }
+        let sender = &self.sender;
         let fin = sender.fin_queued
             && position + u64::from(length) == sender.written
             && sender.snd_una + sender.snd_wnd > sender.written;
@@ -159,7 +259,8 @@ impl Connection {
         let right = end + u64::from(fin);
         let retransmission = right > position && position < self.sender.snd_max;
         if right > position {
-            self.note_sent(now, right, retransmission);
+            self.note_on_board(now, position, (right - position) as u32);
+            self.note_sent(now, position, right, retransmission);
         }
         let (window, edge) = self.window_field();
         let segment = Segment {
@@ -174,10 +275,37 @@ impl Connection {
         Transmit { segment, position, retransmission }
     }
 
+    /// The scoreboard learns what goes out.
+    fn note_on_board(&mut self, now: Time, position: u64, space: u32) {
+        let sender = &mut self.sender;
+        if !sender.selective {
+            return;
+        }
+        if let Some(reduction) = &mut sender.reduction {
+            reduction.out += u64::from(space);
+        }
+        if position < sender.snd_max {
+            sender.board.resent(now, position);
+            sender.high_rxt = sender.high_rxt.max(position + u64::from(space));
+        } else {
+            if sender.board.sacked_bytes() > 0 && !sender.loss_detection.in_recovery() {
+                // RFC 6675 §5, step 4.2: limited transmit does not count as FlightSize.
+                sender.limited_bytes += u64::from(space);
+            }
+            sender.board.push(now, position, space);
+        }
+    }
+
     /// Sequence space goes out: what is timed, and by which timer.
-    fn note_sent(&mut self, now: Time, right: u64, retransmission: bool) {
+    fn note_sent(&mut self, now: Time, position: u64, right: u64, retransmission: bool) {
+        let timestamp = self.timestamps.then(|| self.timestamp(now));
         let sender = &mut self.sender;
         if retransmission {
+            sender.spurious.on_retransmission(&spurious::Retransmission {
+                position,
+                end: right,
+                timestamp,
+            });
             // Karn: its acknowledgment would be ambiguous.
             sender.timed = None;
         } else if sender.timed.is_none() {
@@ -185,10 +313,23 @@ impl Connection {
         }
         sender.snd_max = sender.snd_max.max(right);
         sender.last_sent = now;
+        let sent = Sent {
+            now,
+            position,
+            bytes: (right - position) as u32,
+            flight_size: right.max(sender.snd_nxt) - sender.snd_una,
+            retransmission,
+        };
+        sender.congestion_control.on_sent(&sent);
+        sender.loss_cause.on_sent(&sent);
+        if right + u64::from(sender.window.smss) > sender.snd_una + sender.window.cwnd {
+            sender.limited_mark = sender.snd_max;
+        }
         // RFC 6298 §5.1.
         if self.timers.retransmit == Time::NEVER {
             self.timers.retransmit = self.deadline(now, self.rto());
         }
+        self.schedule_loss_detection(now);
     }
 
     /// The window field, and the right edge that it stands for.
@@ -199,13 +340,14 @@ impl Connection {
     }
 
     fn options(&self, now: Time) -> Options {
-        if !self.timestamps && !self.receiver.has_gap() {
+        let selective = self.receiver.sack && self.receiver.has_news();
+        if !self.timestamps && !selective {
             return Options::default();
         }
         let timestamps = self
             .timestamps
             .then(|| Timestamps { value: self.timestamp(now), echo: self.receiver.ts_recent });
-        let sack = if self.receiver.sack && self.receiver.has_gap() {
+        let sack = if selective {
             // RFC 2018 §3: as many blocks as 40 bytes of options hold.
             self.receiver.sack_blocks(if self.timestamps { 3 } else { 4 })
         } else {
@@ -218,7 +360,7 @@ impl Connection {
     fn send_syn(&mut self, now: Time) -> Transmit {
         let answering = self.state == State::SynReceived;
         let retransmission = self.sender.snd_max > 0;
-        self.note_sent(now, 1, retransmission);
+        self.note_sent(now, 0, 1, retransmission);
         self.sender.snd_nxt = 1;
         let parameters = &self.parameters;
         let timestamps = if answering { self.timestamps } else { parameters.timestamps };

@@ -3,7 +3,7 @@
 //! *Reference.* RFC 5681 §3.
 
 use super::{Cause, Loss, LossCause};
-use retx_units::{Duration, Time};
+use crate::congestion_control::{Ack, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ impl State {
 }
 
 impl LossCause for State {
-    fn on_rtt(&mut self, _: Time, _: Duration) {}
+    fn on_ack(&mut self, _: &Ack, _: &Window) {}
 
     fn cause(&mut self, _: &Loss) -> Cause {
         Cause::Congestion

@@ -2,15 +2,24 @@
 //!
 //! Positions are unwrapped stream positions: the SYN is 0, the first byte of data 1.
 
+mod dupacks;
+
+use crate::scoreboard::{Delivered, Scoreboard};
+use retx_units::{Duration, Time};
+
 retx_units::registry! { $
     /// What is lost?
     tag = "name", schema = "LossDetection", context = &crate::Config;
-    timeout_only, tahoe, reno, newreno
+    timeout_only, tahoe, reno, newreno, sack, rack
 }
 
 /// An acknowledgment as loss detection sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
+    /// When it came.
+    pub now: Time,
+    /// Smoothed RTT, if there is one.
+    pub srtt: Option<Duration>,
     /// Bytes acknowledged for the first time; 0 for a duplicate ACK (RFC 5681 §2).
     pub bytes_acked: u64,
     /// First unacknowledged position, this ACK counted.
@@ -19,6 +28,21 @@ pub struct Ack {
     pub snd_max: u64,
     /// Duplicate ACKs that announce a loss.
     pub dupack_threshold: u32,
+    /// Payload of a full segment.
+    pub smss: u32,
+    /// What it has delivered, where both ends use SACK.
+    pub selective: Option<Delivered>,
+}
+
+/// What is in flight, as a tail loss probe sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Flight {
+    /// Segments in flight.
+    pub segments: usize,
+    /// Some have been selectively acknowledged.
+    pub sacked: bool,
+    /// Smoothed RTT, if there is one.
+    pub srtt: Option<Duration>,
 }
 
 /// What an acknowledgment asks of the sender.
@@ -31,6 +55,11 @@ pub enum Reaction {
     /// A loss: reduce the window, retransmit the segment at `snd_una`, and inflate the window by
     /// the segments that the duplicate ACKs say have left the network.
     FastRetransmit,
+    /// A loss, with a scoreboard: reduce the window and retransmit the first lost segment; what
+    /// follows is sent as far as the segments taken to be in flight leave room.
+    SelectiveRecovery,
+    /// A tail loss probe has repaired a loss: reduce the window, nothing is left to send again.
+    ProbeRepairedLoss,
     /// A loss: reduce the window and send again from `snd_una`, without fast recovery.
     GoBackN,
     /// In recovery another segment has left the network: inflate the window by one SMSS.
@@ -46,19 +75,59 @@ pub enum Reaction {
 
 /// A way to find losses without the retransmission timer.
 pub trait LossDetection {
-    /// An acknowledgment came: new data (`bytes_acked` > 0) or a duplicate.
-    fn on_ack(&mut self, ack: &Ack) -> Reaction;
+    /// True for those that read selective acknowledgments.
+    fn is_selective(&self) -> bool {
+        false
+    }
+
+    /// An acknowledgment came: new data (`bytes_acked` > 0) or a duplicate. The scoreboard has
+    /// taken it in already, and is empty without SACK.
+    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction;
 
     /// The retransmission timer expired; everything up to `snd_max` may be in the network.
     fn on_timeout(&mut self, snd_max: u64);
 
     /// True during fast recovery.
     fn in_recovery(&self) -> bool;
+
+    /// The recovery was not needed, and is over.
+    fn on_undo(&mut self) {}
+
+    /// True when recovery is to spread its sending (RFC 9937).
+    fn proportional_rate_reduction(&self) -> bool {
+        false
+    }
+
+    /// When [`Self::on_deadline`] wants to be called; [`Time::NEVER`] for not at all.
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The deadline has come.
+    fn on_deadline(&mut self, now: Time, snd_max: u64, board: &mut Scoreboard) -> Reaction {
+        let _ = (now, snd_max, board);
+        Reaction::Nothing
+    }
+
+    /// How long after the last transmission or acknowledgment a probe for a lost tail is due.
+    fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
+        let _ = flight;
+        None
+    }
+
+    /// A probe has been sent.
+    fn on_probe_sent(&mut self, snd_max: u64, is_retransmission: bool) {
+        let _ = (snd_max, is_retransmission);
+    }
 }
 
 impl LossDetection for State {
-    fn on_ack(&mut self, ack: &Ack) -> Reaction {
-        dispatch!(self, it => it.on_ack(ack))
+    fn is_selective(&self) -> bool {
+        dispatch!(self, it => it.is_selective())
+    }
+
+    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
+        dispatch!(self, it => it.on_ack(ack, board))
     }
 
     fn on_timeout(&mut self, snd_max: u64) {
@@ -67,5 +136,29 @@ impl LossDetection for State {
 
     fn in_recovery(&self) -> bool {
         dispatch!(self, it => it.in_recovery())
+    }
+
+    fn on_undo(&mut self) {
+        dispatch!(self, it => it.on_undo());
+    }
+
+    fn proportional_rate_reduction(&self) -> bool {
+        dispatch!(self, it => it.proportional_rate_reduction())
+    }
+
+    fn deadline(&self) -> Time {
+        dispatch!(self, it => it.deadline())
+    }
+
+    fn on_deadline(&mut self, now: Time, snd_max: u64, board: &mut Scoreboard) -> Reaction {
+        dispatch!(self, it => it.on_deadline(now, snd_max, board))
+    }
+
+    fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
+        dispatch!(self, it => it.probe_timeout(flight))
+    }
+
+    fn on_probe_sent(&mut self, snd_max: u64, is_retransmission: bool) {
+        dispatch!(self, it => it.on_probe_sent(snd_max, is_retransmission));
     }
 }

@@ -6,7 +6,9 @@
 //! *Where we differ.* On leaving recovery cwnd = ssthresh, the second of the two choices of step 3
 //! (and ns-2's).
 
+use super::dupacks::Dupacks;
 use super::{Ack, LossDetection, Reaction};
+use crate::scoreboard::Scoreboard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,8 +35,7 @@ pub enum Timer {
 #[derive(Debug, Clone)]
 pub struct State {
     timer: Timer,
-    dupacks: u32,
-    recover: u64,
+    dupacks: Dupacks,
     in_recovery: bool,
     partial_ack_seen: bool,
 }
@@ -44,19 +45,18 @@ impl State {
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self {
             timer: config.timer,
-            dupacks: 0,
-            recover: 0,
+            dupacks: Dupacks::default(),
             in_recovery: false,
             partial_ack_seen: false,
         }
     }
 
     fn on_new_ack(&mut self, ack: &Ack) -> Reaction {
-        self.dupacks = 0;
+        self.dupacks.reset();
         if !self.in_recovery {
             return Reaction::Nothing;
         }
-        if ack.snd_una >= self.recover {
+        if ack.snd_una >= self.dupacks.recover {
             self.in_recovery = false;
             return Reaction::EndRecovery;
         }
@@ -66,31 +66,26 @@ impl State {
 }
 
 impl LossDetection for State {
-    fn on_ack(&mut self, ack: &Ack) -> Reaction {
+    fn on_ack(&mut self, ack: &Ack, _: &mut Scoreboard) -> Reaction {
         if ack.bytes_acked > 0 {
             return self.on_new_ack(ack);
         }
         if self.in_recovery {
             return Reaction::Inflate;
         }
-        self.dupacks += 1;
-        // Step 1: the cumulative ACK must cover more than `recover`.
-        if self.dupacks == ack.dupack_threshold && ack.snd_una > self.recover {
-            self.recover = ack.snd_max;
-            self.in_recovery = true;
-            self.partial_ack_seen = false;
-            Reaction::FastRetransmit
-        } else if self.dupacks < ack.dupack_threshold {
-            Reaction::LimitedTransmit
-        } else {
-            Reaction::Nothing
-        }
+        let reaction = self.dupacks.on_duplicate(ack, true, Reaction::FastRetransmit);
+        self.in_recovery = reaction == Reaction::FastRetransmit;
+        self.partial_ack_seen = false;
+        reaction
     }
 
     fn on_timeout(&mut self, snd_max: u64) {
-        self.dupacks = 0;
+        self.dupacks.on_timeout(snd_max);
         self.in_recovery = false;
-        self.recover = snd_max;
+    }
+
+    fn on_undo(&mut self) {
+        self.in_recovery = false;
     }
 
     fn in_recovery(&self) -> bool {
@@ -107,12 +102,16 @@ mod tests {
     fn no_recovery_for_data_sent_before_a_timeout() {
         let mut state = State {
             timer: Timer::Impatient,
-            dupacks: 0,
-            recover: 0,
+            dupacks: Dupacks::default(),
             in_recovery: false,
             partial_ack_seen: false,
         };
+        let board = &mut Scoreboard::default();
         let ack = |bytes_acked, snd_una| Ack {
+            now: retx_units::Time::ZERO,
+            srtt: None,
+            smss: 1_000,
+            selective: None,
             bytes_acked,
             snd_una,
             snd_max: 20_000,
@@ -120,11 +119,11 @@ mod tests {
         };
         state.on_timeout(10_000);
         for _ in 0..5 {
-            assert_ne!(state.on_ack(&ack(0, 5_000)), Reaction::FastRetransmit);
+            assert_ne!(state.on_ack(&ack(0, 5_000), board), Reaction::FastRetransmit);
         }
         assert!(!state.in_recovery());
-        state.on_ack(&ack(7_000, 12_000));
-        let reactions = [(); 4].map(|()| state.on_ack(&ack(0, 12_000)));
+        state.on_ack(&ack(7_000, 12_000), board);
+        let reactions = [(); 4].map(|()| state.on_ack(&ack(0, 12_000), board));
         use Reaction::{FastRetransmit, Inflate, LimitedTransmit};
         assert_eq!(reactions, [LimitedTransmit, LimitedTransmit, FastRetransmit, Inflate]);
     }

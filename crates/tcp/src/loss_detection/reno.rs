@@ -3,7 +3,9 @@
 //!
 //! *Reference.* RFC 5681 §3.2 (RFC 2581); Fall & Floyd 1996 §2.
 
+use super::dupacks::Dupacks;
 use super::{Ack, LossDetection, Reaction};
+use crate::scoreboard::Scoreboard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,22 +29,21 @@ impl Default for Config {
 #[derive(Debug, Clone)]
 pub struct State {
     recover_test: bool,
-    dupacks: u32,
-    recover: u64,
+    dupacks: Dupacks,
     in_recovery: bool,
 }
 
 impl State {
     /// A detector with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
-        Self { recover_test: config.recover_test, dupacks: 0, recover: 0, in_recovery: false }
+        Self { recover_test: config.recover_test, dupacks: Dupacks::default(), in_recovery: false }
     }
 }
 
 impl LossDetection for State {
-    fn on_ack(&mut self, ack: &Ack) -> Reaction {
+    fn on_ack(&mut self, ack: &Ack, _: &mut Scoreboard) -> Reaction {
         if ack.bytes_acked > 0 {
-            self.dupacks = 0;
+            self.dupacks.reset();
             return if std::mem::take(&mut self.in_recovery) {
                 Reaction::EndRecovery
             } else {
@@ -52,23 +53,18 @@ impl LossDetection for State {
         if self.in_recovery {
             return Reaction::Inflate;
         }
-        self.dupacks += 1;
-        let beyond = !self.recover_test || ack.snd_una > self.recover;
-        if self.dupacks == ack.dupack_threshold && beyond {
-            self.recover = ack.snd_max;
-            self.in_recovery = true;
-            Reaction::FastRetransmit
-        } else if self.dupacks < ack.dupack_threshold {
-            Reaction::LimitedTransmit
-        } else {
-            Reaction::Nothing
-        }
+        let reaction = self.dupacks.on_duplicate(ack, self.recover_test, Reaction::FastRetransmit);
+        self.in_recovery = reaction == Reaction::FastRetransmit;
+        reaction
     }
 
     fn on_timeout(&mut self, snd_max: u64) {
-        self.dupacks = 0;
+        self.dupacks.on_timeout(snd_max);
         self.in_recovery = false;
-        self.recover = snd_max;
+    }
+
+    fn on_undo(&mut self) {
+        self.in_recovery = false;
     }
 
     fn in_recovery(&self) -> bool {
@@ -83,8 +79,14 @@ mod tests {
     /// RFC 6582 §3.2 step 1: duplicate ACKs of what was sent before a timeout start nothing.
     #[test]
     fn no_recovery_for_data_sent_before_a_timeout() {
-        let mut state = State { recover_test: true, dupacks: 0, recover: 0, in_recovery: false };
+        let mut state =
+            State { recover_test: true, dupacks: Dupacks::default(), in_recovery: false };
+        let board = &mut Scoreboard::default();
         let ack = |bytes_acked, snd_una| Ack {
+            now: retx_units::Time::ZERO,
+            srtt: None,
+            smss: 1_000,
+            selective: None,
             bytes_acked,
             snd_una,
             snd_max: 20_000,
@@ -92,11 +94,11 @@ mod tests {
         };
         state.on_timeout(10_000);
         for _ in 0..5 {
-            assert_ne!(state.on_ack(&ack(0, 5_000)), Reaction::FastRetransmit);
+            assert_ne!(state.on_ack(&ack(0, 5_000), board), Reaction::FastRetransmit);
         }
         assert!(!state.in_recovery());
-        state.on_ack(&ack(7_000, 12_000));
-        let reactions = [(); 4].map(|()| state.on_ack(&ack(0, 12_000)));
+        state.on_ack(&ack(7_000, 12_000), board);
+        let reactions = [(); 4].map(|()| state.on_ack(&ack(0, 12_000), board));
         use Reaction::{FastRetransmit, Inflate, LimitedTransmit};
         assert_eq!(reactions, [LimitedTransmit, LimitedTransmit, FastRetransmit, Inflate]);
     }

@@ -6,7 +6,9 @@
 //! *Where we differ.* Not at all from ns-2's Tahoe: duplicate ACKs of a window that has been resent
 //! do not start another retransmission.
 
+use super::dupacks::Dupacks;
 use super::{Ack, LossDetection, Reaction};
+use crate::scoreboard::Scoreboard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +20,7 @@ pub struct Config {}
 /// Counts duplicate ACKs.
 #[derive(Debug, Clone, Default)]
 pub struct State {
-    dupacks: u32,
-    /// Only an ACK of something sent after the last loss event may start another.
-    recover: u64,
+    dupacks: Dupacks,
 }
 
 impl State {
@@ -31,26 +31,20 @@ impl State {
 }
 
 impl LossDetection for State {
-    fn on_ack(&mut self, ack: &Ack) -> Reaction {
+    fn on_ack(&mut self, ack: &Ack, _: &mut Scoreboard) -> Reaction {
         if ack.bytes_acked > 0 {
-            self.dupacks = 0;
+            self.dupacks.reset();
             return Reaction::Nothing;
         }
-        self.dupacks += 1;
-        if self.dupacks == ack.dupack_threshold && ack.snd_una > self.recover {
-            self.recover = ack.snd_max;
-            self.dupacks = 0;
-            Reaction::GoBackN
-        } else if self.dupacks < ack.dupack_threshold {
-            Reaction::LimitedTransmit
-        } else {
-            Reaction::Nothing
+        let reaction = self.dupacks.on_duplicate(ack, true, Reaction::GoBackN);
+        if reaction == Reaction::GoBackN {
+            self.dupacks.reset();
         }
+        reaction
     }
 
     fn on_timeout(&mut self, snd_max: u64) {
-        self.dupacks = 0;
-        self.recover = snd_max;
+        self.dupacks.on_timeout(snd_max);
     }
 
     fn in_recovery(&self) -> bool {

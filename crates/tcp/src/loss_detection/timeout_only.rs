@@ -3,6 +3,7 @@
 //! *Reference.* RFC 793 §3.7; TCP before Jacobson 1988.
 
 use super::{Ack, LossDetection, Reaction};
+use crate::scoreboard::Scoreboard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ impl State {
 }
 
 impl LossDetection for State {
-    fn on_ack(&mut self, _: &Ack) -> Reaction {
+    fn on_ack(&mut self, _: &Ack, _: &mut Scoreboard) -> Reaction {
         Reaction::Nothing
     }
 

@@ -1,11 +1,12 @@
 //! How long to wait for an acknowledgment, before any backoff.
 
+use crate::congestion_control::Window;
 use retx_units::Duration;
 
 retx_units::registry! { $
     /// How long to wait for an acknowledgment.
     tag = "name", schema = "Rto", context = &crate::Config;
-    rfc6298
+    rfc6298, linux, linux24
 }
 
 /// The bounds and clock of an estimator.
@@ -36,14 +37,20 @@ impl Limits {
 
 /// An RTT estimator and the timeout that it gives.
 pub trait Estimator {
-    /// A raw RTT sample.
-    fn on_rtt(&mut self, rtt: Duration);
+    /// A raw RTT sample, from an ACK that leaves `snd_una` acknowledged while `snd_nxt` is the next
+    /// to send (`linux` adapts its variance once per window).
+    fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64);
 
     /// The SYN had to be retransmitted: without a sample, data start with at least this timeout.
     fn on_lost_syn(&mut self, rto: Duration);
 
-    /// The timeout without backoff.
-    fn rto(&self) -> Duration;
+    /// The timeout without backoff, at this window (only `linux24` looks at it).
+    fn rto(&self, window: &Window) -> Duration;
+
+    /// In the loss state, until everything sent before a timeout is acknowledged, nothing new is sent.
+    fn holds_new_data(&self) -> bool {
+        false
+    }
 
     /// Smoothed RTT, once there was a sample.
     fn srtt(&self) -> Option<Duration>;
@@ -53,16 +60,20 @@ pub trait Estimator {
 }
 
 impl Estimator for State {
-    fn on_rtt(&mut self, rtt: Duration) {
-        dispatch!(self, it => it.on_rtt(rtt));
+    fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
+        dispatch!(self, it => it.on_rtt(rtt, snd_una, snd_nxt));
     }
 
     fn on_lost_syn(&mut self, rto: Duration) {
         dispatch!(self, it => it.on_lost_syn(rto));
     }
 
-    fn rto(&self) -> Duration {
-        dispatch!(self, it => it.rto())
+    fn rto(&self, window: &Window) -> Duration {
+        dispatch!(self, it => it.rto(window))
+    }
+
+    fn holds_new_data(&self) -> bool {
+        dispatch!(self, it => it.holds_new_data())
     }
 
     fn srtt(&self) -> Option<Duration> {

@@ -7,6 +7,7 @@
 //! RTO = SRTT + max(G, 4·RTTVAR), within \[min, max\].
 
 use super::{Estimator, Limits};
+use crate::congestion_control::Window;
 use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,7 @@ impl State {
 }
 
 impl Estimator for State {
-    fn on_rtt(&mut self, rtt: Duration) {
+    fn on_rtt(&mut self, rtt: Duration, _: u64, _: u64) {
         if self.sampled {
             // §2.3; the order matters.
             let deviation = self.srtt.abs_diff(rtt).as_nanos();
@@ -68,7 +69,7 @@ impl Estimator for State {
         }
     }
 
-    fn rto(&self) -> Duration {
+    fn rto(&self, _: &Window) -> Duration {
         self.rto
     }
 
@@ -85,6 +86,8 @@ impl Estimator for State {
 mod tests {
     use super::*;
 
+    const WINDOW: Window = Window { cwnd: 1, ssthresh: 1, smss: 1 };
+
     fn estimator() -> State {
         State::within(Limits {
             initial: Duration::from_secs(3),
@@ -99,28 +102,28 @@ mod tests {
     #[test]
     fn two_samples_by_hand() {
         let mut state = estimator();
-        assert_eq!(state.rto(), Duration::from_secs(3));
-        state.on_rtt(Duration::from_millis(100));
-        assert_eq!(state.rto(), Duration::from_millis(300));
-        state.on_rtt(Duration::from_millis(180));
+        assert_eq!(state.rto(&WINDOW), Duration::from_secs(3));
+        state.on_rtt(Duration::from_millis(100), 0, 0);
+        assert_eq!(state.rto(&WINDOW), Duration::from_millis(300));
+        state.on_rtt(Duration::from_millis(180), 0, 0);
         assert_eq!(state.srtt(), Some(Duration::from_millis(110)));
         assert_eq!(state.rttvar(), Some(Duration::from_micros(57_500)));
-        assert_eq!(state.rto(), Duration::from_millis(340));
+        assert_eq!(state.rto(&WINDOW), Duration::from_millis(340));
     }
 
     #[test]
     fn granularity_and_bounds() {
         let mut state = estimator();
         for _ in 0..200 {
-            state.on_rtt(Duration::from_millis(200));
+            state.on_rtt(Duration::from_millis(200), 0, 0);
         }
         // The deviation has died away: G remains.
-        assert_eq!(state.rto(), Duration::from_millis(210));
+        assert_eq!(state.rto(&WINDOW), Duration::from_millis(210));
         for _ in 0..200 {
-            state.on_rtt(Duration::from_millis(1));
+            state.on_rtt(Duration::from_millis(1), 0, 0);
         }
-        assert_eq!(state.rto(), Duration::from_millis(100), "the minimum");
-        state.on_rtt(Duration::from_secs(100));
-        assert_eq!(state.rto(), Duration::from_secs(64), "the maximum");
+        assert_eq!(state.rto(&WINDOW), Duration::from_millis(100), "the minimum");
+        state.on_rtt(Duration::from_secs(100), 0, 0);
+        assert_eq!(state.rto(&WINDOW), Duration::from_secs(64), "the maximum");
     }
 }

@@ -1,35 +1,154 @@
-//! Was the wait wrong? Detects timeouts whose segment had not been lost.
+//! Was the wait wrong? Detectors of spurious timeouts and retransmissions, and what to do then.
+//!
+//! Detector and response are separate choices: any detector goes with any response.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 retx_units::registry! { $
     /// Was the wait wrong?
     tag = "name", schema = "Spurious", context = &crate::Config;
-    none
+    none, frto, eifel, dsack, stoder, linux
 }
 
-/// An acknowledgment after a timeout.
+/// What to do about a recovery that was not needed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Response {
+    /// Take everything back: `cwnd` and `ssthresh` as before, as Linux does.
+    FullUndo,
+    /// RFC 4015 §3.2: `ssthresh` as the flight was, `cwnd` what is in flight plus what was
+    /// acknowledged, at most the initial window.
+    #[default]
+    Rfc4015,
+    /// Stop retransmitting, but keep the reduced window: `cwnd = ssthresh`.
+    Conservative,
+}
+
+/// A recovery begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Begin {
+    /// The retransmission timer began it; else duplicate or selective ACKs.
+    pub by_timeout: bool,
+    /// A timeout for the same segment as the one before, or during a recovery.
+    pub in_recovery: bool,
+    /// First unacknowledged position.
+    pub snd_una: u64,
+    /// Position after the last ever sent.
+    pub snd_max: u64,
+}
+
+/// A segment is sent again.
+#[derive(Debug, Clone, Copy)]
+pub struct Retransmission {
+    /// Its first position.
+    pub position: u64,
+    /// The position after it.
+    pub end: u64,
+    /// The TSval that it carries, where timestamps are in use.
+    pub timestamp: Option<u32>,
+}
+
+/// An acknowledgment after a recovery has begun.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
+    /// First unacknowledged position before it.
+    pub previous_una: u64,
     /// First unacknowledged position, this ACK counted.
     pub snd_una: u64,
-    /// Bytes acknowledged for the first time; 0 for a duplicate.
-    pub bytes_acked: u64,
+    /// Position after the last ever sent.
+    pub snd_max: u64,
+    /// The highest position that it acknowledges, cumulatively or selectively.
+    pub highest: u64,
+    /// Bytes that it selectively acknowledges for the first time; `None` without SACK.
+    pub sacked: Option<u64>,
+    /// The range that a DSACK says has arrived twice.
+    pub dsack: Option<(u64, u64)>,
+    /// TSecr, where timestamps are in use.
+    pub echo: Option<u32>,
+    /// There are new data that the peer's window lets go.
+    pub can_send_new: bool,
 }
 
-/// A detector of spurious timeouts.
-pub trait Detector {
-    /// The retransmission timer expired with data up to `snd_max` sent.
-    fn on_timeout(&mut self, snd_max: u64);
+impl Ack {
+    /// It acknowledges new data cumulatively.
+    pub const fn advances(&self) -> bool {
+        self.snd_una > self.previous_una
+    }
+}
 
-    /// True when this acknowledgment shows that the last timeout was spurious.
-    fn on_ack(&mut self, ack: &Ack) -> bool;
+/// What an acknowledgment says about the recovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing yet, or nothing more.
+    Undecided,
+    /// Wait for it: send up to two new segments instead of retransmissions (F-RTO, step 2b).
+    SendNew,
+    /// The loss was real: go on with the conventional recovery, from at most so many segments.
+    Genuine {
+        /// Upper bound on `cwnd`, in segments.
+        cwnd_segments: u64,
+    },
+    /// Nothing had been lost.
+    Spurious,
+}
+
+/// A detector of spurious recoveries.
+pub trait Detector {
+    /// A recovery begins.
+    fn on_begin(&mut self, begin: &Begin) {
+        let _ = begin;
+    }
+
+    /// A segment is sent again.
+    fn on_retransmission(&mut self, retransmission: &Retransmission) {
+        let _ = retransmission;
+    }
+
+    /// An acknowledgment came, duplicates included.
+    fn on_ack(&mut self, ack: &Ack) -> Verdict {
+        let _ = ack;
+        Verdict::Undecided
+    }
+
+    /// Retransmissions other than the first wait for the verdict.
+    fn is_waiting(&self) -> bool {
+        false
+    }
+
+    /// The first retransmission after a timeout is to be one byte short.
+    fn shortens(&self) -> bool {
+        false
+    }
+
+    /// What to do when it was spurious.
+    fn response(&self) -> Response {
+        Response::default()
+    }
 }
 
 impl Detector for State {
-    fn on_timeout(&mut self, snd_max: u64) {
-        dispatch!(self, it => it.on_timeout(snd_max));
+    fn on_begin(&mut self, begin: &Begin) {
+        dispatch!(self, it => it.on_begin(begin));
     }
 
-    fn on_ack(&mut self, ack: &Ack) -> bool {
+    fn on_retransmission(&mut self, retransmission: &Retransmission) {
+        dispatch!(self, it => it.on_retransmission(retransmission));
+    }
+
+    fn on_ack(&mut self, ack: &Ack) -> Verdict {
         dispatch!(self, it => it.on_ack(ack))
+    }
+
+    fn is_waiting(&self) -> bool {
+        dispatch!(self, it => it.is_waiting())
+    }
+
+    fn shortens(&self) -> bool {
+        dispatch!(self, it => it.shortens())
+    }
+
+    fn response(&self) -> Response {
+        dispatch!(self, it => it.response())
     }
 }

@@ -1,6 +1,6 @@
 //! *What it does.* Believes every timeout, as RFC 5681 and RFC 6298 do.
 
-use super::{Ack, Detector};
+use super::Detector;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,10 +20,4 @@ impl State {
     }
 }
 
-impl Detector for State {
-    fn on_timeout(&mut self, _: u64) {}
-
-    fn on_ack(&mut self, _: &Ack) -> bool {
-        false
-    }
-}
+impl Detector for State {}

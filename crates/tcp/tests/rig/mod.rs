@@ -198,7 +198,8 @@ impl Pair {
             return;
         }
         host.to_write -= host.connection.write(host.to_write);
-        if host.to_write == 0 && host.close_when_written {
+        let open = host.connection.state() != State::SynSent;
+        if host.to_write == 0 && host.close_when_written && open {
             host.connection.close();
             host.close_when_written = false;
         }
@@ -208,6 +209,7 @@ impl Pair {
         if host.events.iter().any(|(_, event)| *event == Event::PeerClosed)
             && host.connection.readable() == 0
             && host.to_write == 0
+            && open
         {
             host.connection.close();
         }

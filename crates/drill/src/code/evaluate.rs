@@ -1,0 +1,370 @@
+//! Statements, carried out.
+
+use super::format::formatted;
+use super::{Comparison, Expression, Function, Operator, Prefix, Statement, Value, What};
+use crate::fault::Refusal;
+use std::collections::HashMap;
+
+/// Where names come from that the script did not set itself.
+pub trait Names {
+    /// The value of a name.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn value(&self, name: &str) -> Result<Value, String>;
+}
+
+/// What a block of code came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Every assertion holds.
+    Held,
+    /// The one on this line does not; its text and what it says.
+    Broken {
+        /// Its line.
+        line: u32,
+        /// The test as it is written.
+        text: String,
+        /// What the script says about it, or the values in it.
+        message: String,
+    },
+}
+
+/// The variables that a script's code blocks share, and what they have printed.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    variables: HashMap<String, Value>,
+    /// Lines printed, in order.
+    pub printed: Vec<String>,
+}
+
+/// Why an expression has no value.
+type Fault = String;
+
+impl Program {
+    /// Carries out a block.
+    ///
+    /// # Errors
+    /// A name that does not exist, or an operation that its operands do not have.
+    pub fn run(&mut self, block: &[Statement], names: &dyn Names) -> Result<Outcome, Refusal> {
+        for statement in block {
+            let refuse =
+                |fault: Fault| Refusal::new(statement.line, format!("in the code block: {fault}"));
+            match &statement.what {
+                What::Pass => {}
+                What::Print(values) => {
+                    let values = self.all(values, names).map_err(refuse)?;
+                    let texts: Vec<String> = values.iter().map(Value::to_string).collect();
+                    self.printed.push(texts.join(" "));
+                }
+                What::Assign(name, operator, value) => {
+                    let mut value = self.value(value, names).map_err(refuse)?;
+                    if let Some(operator) = operator {
+                        let old = self.named(name, names).map_err(refuse)?;
+                        value = binary(*operator, &old, &value).map_err(refuse)?;
+                    }
+                    self.variables.insert(name.clone(), value);
+                }
+                What::Assert { test, message, text } => {
+                    if !self.value(test, names).map_err(refuse)?.is_true() {
+                        let mut message = match message {
+                            Some(message) => {
+                                self.value(message, names).map_err(refuse)?.to_string()
+                            }
+                            None => String::new(),
+                        };
+                        let values = self.operands(test, names);
+                        if !values.is_empty() {
+                            let gap = if message.is_empty() { "" } else { "; " };
+                            message = format!("{message}{gap}{}", values.join(", "));
+                        }
+                        let (line, text) = (statement.line, text.clone());
+                        return Ok(Outcome::Broken { line, text, message });
+                    }
+                }
+            }
+        }
+        Ok(Outcome::Held)
+    }
+
+    /// `name = value` for each name in an expression, each once.
+    fn operands(&self, expression: &Expression, names: &dyn Names) -> Vec<String> {
+        let mut found = Vec::new();
+        collect_names(expression, &mut found);
+        let mut told = Vec::new();
+        for name in found {
+            if let Ok(value) = self.named(name, names) {
+                let text = format!("{name} = {value}");
+                if !told.contains(&text) {
+                    told.push(text);
+                }
+            }
+        }
+        told
+    }
+
+    fn all(&self, from: &[Expression], names: &dyn Names) -> Result<Vec<Value>, Fault> {
+        from.iter().map(|expression| self.value(expression, names)).collect()
+    }
+
+    fn named(&self, name: &str, names: &dyn Names) -> Result<Value, Fault> {
+        self.variables.get(name).cloned().map_or_else(|| names.value(name), Ok)
+    }
+
+    fn value(&self, expression: &Expression, names: &dyn Names) -> Result<Value, Fault> {
+        match expression {
+            Expression::Literal(value) => Ok(value.clone()),
+            Expression::Name(name) => self.named(name, names),
+            Expression::Unary(prefix, inner) => unary(*prefix, &self.value(inner, names)?),
+            Expression::Binary(operator, operands) => {
+                let left = self.value(&operands.0, names)?;
+                binary(*operator, &left, &self.value(&operands.1, names)?)
+            }
+            Expression::Compare(first, rest) => {
+                let mut left = self.value(first, names)?;
+                for (comparison, right) in rest {
+                    let right = self.value(right, names)?;
+                    if !compare(*comparison, &left, &right)? {
+                        return Ok(false.into());
+                    }
+                    left = right;
+                }
+                Ok(true.into())
+            }
+            Expression::Logic(either, operands) => {
+                let left = self.value(&operands.0, names)?;
+                if left.is_true() == *either { Ok(left) } else { self.value(&operands.1, names) }
+            }
+            Expression::Call(function, arguments) => call(*function, &self.all(arguments, names)?),
+            Expression::Tuple(values) => Ok(Value::Tuple(self.all(values, names)?)),
+        }
+    }
+}
+
+fn collect_names<'a>(expression: &'a Expression, names: &mut Vec<&'a str>) {
+    match expression {
+        Expression::Literal(_) => {}
+        Expression::Name(name) => names.push(name),
+        Expression::Unary(_, inner) => collect_names(inner, names),
+        Expression::Binary(_, operands) | Expression::Logic(_, operands) => {
+            collect_names(&operands.0, names);
+            collect_names(&operands.1, names);
+        }
+        Expression::Compare(first, rest) => {
+            collect_names(first, names);
+            rest.iter().for_each(|(_, right)| collect_names(right, names));
+        }
+        Expression::Call(_, values) | Expression::Tuple(values) => {
+            values.iter().for_each(|value| collect_names(value, names));
+        }
+    }
+}
+
+fn unary(prefix: Prefix, value: &Value) -> Result<Value, Fault> {
+    match (prefix, value) {
+        (Prefix::Not, value) => Ok((!value.is_true()).into()),
+        (Prefix::Minus, Value::Integer(number)) => {
+            number.checked_neg().map(Value::Integer).ok_or_else(too_large)
+        }
+        (Prefix::Minus, Value::Float(number)) => Ok(Value::Float(-number)),
+        (Prefix::Invert, Value::Integer(number)) => Ok(Value::Integer(!number)),
+        _ => Err(format!("{value} is no number")),
+    }
+}
+
+fn binary(operator: Operator, left: &Value, right: &Value) -> Result<Value, Fault> {
+    match (operator, left, right) {
+        (Operator::Modulo, Value::Text(text), _) => formatted(text, right).map(Value::Text),
+        (Operator::Add, Value::Text(left), Value::Text(right)) => {
+            Ok(Value::Text(format!("{left}{right}")))
+        }
+        (Operator::Divide, ..) => float_binary(operator, left, right),
+        (_, Value::Integer(left), Value::Integer(right)) => integer_binary(operator, *left, *right),
+        _ => float_binary(operator, left, right),
+    }
+}
+
+fn integer_binary(operator: Operator, left: i128, right: i128) -> Result<Value, Fault> {
+    let shift = || u32::try_from(right).ok().filter(|bits| *bits < 100);
+    let number = match operator {
+        Operator::Add => left.checked_add(right),
+        Operator::Subtract => left.checked_sub(right),
+        Operator::Multiply => left.checked_mul(right),
+        Operator::FloorDivide | Operator::Modulo if right == 0 => {
+            return Err("a division by zero".into());
+        }
+        // Python rounds towards minus infinity.
+        Operator::FloorDivide => left
+            .checked_div(right)
+            .map(|quotient| quotient - i128::from(left % right != 0 && (left < 0) != (right < 0))),
+        Operator::Modulo => left
+            .checked_rem(right)
+            .map(|rest| if rest != 0 && (rest < 0) != (right < 0) { rest + right } else { rest }),
+        Operator::And => Some(left & right),
+        Operator::Or => Some(left | right),
+        Operator::Xor => Some(left ^ right),
+        Operator::ShiftLeft => shift().and_then(|bits| left.checked_mul(1_i128.checked_shl(bits)?)),
+        Operator::ShiftRight => shift().map(|bits| left >> bits),
+        Operator::Divide => unreachable!("divisions are of floats"),
+    };
+    number.map(Value::Integer).ok_or_else(too_large)
+}
+
+fn float_binary(operator: Operator, left: &Value, right: &Value) -> Result<Value, Fault> {
+    let (Some(a), Some(b)) = (left.number(), right.number()) else {
+        return Err(format!("{left} and {right} have no such operation"));
+    };
+    if matches!(operator, Operator::Divide | Operator::FloorDivide | Operator::Modulo)
+        && b.abs() <= 0.0
+    {
+        return Err("a division by zero".into());
+    }
+    Ok(Value::Float(match operator {
+        Operator::Add => a + b,
+        Operator::Subtract => a - b,
+        Operator::Multiply => a * b,
+        Operator::Divide => a / b,
+        Operator::FloorDivide => (a / b).floor(),
+        Operator::Modulo => a - b * (a / b).floor(),
+        _ => return Err(format!("{left} and {right} have no such operation")),
+    }))
+}
+
+fn compare(comparison: Comparison, left: &Value, right: &Value) -> Result<bool, Fault> {
+    let order = match (left, right) {
+        (Value::Integer(left), Value::Integer(right)) => left.partial_cmp(right),
+        (Value::Text(left), Value::Text(right)) => left.partial_cmp(right),
+        _ => match (left.number(), right.number()) {
+            (Some(left), Some(right)) => left.partial_cmp(&right),
+            _ => return Err(format!("{left} and {right} cannot be compared")),
+        },
+    };
+    Ok(match comparison {
+        Comparison::Equal => order.is_some_and(std::cmp::Ordering::is_eq),
+        Comparison::NotEqual => !order.is_some_and(std::cmp::Ordering::is_eq),
+        Comparison::Less => order.is_some_and(std::cmp::Ordering::is_lt),
+        Comparison::LessOrEqual => order.is_some_and(std::cmp::Ordering::is_le),
+        Comparison::Greater => order.is_some_and(std::cmp::Ordering::is_gt),
+        Comparison::GreaterOrEqual => order.is_some_and(std::cmp::Ordering::is_ge),
+    })
+}
+
+fn call(function: Function, arguments: &[Value]) -> Result<Value, Fault> {
+    let one = || match arguments {
+        [one] => Ok(one),
+        _ => Err(format!("this function takes one argument, not {}", arguments.len())),
+    };
+    let whole = |number: f64| Value::Integer(number as i128);
+    match function {
+        Function::Str => Ok(Value::Text(one()?.to_string())),
+        Function::Abs => match one()? {
+            Value::Integer(number) => {
+                number.checked_abs().map(Value::Integer).ok_or_else(too_large)
+            }
+            Value::Float(number) => Ok(Value::Float(number.abs())),
+            other => Err(format!("{other} is no number")),
+        },
+        Function::Int | Function::Round | Function::Float => match (function, one()?) {
+            (Function::Int, Value::Float(number)) => Ok(whole(number.trunc())),
+            (Function::Round, Value::Float(number)) => Ok(whole(number.round_ties_even())),
+            (Function::Float, Value::Integer(number)) => Ok(Value::Float(*number as f64)),
+            (_, number @ (Value::Integer(_) | Value::Float(_))) => Ok(number.clone()),
+            (_, other) => Err(format!("{other} is no number")),
+        },
+        Function::Min | Function::Max => {
+            let wanted =
+                if function == Function::Min { Comparison::Less } else { Comparison::Greater };
+            let Some((first, rest)) = arguments.split_first() else {
+                return Err("min and max take at least one argument".into());
+            };
+            rest.iter()
+                .try_fold(first, |best, next| {
+                    compare(wanted, next, best).map(|better| if better { next } else { best })
+                })
+                .cloned()
+        }
+    }
+}
+
+fn too_large() -> Fault {
+    "a number is too large".into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Some5;
+    impl Names for Some5 {
+        fn value(&self, name: &str) -> Result<Value, String> {
+            if name == "five" { Ok(Value::Integer(5)) } else { Err(format!("no {name}")) }
+        }
+    }
+
+    fn run(text: &str) -> Result<(Outcome, Vec<String>), Refusal> {
+        let block = crate::code::parse(text, 10)?;
+        let mut program = Program::default();
+        let outcome = program.run(&block, &Some5)?;
+        Ok((outcome, program.printed))
+    }
+
+    #[test]
+    fn python_agrees() {
+        for held in [
+            "assert five == 5, five",
+            "assert (five & 4) != 0; assert five | 2 == 7 and not five < 5",
+            "assert 1 < 2 <= five > 4",
+            "assert -7 // 2 == -4 and -7 % 3 == 2 and 7 / 2 == 3.5",
+            "assert 2 + 3 * 4 == 14 and (2 + 3) * 4 == 20 and 1 << 3 == 8",
+            "cwnd = 10; cwnd += 1\nassert cwnd == 11",
+            "assert (\n five ==\n 5)  # a comment\n\n",
+            "assert five \\\n == 5",
+            "assert min(3, five, 4) == 3 and max(1, 2.5) == 2.5 and abs(-3) == 3",
+            "assert 0x7fffffff == 2147483647 and 1e3 == 1000 and 1.5e-1 < .2",
+            "assert '%d of %s' % (five, 'x') == \"5 of x\"",
+            "assert 5 or missing",
+            "pass",
+        ] {
+            assert_eq!(run(held).map(|(outcome, _)| outcome), Ok(Outcome::Held), "{held}");
+        }
+        assert_eq!(run("print(five, 'x'); print five").unwrap().1, ["5 x", "5"]);
+    }
+
+    #[test]
+    fn a_broken_assertion_names_its_line_text_and_values() {
+        let (outcome, _) = run("x = 1\nassert x + 1 == five, 'now %d' % x").unwrap();
+        assert_eq!(
+            outcome,
+            Outcome::Broken {
+                line: 11,
+                text: "x + 1 == five".into(),
+                message: "now 1; x = 1, five = 5".into(),
+            }
+        );
+    }
+
+    #[test]
+    fn what_is_not_played_is_refused() {
+        for (text, part) in [
+            ("assert six == 6", "no six"),
+            ("import os", "expected assert, print or an assignment"),
+            ("assert open('x')", "no function open"),
+            ("assert 1 == ", "expected a value"),
+            ("assert 'x", "no end"),
+            ("assert 1 / 0", "division by zero"),
+            ("assert 1 == 1 2", "expected the end of the statement"),
+            ("x = 1 if 2 else 3", "expected the end of the statement"),
+            ("assert 'a' < 1", "cannot be compared"),
+            ("assert ?", "has no meaning"),
+            ("assert 1 << 99 << 99", "too large"),
+        ] {
+            let refusal = run(text).unwrap_err();
+            assert_eq!(refusal.line, 10, "{text}");
+            assert!(refusal.message.contains(part), "{text}: {refusal:?}");
+        }
+        let deep = format!("assert {}1{}", "(".repeat(100), ")".repeat(100));
+        assert!(run(&deep).unwrap_err().message.contains("too deeply"));
+        let long = format!("assert 1{}", " + 1".repeat(300));
+        assert!(run(&long).unwrap_err().message.contains("too long"));
+    }
+}

@@ -1,0 +1,163 @@
+//! Words of a code block.
+
+use crate::fault::Refusal;
+
+/// A word.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Word {
+    /// A name or keyword.
+    Name(String),
+    /// A whole number.
+    Integer(i128),
+    /// A number with a fraction.
+    Float(f64),
+    /// A text, without its quotes.
+    Text(String),
+    /// An operator or bracket.
+    Sign(&'static str),
+    /// The end of a line, or `;`.
+    Newline,
+    /// After the last.
+    End,
+}
+
+/// A word, its line, and where it stands in the text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// The word.
+    pub word: Word,
+    /// Its line in the script.
+    pub line: u32,
+    /// Its first byte.
+    pub from: usize,
+    /// The byte after it.
+    pub to: usize,
+}
+
+/// Longer ones first.
+const SIGNS: [&str; 28] = [
+    "//=", "==", "!=", "<=", ">=", "<<", ">>", "//", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "+",
+    "-", "*", "/", "%", "&", "|", "^", "~", "<", ">", "(", ")",
+];
+
+/// Cuts a code block into words. `line` is the line on which it begins.
+///
+/// # Errors
+/// A character or a number that Python does not have, a text without an end.
+pub fn words(text: &str, line: u32) -> Result<Vec<Placed>, Refusal> {
+    let mut lexer = Lexer { text, at: 0, line, depth: 0, words: Vec::new() };
+    while lexer.at < text.len() {
+        lexer.step()?;
+    }
+    lexer.push(Word::End, lexer.at);
+    Ok(lexer.words)
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    line: u32,
+    /// Brackets open: a line does not end inside them.
+    depth: u32,
+    words: Vec<Placed>,
+}
+
+impl Lexer<'_> {
+    fn push(&mut self, word: Word, from: usize) {
+        self.words.push(Placed { word, line: self.line, from, to: self.at });
+    }
+
+    fn step(&mut self) -> Result<(), Refusal> {
+        let rest = &self.text[self.at..];
+        let from = self.at;
+        let first = rest.chars().next().expect("there is text left");
+        if first == '\n' || first == ';' {
+            self.at += 1;
+            if self.depth == 0 {
+                self.push(Word::Newline, from);
+            }
+            self.line += u32::from(first == '\n');
+        } else if let Some(length) = continued(rest) {
+            self.at += length;
+            self.line += 1;
+        } else if first.is_whitespace() {
+            self.at += first.len_utf8();
+        } else if first == '#' {
+            self.at += rest.find('\n').unwrap_or(rest.len());
+        } else if first.is_ascii_digit() || (first == '.' && rest[1..].starts_with(is_digit)) {
+            self.number()?;
+        } else if first.is_ascii_alphabetic() || first == '_' {
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            self.at += end.unwrap_or(rest.len());
+            self.push(Word::Name(self.text[from..self.at].to_owned()), from);
+        } else if first == '"' || first == '\'' {
+            let end = rest[1..].find(first).filter(|end| !rest[1..=*end].contains('\n'));
+            let end = end.ok_or_else(|| self.refuse("this text has no end"))?;
+            self.at += end + 2;
+            self.push(Word::Text(rest[1..=end].to_owned()), from);
+        } else {
+            self.sign()?;
+        }
+        Ok(())
+    }
+
+    fn sign(&mut self) -> Result<(), Refusal> {
+        const MORE: [&str; 5] = ["=", ",", "[", "]", "."];
+        let rest = &self.text[self.at..];
+        let sign = SIGNS.iter().chain(&MORE).find(|sign| rest.starts_with(**sign));
+        let Some(sign) = sign else {
+            let first = rest.chars().next().unwrap_or(' ');
+            return Err(self.refuse(&format!("\"{}\" has no meaning here", first.escape_default())));
+        };
+        match *sign {
+            "(" => self.depth += 1,
+            ")" => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        let from = self.at;
+        self.at += sign.len();
+        self.push(Word::Sign(sign), from);
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<(), Refusal> {
+        let rest = &self.text[self.at..];
+        let from = self.at;
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
+        let mut end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
+        // The sign of an exponent.
+        let hex = rest.starts_with("0x");
+        if !hex && rest[..end].ends_with(['e', 'E']) && rest[end..].starts_with(['+', '-']) {
+            let digits = rest[end + 1..].find(|c: char| !c.is_ascii_digit());
+            end += 1 + digits.unwrap_or(rest.len() - end - 1);
+        }
+        let text = rest[..end].replace('_', "");
+        let integer = match text.strip_prefix("0x") {
+            Some(digits) => i128::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        };
+        let word = match (integer, text.parse::<f64>()) {
+            (Some(integer), _) => Word::Integer(integer),
+            (None, Ok(float)) if float.is_finite() && !hex => Word::Float(float),
+            _ => return Err(self.refuse(&format!("{} is no number", crate::token::clipped(&text)))),
+        };
+        self.at += end;
+        self.push(word, from);
+        Ok(())
+    }
+
+    fn refuse(&self, message: &str) -> Refusal {
+        Refusal::new(self.line, format!("in the code block: {message}"))
+    }
+}
+
+/// Bytes of a `\` at the end of a line, and that end.
+fn continued(rest: &str) -> Option<usize> {
+    let after = rest.strip_prefix('\\')?;
+    let newline = after.find('\n')?;
+    after[..newline].trim().is_empty().then_some(newline + 2)
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}

@@ -1,0 +1,206 @@
+//! Sockets over connections, as an application and a network card see them: calls and packets in,
+//! packets out, at times that are given. No clock, no I/O.
+
+mod calls;
+mod end;
+pub mod ready;
+mod settings;
+
+pub use end::{Cause, End};
+
+use retx_tcp::{Config, Connection, State};
+use retx_units::{SeqNr, Time};
+use retx_wire::{Flags, Segment};
+use settings::Settings;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The name of an error: `EAGAIN`.
+pub type Errno = &'static str;
+
+/// What a call comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// It returns this.
+    Done(i64),
+    /// It fails.
+    Error(Errno),
+    /// It waits.
+    Wait,
+}
+
+/// A packet that an end has sent.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent {
+    /// When.
+    pub at: Time,
+    /// Which end.
+    pub end: usize,
+    /// What.
+    pub segment: Segment,
+}
+
+/// What the next packet belongs to: scripts drive one connection at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Focus {
+    Nothing,
+    /// A socket that is no connection yet.
+    Socket(i32),
+    End(usize),
+}
+
+#[derive(Debug, Clone)]
+struct Socket {
+    kind: Kind,
+    settings: Settings,
+    nonblocking: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Fresh,
+    Listener,
+    End(usize),
+}
+
+/// The machine under test.
+#[derive(Debug)]
+pub struct Host {
+    config: Config,
+    initial_sequence: SeqNr,
+    sockets: BTreeMap<i32, Socket>,
+    ends: Vec<End>,
+    focus: Focus,
+    /// What has been sent and not yet taken.
+    pub sent: VecDeque<Sent>,
+    /// Packets that may still be sent: a script that never ends stops there.
+    budget: u64,
+}
+
+impl Host {
+    /// A machine whose connections have this configuration and start at this sequence number.
+    pub fn new(config: Config, initial_sequence: SeqNr, budget: u64) -> Self {
+        Self {
+            config,
+            initial_sequence,
+            sockets: BTreeMap::new(),
+            ends: Vec::new(),
+            focus: Focus::Nothing,
+            sent: VecDeque::new(),
+            budget,
+        }
+    }
+
+    /// Connections opened from now on have this configuration.
+    pub fn reconfigure(&mut self, config: Config) {
+        self.config = config;
+    }
+
+    /// The connection that packets belong to now, if there is one.
+    pub fn current(&self) -> Option<usize> {
+        match self.focus {
+            Focus::End(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    /// A connection by its number.
+    pub fn end(&self, end: usize) -> &End {
+        &self.ends[end]
+    }
+
+    /// True when the script has made the machine send more than it ever should.
+    pub const fn is_exhausted(&self) -> bool {
+        self.budget == 0
+    }
+
+    /// The connection that takes an arriving packet; a SYN for a listener makes one.
+    ///
+    /// # Errors
+    /// The socket's options make no configuration.
+    pub fn receiver(&mut self, flags: Flags) -> Result<usize, String> {
+        let opens = flags.contains(Flags::SYN) && !flags.contains(Flags::ACK);
+        let listener = match self.focus {
+            Focus::End(end) => {
+                let over = opens && self.ends[end].connection.state() == State::Closed;
+                match self.ends[end].listener.filter(|fd| over && self.is_listening(*fd)) {
+                    Some(fd) => Some(fd),
+                    None => return Ok(end),
+                }
+            }
+            Focus::Socket(fd) if self.is_listening(fd) => Some(fd),
+            Focus::Socket(_) | Focus::Nothing => None,
+        };
+        let settings = listener.map(|fd| self.sockets[&fd].settings.clone()).unwrap_or_default();
+        let end = self.open(&settings, Connection::listen)?;
+        if listener.is_none() {
+            // Nobody listens.
+            self.ends[end].connection.close();
+        }
+        self.ends[end].listener = listener;
+        Ok(end)
+    }
+
+    fn is_listening(&self, fd: i32) -> bool {
+        self.sockets.get(&fd).is_some_and(|socket| socket.kind == Kind::Listener)
+    }
+
+    /// A new connection, which packets belong to from now on.
+    fn open(
+        &mut self,
+        settings: &Settings,
+        make: fn(&Config, SeqNr) -> Connection,
+    ) -> Result<usize, String> {
+        let (config, send_buffer) = settings.configure(&self.config)?;
+        let end = self.ends.len();
+        let initial_sequence = self.initial_sequence.add(end as u32 * 1_000_003);
+        let connection = make(&config, initial_sequence);
+        self.ends.push(End::new(connection, send_buffer, config.mss));
+        self.focus = Focus::End(end);
+        Ok(end)
+    }
+
+    /// A packet arrives at a connection.
+    pub fn deliver(&mut self, now: Time, end: usize, segment: &Segment) {
+        let target = &mut self.ends[end];
+        let state = target.connection.state();
+        target.counts.segments_in += 1;
+        if segment.payload_bytes > 0 {
+            target.counts.data_segments_in += 1;
+            target.counts.last_data_received = now;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            target.counts.last_ack_received = now;
+        }
+        target.connection.handle_segment(now, segment);
+        self.serve(now, end, Cause::Segment(state));
+    }
+
+    /// When a timer is due next; [`Time::NEVER`] for none.
+    pub fn poll_timeout(&self) -> Time {
+        self.ends.iter().map(|end| end.connection.poll_timeout()).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Fires what is due.
+    pub fn handle_timeout(&mut self, now: Time) {
+        for end in 0..self.ends.len() {
+            if self.ends[end].connection.poll_timeout() <= now {
+                self.ends[end].connection.handle_timeout(now);
+                self.serve(now, end, Cause::Timer);
+            }
+        }
+    }
+
+    /// Takes notice of what a connection did, and lets it send.
+    fn serve(&mut self, now: Time, end: usize, cause: Cause) {
+        let target = &mut self.ends[end];
+        target.take_events(cause);
+        while self.budget > 0
+            && let Some(transmit) = target.connection.poll_transmit(now)
+        {
+            self.budget -= 1;
+            target.note_sent(now, &transmit);
+            self.sent.push_back(Sent { at: now, end, segment: transmit.segment });
+        }
+        target.take_events(Cause::Call);
+    }
+}

@@ -1,0 +1,41 @@
+//! What `poll` asks and answers.
+
+/// Something can be read, or an accept would not wait.
+pub const IN: u32 = 0x1;
+/// Something can be written.
+pub const OUT: u32 = 0x4;
+/// An error is pending.
+pub const ERR: u32 = 0x8;
+/// Both directions are closed.
+pub const HUP: u32 = 0x10;
+/// The peer has closed its direction.
+pub const RDHUP: u32 = 0x2000;
+
+const NAMES: [(&str, u32); 7] = [
+    ("POLLIN", IN),
+    ("POLLRDNORM", 0x40),
+    ("POLLOUT", OUT),
+    ("POLLWRNORM", 0x100),
+    ("POLLERR", ERR),
+    ("POLLHUP", HUP),
+    ("POLLRDHUP", RDHUP),
+];
+
+/// The bit of a name.
+pub fn by_name(name: &str) -> Option<u32> {
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, bit)| *bit)
+}
+
+/// The names of bits, as a script writes them.
+pub fn describe(bits: u32) -> String {
+    let names: Vec<&str> =
+        NAMES.iter().filter(|(_, bit)| bits & bit != 0).map(|(name, _)| *name).collect();
+    if names.is_empty() { "0".into() } else { names.join("|") }
+}
+
+/// The bits that stand for the same.
+pub const fn widened(bits: u32) -> u32 {
+    let read = if bits & IN != 0 { 0x40 } else { 0 };
+    let write = if bits & OUT != 0 { 0x100 } else { 0 };
+    bits | read | write
+}

@@ -1,0 +1,214 @@
+//! Arguments of calls, as what they must be.
+
+use super::value::Value;
+use crate::fault::Refusal;
+use crate::host::ready;
+use crate::script::{Operation, PollFd, SocketOption};
+use retx_units::Duration;
+
+/// The arguments of one call.
+pub struct Arguments {
+    /// The call.
+    pub name: &'static str,
+    /// Its line.
+    pub line: u32,
+    /// As written.
+    pub values: Vec<Value>,
+}
+
+/// Options that have no counterpart in a connection, or none that could be changed.
+const LEVELS: [&str; 4] = ["SOL_SOCKET", "SOL_TCP", "IPPROTO_TCP", "SOL_IP"];
+
+impl Arguments {
+    /// A refusal of this call.
+    pub fn refuse(&self, message: &str) -> Refusal {
+        Refusal::new(self.line, format!("{}: {message}", self.name))
+    }
+
+    /// Checks how many there are.
+    pub fn count(&self, count: usize) -> Result<(), Refusal> {
+        if self.values.len() == count {
+            return Ok(());
+        }
+        Err(self.refuse(&format!("takes {count} arguments, not {}", self.values.len())))
+    }
+
+    fn at(&self, index: usize) -> Result<&Value, Refusal> {
+        self.values.get(index).ok_or_else(|| self.refuse("lacks arguments"))
+    }
+
+    /// A number.
+    pub fn number(&self, index: usize) -> Result<i64, Refusal> {
+        match self.at(index)? {
+            Value::Number(number) => Ok(*number),
+            _ => Err(self.refuse(&format!("argument {} is not a number", index + 1))),
+        }
+    }
+
+    /// True when there is this number.
+    pub fn is_number(&self, index: usize, number: i64) -> bool {
+        self.values.get(index) == Some(&Value::Number(number))
+    }
+
+    /// True for `...`.
+    pub fn is_any(&self, index: usize) -> bool {
+        self.values.get(index) == Some(&Value::Any)
+    }
+
+    /// The descriptor.
+    pub fn fd(&self) -> Result<i32, Refusal> {
+        let number = self.number(0)?;
+        descriptor(number).ok_or_else(|| self.refuse(&format!("{number} is no descriptor")))
+    }
+
+    /// The descriptor of a call with so many arguments.
+    pub fn fd_of(&self, count: usize) -> Result<i32, Refusal> {
+        self.count(count)?;
+        self.fd()
+    }
+
+    /// Names joined by `|`.
+    pub fn words(&self, index: usize) -> Result<Vec<&str>, Refusal> {
+        words(self.at(index)?)
+            .ok_or_else(|| self.refuse(&format!("argument {} is not a name", index + 1)))
+    }
+
+    /// A number in brackets.
+    pub fn boxed_number(&self, index: usize) -> Result<i64, Refusal> {
+        match self.at(index)? {
+            Value::List(values) => match values[..] {
+                [Value::Number(number)] => Ok(number),
+                _ => Err(self.refuse("expected one number in brackets: [1]")),
+            },
+            _ => Err(self.refuse("expected a number in brackets: [1]")),
+        }
+    }
+
+    /// `setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4)`.
+    pub fn socket_option(&self, asked: bool) -> Result<Operation, Refusal> {
+        let fd = self.fd_of(5)?;
+        let level = self.words(1)?;
+        if level.len() != 1 || !LEVELS.contains(&level[0]) {
+            return Err(self.refuse(&format!("the level {} is not supported", level.join("|"))));
+        }
+        let name = self.words(2)?;
+        let option = match name[..] {
+            ["SO_REUSEADDR" | "SO_REUSEPORT"] => SocketOption::Reuse(self.boxed_number(3)?),
+            ["SO_SNDBUF"] => SocketOption::SendBuffer(self.boxed_number(3)?),
+            ["SO_RCVBUF"] => SocketOption::ReceiveBuffer(self.boxed_number(3)?),
+            ["SO_LINGER"] if !asked => SocketOption::Linger(self.linger()?),
+            ["SO_ERROR"] if asked => SocketOption::Error(self.errno()?),
+            ["TCP_NODELAY"] => SocketOption::NoDelay(self.boxed_number(3)?),
+            ["TCP_MAXSEG"] => SocketOption::MaxSegment(self.boxed_number(3)?),
+            ["TCP_CONGESTION"] if !asked => SocketOption::Congestion(self.text()?),
+            _ => {
+                let message = format!("the option {} is not supported", name.join("|"));
+                return Err(self.refuse(&message));
+            }
+        };
+        Ok(if asked { Operation::GetOption(fd, option) } else { Operation::SetOption(fd, option) })
+    }
+
+    /// `[0]` or `[ECONNREFUSED]`.
+    fn errno(&self) -> Result<String, Refusal> {
+        match self.at(3)? {
+            Value::List(values) => match &values[..] {
+                [Value::Number(0)] => Ok(String::new()),
+                [Value::Word(word)] => Ok(word.clone()),
+                _ => Err(self.refuse("expected [0] or the name of an error: [ECONNREFUSED]")),
+            },
+            _ => Err(self.refuse("expected [0] or the name of an error: [ECONNREFUSED]")),
+        }
+    }
+
+    fn text(&self) -> Result<String, Refusal> {
+        let inner = match self.at(3)? {
+            Value::List(values) if values.len() == 1 => &values[0],
+            other => other,
+        };
+        match inner {
+            Value::Text(text) => Ok(text.clone()),
+            _ => Err(self.refuse("expected a text: [\"reno\"]")),
+        }
+    }
+
+    /// `{onoff=1, linger=0}`.
+    fn linger(&self) -> Result<Option<i64>, Refusal> {
+        let refuse = || self.refuse("expected {onoff=1, linger=0}");
+        let Value::Record(fields) = self.at(3)? else { return Err(refuse()) };
+        match &fields[..] {
+            [(on, Value::Number(is_on)), (linger, Value::Number(seconds))]
+                if on == "onoff" && linger == "linger" =>
+            {
+                Ok((*is_on != 0).then_some(*seconds))
+            }
+            _ => Err(refuse()),
+        }
+    }
+
+    /// `poll([{fd=3, events=POLLIN, revents=POLLIN}], 1, 0)`.
+    pub fn poll(&self) -> Result<Operation, Refusal> {
+        self.count(3)?;
+        let Value::List(entries) = self.at(0)? else {
+            return Err(self.refuse("expected a list of {fd=…, events=…, revents=…}"));
+        };
+        let fds: Vec<PollFd> =
+            entries.iter().map(|it| self.poll_fd(it)).collect::<Result<_, _>>()?;
+        if self.number(1)? != fds.len() as i64 {
+            return Err(self.refuse(&format!("the second argument is not {}", fds.len())));
+        }
+        let milliseconds = self.number(2)?;
+        if milliseconds > i64::from(i32::MAX) {
+            return Err(self.refuse("the timeout is too long"));
+        }
+        let timeout = u64::try_from(milliseconds).ok().map(Duration::from_millis);
+        Ok(Operation::Poll { fds, timeout })
+    }
+
+    fn poll_fd(&self, entry: &Value) -> Result<PollFd, Refusal> {
+        let refuse = || self.refuse("expected {fd=3, events=POLLIN, revents=POLLIN}");
+        let Value::Record(fields) = entry else { return Err(refuse()) };
+        let mut poll = PollFd { fd: -1, events: 0, revents: 0 };
+        for (name, value) in fields {
+            match (name.as_str(), value) {
+                ("fd", Value::Number(number)) => {
+                    poll.fd = descriptor(*number).ok_or_else(refuse)?;
+                }
+                ("events", mask) => poll.events = self.mask(mask)?,
+                ("revents", mask) => poll.revents = self.mask(mask)?,
+                _ => return Err(refuse()),
+            }
+        }
+        if poll.fd < 0 { Err(refuse()) } else { Ok(poll) }
+    }
+
+    fn mask(&self, value: &Value) -> Result<u32, Refusal> {
+        if *value == Value::Number(0) {
+            return Ok(0);
+        }
+        let words = words(value).ok_or_else(|| self.refuse("expected names such as POLLIN"))?;
+        words.iter().try_fold(0, |mask, word| {
+            ready::by_name(word)
+                .map(|bit| mask | bit)
+                .ok_or_else(|| self.refuse(&format!("{word} is not supported")))
+        })
+    }
+}
+
+fn descriptor(number: i64) -> Option<i32> {
+    i32::try_from(number).ok().filter(|number| *number >= 0)
+}
+
+fn words(value: &Value) -> Option<Vec<&str>> {
+    match value {
+        Value::Word(word) => Some(vec![word]),
+        Value::Or(values) => values
+            .iter()
+            .map(|value| match value {
+                Value::Word(word) => Some(word.as_str()),
+                _ => None,
+            })
+            .collect(),
+        _ => None,
+    }
+}

@@ -1,0 +1,213 @@
+//! Text to events.
+
+mod arguments;
+mod call;
+mod packet;
+mod time;
+mod value;
+
+use crate::code;
+use crate::fault::Refusal;
+use crate::script::{Action, Command, Event, Flag, Script, When};
+use crate::token::{self, Kind, Token};
+
+/// Reads a script.
+///
+/// # Errors
+/// The first thing that is no script, or that is not supported.
+pub fn parse(text: &str) -> Result<Script, Refusal> {
+    if text.len() > crate::TEXT_MAX_BYTES {
+        let message =
+            format!("{} bytes: a script has at most {}", text.len(), crate::TEXT_MAX_BYTES);
+        return Err(Refusal::new(0, message));
+    }
+    let mut parser = Parser { tokens: token::tokens(text)?, at: 0 };
+    let flags = parser.flags()?;
+    let commands = parser.commands();
+    let mut events = Vec::new();
+    while let Some(event) = parser.event()? {
+        events.push(event);
+    }
+    if events.is_empty() {
+        return Err(Refusal::new(parser.line(), "the script has no event"));
+    }
+    check_order(&events)?;
+    Ok(Script { flags, commands, events })
+}
+
+/// Tokens, and how far they have been read.
+pub struct Parser<'a> {
+    tokens: Vec<Token<'a>>,
+    at: usize,
+}
+
+impl<'a> Parser<'a> {
+    /// The next token, which stays.
+    pub fn peek(&self) -> Kind<'a> {
+        self.tokens[self.at].kind
+    }
+
+    /// The one after it.
+    fn peek_second(&self) -> Kind<'a> {
+        self.tokens.get(self.at + 1).map_or(Kind::End, |token| token.kind)
+    }
+
+    /// The line of the next token.
+    pub fn line(&self) -> u32 {
+        self.tokens[self.at].line
+    }
+
+    /// Takes the next token; the end stays.
+    pub fn take(&mut self) -> Kind<'a> {
+        let kind = self.peek();
+        if kind != Kind::End {
+            self.at += 1;
+        }
+        kind
+    }
+
+    /// Takes this character if it is next.
+    pub fn accept(&mut self, symbol: char) -> bool {
+        let found = self.peek() == Kind::Symbol(symbol);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Takes this word if it is next.
+    pub fn accept_word(&mut self, word: &str) -> bool {
+        let found = self.peek() == Kind::Word(word);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Takes this character.
+    ///
+    /// # Errors
+    /// Another token is next.
+    pub fn expect(&mut self, symbol: char) -> Result<(), Refusal> {
+        if self.accept(symbol) { Ok(()) } else { Err(self.unexpected(&format!("\"{symbol}\""))) }
+    }
+
+    /// Takes a whole number within bounds.
+    ///
+    /// # Errors
+    /// Another token, or a number out of bounds.
+    pub fn integer(&mut self, what: &str, low: i64, high: i64) -> Result<i64, Refusal> {
+        let line = self.line();
+        let number = match self.peek() {
+            Kind::Integer(text) => text.parse::<i64>().ok(),
+            Kind::Hex(text) => i64::from_str_radix(text, 16).ok(),
+            _ => return Err(self.unexpected(what)),
+        };
+        let kind = self.take();
+        number.filter(|number| (low..=high).contains(number)).ok_or_else(|| {
+            let message = format!("{} as {what}: it lies within {low} … {high}", kind.describe());
+            Refusal::new(line, message)
+        })
+    }
+
+    /// The refusal of the next token.
+    pub fn unexpected(&self, wanted: &str) -> Refusal {
+        Refusal::new(self.line(), format!("expected {wanted}, found {}", self.peek().describe()))
+    }
+
+    fn flags(&mut self) -> Result<Vec<Flag>, Refusal> {
+        let mut flags = Vec::new();
+        while let Kind::Flag(text) = self.peek() {
+            let line = self.line();
+            self.take();
+            let (name, value) = match text[2..].split_once('=') {
+                Some((name, value)) => {
+                    let bare = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+                    (name, Some(bare.unwrap_or(value).to_owned()))
+                }
+                None => (&text[2..], None),
+            };
+            if name.is_empty() {
+                return Err(Refusal::new(line, format!("{text}: a flag has a name, --mss=1000")));
+            }
+            flags.push(Flag { line, name: name.to_owned(), value });
+        }
+        Ok(flags)
+    }
+
+    /// Commands before the first event.
+    fn commands(&mut self) -> Vec<Command> {
+        let mut commands = Vec::new();
+        while let Kind::Command(text) = self.peek() {
+            commands.push(Command { line: self.line(), text: text.to_owned() });
+            self.take();
+        }
+        commands
+    }
+
+    /// The next event, `None` at the end.
+    fn event(&mut self) -> Result<Option<Event>, Refusal> {
+        if let Kind::Command(_) = self.peek() {
+            // The last thing in a script restores the machine: nothing here needs it.
+            self.take();
+            if self.peek() != Kind::End {
+                return Err(self.unexpected("the end of the script after the last command"));
+            }
+        }
+        if self.peek() == Kind::End {
+            return Ok(None);
+        }
+        if let Kind::Flag(text) = self.peek() {
+            let message = format!("{text}: flags stand before everything else");
+            return Err(Refusal::new(self.line(), message));
+        }
+        let line = self.line();
+        let when = self.when()?;
+        let action = self.action(when)?;
+        Ok(Some(Event { line, when, action }))
+    }
+
+    fn action(&mut self, when: When) -> Result<Action, Refusal> {
+        let line = self.line();
+        match self.peek() {
+            Kind::Symbol('<') => {
+                self.take();
+                Ok(Action::Inbound(self.packet()?))
+            }
+            Kind::Symbol('>') => {
+                self.take();
+                Ok(Action::Outbound(self.packet()?))
+            }
+            Kind::Command(text) => {
+                self.take();
+                Ok(Action::Command(text.to_owned()))
+            }
+            Kind::Code(text) => {
+                self.take();
+                code::parse(text, line).map(Action::Code)
+            }
+            Kind::Ellipsis | Kind::Word(_) => Ok(Action::Call(Box::new(self.call(when)?))),
+            _ => Err(self.unexpected("a packet (< or >), a call, a command or a code block")),
+        }
+    }
+}
+
+/// Times that are written out must not go back, and the first is 0.
+fn check_order(events: &[Event]) -> Result<(), Refusal> {
+    let mut last = None;
+    for (index, event) in events.iter().enumerate() {
+        let begin = match event.when {
+            When::At(time) | When::Between(time, _) => Some(time.as_nanos()),
+            When::After(wait) | When::AfterBetween(wait, _) => {
+                (index == 0).then_some(wait.as_nanos())
+            }
+            When::Any => None,
+        };
+        if index == 0 && begin != Some(0) {
+            return Err(Refusal::new(event.line, "the first event happens at time 0"));
+        }
+        if let (Some(begin), Some(last)) = (begin, last)
+            && begin < last
+        {
+            return Err(Refusal::new(event.line, "this time lies before that of the event before"));
+        }
+        last = begin;
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! Calls of the application: what they return, and when.
+
+use super::Player;
+use super::times::Due;
+use crate::fault::{Refusal, Stop};
+use crate::host::{Answer, ready};
+use crate::script::{Call, Event, Operation, Transfer};
+use crate::show;
+use retx_units::Time;
+
+/// A call that waits.
+#[derive(Debug, Clone)]
+pub struct Pending<'a> {
+    event: &'a Event,
+    call: &'a Call,
+    due: Due,
+    /// What is left to do, for a write that has been taken in part.
+    operation: Operation,
+    /// Bytes taken so far.
+    written: i64,
+    /// When it gives up waiting.
+    deadline: Time,
+}
+
+impl Pending<'_> {
+    /// When it gives up waiting; [`Time::NEVER`] for never.
+    pub const fn deadline(&self) -> Time {
+        self.deadline
+    }
+}
+
+impl<'a> Player<'a> {
+    /// Makes a call and checks what it returns, or notes that it waits.
+    pub fn call(&mut self, event: &'a Event, call: &'a Call, due: &Due) -> Result<(), Stop> {
+        self.note("#", call.name);
+        let deadline = match &call.what {
+            Operation::Poll { timeout: Some(timeout), .. } => self.now + *timeout,
+            _ => Time::NEVER,
+        };
+        let operation = call.what.clone();
+        let mut pending = Pending { event, call, due: *due, operation, written: 0, deadline };
+        let answer = self.attempt(&mut pending)?;
+        self.after_action()?;
+        match answer {
+            Answer::Wait if call.end.is_none() => {
+                let message = format!(
+                    "{} waits: write until when, as in +0...0.2 {0}(…), or make the socket \
+                     non-blocking",
+                    call.name
+                );
+                Err(self.differs(event, message, None))
+            }
+            Answer::Wait => {
+                self.pending = Some(pending);
+                Ok(())
+            }
+            answer => self.returned(&pending, answer),
+        }
+    }
+
+    /// Sees whether the call that waits can return.
+    pub fn retry_pending(&mut self) -> Result<(), Stop> {
+        let Some(mut pending) = self.pending.take() else { return Ok(()) };
+        match self.attempt(&mut pending)? {
+            Answer::Wait => {
+                self.pending = Some(pending);
+                Ok(())
+            }
+            answer => self.returned(&pending, answer),
+        }
+    }
+
+    /// The call that waits must return now, or at the time that the script gives it.
+    pub fn finish_pending(&mut self, line: u32) -> Result<(), Stop> {
+        let Some(pending) = &self.pending else { return Ok(()) };
+        let (event, due) = (pending.event, pending.due);
+        let end = due.base + pending.call.end.unwrap_or_default() + due.tolerance;
+        while self.pending.is_some() && self.next_wake() <= end {
+            self.wake()?;
+        }
+        if self.pending.is_none() {
+            return Ok(());
+        }
+        let message = format!("this call has not returned when line {line} is reached");
+        Err(self.differs(event, message, None))
+    }
+
+    fn attempt(&mut self, pending: &mut Pending<'a>) -> Result<Answer, Stop> {
+        let line = pending.event.line;
+        let refuse = |message: String| Stop::Refused(Refusal::new(line, message));
+        let returns = pending.call.expected.value;
+        let event = pending.event;
+        match &pending.operation {
+            Operation::Poll { fds, .. } => {
+                let mut ready = Vec::new();
+                for fd in fds {
+                    let found = self.host.ready(fd.fd).map_err(refuse)?;
+                    ready.push(found & (fd.events | ready::ERR | ready::HUP));
+                }
+                let count = ready.iter().filter(|bits| **bits != 0).count();
+                if count == 0 && self.now < pending.deadline {
+                    return Ok(Answer::Wait);
+                }
+                for (fd, found) in fds.iter().zip(ready) {
+                    if fd.revents != found {
+                        let message = format!("poll finds {}", ready::describe(found));
+                        return Err(self.differs(event, message, None));
+                    }
+                }
+                Ok(Answer::Done(count as i64))
+            }
+            Operation::GetOption(fd, expected) => {
+                let found = self.host.option(*fd, expected).map_err(refuse)?;
+                if found != *expected {
+                    let message = format!("it is {found:?}");
+                    return Err(self.differs(event, message, None));
+                }
+                Ok(Answer::Done(0))
+            }
+            Operation::InQueue(fd, expected) | Operation::OutQueue(fd, expected) => {
+                let Some(end) = self.host.end_of(*fd).map_err(refuse)? else {
+                    return Ok(Answer::Error("EINVAL"));
+                };
+                let connection = &self.host.end(end).connection;
+                let found = match &pending.operation {
+                    Operation::InQueue(..) => connection.readable(),
+                    _ => connection.unacknowledged(),
+                };
+                if found as i64 != *expected {
+                    return Err(self.differs(event, format!("it is {found}"), None));
+                }
+                Ok(Answer::Done(0))
+            }
+            Operation::Write(transfer) => {
+                let transfer = *transfer;
+                self.attempt_write(pending, &transfer)
+            }
+            operation => self.host.call(self.now, operation, returns).map_err(refuse),
+        }
+    }
+
+    /// A write to a blocking socket returns when all has been taken.
+    fn attempt_write(
+        &mut self,
+        pending: &mut Pending<'a>,
+        transfer: &Transfer,
+    ) -> Result<Answer, Stop> {
+        let line = pending.event.line;
+        let answer = self
+            .host
+            .call(self.now, &pending.operation, None)
+            .map_err(|message| Refusal::new(line, message))?;
+        let Answer::Done(taken) = answer else {
+            // What has been taken is told before an error is.
+            let told = pending.written > 0 && matches!(answer, Answer::Error(_));
+            return Ok(if told { Answer::Done(pending.written) } else { answer });
+        };
+        pending.written += taken;
+        let left = transfer.bytes - taken as u64;
+        if left > 0 && !self.host.never_waits(transfer) {
+            pending.operation = Operation::Write(Transfer { bytes: left, ..*transfer });
+            return Ok(Answer::Wait);
+        }
+        Ok(Answer::Done(pending.written))
+    }
+
+    fn returned(&self, pending: &Pending<'a>, answer: Answer) -> Result<(), Stop> {
+        let Pending { event, call, due, .. } = pending;
+        let expected = &call.expected;
+        let holds = match answer {
+            Answer::Done(value) => expected.value.is_none_or(|wanted| wanted == value),
+            Answer::Error(errno) => expected.errno.as_deref().is_some_and(|wanted| {
+                wanted == errno || (wanted == "EWOULDBLOCK" && errno == "EAGAIN")
+            }),
+            Answer::Wait => unreachable!("a call that waits has not returned"),
+        };
+        let told = match answer {
+            Answer::Error(errno) => format!("-1 {errno}"),
+            Answer::Done(value) => value.to_string(),
+            Answer::Wait => String::new(),
+        };
+        if !holds {
+            let message = format!("{} returned {told}", call.name);
+            return Err(self.differs(event, message, None));
+        }
+        let Some(end) = call.end else { return Ok(()) };
+        let end = Due { begin: due.base + end, end: due.base + end, ..*due };
+        if end.holds(self.now) {
+            return Ok(());
+        }
+        let message = format!("{} returned {told} at {}", call.name, show::time(self.now));
+        Err(self.differs(event, message, None))
+    }
+}

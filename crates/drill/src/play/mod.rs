@@ -1,0 +1,252 @@
+//! Plays a script: its packets and calls go to a host in virtual time, and what the host sends and
+//! returns is compared with what the script says.
+
+mod calls;
+mod compare;
+mod numbers;
+mod packets;
+mod times;
+mod variables;
+
+use crate::code::{Outcome, Program};
+use crate::fault::{Difference, Refusal, Stop, Verdict};
+use crate::host::Host;
+use crate::script::{Action, Event, Script};
+use crate::setup::{self, Setup};
+use crate::show;
+use calls::Pending;
+use numbers::Numbers;
+use retx_units::Time;
+use times::{Due, Last};
+use variables::Variables;
+
+/// How scripts are played.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The preset for scripts that name none with `--retx-tcp`.
+    pub tcp: String,
+    /// Fields of it that are set before the script's own settings, as `--set` writes them.
+    pub settings: Vec<(String, String)>,
+    /// Keep what happens, in the script's language.
+    pub trace: bool,
+    /// Packets after which the endpoint is taken to send without end.
+    pub packets_max: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { tcp: "reno".into(), settings: Vec::new(), trace: false, packets_max: 1_000_000 }
+    }
+}
+
+/// What came of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Played {
+    /// How it ended.
+    pub verdict: Verdict,
+    /// What its code blocks printed.
+    pub printed: Vec<String>,
+    /// What happened, in the script's language, when it was asked for.
+    pub trace: Vec<String>,
+    /// Virtual time that has passed.
+    pub simulated: Time,
+}
+
+impl Played {
+    /// A script that could not be played at all.
+    pub fn refused(refusal: Refusal) -> Self {
+        Self {
+            verdict: Verdict::Refused(refusal),
+            printed: Vec::new(),
+            trace: Vec::new(),
+            simulated: Time::ZERO,
+        }
+    }
+}
+
+/// Plays a script that has been read from `text`.
+pub fn play(script: &Script, text: &str, options: &Options) -> Played {
+    let setup = match setup::prepare(script, options) {
+        Ok(setup) => setup,
+        Err(refusal) => return Played::refused(refusal),
+    };
+    let mut player = Player {
+        lines: text.lines().collect(),
+        host: Host::new(setup.config.clone(), setup.initial_sequence, options.packets_max),
+        setup,
+        now: Time::ZERO,
+        last: None,
+        numbers: Vec::new(),
+        pending: None,
+        program: Program::default(),
+        trace: options.trace.then(Vec::new),
+        noted: 0,
+    };
+    let verdict = match player.run(&script.events) {
+        Ok(()) => Verdict::Passed,
+        Err(Stop::Failed(difference)) => Verdict::Failed(*difference),
+        Err(Stop::Refused(refusal)) => Verdict::Refused(refusal),
+    };
+    Played {
+        verdict,
+        printed: player.program.printed.iter().map(|line| show::plain(line)).collect(),
+        trace: player.trace.unwrap_or_default(),
+        simulated: player.now,
+    }
+}
+
+/// A script being played.
+struct Player<'a> {
+    lines: Vec<&'a str>,
+    setup: Setup,
+    host: Host,
+    now: Time,
+    last: Option<Last>,
+    /// For each connection, how its numbers relate to the script's.
+    numbers: Vec<Numbers>,
+    /// A call that waits.
+    pending: Option<Pending<'a>>,
+    program: Program,
+    trace: Option<Vec<String>>,
+    /// Of the packets sent and not yet compared, those that have been noted.
+    noted: usize,
+}
+
+impl<'a> Player<'a> {
+    fn run(&mut self, events: &'a [Event]) -> Result<(), Stop> {
+        for event in events {
+            let due = self.due(event);
+            match &event.action {
+                Action::Outbound(packet) => self.outbound(event, packet, &due)?,
+                Action::Inbound(packet) => {
+                    self.reach(event, &due)?;
+                    self.inbound(event, packet)?;
+                }
+                Action::Call(call) => {
+                    self.finish_pending(event.line)?;
+                    self.reach(event, &due)?;
+                    self.call(event, call, &due)?;
+                }
+                Action::Command(text) => {
+                    self.reach(event, &due)?;
+                    let changes = setup::changes(text, event.line)?;
+                    let changed = setup::adjusted(&self.setup.config, &changes, event.line)?;
+                    self.setup.config = changed.clone();
+                    self.host.reconfigure(changed);
+                }
+                Action::Code(block) => {
+                    self.reach(event, &due)?;
+                    let names = Variables { host: &self.host, now: self.now };
+                    let outcome = self.program.run(block, &names)?;
+                    self.judge(event, outcome)?;
+                }
+            }
+            if self.host.is_exhausted() {
+                return Err(Stop::failed(event.line, "the endpoint sends without end"));
+            }
+            self.last = Some(Last::new(event, &due, self.now));
+        }
+        let line = events.last().map_or(0, |event| event.line);
+        self.finish_pending(line)?;
+        self.check_unmentioned(line, Time::NEVER)
+    }
+
+    fn judge(&mut self, event: &Event, outcome: Outcome) -> Result<(), Stop> {
+        let Outcome::Broken { line, text, message } = outcome else { return Ok(()) };
+        self.note("%{", &format!("assert {} }}%", show::plain(&text)));
+        Err(Stop::Failed(Box::new(Difference {
+            line: line.max(event.line),
+            message: "this does not hold".into(),
+            expected: Some(format!("assert {}", show::plain(&text))),
+            actual: Some(show::plain(&message)),
+        })))
+    }
+
+    /// Runs the clock to an event's time.
+    fn reach(&mut self, event: &Event, due: &Due) -> Result<(), Stop> {
+        self.advance(due.begin)?;
+        self.check_unmentioned(event.line, self.now)?;
+        if !due.any && self.now.since(due.end) > due.tolerance {
+            let message = format!(
+                "it is {} already: what came before happened too late for this",
+                show::time(self.now)
+            );
+            return Err(self.differs(event, message, None));
+        }
+        Ok(())
+    }
+
+    /// Runs the clock up to `to`, and what is due before. What is due at that very time comes after
+    /// the script's own event.
+    fn advance(&mut self, to: Time) -> Result<(), Stop> {
+        while self.next_wake() < to {
+            self.wake()?;
+        }
+        self.now = self.now.max(to);
+        Ok(())
+    }
+
+    /// When something happens next of itself.
+    fn next_wake(&self) -> Time {
+        let deadline = self.pending.as_ref().map_or(Time::NEVER, Pending::deadline);
+        self.host.poll_timeout().min(deadline)
+    }
+
+    /// Runs the clock to that time and lets it happen.
+    fn wake(&mut self) -> Result<(), Stop> {
+        self.now = self.now.max(self.next_wake());
+        self.host.handle_timeout(self.now);
+        self.after_action()
+    }
+
+    /// The machine has done something: calls that wait may return, and what it has sent is noted.
+    fn after_action(&mut self) -> Result<(), Stop> {
+        self.retry_pending()?;
+        while self.noted < self.host.sent.len() {
+            let sent = self.host.sent[self.noted];
+            self.noted += 1;
+            self.numbers_of(sent.end).note_sent(&sent.segment);
+            if self.trace.is_some() {
+                let packet = self.numbers_of(sent.end).shown(&sent.segment);
+                self.note(">", &show::packet(&packet));
+            }
+        }
+        Ok(())
+    }
+
+    /// In an exact script every packet that was sent before `until` stands in it.
+    fn check_unmentioned(&mut self, line: u32, until: Time) -> Result<(), Stop> {
+        if !self.setup.exact {
+            return Ok(());
+        }
+        let Some(sent) = self.host.sent.front().filter(|sent| sent.at < until).copied() else {
+            return Ok(());
+        };
+        let packet = self.numbers_of(sent.end).shown(&sent.segment);
+        Err(Stop::Failed(Box::new(Difference {
+            line,
+            message: "before this, the endpoint sent a packet that the script does not have".into(),
+            expected: None,
+            actual: Some(format!("{} > {}", show::time(sent.at), show::packet(&packet))),
+        })))
+    }
+
+    /// A difference at an event, with its line of the script.
+    fn differs(&self, event: &Event, message: String, actual: Option<String>) -> Stop {
+        let expected = self.lines.get(event.line as usize - 1).map(|line| show::plain(line));
+        Stop::Failed(Box::new(Difference { line: event.line, message, expected, actual }))
+    }
+
+    fn note(&mut self, mark: &str, text: &str) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{} {mark} {text}", show::time(self.now)));
+        }
+    }
+
+    fn numbers_of(&mut self, end: usize) -> &mut Numbers {
+        while self.numbers.len() <= end {
+            self.numbers.push(Numbers::default());
+        }
+        &mut self.numbers[end]
+    }
+}

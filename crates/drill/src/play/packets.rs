@@ -1,0 +1,166 @@
+//! Packets that arrive, and packets that the endpoint must send.
+
+use super::compare::{self, Checks};
+use super::times::Due;
+use super::{Difference, Player};
+use crate::fault::{Refusal, Stop};
+use crate::host::Sent;
+use crate::script::{Event, Packet};
+use crate::show;
+use retx_tcp::State;
+use retx_units::{Duration, Time};
+use retx_wire::{Flags, Segment};
+
+/// How long after it is due a packet is waited for, so that the message can show it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Player<'_> {
+    /// A packet arrives.
+    pub fn inbound(&mut self, event: &Event, packet: &Packet) -> Result<(), Stop> {
+        let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
+        let known = self.host.current();
+        let end = self.host.receiver(packet.flags).map_err(refuse)?;
+        let connection = &self.host.end(end).connection;
+        let answers_syn = packet.flags.contains(Flags::SYN) && connection.state() == State::SynSent;
+        let scaled = self.setup.scaled_echo;
+        let numbers = self.numbers_of(end);
+        if known != Some(end) || answers_syn {
+            numbers.set_remote(packet.seq);
+        }
+        let segment = numbers.arriving(packet, scaled).map_err(refuse)?;
+        self.note("<", &show::packet(packet));
+        self.host.deliver(self.now, end, &segment);
+        self.after_action()
+    }
+
+    /// The endpoint must have sent a packet, or send it now.
+    pub fn outbound(&mut self, event: &Event, packet: &Packet, due: &Due) -> Result<(), Stop> {
+        let Some(end) = self.host.current() else {
+            let message = "there is no connection yet that could send a packet";
+            return Err(Refusal::new(event.line, message).into());
+        };
+        let limit = if due.any { Time::NEVER } else { due.end + due.tolerance.max(PATIENCE) };
+        let Some(first) = self.next_sent(event, end, limit)? else {
+            let message = if limit == Time::NEVER {
+                "the endpoint sends nothing more".to_owned()
+            } else {
+                format!("the endpoint sent nothing up to {}", show::time(limit))
+            };
+            return Err(self.differs(event, message, None));
+        };
+        self.numbers_of(end).learn(packet, &first.segment);
+        let (sent, segment) = self.joined(event, packet, first, limit)?;
+        let actual = self.numbers_of(end).shown(&segment);
+        let checks = Checks {
+            exact: self.setup.exact,
+            timestamp_tick: self.setup.timestamp_tick,
+            timestamp_tolerance: self.timestamp_tolerance(due),
+        };
+        let mut differences = compare::differences(packet, &actual, &checks);
+        if !due.holds(sent.at) {
+            differences.push(late(due, sent.at));
+        }
+        if differences.is_empty() {
+            return Ok(());
+        }
+        let actual = format!("{} > {}", show::time(sent.at), show::packet(&actual));
+        Err(self.differs(event, differences.join("; "), Some(actual)))
+    }
+
+    /// What packetdrill allows a clock to be off: a share of all the time since the beginning.
+    fn timestamp_tolerance(&self, due: &Due) -> Duration {
+        let share = due.begin.as_secs_f64() * self.setup.tolerance_percent / 100.0;
+        self.setup.tolerance.max(Duration::from_secs_f64(share))
+    }
+
+    /// The next packet of a connection, up to a time.
+    fn next_sent(&mut self, event: &Event, end: usize, limit: Time) -> Result<Option<Sent>, Stop> {
+        loop {
+            while let Some(sent) = self.host.sent.pop_front() {
+                self.noted = self.noted.saturating_sub(1);
+                if sent.end == end {
+                    self.now = self.now.max(sent.at);
+                    return Ok(Some(sent));
+                }
+                if self.setup.exact {
+                    // Another connection's packet: packetdrill overlooks it.
+                    self.host.sent.push_front(sent);
+                    self.noted += 1;
+                    self.check_unmentioned(event.line, Time::NEVER)?;
+                }
+            }
+            if self.host.is_exhausted() {
+                return Err(Stop::failed(event.line, "the endpoint sends without end"));
+            }
+            let next = self.next_wake();
+            if next > limit || next == Time::NEVER {
+                return Ok(None);
+            }
+            self.wake()?;
+        }
+    }
+
+    /// Several segments as the one that the script has: packetdrill does not say how a stream is
+    /// cut into segments, unless `--strict_segments` asks for it.
+    fn joined(
+        &mut self,
+        event: &Event,
+        packet: &Packet,
+        first: Sent,
+        limit: Time,
+    ) -> Result<(Sent, Segment), Stop> {
+        let mut all = first.segment;
+        let mut last = first;
+        while all.payload_bytes > 0
+            && all.payload_bytes < packet.payload_bytes
+            && !self.setup.strict_segments
+        {
+            let next = self.next_sent(event, first.end, limit)?;
+            let continues = next.filter(|next| continues(&all, &next.segment));
+            let Some(next) = continues else {
+                let message =
+                    format!("after {} of {} bytes", all.payload_bytes, packet.payload_bytes);
+                let numbers = self.numbers_of(first.end);
+                let actual = match next {
+                    Some(next) => {
+                        let packet = numbers.shown(&next.segment);
+                        format!("{} > {}", show::time(next.at), show::packet(&packet))
+                    }
+                    None => format!("nothing more than {}", show::packet(&numbers.shown(&all))),
+                };
+                return Err(self.differs(event, message, Some(actual)));
+            };
+            // As packetdrill has it: everything of the last but the first's number.
+            let payload_bytes = all.payload_bytes + next.segment.payload_bytes;
+            all = Segment { seq: all.seq, payload_bytes, ..next.segment };
+            last = next;
+        }
+        Ok((last, all))
+    }
+}
+
+/// The segment goes on where the other ends.
+fn continues(before: &Segment, next: &Segment) -> bool {
+    let free = Flags::FIN.with(Flags::PSH).with(Flags::CWR).0;
+    next.seq == before.seq.add(before.payload_bytes)
+        && before.flags.0 & !free == next.flags.0 & !free
+        && !before.flags.contains(Flags::FIN)
+        && next.ack == before.ack
+        && next.payload_bytes > 0
+}
+
+fn late(due: &Due, at: Time) -> String {
+    let expected = if due.begin == due.end {
+        show::time(due.begin)
+    } else {
+        format!("{} … {}", show::time(due.begin), show::time(due.end))
+    };
+    let direction = if at < due.begin { "early" } else { "late" };
+    format!("too {direction}: due at {expected}, sent at {}", show::time(at))
+}
+
+impl From<Difference> for Stop {
+    fn from(difference: Difference) -> Self {
+        Self::Failed(Box::new(difference))
+    }
+}

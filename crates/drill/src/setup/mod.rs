@@ -1,0 +1,191 @@
+//! What a script is played with: the endpoint's configuration, and how strictly it is compared.
+
+mod command;
+mod sysctl;
+
+use crate::fault::Refusal;
+use crate::play::Options;
+use crate::script::{Flag, Script};
+use retx_tcp::{Config, presets};
+use retx_units::{Duration, SeqNr};
+
+pub use command::changes;
+
+/// A field of `[tcp.NAME]` and its new value.
+pub type Change = (String, String);
+
+/// What a script is played with.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The endpoint's configuration.
+    pub config: Config,
+    /// Times may differ by so much, …
+    pub tolerance: Duration,
+    /// … or by this share of the time since the event before, if that is more.
+    pub tolerance_percent: f64,
+    /// Everything that the endpoint sends stands in the script.
+    pub exact: bool,
+    /// Segments are not joined.
+    pub strict_segments: bool,
+    /// Timestamp values are checked on a clock of this tick.
+    pub timestamp_tick: Option<Duration>,
+    /// An echoed timestamp that was never sent is worked out from the first one.
+    pub scaled_echo: bool,
+    /// The endpoint's initial sequence number.
+    pub initial_sequence: SeqNr,
+}
+
+/// Any will do: scripts count from 0.
+const INITIAL_SEQUENCE: SeqNr = SeqNr(0xC0DE_1234);
+
+/// Flags that say how a real network is set up.
+const WITHOUT_COUNTERPART: [&str; 7] = [
+    "local_ip",
+    "remote_ip",
+    "gateway_ip",
+    "netmask_ip",
+    "bind_port",
+    "connect_port",
+    // How arriving packets were cut by an offloading card: they are taken as written.
+    "mss",
+];
+
+/// Reads flags and commands.
+///
+/// # Errors
+/// A flag or command that is not supported, a configuration that no endpoint could run with.
+pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
+    let preset = preset(script, options)?;
+    let mut setup = Setup {
+        config: adjusted(&(preset.config)(), &options.settings, 0)?,
+        tolerance: Duration::from_millis(4),
+        tolerance_percent: 12.5,
+        exact: false,
+        strict_segments: false,
+        timestamp_tick: None,
+        scaled_echo: false,
+        initial_sequence: INITIAL_SEQUENCE,
+    };
+    let mut commands = Vec::new();
+    for command in &script.commands {
+        commands.push((command.line, command::changes(&command.text, command.line)?));
+    }
+    for flag in &script.flags {
+        if flag.name == "init_scripts" {
+            let text = value(flag)?.replace(',', "\n");
+            commands.push((flag.line, command::changes(&text, flag.line)?));
+        }
+    }
+    apply(&mut setup.config, commands)?;
+    let mut own = Vec::new();
+    for flag in &script.flags {
+        if let Some(change) = read_flag(flag, &mut setup)? {
+            own.push((flag.line, vec![change]));
+        }
+    }
+    apply(&mut setup.config, own)?;
+    Ok(setup)
+}
+
+fn preset(script: &Script, options: &Options) -> Result<&'static presets::Preset, Refusal> {
+    let own = script.flags.iter().rev().find(|flag| flag.name == "retx-tcp");
+    let (line, name) = match own {
+        Some(flag) => (flag.line, value(flag)?),
+        None => (0, options.tcp.as_str()),
+    };
+    presets::find(name).ok_or_else(|| {
+        let names: Vec<&str> = presets::PRESETS.iter().map(|preset| preset.name).collect();
+        let message = format!("no TCP \"{name}\"; presets are {}", names.join(", "));
+        Refusal::new(line, message)
+    })
+}
+
+/// Changes a configuration, together if that goes well; else one line after the other, to blame the
+/// right one.
+fn apply(config: &mut Config, changes: Vec<(u32, Vec<Change>)>) -> Result<(), Refusal> {
+    let all: Vec<Change> = changes.iter().flat_map(|(_, changes)| changes.clone()).collect();
+    if all.is_empty() {
+        return Ok(());
+    }
+    if let Ok(changed) = adjusted(config, &all, 0) {
+        *config = changed;
+        return Ok(());
+    }
+    for (line, changes) in changes {
+        *config = adjusted(config, &changes, line)?;
+    }
+    Ok(())
+}
+
+/// A configuration with changes.
+///
+/// # Errors
+/// An unknown field, or a value that no endpoint could run with.
+pub fn adjusted(config: &Config, changes: &[Change], line: u32) -> Result<Config, Refusal> {
+    if changes.is_empty() {
+        return Ok(config.clone());
+    }
+    retx_scenario::adjust_tcp(config, changes)
+        .map_err(|error| Refusal::new(line, error.to_string()))
+}
+
+/// Takes a flag; some change the endpoint's configuration.
+fn read_flag(flag: &Flag, setup: &mut Setup) -> Result<Option<Change>, Refusal> {
+    let refuse = |message: String| Err(Refusal::new(flag.line, message));
+    match flag.name.as_str() {
+        "retx-tcp" | "init_scripts" => {}
+        "retx-set" => {
+            let text = value(flag)?;
+            let Some((key, value)) = text.split_once('=') else {
+                return refuse(format!("--retx-set={text}: write --retx-set=key=value"));
+            };
+            return Ok(Some((key.trim().to_owned(), value.trim().to_owned())));
+        }
+        "retx-exact" => {
+            setup.exact = true;
+            setup.tolerance = Duration::ZERO;
+            setup.tolerance_percent = 0.0;
+        }
+        "retx-isn" => setup.initial_sequence = SeqNr(number(flag, u64::from(u32::MAX))? as u32),
+        "tolerance_usecs" => setup.tolerance = Duration::from_micros(number(flag, 1_000_000_000)?),
+        "tolerance_percent" => {
+            let text = value(flag)?;
+            match text.parse::<f64>() {
+                Ok(percent) if (0.0..=100.0).contains(&percent) => {
+                    setup.tolerance_percent = percent
+                }
+                _ => return refuse(format!("--tolerance_percent={text}: from 0 to 100")),
+            }
+        }
+        "tcp_ts_tick_usecs" => {
+            let tick = Duration::from_micros(number(flag, 1_000_000_000)?);
+            setup.timestamp_tick = Some(tick).filter(|tick| !tick.is_zero());
+        }
+        "tcp_ts_ecr_scaled" => setup.scaled_echo = true,
+        "strict_segments" => setup.strict_segments = true,
+        "mtu" => {
+            let mtu = number(flag, 65_535)?;
+            return Ok(Some(("mss".into(), mtu.saturating_sub(40).to_string())));
+        }
+        "ip_version" if value(flag)? == "ipv4" => {}
+        "ip_version" => return refuse("only --ip_version=ipv4 is played".into()),
+        name if WITHOUT_COUNTERPART.contains(&name) => {}
+        name => return refuse(format!("the flag --{name} is not supported")),
+    }
+    Ok(None)
+}
+
+fn value(flag: &Flag) -> Result<&str, Refusal> {
+    flag.value
+        .as_deref()
+        .filter(|value| !value.is_empty())
+        .ok_or_else(|| Refusal::new(flag.line, format!("--{}: lacks a value: --{0}=…", flag.name)))
+}
+
+fn number(flag: &Flag, high: u64) -> Result<u64, Refusal> {
+    let text = value(flag)?;
+    text.parse().ok().filter(|number| *number <= high).ok_or_else(|| {
+        let message = format!("--{}={text}: a whole number from 0 to {high}", flag.name);
+        Refusal::new(flag.line, message)
+    })
+}

@@ -1,0 +1,113 @@
+//! Linux's settings of TCP, and the fields of `[tcp.NAME]` that stand for them.
+
+use super::Change;
+use crate::token::clipped;
+
+/// The values that packetdrill's `defaults.sh` sets (google/packetdrill, `gtests/net/common`), as
+/// far as they concern TCP.
+pub const DEFAULTS: [(&str, &str); 20] = [
+    ("net.ipv4.tcp_rmem", "4096 540000 15728640"),
+    ("net.ipv4.tcp_wmem", "4096 262144 4194304"),
+    ("net.ipv4.tcp_timestamps", "1"),
+    ("net.ipv4.tcp_syn_retries", "5"),
+    ("net.ipv4.tcp_synack_retries", "5"),
+    ("net.ipv4.tcp_frto", "2"),
+    ("net.ipv4.tcp_sack", "1"),
+    ("net.ipv4.tcp_dsack", "1"),
+    ("net.ipv4.tcp_fack", "0"),
+    ("net.ipv4.tcp_reordering", "3"),
+    ("net.ipv4.tcp_congestion_control", "cubic"),
+    ("net.ipv4.tcp_slow_start_after_idle", "0"),
+    ("net.ipv4.tcp_early_retrans", "4"),
+    ("net.ipv4.tcp_recovery", "1"),
+    ("net.ipv4.tcp_tso_win_divisor", "3"),
+    ("net.ipv4.tcp_ecn", "0"),
+    ("net.ipv4.tcp_ecn_option", "2"),
+    ("net.ipv4.tcp_pacing_ss_ratio", "200"),
+    ("net.ipv4.tcp_pacing_ca_ratio", "120"),
+    ("net.ipv4.tcp_syncookies", "1"),
+];
+
+/// How a setting is understood.
+enum Meaning {
+    /// A truth value: this field.
+    Switch(&'static str),
+    /// A number or name: this field.
+    Field(&'static str),
+    /// A number of microseconds: this field.
+    Microseconds(&'static str),
+    /// `min default max` bytes: the last is this field.
+    LargestBytes(&'static str),
+    /// The preset says what the endpoint does: only the values with which Linux behaves as the
+    /// preset `linux` does are taken.
+    Only(&'static [&'static str]),
+    /// Without a counterpart: offload sizes, caches and attacks change nothing here.
+    Nothing,
+}
+
+use Meaning::{Field, LargestBytes, Microseconds, Nothing, Only, Switch};
+
+const MEANINGS: &[(&str, Meaning)] = &[
+    ("tcp_sack", Switch("sack")),
+    ("tcp_timestamps", Switch("timestamps")),
+    ("tcp_window_scaling", Switch("window_scaling")),
+    ("tcp_slow_start_after_idle", Switch("slow_start_after_idle")),
+    ("tcp_congestion_control", Field("congestion_control")),
+    ("tcp_reordering", Field("dupack_threshold")),
+    ("tcp_rto_min_us", Microseconds("min_rto")),
+    ("tcp_rmem", LargestBytes("receive_buffer")),
+    ("tcp_wmem", LargestBytes("send_buffer")),
+    ("tcp_syn_retries", Only(&["5", "6"])),
+    ("tcp_synack_retries", Only(&["5"])),
+    ("tcp_frto", Only(&["1", "2"])),
+    ("tcp_dsack", Only(&["1"])),
+    ("tcp_fack", Only(&["0"])),
+    ("tcp_early_retrans", Only(&["3", "4"])),
+    ("tcp_recovery", Only(&["1"])),
+    ("tcp_ecn", Only(&["0", "2"])),
+    ("tcp_mtu_probing", Only(&["0"])),
+    ("tcp_ecn_option", Nothing),
+    ("tcp_tso_win_divisor", Nothing),
+    ("tcp_min_tso_segs", Nothing),
+    ("tcp_pacing_ss_ratio", Nothing),
+    ("tcp_pacing_ca_ratio", Nothing),
+    ("tcp_notsent_lowat", Nothing),
+    ("tcp_fastopen", Nothing),
+    ("tcp_fastopen_key", Nothing),
+    ("tcp_syncookies", Nothing),
+    ("tcp_no_metrics_save", Nothing),
+    ("tcp_no_ssthresh_metrics_save", Nothing),
+];
+
+/// The changes that stand for a setting.
+///
+/// # Errors
+/// A setting that is not known, or a value with which the endpoint cannot run.
+pub fn change(name: &str, value: &str) -> Result<Vec<Change>, String> {
+    let known = name.strip_prefix("net.ipv4.").and_then(|short| {
+        MEANINGS.iter().find(|(candidate, _)| *candidate == short).map(|(_, meaning)| meaning)
+    });
+    let Some(meaning) = known else {
+        return Err(format!("the setting {} is not supported", clipped(name)));
+    };
+    let refuse = |what: &str| Err(format!("{name}={}: {what}", clipped(value)));
+    let one = |field: &str, value: String| Ok(vec![(field.to_owned(), value)]);
+    match meaning {
+        Switch(field) => match value.parse::<u32>() {
+            Ok(number) => one(field, (number != 0).to_string()),
+            Err(_) => refuse("expected a whole number"),
+        },
+        Field(field) => one(field, value.to_owned()),
+        Microseconds(field) => match value.parse::<u64>() {
+            Ok(number) => one(field, format!("{number} us")),
+            Err(_) => refuse("expected a whole number"),
+        },
+        LargestBytes(field) => match value.split_whitespace().last().map(str::parse::<u64>) {
+            Some(Ok(bytes)) => one(field, bytes.to_string()),
+            _ => refuse("expected three numbers: min default max"),
+        },
+        Only(values) if values.contains(&value) => Ok(Vec::new()),
+        Only(values) => refuse(&format!("only {} can be played", values.join(", "))),
+        Nothing => Ok(Vec::new()),
+    }
+}

@@ -1,0 +1,126 @@
+//! Packets and times as a script writes them.
+
+use crate::script::{EcnMark, OptionList, Packet, TcpOption};
+use retx_units::Time;
+use retx_wire::{Ecn, Flags};
+
+/// A text of the script, fit for a line of a terminal: short, without control characters.
+pub fn plain(text: &str) -> String {
+    const LONGEST: usize = 300;
+    let mut shown = String::new();
+    for (index, c) in text.trim().chars().enumerate() {
+        if index == LONGEST {
+            shown.push('…');
+            break;
+        }
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// `0.250000`: seconds to the microsecond, or finer where it takes more.
+pub fn time(time: Time) -> String {
+    let (seconds, nanos) = (time.as_nanos() / 1_000_000_000, time.as_nanos() % 1_000_000_000);
+    if nanos.is_multiple_of(1_000) {
+        format!("{seconds}.{:06}", nanos / 1_000)
+    } else {
+        format!("{seconds}.{nanos:09}")
+    }
+}
+
+/// `P. 1:1001(1000) ack 1 win 257 <nop,nop,sack 2001:3001>`.
+pub fn packet(packet: &Packet) -> String {
+    let Packet { seq, payload_bytes, .. } = *packet;
+    let mut text = String::new();
+    if let Some(mark) = packet.ecn {
+        text += &format!("[{}] ", ecn(mark));
+    }
+    text += &flags(packet.flags);
+    text += &format!(" {seq}:{}({payload_bytes})", u64::from(seq) + u64::from(payload_bytes));
+    if packet.flags.contains(Flags::ACK) {
+        text += &format!(" ack {}", packet.ack);
+    }
+    if let Some(window) = packet.window {
+        text += &format!(" win {window}");
+    }
+    match &packet.options {
+        OptionList::Any => text += " <...>",
+        OptionList::Exactly(options) if options.is_empty() => {}
+        OptionList::Exactly(options) => {
+            let options: Vec<String> = options.iter().map(option).collect();
+            text += &format!(" <{}>", options.join(","));
+        }
+    }
+    text
+}
+
+const fn ecn(mark: EcnMark) -> &'static str {
+    match mark {
+        EcnMark::Exactly(Ecn::NotEct) => "noecn",
+        EcnMark::Exactly(Ecn::Ect0) => "ect0",
+        EcnMark::Exactly(Ecn::Ect1) => "ect1",
+        EcnMark::Exactly(Ecn::Ce) => "ce",
+        EcnMark::Capable => "ect01",
+    }
+}
+
+/// `S.`, or `-` for none.
+pub fn flags(flags: Flags) -> String {
+    const LETTERS: [(Flags, char); 7] = [
+        (Flags::SYN, 'S'),
+        (Flags::FIN, 'F'),
+        (Flags::RST, 'R'),
+        (Flags::PSH, 'P'),
+        (Flags::ECE, 'E'),
+        (Flags::CWR, 'W'),
+        (Flags::ACK, '.'),
+    ];
+    let text: String = LETTERS
+        .iter()
+        .filter(|(flag, _)| flags.contains(*flag))
+        .map(|(_, letter)| letter)
+        .collect();
+    if text.is_empty() { "-".into() } else { text }
+}
+
+fn option(option: &TcpOption) -> String {
+    match option {
+        TcpOption::Eol => "eol".into(),
+        TcpOption::Nop => "nop".into(),
+        TcpOption::Mss(mss) => format!("mss {mss}"),
+        TcpOption::WindowScale(shift) => format!("wscale {shift}"),
+        TcpOption::SackPermitted => "sackOK".into(),
+        TcpOption::Sack(blocks) => {
+            let blocks: Vec<String> = blocks
+                .as_slice()
+                .iter()
+                .map(|block| format!("{}:{}", block.left.0, block.right.0))
+                .collect();
+            format!("sack {}", blocks.join(" "))
+        }
+        TcpOption::Timestamps(stamps) => {
+            format!("TS val {} ecr {}", stamps.value, stamps.echo)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_of_a_script_is_harmless() {
+        assert_eq!(plain(" a\u{1b}[2J\tb "), "a\\u{1b}[2J\\tb");
+        assert_eq!(plain(&"x".repeat(1_000)).chars().count(), 301);
+    }
+
+    #[test]
+    fn times_are_as_fine_as_they_are() {
+        assert_eq!(time(Time::from_nanos(1_250_000_000)), "1.250000");
+        assert_eq!(time(Time::from_nanos(1_000_000_001)), "1.000000001");
+    }
+}

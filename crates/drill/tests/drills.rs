@@ -1,0 +1,67 @@
+//! The repository's own scripts: each passes, says what it claims, and by which clause.
+
+use retx_drill::{Options, Verdict, play};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn scripts() -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drills");
+    let mut found = Vec::new();
+    let mut directories = vec![root];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "pkt") {
+                let text = fs::read_to_string(&path).unwrap();
+                found.push((path, text));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_script_passes() {
+    let scripts = scripts();
+    assert!(scripts.len() >= 100, "{} scripts", scripts.len());
+    let mut broken = Vec::new();
+    for (path, text) in &scripts {
+        let played = play(text, &Options::default());
+        if played.verdict != Verdict::Passed {
+            broken.push(format!("{}: {:?}", path.display(), played.verdict));
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// A trace, and what is left of a script's own choice of numbers, change nothing.
+#[test]
+fn scripts_pass_whatever_the_initial_number() {
+    for (path, text) in scripts() {
+        for number in [0, 1 << 31, u32::MAX - 500] {
+            let text = format!("--retx-isn={number}\n{text}");
+            let options = Options { trace: true, ..Options::default() };
+            let played = play(&text, &options);
+            assert_eq!(played.verdict, Verdict::Passed, "{} at {number}", path.display());
+            assert!(!played.trace.is_empty());
+        }
+    }
+}
+
+#[test]
+fn every_script_names_its_source_and_is_exact() {
+    for (path, text) in scripts() {
+        let name = path.display();
+        let first = text.lines().next().unwrap_or_default();
+        let cites = first.starts_with("// RFC ") || first.contains(" 19") || first.contains(" 20");
+        assert!(cites, "{name} begins with the clause that it is about: {first}");
+        assert!(text.contains("\n--retx-tcp="), "{name} names its TCP");
+        assert!(text.contains("\n--retx-exact\n"), "{name} is exact");
+        assert!(text.lines().count() <= 60, "{name} makes one claim");
+        let longest = text.lines().map(|line| line.chars().count()).max();
+        assert!(longest <= Some(100), "{name}: a line of {longest:?} characters");
+    }
+}

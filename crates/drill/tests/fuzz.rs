@@ -1,0 +1,229 @@
+//! Hostile scripts: whatever the text, there is a verdict, and no panic. The endpoint under it is
+//! tried too, by packets that no script of ours would send.
+//!
+//! `RETX_FUZZ_ITERATIONS` sets how long; the texts are the same at each run.
+
+use retx_drill::{Options, Verdict, play};
+use retx_tcp::presets;
+use retx_units::{Stream, StreamKey};
+use std::fs;
+use std::path::Path;
+
+const ITERATIONS: u64 = 20_000;
+
+fn iterations() -> u64 {
+    match std::env::var("RETX_FUZZ_ITERATIONS") {
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("RETX_FUZZ_ITERATIONS is {text:?}, not a whole number")),
+        Err(_) => ITERATIONS,
+    }
+}
+
+/// Prints the text in hand when a panic passes by.
+struct Culprit<'a>(&'a str);
+
+impl Drop for Culprit<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the script was:\n{}\nor: {:?}", self.0, self.0);
+        }
+    }
+}
+
+fn verdict(text: &str, tcp: &str) -> Verdict {
+    let _culprit = Culprit(text);
+    // A bound on the work: mutated times and lengths can ask for hours of retransmissions.
+    let options = Options { tcp: tcp.into(), packets_max: 3_000, ..Options::default() };
+    let verdict = play(text, &options).verdict;
+    if let Verdict::Failed(difference) = &verdict {
+        assert!(!difference.message.is_empty() && difference.line > 0, "{difference:?}");
+        let told = [&difference.expected, &difference.actual];
+        for shown in told.into_iter().flatten() {
+            assert!(!shown.chars().any(char::is_control), "{shown:?}");
+        }
+    }
+    if let Verdict::Refused(refusal) = &verdict {
+        assert!(!refusal.message.is_empty() && !refusal.message.contains('\n'), "{refusal:?}");
+    }
+    verdict
+}
+
+fn seeds() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drills");
+    let mut files = Vec::new();
+    for topic in fs::read_dir(root).unwrap() {
+        for file in fs::read_dir(topic.unwrap().path()).unwrap() {
+            files.push(file.unwrap().path());
+        }
+    }
+    files.sort();
+    files.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+}
+
+fn pick<T: Clone>(stream: &mut Stream, from: &[T]) -> T {
+    from[stream.below(from.len() as u64) as usize].clone()
+}
+
+/// Words that scripts are made of, in any order.
+fn rubbish(stream: &mut Stream) -> String {
+    const WORDS: [&str; 48] = [
+        "0",
+        "+0",
+        "+.1",
+        "*",
+        "~",
+        "...",
+        "<",
+        ">",
+        ".",
+        "S",
+        "S.",
+        "P.",
+        "F.",
+        "R",
+        "1:1001(1000)",
+        "0:0(0)",
+        "ack",
+        "1",
+        "win",
+        "65535",
+        "mss 1000",
+        "sackOK",
+        "nop",
+        "sack 1:2 3:4",
+        "TS val 1",
+        "ecr 2",
+        "wscale 99",
+        "\n",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        "=",
+        "|",
+        "socket",
+        "write",
+        "%{",
+        "}%",
+        "assert tcpi_rto == 1",
+        "`",
+        "--mss=1",
+        "\"",
+        "//",
+        "/*",
+        "\u{1b}é\0",
+    ];
+    let mut text = String::new();
+    for _ in 0..stream.below(60) {
+        text.push_str(pick(stream, &WORDS));
+        text.push(' ');
+    }
+    text
+}
+
+/// Numbers that matter to parsers and to TCP.
+const NUMBERS: [&str; 14] = [
+    "0",
+    "1",
+    "2",
+    "3",
+    "999",
+    "1000",
+    "1001",
+    "2001",
+    "65535",
+    "65536",
+    "2147483648",
+    "4294967295",
+    "99999999999999999999",
+    "-1",
+];
+
+/// A script with some numbers replaced, lines repeated, moved or lost, or characters changed.
+fn mutated(stream: &mut Stream, seed: &str) -> String {
+    let mut lines: Vec<String> = seed.lines().map(str::to_owned).collect();
+    for _ in 0..=stream.below(4) {
+        let at = stream.below(lines.len() as u64) as usize;
+        match stream.below(6) {
+            0 if lines.len() > 1 => {
+                lines.remove(at);
+            }
+            1 => {
+                let copy = pick(stream, &lines);
+                lines.insert(at, copy);
+            }
+            2 => {
+                let other = stream.below(lines.len() as u64) as usize;
+                lines.swap(at, other);
+            }
+            3 => {
+                let mut characters: Vec<char> = lines[at].chars().collect();
+                if !characters.is_empty() {
+                    let place = stream.below(characters.len() as u64) as usize;
+                    characters[place] = pick(stream, &['.', '9', ' ', '(', '{', '\u{7f}', 'ß']);
+                    lines[at] = characters.into_iter().collect();
+                }
+            }
+            _ => lines[at] = renumbered(stream, &lines[at]),
+        }
+    }
+    lines.join("\n")
+}
+
+/// The line with one of its numbers replaced; a packet's length stays right half the time.
+fn renumbered(stream: &mut Stream, line: &str) -> String {
+    let bytes = line.as_bytes();
+    let starts: Vec<usize> = (0..bytes.len())
+        .filter(|&at| bytes[at].is_ascii_digit() && (at == 0 || !bytes[at - 1].is_ascii_digit()))
+        .collect();
+    if starts.is_empty() {
+        return line.to_owned();
+    }
+    if let (Some(open), true) = (line.find(":"), stream.below(2) == 0)
+        && let Some(begin) = line[..open].rfind(' ')
+        && let Some(close) = line[open..].find(')')
+        && line[open..].contains('(')
+    {
+        let left = stream.below(9_000);
+        let length = stream.below(3_000);
+        let range = format!(" {left}:{}({length})", left + length);
+        return format!("{}{range}{}", &line[..begin], &line[open + close + 1..]);
+    }
+    let start = pick(stream, &starts);
+    let end = line[start..].find(|c: char| !c.is_ascii_digit()).map_or(line.len(), |at| start + at);
+    format!("{}{}{}", &line[..start], pick(stream, &NUMBERS), &line[end..])
+}
+
+#[test]
+fn hostile_scripts_get_a_verdict() {
+    let mut stream = StreamKey { seed: 1, replication: 0 }.stream("drill fuzz");
+    let seeds = seeds();
+    let presets: Vec<&str> = presets::PRESETS.iter().map(|preset| preset.name).collect();
+    let mut counts = [0_u64; 3];
+    let iterations = iterations();
+    for iteration in 0..iterations {
+        let text = if iteration % 8 == 0 {
+            rubbish(&mut stream)
+        } else {
+            let seed = pick(&mut stream, &seeds);
+            let text = mutated(&mut stream, &seed);
+            // Without its own preset a script meets the others too.
+            if stream.below(2) == 0 { text.replace("--retx-tcp=", "//") } else { text }
+        };
+        let kind = match verdict(&text, pick(&mut stream, &presets)) {
+            Verdict::Passed => 0,
+            Verdict::Failed(_) => 1,
+            Verdict::Refused(_) => 2,
+        };
+        counts[kind] += 1;
+    }
+    println!("{iterations} scripts; passed, failed, refused: {counts:?}");
+    // All three have to be common, or little was tried.
+    if iterations >= ITERATIONS {
+        assert!(counts.iter().all(|&count| count > iterations / 20), "{counts:?}");
+    }
+}

@@ -1,0 +1,54 @@
+//! *What it does.* Doubles the wait at each timeout, and keeps it doubled while the loss state lasts:
+//! until everything sent before the last timeout is acknowledged.
+//!
+//! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty error
+//! channels*, §2 and table II; Linux 2.2, `net/ipv4/tcp_input.c` (`tcp_ack_saw_tstamp`), where the
+//! loss state ends when nothing is outstanding.
+//!
+//! *Equations.* Wait = RTO·2^exponent; every ACK recomputes RTO, under the old exponent.
+//!
+//! *Where we differ.* Not at all with timestamps, which the paper has on: the ACK that ends the loss
+//! state is a sample too. Without them the exponent waits, as in that kernel, for the first sample
+//! after the loss state (Karn).
+
+use super::{Ack, Backoff, Doublings, Timeout};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Doubled by each timeout, kept until the loss state is over (García et al., what they found).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+/// The doublings in force.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    doublings: Doublings,
+}
+
+impl State {
+    /// A fresh one.
+    pub fn new(_: &Config, _: &crate::Config) -> Self {
+        Self::default()
+    }
+}
+
+impl Backoff for State {
+    fn on_timeout(&mut self, _: &Timeout) {
+        self.doublings.increase();
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if ack.sampled && ack.loss_state_over {
+            self.doublings.clear();
+        }
+    }
+
+    fn reset(&mut self) {
+        self.doublings.clear();
+    }
+
+    fn exponent(&self) -> u32 {
+        self.doublings.count()
+    }
+}

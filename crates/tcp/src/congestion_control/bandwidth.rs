@@ -1,0 +1,165 @@
+//! Bandwidth from returning acknowledgments: what Westwood and its relatives share.
+
+mod bursts;
+mod sampled;
+mod tustin;
+
+use super::Ack;
+use retx_units::{Duration, Time};
+
+pub(crate) use bursts::Bursts;
+pub(crate) use sampled::Sampled;
+pub use sampled::Smoothing;
+pub(crate) use tustin::Tustin;
+
+/// A low-pass filter over the rate of acknowledged bytes.
+#[derive(Debug, Clone)]
+pub(crate) enum Filter {
+    Tustin(Tustin),
+    Sampled(Sampled),
+    Bursts(Bursts),
+}
+
+/// An acknowledgment as a filter sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Credit {
+    pub now: Time,
+    /// Bytes that have arrived according to it, each counted once.
+    pub bytes: u64,
+    /// The raw RTT measured last.
+    pub rtt: Option<Duration>,
+    /// The extremes of the raw samples.
+    pub range: Option<Range>,
+}
+
+/// The least and the largest raw RTT sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub least: Duration,
+    pub largest: Duration,
+}
+
+impl Range {
+    /// Where a sample lies: 0 for the least RTT, 1 for the largest; 0 while there is no range.
+    pub fn position(&self, rtt: Duration) -> f64 {
+        let width = self.largest.saturating_sub(self.least);
+        if width.is_zero() {
+            return 0.0;
+        }
+        rtt.saturating_sub(self.least).as_secs_f64() / width.as_secs_f64()
+    }
+}
+
+/// A bandwidth estimate, and the RTTs that make a window of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Bandwidth {
+    filter: Filter,
+    /// Bytes that duplicate ACKs have been credited with, and no cumulative ACK has covered yet.
+    by_duplicates: u64,
+    /// The raw RTT measured last.
+    pub rtt: Option<Duration>,
+    pub range: Option<Range>,
+}
+
+impl Bandwidth {
+    pub fn new(filter: Filter) -> Self {
+        Self { filter, by_duplicates: 0, rtt: None, range: None }
+    }
+
+    /// Any acknowledgment, duplicates included.
+    pub fn observe(&mut self, ack: &Ack, smss: u32) {
+        if let Some(rtt) = ack.rtt {
+            self.rtt = Some(rtt);
+            let (least, largest) = self
+                .range
+                .map_or((rtt, rtt), |range| (range.least.min(rtt), range.largest.max(rtt)));
+            self.range = Some(Range { least, largest });
+        }
+        let bytes = self.credit(ack, smss.into());
+        if bytes > 0 {
+            let credit = Credit { now: ack.now, bytes, rtt: self.rtt, range: self.range };
+            match &mut self.filter {
+                Filter::Tustin(filter) => filter.on_ack(&credit),
+                Filter::Sampled(filter) => filter.on_ack(&credit),
+                Filter::Bursts(filter) => filter.on_ack(&credit),
+            }
+        }
+    }
+
+    /// A duplicate ACK stands for what it says has left the network; a cumulative ACK of more than
+    /// a segment first pays back what duplicates were credited with, and counts for a segment at
+    /// least.
+    fn credit(&mut self, ack: &Ack, smss: u64) -> u64 {
+        if ack.bytes_acked == 0 {
+            self.by_duplicates = self.by_duplicates.saturating_add(ack.delivered);
+            return ack.delivered;
+        }
+        if ack.bytes_acked <= smss {
+            return ack.bytes_acked;
+        }
+        if self.by_duplicates >= ack.bytes_acked {
+            self.by_duplicates -= ack.bytes_acked;
+            return smss;
+        }
+        ack.bytes_acked - std::mem::take(&mut self.by_duplicates)
+    }
+
+    /// Bytes per second.
+    pub fn rate(&self, now: Time) -> f64 {
+        match &self.filter {
+            Filter::Tustin(filter) => filter.rate(now),
+            Filter::Sampled(filter) => filter.rate(),
+            Filter::Bursts(filter) => filter.rate(),
+        }
+    }
+
+    /// The window that fills the path without a queue: bandwidth × least RTT, in bytes.
+    pub fn window(&self, now: Time) -> u64 {
+        self.range.map_or(0, |range| self.bytes_in(now, range.least))
+    }
+
+    /// What the bandwidth carries in this time.
+    pub fn bytes_in(&self, now: Time, time: Duration) -> u64 {
+        libm::round(self.rate(now) * time.as_secs_f64()) as u64
+    }
+
+    /// The least RTT may belong to a path that is no more.
+    pub fn forget_range(&mut self) {
+        self.range = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{SMSS, ack, at};
+    use super::*;
+
+    fn credits(acks: &[(u64, u64)]) -> Vec<u64> {
+        let mut bandwidth = Bandwidth::new(Filter::Bursts(Bursts::default()));
+        acks.iter()
+            .map(|(bytes_acked, delivered)| {
+                let ack = Ack { delivered: *delivered, ..ack(at(0), *bytes_acked) };
+                bandwidth.credit(&ack, SMSS.into())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn each_byte_is_credited_once() {
+        assert_eq!(credits(&[(1000, 1000), (2000, 2000), (1, 1)]), [1000, 2000, 1]);
+        // Three duplicates, then the ACK of the hole and what lay behind it.
+        let hole = [(0, 1000), (0, 1000), (0, 1000), (4000, 4000)];
+        assert_eq!(credits(&hole), [1000, 1000, 1000, 1000]);
+        // A partial ACK that covers less than the duplicates stood for.
+        let partial = [(0, 2000), (0, 2000), (2000, 0), (4000, 0)];
+        assert_eq!(credits(&partial), [2000, 2000, 1000, 2000]);
+    }
+
+    #[test]
+    fn position_in_the_range() {
+        let ms = Duration::from_millis;
+        let range = Range { least: ms(10), largest: ms(50) };
+        assert!((range.position(ms(20)) - 0.25).abs() < 1e-12);
+        assert!(Range { least: ms(10), largest: ms(10) }.position(ms(10)).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,108 @@
+//! Westwood+'s filter: one sample per round trip.
+
+use super::Credit;
+use retx_units::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Round trips shorter than this share a sample.
+const SHORTEST: Duration = Duration::from_millis(50);
+
+/// How Westwood+ smooths its samples.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Smoothing {
+    /// B = 0.9·B + 0.1·b (Grieco & Mascolo 2004, ns-3).
+    #[default]
+    Single,
+    /// Two filters in a row with 7/8 and 1/8 (Linux).
+    Cascade,
+}
+
+/// A sample is what was credited over an interval longer than the RTT and 50 ms.
+#[derive(Debug, Clone)]
+pub(crate) struct Sampled {
+    smoothing: Smoothing,
+    began: Option<Time>,
+    bytes: u64,
+    /// The outputs of the first and of the last filter; none before the first sample.
+    rates: Option<(f64, f64)>,
+}
+
+impl Sampled {
+    pub fn new(smoothing: Smoothing) -> Self {
+        Self { smoothing, began: None, bytes: 0, rates: None }
+    }
+
+    pub fn on_ack(&mut self, credit: &Credit) {
+        let began = *self.began.get_or_insert(credit.now);
+        let interval = credit.now.since(began);
+        if interval > credit.rtt.map_or(SHORTEST, |rtt| rtt.max(SHORTEST)) {
+            self.sample(self.bytes as f64 / interval.as_secs_f64());
+            self.began = Some(credit.now);
+            self.bytes = 0;
+        }
+        self.bytes = self.bytes.saturating_add(credit.bytes);
+    }
+
+    fn sample(&mut self, sample: f64) {
+        let Some((first, last)) = self.rates else {
+            self.rates = Some((sample, sample));
+            return;
+        };
+        self.rates = Some(match self.smoothing {
+            Smoothing::Single => {
+                let rate = 0.9 * last + 0.1 * sample;
+                (rate, rate)
+            }
+            Smoothing::Cascade => {
+                let first = (7.0 * first + sample) / 8.0;
+                (first, (7.0 * last + first) / 8.0)
+            }
+        });
+    }
+
+    /// Bytes per second.
+    pub fn rate(&self) -> f64 {
+        self.rates.map_or(0.0, |(_, last)| last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::at;
+    use super::*;
+
+    fn fed(smoothing: Smoothing, rate: impl Fn(u64) -> u64, acks: u64) -> Sampled {
+        let mut filter = Sampled::new(smoothing);
+        for n in 0..acks {
+            let rtt = Some(Duration::from_millis(100));
+            filter.on_ack(&Credit { now: at(10 * n), bytes: rate(n), rtt, range: None });
+        }
+        filter
+    }
+
+    #[test]
+    fn a_constant_stream_is_exact_from_the_first_sample() {
+        for smoothing in [Smoothing::Single, Smoothing::Cascade] {
+            assert!(fed(smoothing, |_| 1000, 11).rate().abs() < 1e-9, "not after one RTT exactly");
+            for acks in [12, 50, 500] {
+                let rate = fed(smoothing, |_| 1000, acks).rate();
+                assert!((rate - 100_000.0).abs() < 1e-6, "{rate} after {acks}");
+            }
+        }
+    }
+
+    /// The rate doubles with ACK 110; samples are taken every 11 ACKs.
+    #[test]
+    fn steps() {
+        let step = |smoothing, samples: u64| {
+            fed(smoothing, |n| if n < 110 { 1000 } else { 2000 }, 111 + 11 * samples).rate()
+        };
+        assert!((step(Smoothing::Single, 1) - 110_000.0).abs() < 1e-6);
+        assert!((step(Smoothing::Single, 2) - 119_000.0).abs() < 1e-6);
+        assert!((step(Smoothing::Cascade, 1) - 101_562.5).abs() < 1e-6);
+        // First 123437.5; last (7·101562.5 + 123437.5)/8.
+        assert!((step(Smoothing::Cascade, 2) - 104_296.875).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,162 @@
+//! Westwood's first filter: samples at every ACK, low-passed by a bilinear (Tustin) approximation.
+
+use super::Credit;
+use retx_units::{Duration, Time};
+use std::num::NonZeroU32;
+
+/// B_k = a·B_{k−1} + w·(b_k + b_{k−1}) with a = (2τ/Δ − 1)/(2τ/Δ + 1), w = 1/(2τ/Δ + 1).
+#[derive(Debug, Clone)]
+pub(crate) struct Tustin {
+    /// Time constant τ in seconds.
+    tau: f64,
+    /// Without an ACK for τ/m seconds a sample b = 0 is taken.
+    silence: f64,
+    rate: f64,
+    sample: f64,
+    last: Option<Time>,
+    /// Credited at the instant of the last sample, after it.
+    pending: u64,
+}
+
+/// a and w for an interval of `delta` seconds.
+pub(crate) fn coefficients(tau: f64, delta: f64) -> (f64, f64) {
+    // Multiplied through by Δ, so that τ = 0 means no filter but the mean of two samples.
+    let sum = 2.0 * tau + delta;
+    ((2.0 * tau - delta) / sum, delta / sum)
+}
+
+impl Tustin {
+    pub fn new(tau: Duration, m: NonZeroU32) -> Self {
+        let tau = tau.as_secs_f64();
+        Self {
+            tau,
+            silence: tau / f64::from(m.get()),
+            rate: 0.0,
+            sample: 0.0,
+            last: None,
+            pending: 0,
+        }
+    }
+
+    pub fn on_ack(&mut self, credit: &Credit) {
+        let Some(last) = self.last else {
+            self.last = Some(credit.now);
+            return;
+        };
+        self.pending = self.pending.saturating_add(credit.bytes);
+        let gap = credit.now.since(last);
+        if gap.is_zero() {
+            return;
+        }
+        let gap = gap.as_secs_f64();
+        // Silence is filled with zeros at equal distances, so that the last step is not so short
+        // that its sample explodes.
+        let steps = if gap > self.silence && self.silence > 0.0 {
+            libm::ceil(gap / self.silence)
+        } else {
+            1.0
+        };
+        let delta = gap / steps;
+        (self.rate, self.sample) = self.silent(delta, steps - 1.0);
+        let (a, w) = coefficients(self.tau, delta);
+        let sample = self.pending as f64 / delta;
+        self.rate = a * self.rate + w * (sample + self.sample);
+        self.sample = sample;
+        self.pending = 0;
+        self.last = Some(credit.now);
+    }
+
+    /// Rate and sample after so many samples of 0: the first still meets the sample before it, and
+    /// then the rate falls by the factor a each.
+    fn silent(&self, delta: f64, count: f64) -> (f64, f64) {
+        if count < 1.0 {
+            return (self.rate, self.sample);
+        }
+        let (a, w) = coefficients(self.tau, delta);
+        ((a * self.rate + w * self.sample) * libm::pow(a.max(0.0), count - 1.0), 0.0)
+    }
+
+    /// Bytes per second, the silence since the last ACK counted.
+    pub fn rate(&self, now: Time) -> f64 {
+        let silent = self.last.map_or(0.0, |last| now.since(last).as_secs_f64());
+        if self.silence > 0.0 {
+            self.silent(self.silence, libm::floor(silent / self.silence)).0
+        } else {
+            self.rate
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::at;
+    use super::*;
+
+    const HALF: Duration = Duration::from_millis(500);
+
+    fn tustin() -> Tustin {
+        Tustin::new(HALF, NonZeroU32::new(2).unwrap())
+    }
+
+    fn feed(filter: &mut Tustin, now: Time, bytes: u64) {
+        filter.on_ack(&Credit { now, bytes, rtt: None, range: None });
+    }
+
+    /// INET's TcpWestwood has these two numbers in place of the formula.
+    #[test]
+    fn a_tenth_of_tau_gives_inets_constants() {
+        let (a, w) = coefficients(0.5, 0.05);
+        assert!((a - 19.0 / 21.0).abs() < 1e-15 && (w - 1.0 / 21.0).abs() < 1e-15);
+    }
+
+    /// The step response is 1 − (1 + w/a·…)·aᵏ: after k samples of b the rest is
+    /// b·(1 − w)·a^(k−1), since the first sample meets b₀ = 0.
+    #[test]
+    fn a_constant_stream_converges_to_its_rate() {
+        let mut filter = tustin();
+        feed(&mut filter, at(0), 1000);
+        let (a, w) = coefficients(0.5, 0.05);
+        for k in 1..=400 {
+            feed(&mut filter, at(50 * k), 1000);
+            let rest = 20_000.0 * (1.0 - w) * libm::pow(a, k as f64 - 1.0);
+            let rate = filter.rate(at(50 * k));
+            assert!((20_000.0 - rate - rest).abs() < 1e-6, "{k}: {rate}");
+        }
+        assert!((filter.rate(at(20_000)) - 20_000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn acks_of_one_instant_count_together() {
+        let (mut one, mut two) = (tustin(), tustin());
+        feed(&mut one, at(0), 1);
+        feed(&mut two, at(0), 1);
+        for k in 1..50 {
+            feed(&mut one, at(20 * k), 3000);
+            feed(&mut two, at(20 * k), 3000);
+            feed(&mut two, at(20 * k), 0);
+        }
+        assert_eq!(one.rate.to_bits(), two.rate.to_bits());
+        feed(&mut one, at(1000), 5000);
+        feed(&mut two, at(980), 2000);
+        feed(&mut two, at(1000), 3000);
+        assert_eq!(one.rate.to_bits(), two.rate.to_bits());
+    }
+
+    /// τ/2 between samples of 0: a = 3/5.
+    #[test]
+    fn silence_lets_the_rate_fall() {
+        let mut filter = tustin();
+        (filter.rate, filter.last) = (1000.0, Some(at(0)));
+        assert!((filter.rate(at(249)) - 1000.0).abs() < 1e-9);
+        assert!((filter.rate(at(250)) - 600.0).abs() < 1e-9);
+        assert!((filter.rate(at(1000)) - 129.6).abs() < 1e-9);
+        // One ACK per second at a constant rate: zeros in between do not change the mean.
+        for k in 1..100 {
+            feed(&mut filter, at(1000 * k), 8000);
+        }
+        let (a, w) = coefficients(0.5, 0.25);
+        // In equilibrium B after the ACK: w·b·(1 + …) with b = 8000/0.25 s over a period of four.
+        let expected = w * 32_000.0 * (1.0 + a * a * a) / (1.0 - a * a * a * a);
+        assert!((filter.rate(at(99_000)) - expected).abs() < 1e-6, "{expected}");
+    }
+}

@@ -1,0 +1,327 @@
+//! *What it does.* Grows along a cubic function of the time since the last reduction: fast back
+//! towards the window where the loss was, flat there, then ever faster.
+//!
+//! *Reference.* RFC 9438; HyStart++: RFC 9406; HyStart and the variant `linux`: Linux
+//! `net/ipv4/tcp_cubic.c` (read as of 6.x), Ha & Rhee 2008.
+//!
+//! *Equations.* In segments and seconds: W_cubic(t) = C·(t − K)³ + W_max (fig. 1),
+//! K = ∛((W_max − cwnd_epoch)/C) (fig. 2), target = W_cubic(t + SRTT), held within cwnd and
+//! 1.5·cwnd (§4.2); W_est += α·acked/cwnd (fig. 4) with α = 3(1 − β)/(1 + β), and 1 once
+//! W_est ≥ cwnd_prior (§4.3). Where W_cubic(t) < W_est: cwnd = W_est; else
+//! cwnd += (target − cwnd)/cwnd per segment acknowledged.
+//! Loss: ssthresh = cwnd = max(β·FlightSize, 2); W_max = cwnd, or cwnd·(1 + β)/2 when it had been
+//! more (fast convergence, §4.7). Timeout: the same ssthresh, cwnd = 1, then K = 0 (§4.8). It grows
+//! only while the window limits, and t leaves out the time when it does not (§5.8).
+//!
+//! *Where we differ.* The RFC increases "for each received new ACK"; we do so per segment
+//! acknowledged, as Linux does, so that delayed ACKs do not halve the growth. cwnd never falls to
+//! W_est.
+
+mod curve;
+mod hystart;
+mod hystart_plus_plus;
+mod linux;
+
+use super::send_times::SendTimes;
+use super::{Ack, CongestionControl, Fraction, Loss, Positive, Sent, Window, segments};
+use retx_units::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use curve::Curve;
+use hystart::Hystart;
+use hystart_plus_plus::HystartPlusPlus;
+use linux::LinuxCurve;
+
+/// CUBIC (RFC 9438): a cubic function of the time since the last reduction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Whose arithmetic.
+    pub variant: Variant,
+    /// How slow start grows and ends.
+    pub slow_start: SlowStart,
+    /// C in segments/s³ (RFC 9438 §5.1). 0.4.
+    pub c: Positive,
+    /// What a reduction leaves of the window (RFC 9438 §4.6). 0.7.
+    pub beta: Fraction,
+    /// Give way to newer flows when the window shrinks from loss to loss (RFC 9438 §4.7).
+    pub fast_convergence: bool,
+}
+
+/// Whose arithmetic.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Variant {
+    /// As RFC 9438 says.
+    #[default]
+    Rfc9438,
+    /// Linux: whole segments, reductions of cwnd (not FlightSize), 5 % per round trip at least
+    /// before the first loss, α never 1, t + least RTT.
+    Linux,
+}
+
+/// How slow start grows and ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SlowStart {
+    /// RFC 5681: one segment per ACK, up to `ssthresh`.
+    Standard,
+    /// Linux: one segment per segment acknowledged; ends when ACKs come in a train of half an RTT,
+    /// or when the RTT has grown by an eighth.
+    Hystart,
+    /// RFC 9406: eight segments per ACK at most; when the RTT has grown, a quarter of that for five
+    /// rounds before it ends. In the first slow start; later ones are standard.
+    #[default]
+    HystartPlusPlus,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            variant: Variant::default(),
+            slow_start: SlowStart::default(),
+            c: Positive::constant(0.4),
+            beta: Fraction::constant(0.7),
+            fast_convergence: true,
+        }
+    }
+}
+
+/// A running CUBIC.
+#[derive(Debug, Clone)]
+pub struct State {
+    avoidance: Avoidance,
+    start: Start,
+    times: SendTimes,
+    /// The sample of the acknowledgment at hand.
+    rtt: Option<Duration>,
+    last_sent: Time,
+}
+
+#[derive(Debug, Clone)]
+enum Avoidance {
+    Rfc(Curve),
+    Linux(LinuxCurve),
+}
+
+#[derive(Debug, Clone)]
+enum Start {
+    Standard,
+    Hystart(Hystart),
+    PlusPlus(HystartPlusPlus),
+}
+
+impl State {
+    /// A controller with these parameters.
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
+        Self {
+            avoidance: match config.variant {
+                Variant::Rfc9438 => Avoidance::Rfc(Curve::new(config)),
+                Variant::Linux => Avoidance::Linux(LinuxCurve::new(config)),
+            },
+            start: match config.slow_start {
+                SlowStart::Standard => Start::Standard,
+                SlowStart::Hystart => Start::Hystart(Hystart::default()),
+                SlowStart::HystartPlusPlus => Start::PlusPlus(HystartPlusPlus::default()),
+            },
+            times: SendTimes::default(),
+            rtt: None,
+            last_sent: Time::ZERO,
+        }
+    }
+
+    /// Slow start. Returns the segments left over for congestion avoidance.
+    fn slow_start(&mut self, window: &mut Window, ack: &Ack) -> u64 {
+        let smss = u64::from(window.smss);
+        match &self.start {
+            Start::Hystart(_) => {
+                return segments::slow_start(window, segments::delivered(window, ack));
+            }
+            Start::PlusPlus(hystart) if hystart.is_active() => {
+                window.cwnd = window.cwnd.saturating_add(hystart.growth(ack.bytes_acked, smss));
+            }
+            Start::PlusPlus(_) | Start::Standard => {
+                window.cwnd = window.cwnd.saturating_add(ack.bytes_acked.min(smss));
+            }
+        }
+        0
+    }
+
+    /// What ends slow start early. `rtt` is that of this acknowledgment.
+    fn look_for_exit(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
+        match &mut self.start {
+            Start::Standard => {}
+            Start::Hystart(hystart) => {
+                if let (Some(rtt), false) = (rtt, self.avoidance.began_lately(ack)) {
+                    hystart.on_ack(window, ack, rtt);
+                }
+            }
+            Start::PlusPlus(hystart) => hystart.on_ack(window, ack, rtt),
+        }
+    }
+}
+
+impl Avoidance {
+    /// Linux leaves out RTT samples of the first second of congestion avoidance.
+    fn began_lately(&self, ack: &Ack) -> bool {
+        matches!(self, Self::Linux(curve) if curve.began_lately(ack.now))
+    }
+}
+
+impl CongestionControl for State {
+    fn on_sent(&mut self, sent: &Sent) {
+        if sent.flight_size <= u64::from(sent.bytes) {
+            match &mut self.avoidance {
+                Avoidance::Rfc(curve) => curve.skip_to(sent.now),
+                Avoidance::Linux(curve) => curve.skip_to(sent.now, self.last_sent),
+            }
+        }
+        self.last_sent = sent.now;
+        self.times.on_sent(sent);
+    }
+
+    fn observe(&mut self, ack: &Ack, _: u32) {
+        self.rtt = self.times.on_ack(ack);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        let rtt = self.rtt.take();
+        if let (Avoidance::Linux(curve), Some(rtt)) = (&mut self.avoidance, rtt) {
+            curve.sample(ack.now, rtt);
+        }
+        if window.in_slow_start() {
+            self.look_for_exit(window, ack, rtt);
+        }
+        if !ack.cwnd_limited {
+            if let Avoidance::Rfc(curve) = &mut self.avoidance {
+                curve.skip_to(ack.now);
+            }
+            return;
+        }
+        let mut acked = segments::delivered(window, ack);
+        if window.in_slow_start() {
+            acked = self.slow_start(window, ack);
+            if acked == 0 {
+                return;
+            }
+        }
+        match &mut self.avoidance {
+            Avoidance::Rfc(curve) => curve.grow(window, ack),
+            Avoidance::Linux(curve) => curve.grow(window, ack.now, acked),
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
+        match &mut self.avoidance {
+            Avoidance::Rfc(curve) => curve.on_loss(window, loss),
+            Avoidance::Linux(curve) => curve.on_loss(window, loss),
+        }
+        if let Start::PlusPlus(hystart) = &mut self.start {
+            hystart.end();
+        }
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
+        match &mut self.avoidance {
+            Avoidance::Rfc(curve) => curve.on_timeout(window, loss, repeated),
+            Avoidance::Linux(curve) => curve.on_timeout(window, loss, repeated),
+        }
+        match &mut self.start {
+            Start::Standard => {}
+            Start::Hystart(hystart) => *hystart = Hystart::default(),
+            Start::PlusPlus(hystart) => hystart.end(),
+        }
+    }
+
+    fn on_undo(&mut self, _: &mut Window) {
+        if let Avoidance::Rfc(curve) = &mut self.avoidance {
+            curve.undo();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Path, ack, at, loss, tcp, window};
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn cubic(variant: Variant, slow_start: SlowStart) -> State {
+        State::new(&Config { variant, slow_start, ..Config::default() }, &tcp())
+    }
+
+    /// Slow start over a path of 100 segments; where it ends.
+    fn exit(slow_start: SlowStart) -> (State, Path) {
+        let mut state = cubic(Variant::Rfc9438, slow_start);
+        let mut path = Path::new(MS, MS * 100, window(10, u64::MAX / 1000));
+        while path.window.in_slow_start() && path.window.cwnd < 2_000_000 {
+            path.step(&mut state);
+        }
+        (state, path)
+    }
+
+    /// The path holds 100 segments. Standard slow start knows no end. HyStart: in the round from 80
+    /// to 160 segments the ACKs come as a train, and pass half an RTT. HyStart++: the round from
+    /// 160 to 320 begins with a queue; after that, a quarter more in each of four or five rounds.
+    #[test]
+    fn slow_starts() {
+        assert_eq!(exit(SlowStart::Standard).1.window.cwnd, 2_000_000);
+        let (_, path) = exit(SlowStart::Hystart);
+        assert!((80_000..=160_000).contains(&path.window.cwnd), "{}", path.window.cwnd);
+        let (_, path) = exit(SlowStart::HystartPlusPlus);
+        assert!(path.window.cwnd - path.window.ssthresh < 1000, "no segment more");
+        assert!((700_000..=1_000_000).contains(&path.window.cwnd), "{}", path.window.cwnd);
+    }
+
+    #[test]
+    fn growth_per_ack_in_slow_start() {
+        let grown = |variant, slow_start, bytes| {
+            let (mut state, mut window) = (cubic(variant, slow_start), window(10, 999));
+            state.on_ack(&mut window, &ack(at(0), bytes));
+            window.cwnd - 10_000
+        };
+        for variant in [Variant::Rfc9438, Variant::Linux] {
+            assert_eq!(grown(variant, SlowStart::Standard, 2000), 1000);
+            assert_eq!(grown(variant, SlowStart::Hystart, 2000), 2000);
+            assert_eq!(grown(variant, SlowStart::HystartPlusPlus, 2000), 2000);
+            assert_eq!(grown(variant, SlowStart::HystartPlusPlus, 9000), 8000);
+        }
+    }
+
+    #[test]
+    fn nothing_grows_unless_the_window_limits() {
+        for variant in [Variant::Rfc9438, Variant::Linux] {
+            for ssthresh in [2, 99] {
+                let mut state = cubic(variant, SlowStart::Standard);
+                let mut window = window(10, ssthresh);
+                for n in 0..100 {
+                    let idle = Ack { cwnd_limited: false, ..ack(at(100 * n), 1000) };
+                    state.on_ack(&mut window, &idle);
+                }
+                assert_eq!(window.cwnd, 10_000);
+            }
+        }
+    }
+
+    #[test]
+    fn losses() {
+        for variant in [Variant::Rfc9438, Variant::Linux] {
+            let mut state = cubic(variant, SlowStart::Standard);
+            let mut lossy = window(100, 999);
+            state.on_loss(&mut lossy, &loss(at(0), 100));
+            assert_eq!((lossy.cwnd, lossy.ssthresh), (70_000, 70_000), "{variant:?}");
+            let later = Loss { snd_una: 200_000, snd_max: 270_000, ..loss(at(900), 70) };
+            state.on_timeout(&mut lossy, &later, false);
+            assert_eq!((lossy.cwnd, lossy.ssthresh), (1_000, 49_000), "{variant:?}");
+        }
+        // Linux looks at cwnd, the RFC at what is in flight.
+        let left = |variant| {
+            let mut lossy = window(100, 999);
+            cubic(variant, SlowStart::Standard).on_loss(&mut lossy, &loss(at(0), 50));
+            lossy.cwnd
+        };
+        assert_eq!((left(Variant::Rfc9438), left(Variant::Linux)), (35_000, 70_000));
+    }
+}

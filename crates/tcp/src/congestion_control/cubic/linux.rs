@@ -1,0 +1,232 @@
+//! The window as Linux computes it: whole segments, one more for each `per` acknowledged.
+
+use super::super::segments::{self, Segments};
+use super::super::{Loss, Window};
+use super::Config;
+use retx_units::{Duration, Time};
+
+/// `per` is computed anew at a new window, or after HZ/32.
+const STALE: Duration = Duration::from_micros(31_250);
+/// And once per tick at most, at HZ = 250.
+const TICK: Duration = Duration::from_millis(4);
+/// RTT samples count only so long after a stage has begun.
+const SETTLED: Duration = Duration::from_secs(1);
+
+/// Where Linux's curve stands.
+#[derive(Debug, Clone)]
+pub(super) struct LinuxCurve {
+    /// C and β in 1024ths.
+    c: f64,
+    beta: u64,
+    fast_convergence: bool,
+    segments: Segments,
+    last_max: u64,
+    delay_min: Duration,
+    /// Window and time of the last computation.
+    computed: Option<(u64, Time)>,
+    per: u64,
+    epoch: Option<Epoch>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Epoch {
+    start: Time,
+    k: f64,
+    origin: u64,
+    /// Reno's window, and the segments acknowledged that it has not grown for.
+    reno: u64,
+    acked: u64,
+}
+
+impl LinuxCurve {
+    pub fn new(config: &Config) -> Self {
+        Self {
+            // 0.4 and 0.7 become 410/1024 and 717/1024.
+            c: libm::round(config.c.value() * 102.4).max(1.0) * 10.0 / 1024.0,
+            beta: (libm::round(config.beta.value() * 1024.0) as u64).clamp(1, 1023),
+            fast_convergence: config.fast_convergence,
+            segments: Segments::default(),
+            last_max: 0,
+            delay_min: Duration::ZERO,
+            computed: None,
+            per: 0,
+            epoch: None,
+        }
+    }
+
+    /// The first second of congestion avoidance: RTTs are those of recovery.
+    pub fn began_lately(&self, now: Time) -> bool {
+        self.epoch.is_some_and(|epoch| now.since(epoch.start) < SETTLED)
+    }
+
+    /// A raw RTT sample.
+    pub fn sample(&mut self, now: Time, rtt: Duration) {
+        if !self.began_lately(now) && (self.delay_min.is_zero() || rtt < self.delay_min) {
+            self.delay_min = rtt;
+        }
+    }
+
+    /// Data are sent and none were in flight: the pause does not count.
+    pub fn skip_to(&mut self, now: Time, last_sent: Time) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start = (epoch.start + now.since(last_sent)).min(now);
+        }
+    }
+
+    pub fn grow(&mut self, window: &mut Window, now: Time, acked: u64) {
+        self.compute(segments::cwnd(window), now, acked);
+        self.segments.additive(window, self.per, acked);
+    }
+
+    fn compute(&mut self, cwnd: u64, now: Time, acked: u64) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.acked = epoch.acked.saturating_add(acked);
+        }
+        if let Some((at_cwnd, at)) = self.computed {
+            if at_cwnd == cwnd && now.since(at) <= STALE {
+                return;
+            }
+            if self.epoch.is_some() && now.since(at) < TICK {
+                self.be_friendly(cwnd);
+                return;
+            }
+        }
+        self.computed = Some((cwnd, now));
+        let (c, last_max) = (self.c, self.last_max);
+        let epoch = self.epoch.get_or_insert_with(|| {
+            let missing = last_max.saturating_sub(cwnd);
+            let k = libm::cbrt(missing as f64 / c);
+            Epoch { start: now, k, origin: last_max.max(cwnd), reno: cwnd, acked }
+        });
+        let t = (now.since(epoch.start).min(Duration::MAX) + self.delay_min).as_secs_f64();
+        let distance = (t - epoch.k).abs();
+        let delta = (c * distance * distance * distance) as u64;
+        let target = if t < epoch.k {
+            epoch.origin.saturating_sub(delta)
+        } else {
+            epoch.origin.saturating_add(delta)
+        };
+        self.per = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
+        if self.last_max == 0 {
+            // Nothing is known of the path: 5 % per round trip at least.
+            self.per = self.per.min(20);
+        }
+        self.be_friendly(cwnd);
+    }
+
+    /// Not slower than Reno; nor faster than half of slow start.
+    fn be_friendly(&mut self, cwnd: u64) {
+        if let Some(epoch) = &mut self.epoch {
+            let scale = 8 * (1024 + self.beta) / 3 / (1024 - self.beta);
+            let per_segment = (cwnd.saturating_mul(scale) >> 3).max(1);
+            if epoch.acked > per_segment {
+                let more = (epoch.acked - 1) / per_segment;
+                epoch.acked -= more * per_segment;
+                epoch.reno = epoch.reno.saturating_add(more);
+            }
+            if epoch.reno > cwnd {
+                self.per = self.per.min(cwnd / (epoch.reno - cwnd));
+            }
+        }
+        self.per = self.per.max(2);
+    }
+
+    /// Sets what the next stage aims at; returns the new threshold in segments.
+    fn ssthresh(&mut self, window: &Window) -> u64 {
+        let cwnd = segments::cwnd(window);
+        let share = |numerator: u64, denominator: u64| {
+            (u128::from(cwnd) * u128::from(numerator) / u128::from(denominator)) as u64
+        };
+        self.last_max = if self.fast_convergence && cwnd < self.last_max {
+            share(1024 + self.beta, 2048)
+        } else {
+            cwnd
+        };
+        self.epoch = None;
+        share(self.beta, 1024).max(2)
+    }
+
+    pub fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
+        let ssthresh = self.ssthresh(window);
+        self.segments.reduce(window, loss, ssthresh);
+    }
+
+    pub fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
+        let ssthresh = self.ssthresh(window);
+        if !self.segments.timed_out(window, loss, repeated) {
+            window.ssthresh = segments::bytes(window, ssthresh);
+        }
+        self.last_max = 0;
+        self.delay_min = Duration::ZERO;
+        self.computed = None;
+        self.per = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{at, loss, window};
+    use super::*;
+
+    /// A window of ACKs per RTT for so long; the window at its end, in segments.
+    fn play(curve: &mut LinuxCurve, window: &mut Window, ms: [u64; 2], rtt: u64) -> f64 {
+        let mut now = at(ms[0]).as_nanos();
+        while now < at(ms[1]).as_nanos() {
+            now += rtt * 1_000_000 * 1000 / window.cwnd;
+            curve.grow(window, Time::from_nanos(now), 1);
+        }
+        window.cwnd as f64 / 1000.0
+    }
+
+    /// Linux's C is 410/1024, β 717/1024; the curve runs ahead by the least RTT. Targets and
+    /// quotients are whole numbers, which costs a few segments on the way.
+    #[test]
+    fn follows_the_curve() {
+        let mut curve = LinuxCurve::new(&Config::default());
+        let mut window = window(1000, 1);
+        curve.on_loss(&mut window, &loss(at(0), 1000));
+        assert_eq!(window.cwnd, 700_000);
+        curve.sample(at(0), Duration::from_millis(100));
+        let k = libm::cbrt(300.0 * 1024.0 / 410.0);
+        for seconds in [3, 9, 12, 16] {
+            let from = if seconds == 3 { 0 } else { seconds - if seconds == 9 { 6 } else { 4 } };
+            let from = if seconds == 12 { 9 } else { from };
+            let cwnd = play(&mut curve, &mut window, [from * 1000, seconds * 1000], 100);
+            let d = seconds as f64 - k;
+            let expected = 410.0 / 1024.0 * d * d * d + 1000.0;
+            assert!((cwnd / expected - 1.0).abs() < 0.01, "{cwnd}, not {expected} at {seconds} s");
+        }
+    }
+
+    /// 8·1741/3/307 = 15: Reno's window grows by a segment per 15/8 windows.
+    #[test]
+    fn friendly_to_reno_and_no_more_than_that() {
+        let mut curve = LinuxCurve::new(&Config::default());
+        let mut window = window(100, 1);
+        curve.on_loss(&mut window, &loss(at(0), 100));
+        let cwnd = play(&mut curve, &mut window, [0, 2000], 20);
+        assert!((cwnd - (70.0 + 100.0 * 8.0 / 15.0)).abs() < 2.0, "{cwnd}");
+    }
+
+    #[test]
+    fn five_percent_per_round_before_the_first_loss() {
+        let mut curve = LinuxCurve::new(&Config::default());
+        let mut window = window(100, 1);
+        // Ten rounds; the rule is 1/20 of the ACKs.
+        let cwnd = play(&mut curve, &mut window, [0, 500], 50);
+        assert!((cwnd - 100.0 * libm::pow(1.05, 10.0)).abs() < 2.0, "{cwnd}");
+    }
+
+    #[test]
+    fn fast_convergence_and_timeouts() {
+        let mut curve = LinuxCurve::new(&Config::default());
+        let mut lossy = window(100, 1);
+        curve.on_loss(&mut lossy, &loss(at(0), 100));
+        assert_eq!(curve.last_max, 100);
+        curve.on_loss(&mut lossy, &loss(at(1), 70));
+        assert_eq!((curve.last_max, lossy.cwnd), (59, 49_000));
+        let later = Loss { snd_una: 900_000, snd_max: 999_000, ..loss(at(9), 49) };
+        curve.on_timeout(&mut lossy, &later, false);
+        assert_eq!((curve.last_max, lossy.cwnd, lossy.ssthresh), (0, 1000, 34_000));
+    }
+}

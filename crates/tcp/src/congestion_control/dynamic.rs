@@ -1,0 +1,303 @@
+//! *What it does.* After every loss sets the threshold to the available bandwidth, and the window
+//! to half of that or to what the loss rate allows, whichever is less.
+//!
+//! *Reference.* Park, Chung & Ahn, EURASIP JWCN 2012:304 ("dynamic responding").
+//!
+//! *Equations.* At the k-th fast retransmit or timeout: L = 100/(data segments sent since the one
+//! before), percent (eq. 2); S = S·(1 − θ) + L·θ (eq. 3), θ = the interval since the one before
+//! over the longest interval (eq. 4); y(x) = (β − cwnd_max)/α·x + cwnd_max below α, β from there on
+//! (eq. 5); ssthresh = ABW; cwnd = min(ssthresh/2, max(y(S), β)), the second only when S > 0.
+//! Growth as `reno`. With the backoff `reset_if_bdp` a timeout resets the backoff when bandwidth ×
+//! RTT > cwnd_max/2.
+//!
+//! *Where the paper leaves room.* ABW is Prairie's estimate, which is known from an abstract only
+//! (`prairie_like`). It is a bandwidth, and as a window the paper takes it for bytes per second:
+//! its figure 7 shows ssthresh = 132,811 bytes on a path of 2 Mbit/s and 22 ms, which holds 5,500
+//! bytes. `abw = "second"` does the same; `abw = "least_rtt"` multiplies by the least RTT, as
+//! Westwood does. With `second` the threshold is far above the path, and the window grows
+//! exponentially until a loss: the paper limits it to 50 packets, and so does the preset
+//! (`max_cwnd`). cwnd may rise at a loss, when it was small: the algorithm does not look at it.
+//! Retransmissions count as data segments sent. The first interval begins with the first segment.
+
+use super::bandwidth::{Bandwidth, Bursts, Filter, Sampled, Smoothing, Tustin};
+use super::{Ack, CongestionControl, Loss, Positive, Sent, Window, reno, westwood};
+use crate::Size;
+use retx_units::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Park's dynamic responding: threshold by available bandwidth, window by smoothed loss rate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Loss rate in percent from which on the window is `beta`. Paper: 0.5.
+    pub alpha: Positive,
+    /// Least window that a loss rate leaves. Paper: 10,000 bytes.
+    pub beta: Size,
+    /// Window that the smallest loss rate leaves. Paper: 25,000 bytes.
+    pub cwnd_max: Size,
+    /// How the available bandwidth is estimated. Paper: Prairie's way.
+    pub estimator: Estimator,
+    /// How it becomes a window.
+    pub abw: Abw,
+    /// How the window grows in congestion avoidance.
+    pub growth: reno::Growth,
+}
+
+/// An estimator of the available bandwidth.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Estimator {
+    /// From bursts of ACKs, as `prairie_like`.
+    #[default]
+    PrairieLike,
+    /// At every ACK, as `westwood`.
+    Westwood,
+    /// Once per round trip, as `westwood_plus`.
+    WestwoodPlus,
+}
+
+/// How an available bandwidth becomes a window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Abw {
+    /// What it carries in a second, as the paper's figures have it.
+    #[default]
+    Second,
+    /// What it carries in the least RTT.
+    LeastRtt,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            alpha: Positive::constant(0.5),
+            beta: Size::Bytes(10_000),
+            cwnd_max: Size::Bytes(25_000),
+            estimator: Estimator::default(),
+            abw: Abw::default(),
+            growth: reno::Growth::default(),
+        }
+    }
+}
+
+/// A running controller.
+#[derive(Debug, Clone)]
+pub struct State {
+    reno: reno::State,
+    bandwidth: Bandwidth,
+    abw: Abw,
+    srtt: Option<Duration>,
+    /// The last acknowledgment.
+    heard: Time,
+    reduction: Reduction,
+    loss_rate: LossRate,
+}
+
+/// Eq. 5.
+#[derive(Debug, Clone, Copy)]
+struct Reduction {
+    alpha: f64,
+    beta: u64,
+    cwnd_max: u64,
+}
+
+impl Reduction {
+    /// The window that a loss rate in percent leaves.
+    fn window(&self, loss_rate: f64) -> u64 {
+        if loss_rate >= self.alpha {
+            return self.beta;
+        }
+        let (beta, cwnd_max) = (self.beta as f64, self.cwnd_max as f64);
+        let reduced = (beta - cwnd_max) / self.alpha * loss_rate + cwnd_max;
+        (libm::round(reduced) as u64).max(self.beta)
+    }
+}
+
+/// Eq. 2 to 4.
+#[derive(Debug, Clone, Copy, Default)]
+struct LossRate {
+    sent: u64,
+    since: Option<Time>,
+    longest: Duration,
+    smoothed: f64,
+}
+
+impl LossRate {
+    fn on_loss(&mut self, now: Time) {
+        let interval = self.since.map_or(Duration::ZERO, |since| now.since(since));
+        self.longest = self.longest.max(interval);
+        let theta = if self.longest.is_zero() {
+            1.0
+        } else {
+            interval.as_secs_f64() / self.longest.as_secs_f64()
+        };
+        let rate = 100.0 / self.sent.max(1) as f64;
+        self.smoothed = self.smoothed * (1.0 - theta) + rate * theta;
+        self.sent = 0;
+        self.since = Some(now);
+    }
+}
+
+impl State {
+    /// A controller with these parameters.
+    pub fn new(config: &Config, tcp: &crate::Config) -> Self {
+        let filter = match config.estimator {
+            Estimator::PrairieLike => Filter::Bursts(Bursts::default()),
+            Estimator::Westwood => {
+                let westwood::Config { tau, m, .. } = westwood::Config::default();
+                Filter::Tustin(Tustin::new(tau, m))
+            }
+            Estimator::WestwoodPlus => Filter::Sampled(Sampled::new(Smoothing::default())),
+        };
+        Self {
+            reno: reno::State::new(&reno::Config { growth: config.growth }, tcp),
+            bandwidth: Bandwidth::new(filter),
+            abw: config.abw,
+            srtt: None,
+            heard: Time::ZERO,
+            reduction: Reduction {
+                alpha: config.alpha.value(),
+                beta: config.beta.bytes(tcp.mss),
+                cwnd_max: config.cwnd_max.bytes(tcp.mss),
+            },
+            loss_rate: LossRate::default(),
+        }
+    }
+
+    fn respond(&mut self, window: &mut Window, now: Time) {
+        self.reno.restart_growth();
+        self.loss_rate.on_loss(now);
+        let smss = u64::from(window.smss);
+        let abw = match self.abw {
+            Abw::Second => self.bandwidth.bytes_in(now, Duration::from_secs(1)),
+            Abw::LeastRtt => self.bandwidth.window(now),
+        };
+        window.ssthresh = abw.max(2 * smss);
+        let mut cwnd = window.ssthresh / 2;
+        if self.loss_rate.smoothed > 0.0 {
+            cwnd = cwnd.min(self.reduction.window(self.loss_rate.smoothed));
+        }
+        window.cwnd = cwnd.max(smss);
+    }
+}
+
+impl CongestionControl for State {
+    fn observe(&mut self, ack: &Ack, smss: u32) {
+        self.bandwidth.observe(ack, smss);
+        self.srtt = ack.srtt.or(self.srtt);
+        self.heard = ack.now;
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        // The SYN is no data.
+        if sent.position > 0 {
+            self.loss_rate.sent += 1;
+            self.loss_rate.since.get_or_insert(sent.now);
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.reno.on_ack(window, ack);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
+        self.respond(window, loss.now);
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, loss: &Loss, _: bool) {
+        self.respond(window, loss.now);
+    }
+
+    fn bandwidth_delay_bytes(&self) -> Option<u64> {
+        let srtt = self.srtt?;
+        Some(self.bandwidth.bytes_in(self.heard, srtt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{SMSS, ack, at, loss, tcp, window};
+    use super::*;
+
+    /// The line through (0 %, 25,000) and (0.5 %, 10,000).
+    #[test]
+    fn anchors_of_the_reduction() {
+        let y = |x| Reduction { alpha: 0.5, beta: 10_000, cwnd_max: 25_000 }.window(x);
+        assert_eq!([0.0, 0.1, 0.25, 0.4].map(y), [25_000, 22_000, 17_500, 13_000]);
+        assert_eq!([0.5, 5.0, 100.0].map(y), [10_000, 10_000, 10_000]);
+        let upside_down = Reduction { alpha: 0.5, beta: 30_000, cwnd_max: 25_000 };
+        assert_eq!(upside_down.window(0.0), 30_000);
+    }
+
+    #[test]
+    fn loss_rates_are_smoothed_by_their_intervals() {
+        let mut rate = LossRate { since: Some(at(0)), sent: 200, ..LossRate::default() };
+        rate.on_loss(at(1000));
+        assert!((rate.smoothed - 0.5).abs() < 1e-12, "θ = 1 at first");
+        rate.sent = 50;
+        rate.on_loss(at(1250));
+        // θ = 250/1000: 0.75·0.5 + 0.25·2.
+        assert!((rate.smoothed - 0.875).abs() < 1e-12, "{}", rate.smoothed);
+        rate.sent = 1000;
+        rate.on_loss(at(3250));
+        assert!((rate.smoothed - 0.1).abs() < 1e-12, "the longest interval so far");
+        rate.on_loss(at(3250));
+        assert!((rate.smoothed - 0.1).abs() < 1e-12, "no time, no weight");
+    }
+
+    /// 0.1 MB/s over 40 ms, `sent` segments since the beginning.
+    fn settled(config: &Config, sent: u64) -> State {
+        let mut state = State::new(config, &tcp());
+        for n in 0..2_000 {
+            let rtt = Some(Duration::from_millis(40 + n % 5));
+            let srtt = Some(Duration::from_millis(50));
+            state.observe(&Ack { rtt, srtt, ..ack(at(10 * n), 1000) }, SMSS);
+        }
+        for position in 0..=sent {
+            let now = at(0);
+            let (bytes, flight_size) = (SMSS, 0);
+            state.on_sent(&Sent { now, position, bytes, flight_size, retransmission: false });
+        }
+        state
+    }
+
+    #[test]
+    fn responds_to_bandwidth_and_loss_rate() {
+        let after = |config: &Config, sent| {
+            let mut window = window(30, 99);
+            settled(config, sent).on_loss(&mut window, &loss(at(20_000), 30));
+            (window.cwnd, window.ssthresh)
+        };
+        let second = Config::default();
+        // ABW 100,000 bytes; 1 loss in 1000 segments is 0.1 %, in 100 it is 1 %.
+        assert_eq!(after(&second, 1000), (22_000, 100_000));
+        assert_eq!(after(&second, 100), (10_000, 100_000));
+        // ABW 4,000 bytes.
+        let least_rtt = Config { abw: Abw::LeastRtt, ..second };
+        assert_eq!(after(&least_rtt, 1000), (2_000, 4_000));
+        for estimator in [Estimator::Westwood, Estimator::WestwoodPlus] {
+            let (cwnd, ssthresh) = after(&Config { estimator, ..second }, 1000);
+            assert_eq!((cwnd, ssthresh), (22_000, 100_000), "{estimator:?}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_is_answered_in_the_same_way() {
+        let mut state = settled(&Config::default(), 1000);
+        let mut window = window(30, 99);
+        state.on_timeout(&mut window, &loss(at(20_000), 30), false);
+        assert_eq!(window.cwnd, 22_000);
+        // Again at once: one segment in no time weighs nothing.
+        state.on_timeout(&mut window, &loss(at(20_000), 1), true);
+        assert_eq!(window.cwnd, 22_000);
+    }
+
+    #[test]
+    fn bandwidth_delay_product() {
+        assert_eq!(State::new(&Config::default(), &tcp()).bandwidth_delay_bytes(), None);
+        // 0.1 MB/s × 50 ms.
+        let bytes = settled(&Config::default(), 9).bandwidth_delay_bytes().unwrap();
+        assert!((4_999..=5_000).contains(&bytes), "{bytes}");
+    }
+}

@@ -1,0 +1,133 @@
+//! Growth in whole segments, as Linux counts it (`net/ipv4/tcp_cong.c`).
+
+use super::{Ack, Loss, Window};
+
+/// Counts acknowledged segments towards the next increase.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Segments {
+    /// Acknowledged since the last increase.
+    pub count: u64,
+    /// A reduction holds until this position is acknowledged.
+    reduced_until: u64,
+}
+
+/// The window in whole segments, at least one.
+pub(crate) fn cwnd(window: &Window) -> u64 {
+    (window.cwnd / u64::from(window.smss)).max(1)
+}
+
+/// So many segments as bytes.
+pub(crate) fn bytes(window: &Window, segments: u64) -> u64 {
+    segments.saturating_mul(window.smss.into())
+}
+
+/// Segments that an acknowledgment has newly delivered.
+pub(crate) fn delivered(window: &Window, ack: &Ack) -> u64 {
+    ack.delivered.div_ceil(window.smss.into())
+}
+
+/// Slow start: a segment per segment acknowledged, up to `ssthresh`. Returns the segments left over
+/// for congestion avoidance.
+pub(crate) fn slow_start(window: &mut Window, acked: u64) -> u64 {
+    let before = window.cwnd;
+    window.cwnd = before.saturating_add(bytes(window, acked)).min(window.ssthresh);
+    acked.saturating_sub((window.cwnd - before).div_ceil(window.smss.into()))
+}
+
+impl Segments {
+    /// One segment more for each `per` acknowledged.
+    pub fn additive(&mut self, window: &mut Window, per: u64, acked: u64) {
+        if self.count >= per {
+            // Credit gathered at a larger window is spent gently.
+            self.count = 0;
+            window.cwnd = window.cwnd.saturating_add(window.smss.into());
+        }
+        self.count = self.count.saturating_add(acked);
+        if self.count >= per {
+            let more = self.count / per;
+            self.count %= per;
+            window.cwnd = window.cwnd.saturating_add(bytes(window, more));
+        }
+    }
+
+    /// Reno: only while the window limits.
+    pub fn reno(&mut self, window: &mut Window, ack: &Ack) {
+        if !ack.cwnd_limited {
+            return;
+        }
+        let mut acked = delivered(window, ack);
+        if window.in_slow_start() {
+            acked = slow_start(window, acked);
+            if acked == 0 {
+                return;
+            }
+        }
+        self.additive(window, cwnd(window), acked);
+    }
+
+    /// A loss that duplicate or selective ACKs found: `ssthresh`, given in segments, is at least 2.
+    pub fn reduce(&mut self, window: &mut Window, loss: &Loss, ssthresh: u64) {
+        window.ssthresh = bytes(window, ssthresh.max(2));
+        window.cwnd = window.ssthresh.min(window.cwnd);
+        self.reduced_until = loss.snd_max;
+        self.count = 0;
+    }
+
+    /// A timeout. True when it is one of a window that has been reduced already, or a repeated one:
+    /// then `ssthresh` stays.
+    pub fn timed_out(&mut self, window: &mut Window, loss: &Loss, repeated: bool) -> bool {
+        let reduced = repeated || loss.snd_una < self.reduced_until;
+        window.cwnd = window.smss.into();
+        self.reduced_until = loss.snd_max;
+        self.count = 0;
+        reduced
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ack, at, loss, window};
+    use super::*;
+
+    #[test]
+    fn slow_start_ends_at_the_threshold_and_hands_on_the_rest() {
+        let mut window = window(9, 10);
+        assert_eq!(slow_start(&mut window, 4), 3);
+        assert_eq!(window.cwnd, 10_000);
+    }
+
+    #[test]
+    fn reno_grows_a_segment_per_window() {
+        let (mut segments, mut window) = (Segments::default(), window(10, 2));
+        for n in 0..10 {
+            assert_eq!(window.cwnd, 10_000, "after {n}");
+            segments.reno(&mut window, &ack(at(0), 1000));
+        }
+        assert_eq!(window.cwnd, 11_000);
+        let idle = Ack { cwnd_limited: false, ..ack(at(0), 11_000) };
+        segments.reno(&mut window, &idle);
+        assert_eq!(window.cwnd, 11_000);
+    }
+
+    #[test]
+    fn what_is_left_over_counts_for_the_next() {
+        let (mut segments, mut window) = (Segments::default(), window(10, 2));
+        segments.additive(&mut window, 10, 25);
+        assert_eq!((window.cwnd, segments.count), (12_000, 5));
+        segments.additive(&mut window, 10, 5);
+        assert_eq!((window.cwnd, segments.count), (13_000, 0));
+        segments.count = 30;
+        segments.additive(&mut window, 10, 4);
+        assert_eq!((window.cwnd, segments.count), (14_000, 4), "old credit is spent gently");
+    }
+
+    #[test]
+    fn a_window_is_reduced_once() {
+        let (mut segments, mut window) = (Segments::default(), window(10, 99));
+        segments.reduce(&mut window, &loss(at(0), 10), 5);
+        assert_eq!((window.cwnd, window.ssthresh), (5_000, 5_000));
+        assert!(segments.timed_out(&mut window, &loss(at(1), 10), false));
+        let later = Loss { snd_una: 20_000, snd_max: 30_000, ..loss(at(2), 10) };
+        assert!(!segments.timed_out(&mut window, &later, false));
+    }
+}

@@ -1,0 +1,112 @@
+//! When each segment in flight was sent: an exact RTT sample for every acknowledgment, as senders
+//! with a clock reading per segment have it (Vegas, Linux), whatever the connection itself times.
+
+use super::{Ack, Sent};
+use retx_units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// A segment in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Flying {
+    /// The position after it.
+    end: u64,
+    /// When it was sent last.
+    pub sent: Time,
+    /// How often it has been sent.
+    pub copies: u32,
+}
+
+/// The segments in flight, oldest first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SendTimes {
+    segments: VecDeque<Flying>,
+}
+
+impl SendTimes {
+    /// Data were sent.
+    pub fn on_sent(&mut self, sent: &Sent) {
+        let end = sent.position + u64::from(sent.bytes);
+        let known = self.segments.back().map_or(0, |last| last.end);
+        if sent.retransmission && sent.position < known {
+            let first = self.segments.partition_point(|segment| segment.end <= sent.position);
+            for segment in self.segments.range_mut(first..) {
+                segment.sent = sent.now;
+                segment.copies = segment.copies.saturating_add(1);
+                if segment.end >= end {
+                    break;
+                }
+            }
+        }
+        if end > known {
+            self.segments.push_back(Flying { end, sent: sent.now, copies: 1 });
+        }
+    }
+
+    /// Takes out what an acknowledgment covers. The sample is that of the newest segment, and there
+    /// is none when any of them was retransmitted: the acknowledgment may be older than the newest,
+    /// or of another copy (Karn).
+    pub fn on_ack(&mut self, ack: &Ack) -> Option<Duration> {
+        let mut newest = None;
+        let mut ambiguous = false;
+        while let Some(segment) = self.segments.front().filter(|it| it.end <= ack.snd_una) {
+            ambiguous |= segment.copies > 1;
+            newest = Some(segment.sent);
+            self.segments.pop_front();
+        }
+        newest.filter(|_| !ambiguous).map(|sent| ack.now.since(sent))
+    }
+
+    /// The first segment in flight.
+    pub fn oldest(&self) -> Option<Flying> {
+        self.segments.front().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ack, at};
+    use super::*;
+
+    fn sent(ms: u64, position: u64, bytes: u32, retransmission: bool) -> Sent {
+        Sent { now: at(ms), position, bytes, flight_size: 0, retransmission }
+    }
+
+    #[test]
+    fn samples_are_those_of_the_newest_segment() {
+        let mut times = SendTimes::default();
+        for n in 0..4 {
+            times.on_sent(&sent(10 * n, 1 + 1000 * n, 1000, false));
+        }
+        let rtt = |times: &mut SendTimes, ms, una| {
+            times.on_ack(&Ack { snd_una: una, ..ack(at(ms), 1000) })
+        };
+        assert_eq!(rtt(&mut times, 100, 1001), Some(Duration::from_millis(100)));
+        assert_eq!(rtt(&mut times, 105, 1001), None, "a duplicate");
+        assert_eq!(rtt(&mut times, 120, 3001), Some(Duration::from_millis(100)));
+        assert_eq!(times.oldest().unwrap().sent, at(30));
+    }
+
+    #[test]
+    fn karn() {
+        let mut times = SendTimes::default();
+        times.on_sent(&sent(0, 1, 1000, false));
+        times.on_sent(&sent(1, 1001, 1000, false));
+        times.on_sent(&sent(2, 2001, 1000, false));
+        times.on_sent(&sent(50, 1, 1000, true));
+        assert_eq!(times.oldest().unwrap(), Flying { end: 1001, sent: at(50), copies: 2 });
+        let una = |snd_una| Ack { snd_una, ..ack(at(100), 1000) };
+        assert_eq!(times.on_ack(&una(2001)), None, "fills the hole");
+        assert_eq!(times.on_ack(&una(3001)), Some(Duration::from_millis(98)));
+        assert_eq!(times.oldest(), None);
+    }
+
+    #[test]
+    fn a_retransmission_may_cover_several_segments_and_new_data() {
+        let mut times = SendTimes::default();
+        times.on_sent(&sent(0, 1, 10, false));
+        times.on_sent(&sent(1, 11, 10, false));
+        times.on_sent(&sent(9, 1, 30, true));
+        let copies: Vec<u32> = times.segments.iter().map(|it| it.copies).collect();
+        assert_eq!(copies, [2, 2, 1]);
+    }
+}

@@ -1,0 +1,407 @@
+//! *What it does.* Compares the rate that the window should give with the rate that it gives; the
+//! difference is what stands in queues, and is kept between `alpha` and `beta` segments.
+//!
+//! *Reference.* Brakmo & Peterson, JSAC 13(8), 1995. Read: ns-2.35 `tcp/tcp-vegas.cc`; INET's
+//! agrees but for the defaults 2, 4, 1.
+//!
+//! *Equations.* Once per round trip, when a tagged segment is acknowledged, with rtt the mean of
+//! the round's samples: expected = window/baseRTT, actual = window/rtt, diff = (expected −
+//! actual)·baseRTT, in segments. Congestion avoidance: diff < alpha: +1 over the next round; diff >
+//! beta: −1, not below 2. Slow start doubles every other round only; in the round without growth
+//! diff > gamma takes 1/8 off the window and ends it. Fine-grained timeout: SRTT + 2·mdev and a
+//! sixteenth more; a retransmission adds 1/8, of a segment retransmitted before doubles it, until
+//! the next sample. A loss cuts the window by 1/4 (by 1/2 when the segment had been retransmitted),
+//! only if it was sent after the last cut. Timeout: 2 segments.
+//!
+//! *Where we differ.* The window is the data in flight just before the ACK, in both rates. Paper
+//! and ns-2 count the segments sent in the round for the actual one, which comes to the same but
+//! for delayed ACKs: then the count is off by up to two, as much as lies between alpha and beta.
+//! (ns-2 also takes the window just after the ACK, one segment less, and rounds diff.) A loss or
+//! timeout begins a new round: what spans a recovery measures the recovery. +1 per round whatever
+//! the ACK policy. A repeated timeout leaves `ssthresh` (RFC 5681 §3.1). As in ns-2 the window
+//! grows only when at most two segments of it were unused.
+
+use super::send_times::SendTimes;
+use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, half_of_flight, in_use};
+use retx_units::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Vegas as its paper has it: keeps `alpha` to `beta` segments in queues, decides once per round
+/// trip, retransmits by fine-grained timeouts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Fewer segments than this in queues: the window grows. Paper and ns-2: 1 (Linux, INET: 2).
+    pub alpha: NotNegative,
+    /// More segments than this in queues: the window shrinks. Paper and ns-2: 3 (Linux, INET: 4).
+    pub beta: NotNegative,
+    /// More segments than this in queues end slow start. 1 everywhere.
+    pub gamma: NotNegative,
+    /// Retransmit by the fine-grained timeout (Linux and ns-3 lack it).
+    pub fine_retransmission: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            alpha: NotNegative::constant(1.0),
+            beta: NotNegative::constant(3.0),
+            gamma: NotNegative::constant(1.0),
+            fine_retransmission: true,
+        }
+    }
+}
+
+/// A running Vegas.
+#[derive(Debug, Clone)]
+pub struct State {
+    config: Config,
+    times: SendTimes,
+    base: Option<Duration>,
+    round: Option<Round>,
+    growth: Growth,
+    /// bytes·SMSS acknowledged that have not yet made up a byte of growth.
+    credit: u64,
+    timer: Option<FineTimer>,
+    last_cut: Option<Time>,
+}
+
+/// A round trip that is being measured.
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    /// The tagged segment begins here.
+    tag: u64,
+    began: Time,
+    sum: Duration,
+    samples: u64,
+}
+
+/// What the last decision lets the window do until the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Growth {
+    Hold,
+    /// One segment in the round.
+    Linear,
+    /// One segment per ACK.
+    Exponential,
+}
+
+/// The fine-grained retransmission timeout, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct FineTimer {
+    srtt: i64,
+    deviation: i64,
+    timeout: i64,
+}
+
+impl FineTimer {
+    fn new(sample: i64) -> Self {
+        let mut timer = Self { srtt: sample, deviation: sample / 4, timeout: 0 };
+        timer.renew();
+        timer
+    }
+
+    fn sample(&mut self, sample: i64) {
+        let error = sample - self.srtt;
+        self.srtt += error / 8;
+        self.deviation += (error.abs() - self.deviation) / 4;
+        self.renew();
+    }
+
+    fn renew(&mut self) {
+        let timeout = self.srtt.saturating_add(self.deviation.saturating_mul(2));
+        self.timeout = timeout.saturating_add(timeout / 16);
+    }
+
+    /// A segment that had been sent so often has been found lost.
+    fn back_off(&mut self, copies: u32) {
+        let more = if copies > 1 { self.timeout } else { self.timeout / 8 };
+        self.timeout = self.timeout.saturating_add(more);
+    }
+}
+
+/// Segments in queues: (expected − actual)·baseRTT.
+fn backlog(in_flight: u64, base_over_rtt: f64, smss: u32) -> f64 {
+    in_flight as f64 / f64::from(smss) * (1.0 - base_over_rtt)
+}
+
+impl State {
+    /// A controller with these parameters.
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
+        Self {
+            config: *config,
+            times: SendTimes::default(),
+            base: None,
+            round: None,
+            growth: Growth::Hold,
+            credit: 0,
+            timer: None,
+            last_cut: None,
+        }
+    }
+
+    /// The tagged segment has been acknowledged: decides, and tags the next one to be sent.
+    fn end_round(&mut self, window: &mut Window, ack: &Ack) {
+        if let Some(round) = self.round
+            && let Some(base) = self.base
+        {
+            let rtt = match round.samples {
+                0 => ack.now.since(round.began),
+                samples => round.sum / samples,
+            };
+            if ack.flight_size <= u64::from(window.smss) && !rtt.is_zero() {
+                // A segment alone on its way meets no queue of its own making.
+                self.base = Some(rtt);
+            }
+            let base = self.base.unwrap_or(base);
+            // Without a clock that can tell them apart, nothing is in queues.
+            let ratio = if rtt.is_zero() { 1.0 } else { base.as_secs_f64() / rtt.as_secs_f64() };
+            self.decide(window, backlog(ack.flight_size, ratio, window.smss));
+        }
+        self.round =
+            Some(Round { tag: ack.snd_nxt, began: ack.now, sum: Duration::ZERO, samples: 0 });
+    }
+
+    fn decide(&mut self, window: &mut Window, diff: f64) {
+        let smss = u64::from(window.smss);
+        let floor = window.cwnd.min(2 * smss);
+        self.growth = if window.in_slow_start() {
+            if self.growth == Growth::Exponential {
+                Growth::Hold
+            } else if diff > self.config.gamma.value() {
+                window.ssthresh = 2 * smss;
+                window.cwnd = (window.cwnd - window.cwnd / 8).max(floor);
+                Growth::Hold
+            } else {
+                Growth::Exponential
+            }
+        } else if diff > self.config.beta.value() {
+            window.cwnd = window.cwnd.saturating_sub(smss).max(floor);
+            Growth::Hold
+        } else if diff < self.config.alpha.value() {
+            Growth::Linear
+        } else {
+            Growth::Hold
+        };
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &Ack) {
+        let smss = u64::from(window.smss);
+        if self.growth == Growth::Exponential && !window.in_slow_start() {
+            self.growth = Growth::Hold;
+        }
+        if window.cwnd.saturating_sub(ack.flight_size) > 2 * smss {
+            return;
+        }
+        match self.growth {
+            Growth::Hold => {}
+            Growth::Linear => {
+                self.credit = self.credit.saturating_add(ack.bytes_acked.saturating_mul(smss));
+                window.cwnd = window.cwnd.saturating_add(self.credit / window.cwnd);
+                self.credit %= window.cwnd;
+            }
+            Growth::Exponential => {
+                window.cwnd = window.cwnd.saturating_add(ack.bytes_acked.min(smss));
+            }
+        }
+    }
+
+    /// Everything measured so far spans the loss.
+    fn restart(&mut self) {
+        self.round = None;
+        self.growth = Growth::Hold;
+        self.credit = 0;
+    }
+}
+
+impl CongestionControl for State {
+    fn observe(&mut self, ack: &Ack, _: u32) {
+        let Some(rtt) = self.times.on_ack(ack) else { return };
+        let rtt = rtt.min(Duration::MAX);
+        self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
+        if let Some(round) = &mut self.round {
+            round.sum = (round.sum + rtt).min(Duration::MAX);
+            round.samples += 1;
+        }
+        let nanos = rtt.as_nanos() as i64;
+        match &mut self.timer {
+            Some(timer) => timer.sample(nanos),
+            None => self.timer = Some(FineTimer::new(nanos)),
+        }
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        self.times.on_sent(sent);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if self.round.is_none_or(|round| ack.snd_una > round.tag) {
+            self.end_round(window, ack);
+        }
+        self.grow(window, ack);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
+        let smss = u64::from(window.smss);
+        let first = self.times.oldest();
+        let copies = first.map_or(1, |segment| segment.copies);
+        let sent_since_cut =
+            self.last_cut.is_none_or(|cut| first.is_none_or(|segment| segment.sent > cut));
+        if sent_since_cut {
+            let used = in_use(window, loss);
+            let kept = if copies > 1 { used / 2 } else { used - used / 4 };
+            window.cwnd = kept.max(2 * smss).min(window.cwnd);
+            self.last_cut = Some(loss.now);
+        }
+        // ssthresh has a meaning in slow start only, and that is over.
+        window.ssthresh = 2 * smss;
+        if let Some(timer) = &mut self.timer {
+            timer.back_off(copies);
+        }
+        self.restart();
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
+        if !repeated {
+            window.ssthresh = half_of_flight(window, loss);
+        }
+        window.cwnd = window.cwnd.min(2 * u64::from(window.smss));
+        self.last_cut = Some(loss.now);
+        self.restart();
+    }
+
+    fn fine_timeout(&self) -> Option<Duration> {
+        let timer = self.timer.filter(|_| self.config.fine_retransmission)?;
+        Some(Duration::from_nanos(timer.timeout as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Path, SMSS, ack, at, loss, tcp, window};
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn vegas() -> State {
+        State::new(&Config::default(), &tcp())
+    }
+
+    /// 20 segments fill the path of 1 segment/ms and 20 ms; a window of W leaves W − 20 in the
+    /// queue.
+    #[test]
+    fn keeps_one_to_three_segments_in_the_queue() {
+        for start in [5, 15, 40] {
+            let mut vegas = vegas();
+            // base is known before the large window is there.
+            let mut path = Path::new(MS, MS * 20, window(1, 2));
+            path.rounds(&mut vegas, 2);
+            path.window = window(start, 2);
+            path.rounds(&mut vegas, 80);
+            assert_eq!(vegas.base, Some(MS * 20));
+            let queued = path.window.cwnd / u64::from(SMSS) - 20;
+            assert!((1..=3).contains(&queued), "{queued} from {start}");
+        }
+    }
+
+    #[test]
+    fn diff_is_the_standing_queue() {
+        // W = 30 over base 20 ms at 1 segment/ms: RTT 30 ms.
+        assert!((backlog(30_000, 20.0 / 30.0, SMSS) - 10.0).abs() < 1e-9);
+        assert!((backlog(20_000, 1.0, SMSS)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn slow_start_doubles_every_other_round_and_ends_with_a_queue() {
+        let mut vegas = vegas();
+        let mut path = Path::new(MS, MS * 20, window(2, u64::MAX));
+        let mut sizes = vec![];
+        for _ in 0..6 {
+            path.rounds(&mut vegas, 1);
+            sizes.push(path.window.cwnd / u64::from(SMSS));
+        }
+        // The first ACK tags a segment, and the ACK of that ends the first measurement.
+        assert_eq!(sizes, [2, 4, 4, 8, 8, 16]);
+        path.rounds(&mut vegas, 20);
+        assert!(!path.window.in_slow_start());
+        assert_eq!(path.window.ssthresh, 2 * u64::from(SMSS));
+    }
+
+    #[test]
+    fn decisions() {
+        let after = |diff, cwnd, ssthresh| {
+            let (mut vegas, mut window) = (vegas(), window(cwnd, ssthresh));
+            vegas.decide(&mut window, diff);
+            (window.cwnd, vegas.growth)
+        };
+        assert_eq!(after(0.9, 10, 2), (10_000, Growth::Linear));
+        assert_eq!(after(1.0, 10, 2), (10_000, Growth::Hold));
+        assert_eq!(after(3.0, 10, 2), (10_000, Growth::Hold));
+        assert_eq!(after(3.1, 10, 2), (9_000, Growth::Hold));
+        assert_eq!(after(3.1, 2, 2), (2_000, Growth::Hold));
+        assert_eq!(after(1.0, 16, 99), (16_000, Growth::Exponential));
+        assert_eq!(after(1.1, 16, 99), (14_000, Growth::Hold));
+    }
+
+    #[test]
+    fn one_segment_per_round_whatever_the_ack_policy() {
+        for bytes in [1000, 2000] {
+            let (mut vegas, mut window) = (vegas(), window(10, 2));
+            vegas.growth = Growth::Linear;
+            for _ in 0..10_000 / bytes {
+                let flight_size = window.cwnd;
+                vegas.grow(&mut window, &Ack { flight_size, ..ack(at(0), bytes) });
+            }
+            assert!((10_900..=11_000).contains(&window.cwnd), "{}", window.cwnd);
+        }
+    }
+
+    fn sent(vegas: &mut State, ms: u64, position: u64, retransmission: bool) {
+        let now = at(ms);
+        vegas.on_sent(&Sent { now, position, bytes: SMSS, flight_size: 0, retransmission });
+    }
+
+    #[test]
+    fn cuts_a_quarter_once_and_half_for_a_lost_retransmission() {
+        let (mut vegas, mut window) = (vegas(), window(16, 2));
+        sent(&mut vegas, 0, 1, false);
+        sent(&mut vegas, 1, 1001, false);
+        vegas.on_loss(&mut window, &loss(at(20), 16));
+        assert_eq!((window.cwnd, window.ssthresh), (12_000, 2_000));
+        sent(&mut vegas, 20, 1, true);
+        vegas.observe(&Ack { snd_una: 1001, ..ack(at(40), 1000) }, SMSS);
+        // The second segment was sent before the cut.
+        vegas.on_loss(&mut window, &loss(at(40), 12));
+        assert_eq!(window.cwnd, 12_000);
+        sent(&mut vegas, 41, 1001, true);
+        vegas.on_loss(&mut window, &loss(at(60), 12));
+        assert_eq!(window.cwnd, 6_000);
+        vegas.on_timeout(&mut window, &loss(at(90), 6), false);
+        assert_eq!((window.cwnd, window.ssthresh), (2_000, 3_000));
+    }
+
+    #[test]
+    fn fine_timeout() {
+        let mut vegas = vegas();
+        assert_eq!(vegas.fine_timeout(), None);
+        sent(&mut vegas, 0, 1, false);
+        vegas.observe(&Ack { snd_una: 1001, ..ack(at(160), 1000) }, SMSS);
+        // (160 + 2·40) ms and a sixteenth more.
+        assert_eq!(vegas.fine_timeout(), Some(MS * 255));
+        // Constant samples: the deviation goes to 0 and 17/16 of the RTT remain.
+        for n in 1..200 {
+            sent(&mut vegas, 1000 * n, 1 + 1000 * n, false);
+            let snd_una = 1 + 1000 * (n + 1);
+            vegas.observe(&Ack { snd_una, ..ack(at(1000 * n + 160), 1000) }, SMSS);
+        }
+        let timeout = vegas.fine_timeout().unwrap();
+        assert!(timeout.abs_diff(MS * 170) < Duration::from_micros(1), "{timeout}");
+        sent(&mut vegas, 300_000, 200_001, false);
+        vegas.on_loss(&mut window(9, 2), &loss(at(300_200), 9));
+        let backed_off = vegas.fine_timeout().unwrap();
+        assert!(backed_off.abs_diff(timeout * 9 / 8) < Duration::from_nanos(2));
+        let coarse = Config { fine_retransmission: false, ..Config::default() };
+        assert_eq!(State { config: coarse, ..vegas }.fine_timeout(), None);
+    }
+}

@@ -1,0 +1,226 @@
+//! *What it does.* Vegas as Linux has it: no fine-grained retransmission, slow start in every
+//! round, the least RTT of a round, and a jump to the measured rate when slow start ends.
+//!
+//! *Reference.* Linux `net/ipv4/tcp_vegas.c` (read as of 6.x), after Brakmo & Peterson 1995.
+//!
+//! *Equations.* Per round trip with more than two RTT samples, windows in segments, rtt the least
+//! sample of the round: target = ⌊cwnd·baseRTT/rtt⌋, diff = ⌊cwnd·(rtt − baseRTT)/baseRTT⌋. Slow
+//! start: diff > gamma: cwnd = min(cwnd, target + 1), and it is over. Congestion avoidance: diff >
+//! beta: −1; diff < alpha: +1; then cwnd ≥ 2 and ssthresh = max(ssthresh, 3/4 cwnd). With two
+//! samples or fewer, and while a loss is being repaired, it grows as Reno. Losses: as Reno,
+//! ssthresh = max(cwnd/2, 2).
+//!
+//! *Where it differs.* From the paper: diff is divided by baseRTT, not by rtt, so it exceeds the
+//! backlog by rtt/baseRTT; slow start and the decisions ask neither whether the window limits nor
+//! for the segments sent. From Linux: RTTs in ns, not µs + 1. A duplicate ACK stands for the state
+//! Disorder, which begins a new round.
+
+use super::segments::{self, Segments};
+use super::send_times::SendTimes;
+use super::{Ack, CongestionControl, Loss, Sent, Window};
+use retx_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Vegas as Linux has it: decides once per round trip by the least RTT, losses as Reno.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Fewer segments than this in queues: the window grows. Linux: 2.
+    pub alpha: u64,
+    /// More segments than this in queues: the window shrinks. Linux: 4.
+    pub beta: u64,
+    /// More segments than this in queues end slow start. Linux: 1.
+    pub gamma: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { alpha: 2, beta: 4, gamma: 1 }
+    }
+}
+
+/// A running Vegas.
+#[derive(Debug, Clone)]
+pub struct State {
+    config: Config,
+    times: SendTimes,
+    segments: Segments,
+    base: Duration,
+    /// Decisions are suspended while a loss is being repaired or looked for.
+    enabled: bool,
+    round_end: u64,
+    least: Duration,
+    samples: u64,
+}
+
+impl State {
+    /// A controller with these parameters.
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
+        Self {
+            config: *config,
+            times: SendTimes::default(),
+            segments: Segments::default(),
+            base: Duration::MAX,
+            enabled: true,
+            round_end: 0,
+            least: Duration::MAX,
+            samples: 0,
+        }
+    }
+
+    fn begin_round(&mut self, snd_nxt: u64) {
+        self.round_end = snd_nxt;
+        self.least = Duration::MAX;
+        self.samples = 0;
+    }
+
+    fn decide(&mut self, window: &mut Window, acked: u64) {
+        let cwnd = segments::cwnd(window);
+        let (base, rtt) = (self.base.as_nanos().max(1), self.least.as_nanos().max(1));
+        let share = |part: u64, whole: u64| {
+            u64::try_from(u128::from(cwnd) * u128::from(part) / u128::from(whole))
+                .unwrap_or(u64::MAX)
+        };
+        let target = share(base, rtt);
+        let diff = share(rtt.saturating_sub(base), base);
+        if window.in_slow_start() {
+            if diff > self.config.gamma {
+                window.cwnd = segments::bytes(window, cwnd.min(target.saturating_add(1)));
+                window.ssthresh = window.ssthresh.min(window.cwnd);
+            } else {
+                segments::slow_start(window, acked);
+            }
+        } else if diff > self.config.beta {
+            window.cwnd = segments::bytes(window, cwnd - 1);
+            window.ssthresh = window.ssthresh.min(window.cwnd);
+        } else if diff < self.config.alpha {
+            window.cwnd = window.cwnd.saturating_add(window.smss.into());
+        }
+        window.cwnd = window.cwnd.max(segments::bytes(window, 2));
+        window.ssthresh = window.ssthresh.max(window.cwnd / 2 + window.cwnd / 4);
+    }
+}
+
+impl CongestionControl for State {
+    fn observe(&mut self, ack: &Ack, _: u32) {
+        if let Some(rtt) = self.times.on_ack(ack) {
+            self.base = self.base.min(rtt);
+            self.least = self.least.min(rtt);
+            self.samples += 1;
+        }
+        if ack.bytes_acked == 0 {
+            self.enabled = false;
+        }
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        if sent.flight_size <= u64::from(sent.bytes) {
+            // Nothing was in flight: the path may be another by now.
+            self.base = Duration::MAX;
+            self.enabled = true;
+            self.begin_round(sent.position);
+        }
+        self.times.on_sent(sent);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.in_recovery {
+            self.enabled = false;
+            self.segments.reno(window, ack);
+            return;
+        }
+        if !self.enabled {
+            self.enabled = true;
+            self.begin_round(ack.snd_nxt);
+        }
+        let acked = segments::delivered(window, ack);
+        if ack.snd_una > self.round_end {
+            if self.samples > 2 {
+                self.decide(window, acked);
+            } else {
+                self.segments.reno(window, ack);
+            }
+            self.begin_round(ack.snd_nxt);
+        } else if window.in_slow_start() {
+            segments::slow_start(window, acked);
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
+        let half = segments::cwnd(window) / 2;
+        self.segments.reduce(window, loss, half);
+        self.enabled = false;
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
+        let half = (segments::cwnd(window) / 2).max(2);
+        if !self.segments.timed_out(window, loss, repeated) {
+            window.ssthresh = segments::bytes(window, half);
+        }
+        self.enabled = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Path, SMSS, ack, at, loss, tcp, window};
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn vegas() -> State {
+        State::new(&Config::default(), &tcp())
+    }
+
+    /// diff = ⌊W·q/20⌋ with q = W − 20 queued: 1 for q = 1, 2 to 4 for 2 to 4, 6 for 5.
+    #[test]
+    fn keeps_two_to_four_segments_in_the_queue() {
+        for start in [5, 40] {
+            let mut vegas = vegas();
+            let mut path = Path::new(MS, MS * 20, window(1, 1));
+            path.rounds(&mut vegas, 2);
+            // A window of one segment sends each into an idle connection; from here on not so.
+            path.window = window(start, 1);
+            path.rounds(&mut vegas, 80);
+            let queued = path.window.cwnd / u64::from(SMSS) - 20;
+            assert!((2..=4).contains(&queued), "{queued} from {start}");
+        }
+    }
+
+    fn decided(cwnd: u64, ssthresh: u64, base: u64, rtt: u64) -> (u64, u64) {
+        let (mut vegas, mut window) = (vegas(), window(cwnd, ssthresh));
+        (vegas.base, vegas.least) = (MS * base, MS * rtt);
+        vegas.decide(&mut window, 1);
+        (window.cwnd / 1000, window.ssthresh / 1000)
+    }
+
+    #[test]
+    fn decisions() {
+        // diff = ⌊20·30/100⌋ = 6, target = ⌊20·100/130⌋ = 15.
+        assert_eq!(decided(20, 99, 100, 130), (16, 16));
+        assert_eq!(decided(20, 10, 100, 130), (19, 14));
+        // diff = 2, 4: holds; 1: grows.
+        assert_eq!(decided(20, 10, 100, 110), (20, 15));
+        assert_eq!(decided(20, 10, 100, 124), (20, 15));
+        assert_eq!(decided(20, 10, 100, 109), (21, 15));
+        assert_eq!(decided(2, 2, 100, 900), (2, 1));
+    }
+
+    #[test]
+    fn grows_as_reno_with_two_samples() {
+        let (mut vegas, mut window) = (vegas(), window(4, 2));
+        vegas.samples = 2;
+        vegas.on_ack(&mut window, &Ack { snd_una: 10, snd_nxt: 20, ..ack(at(0), 4000) });
+        assert_eq!(window.cwnd, 5000);
+    }
+
+    #[test]
+    fn losses_as_reno() {
+        let (mut vegas, mut window) = (vegas(), window(20, 99));
+        vegas.on_loss(&mut window, &loss(at(0), 20));
+        assert_eq!((window.cwnd, window.ssthresh), (10_000, 10_000));
+        vegas.on_timeout(&mut window, &loss(at(9), 10), false);
+        assert_eq!((window.cwnd, window.ssthresh), (1000, 10_000), "the same window");
+    }
+}

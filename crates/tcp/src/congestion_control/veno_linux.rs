@@ -1,0 +1,216 @@
+//! *What it does.* Veno as Linux has it: N is taken on every ACK from the least RTT since the ACK
+//! before, baseRTT lasts, and reductions are of cwnd.
+//!
+//! *Reference.* Linux `net/ipv4/tcp_veno.c` (read as of 2.6.3x and 6.x), after Fu & Liew 2003.
+//!
+//! *Equations.* With one binary digit behind the point: N = 2·cwnd − ⌊2·cwnd·baseRTT/rtt⌋, beta =
+//! 6. Congestion avoidance: N < beta: +1 per window acknowledged; else every second time that more
+//! than a window has been acknowledged. Duplicate ACKs and timeouts: ssthresh = max(4/5 cwnd, 2)
+//! when N < beta, else max(cwnd/2, 2). Until three RTT samples have been taken, and while a loss is
+//! being repaired, it grows as Reno. Nothing grows while the window does not limit.
+//!
+//! *Where we differ.* RTTs in ns, not µs + 1. An ACK without an RTT sample leaves N as it was;
+//! Linux then divides by 2^31 − 1 µs, which looks like heavy congestion.
+
+use super::segments::{self, Segments};
+use super::send_times::SendTimes;
+use super::{Ack, CongestionControl, Loss, Sent, Window};
+use retx_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Veno as Linux has it: the backlog is taken on every ACK, from the least RTT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Segments in queues from which on the path counts as congested. Linux: 3.
+    pub beta: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { beta: 3 }
+    }
+}
+
+/// A running Veno.
+#[derive(Debug, Clone)]
+pub struct State {
+    beta: u64,
+    times: SendTimes,
+    segments: Segments,
+    base: Duration,
+    /// The least RTT since it was used last.
+    least: Option<Duration>,
+    samples: u64,
+    /// Twice N.
+    twice_backlog: u64,
+    /// The next full window counts, near congestion.
+    increase: bool,
+}
+
+impl State {
+    /// A controller with these parameters.
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
+        Self {
+            beta: config.beta,
+            times: SendTimes::default(),
+            segments: Segments::default(),
+            base: Duration::MAX,
+            least: None,
+            samples: 0,
+            twice_backlog: 0,
+            increase: true,
+        }
+    }
+
+    fn is_random(&self) -> bool {
+        self.twice_backlog < self.beta.saturating_mul(2)
+    }
+
+    fn measure(&mut self, cwnd: u64) {
+        let Some(rtt) = self.least.take() else { return };
+        let twice = u128::from(cwnd) * 2;
+        let (base, rtt) = (self.base.as_nanos().max(1), rtt.as_nanos().max(1));
+        let target = twice * u128::from(base) / u128::from(rtt);
+        self.twice_backlog = u64::try_from(twice.saturating_sub(target)).unwrap_or(u64::MAX);
+    }
+
+    fn avoid_congestion(&mut self, window: &mut Window, acked: u64) {
+        let cwnd = segments::cwnd(window);
+        if self.is_random() {
+            self.segments.additive(window, cwnd, acked);
+        } else if self.segments.count >= cwnd {
+            if self.increase {
+                window.cwnd = window.cwnd.saturating_add(window.smss.into());
+            }
+            self.increase = !self.increase;
+            self.segments.count = 0;
+        } else {
+            self.segments.count = self.segments.count.saturating_add(acked);
+        }
+    }
+
+    fn ssthresh(&self, window: &Window) -> u64 {
+        let cwnd = segments::cwnd(window);
+        if self.is_random() { cwnd.saturating_mul(4) / 5 } else { cwnd / 2 }
+    }
+}
+
+impl CongestionControl for State {
+    fn observe(&mut self, ack: &Ack, _: u32) {
+        if let Some(rtt) = self.times.on_ack(ack) {
+            self.base = self.base.min(rtt);
+            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+            self.samples += 1;
+        }
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        if sent.flight_size <= u64::from(sent.bytes) {
+            // Nothing was in flight: the path may be another by now.
+            self.base = Duration::MAX;
+            self.least = None;
+            self.increase = true;
+        }
+        self.times.on_sent(sent);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.in_recovery || self.samples <= 2 {
+            self.segments.reno(window, ack);
+            return;
+        }
+        if !ack.cwnd_limited {
+            return;
+        }
+        self.measure(segments::cwnd(window));
+        let mut acked = segments::delivered(window, ack);
+        if window.in_slow_start() {
+            acked = segments::slow_start(window, acked);
+        }
+        if acked > 0 {
+            self.avoid_congestion(window, acked);
+        }
+        window.cwnd = window.cwnd.max(segments::bytes(window, 2));
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
+        let ssthresh = self.ssthresh(window);
+        self.segments.reduce(window, loss, ssthresh);
+        self.least = None;
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
+        let ssthresh = self.ssthresh(window).max(2);
+        if !self.segments.timed_out(window, loss, repeated) {
+            window.ssthresh = segments::bytes(window, ssthresh);
+        }
+        self.least = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Path, SMSS, ack, at, loss, tcp, window};
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn veno() -> State {
+        State::new(&Config::default(), &tcp())
+    }
+
+    #[test]
+    fn backlog_is_the_standing_queue() {
+        for standing in [1, 5, 12] {
+            let mut veno = veno();
+            let mut path = Path::new(MS, MS * 20, window(2, 2));
+            path.rounds(&mut veno, 3);
+            for _ in 0..120 {
+                path.window.cwnd = (20 + standing) * u64::from(SMSS);
+                path.step(&mut veno);
+            }
+            assert_eq!(veno.twice_backlog, 2 * standing);
+        }
+    }
+
+    #[test]
+    fn reductions() {
+        for (backlog, left) in [(5, 16), (6, 10)] {
+            let (mut veno, mut window) = (veno(), window(20, 99));
+            veno.twice_backlog = backlog;
+            veno.on_loss(&mut window, &loss(at(0), 20));
+            assert_eq!(window.cwnd / 1000, left);
+            // Later data, another window.
+            let later = Loss { snd_una: 50_000, snd_max: 60_000, ..loss(at(1), 9) };
+            veno.on_timeout(&mut window, &later, false);
+            let again = if backlog < 6 { left * 4 / 5 } else { left / 2 };
+            assert_eq!((window.cwnd, window.ssthresh), (1000, again * 1000));
+        }
+    }
+
+    #[test]
+    fn near_congestion_every_second_window_counts() {
+        let rounds = |backlog| {
+            let (mut veno, mut window) = (veno(), window(10, 2));
+            (veno.samples, veno.twice_backlog) = (3, backlog);
+            let mut acks = vec![];
+            for n in 1..=44 {
+                let before = window.cwnd;
+                veno.on_ack(&mut window, &ack(at(0), 1000));
+                if window.cwnd > before {
+                    acks.push(n);
+                }
+            }
+            acks
+        };
+        assert_eq!(rounds(0), [10, 21, 33]);
+        // A window and the ACK after it; then a window of 11 and one more without effect.
+        assert_eq!(rounds(6), [11, 35]);
+        let (mut veno, mut window) = (veno(), window(10, 2));
+        veno.samples = 3;
+        veno.on_ack(&mut window, &Ack { cwnd_limited: false, ..ack(at(0), 10_000) });
+        assert_eq!(window.cwnd, 10_000);
+    }
+}

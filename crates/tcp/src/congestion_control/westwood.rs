@@ -1,0 +1,160 @@
+//! *What it does.* Reno whose threshold after a loss is what the path carries: estimated bandwidth
+//! times least RTT.
+//!
+//! *Reference.* Mascolo, Casetti, Gerla, Sanadidi & Wang, MobiCom 2001. Read: INET
+//! `TcpWestwood.cc`.
+//!
+//! *Equations.* At each ACK, Δ after the one before, b_k = d_k/Δ and
+//! B_k = ((2τ/Δ − 1)·B_{k−1} + b_k + b_{k−1})/(2τ/Δ + 1); with no ACK for τ/m a sample of 0.
+//! d_k: a duplicate ACK counts one segment, which a later cumulative ACK does not count again.
+//! Duplicate ACKs: ssthresh = max(B·RTTmin, 2 SMSS), cwnd = min(cwnd, ssthresh). Timeout: the same
+//! ssthresh, cwnd = 1 SMSS. Growth as `reno`.
+//!
+//! *Where we differ.* Samples of 0 fill a silence at equal distances. ACKs of one instant count as
+//! one. τ = 0.5 s and m = 2 are recalled, not read; INET has the constants that τ/Δ = 10 gives
+//! whatever Δ. Known of the original: compressed ACKs make B too large (see `westwood_plus`).
+
+use super::bandwidth::{Bandwidth, Filter, Tustin};
+use super::{Ack, CongestionControl, Loss, Window, reno};
+use retx_units::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+
+/// Reno that sets its threshold to the estimated bandwidth times the least RTT (original filter).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Time constant τ of the filter. Paper: 0.5 s.
+    #[serde(deserialize_with = "super::number::some_time")]
+    pub tau: Duration,
+    /// After τ/m without an ACK a sample of 0 is taken. Paper: 2 or more.
+    pub m: NonZeroU32,
+    /// Divide the threshold by a factor from 1 to 4, which losses in slow start raise (by 1/4 for
+    /// duplicate ACKs, by 1 for a timeout) and losses in congestion avoidance set back to 1, as
+    /// INET does.
+    pub reduction_factor: bool,
+    /// How the window grows in congestion avoidance.
+    pub growth: reno::Growth,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            tau: Duration::from_millis(500),
+            m: NonZeroU32::new(2).expect("two"),
+            reduction_factor: false,
+            growth: reno::Growth::default(),
+        }
+    }
+}
+
+/// A running Westwood.
+#[derive(Debug, Clone)]
+pub struct State {
+    reno: reno::State,
+    bandwidth: Bandwidth,
+    reduction_factor: bool,
+    /// Quarters of the divisor.
+    factor: u64,
+}
+
+impl State {
+    /// A controller with these parameters.
+    pub fn new(config: &Config, tcp: &crate::Config) -> Self {
+        Self {
+            reno: reno::State::new(&reno::Config { growth: config.growth }, tcp),
+            bandwidth: Bandwidth::new(Filter::Tustin(Tustin::new(config.tau, config.m))),
+            reduction_factor: config.reduction_factor,
+            factor: 4,
+        }
+    }
+
+    fn set_ssthresh(&mut self, window: &mut Window, now: Time, quarters: u64) {
+        if self.reduction_factor {
+            self.factor = if window.in_slow_start() { (self.factor + quarters).min(16) } else { 4 };
+        }
+        let estimate = self.bandwidth.window(now).saturating_mul(4) / self.factor;
+        window.ssthresh = estimate.max(2 * u64::from(window.smss));
+    }
+}
+
+impl CongestionControl for State {
+    fn observe(&mut self, ack: &Ack, smss: u32) {
+        self.bandwidth.observe(ack, smss);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.reno.on_ack(window, ack);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
+        self.reno.restart_growth();
+        self.set_ssthresh(window, loss.now, 1);
+        window.cwnd = window.cwnd.min(window.ssthresh);
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, loss: &Loss, _: bool) {
+        self.reno.restart_growth();
+        self.set_ssthresh(window, loss.now, 4);
+        window.cwnd = window.smss.into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{SMSS, ack, at, loss, tcp, window};
+    use super::*;
+
+    /// 1 MB/s for 10 s at an RTT of 30 ms: 30 segments.
+    fn settled(config: &Config) -> State {
+        let mut state = State::new(config, &tcp());
+        for n in 0..10_000 {
+            let rtt = Some(Duration::from_millis(30 + n % 7));
+            state.observe(&Ack { rtt, ..ack(at(n), 1000) }, SMSS);
+        }
+        state
+    }
+
+    #[test]
+    fn losses_set_the_threshold_to_the_path() {
+        let mut westwood = settled(&Config::default());
+        let mut lossy = window(50, 99);
+        westwood.on_loss(&mut lossy, &loss(at(9999), 50));
+        assert_eq!((lossy.ssthresh, lossy.cwnd), (30_000, 30_000));
+        let mut small = window(8, 99);
+        westwood.on_loss(&mut small, &loss(at(9999), 8));
+        assert_eq!((small.ssthresh, small.cwnd), (30_000, 8000), "never raises cwnd");
+        // A second of silence, four samples of 0: the first leaves 0.6 + 0.2, each further one 0.6
+        // of it.
+        let mut idle = window(50, 99);
+        westwood.on_timeout(&mut idle, &loss(at(10_999), 50), false);
+        assert_eq!((idle.ssthresh, idle.cwnd), (5184, 1000));
+    }
+
+    #[test]
+    fn without_an_estimate_two_segments() {
+        let mut westwood = State::new(&Config::default(), &tcp());
+        let mut window = window(50, 99);
+        westwood.on_loss(&mut window, &loss(at(5), 50));
+        assert_eq!(window.cwnd, 2000);
+    }
+
+    #[test]
+    fn reduction_factor() {
+        let mut westwood = settled(&Config { reduction_factor: true, ..Config::default() });
+        let mut threshold = |cwnd, ssthresh, by_timeout| {
+            let mut window = window(cwnd, ssthresh);
+            if by_timeout {
+                westwood.on_timeout(&mut window, &loss(at(9999), cwnd), false);
+            } else {
+                westwood.on_loss(&mut window, &loss(at(9999), cwnd));
+            }
+            window.ssthresh / 100
+        };
+        assert_eq!(threshold(50, 99, false), 240, "30/1.25");
+        assert_eq!(threshold(50, 99, true), 133, "30/2.25");
+        assert_eq!(threshold(50, 10, false), 300);
+        assert_eq!([(); 4].map(|()| threshold(50, 99, true))[3], 75, "30/4");
+    }
+}

@@ -1,0 +1,85 @@
+//! Was the recovery needed? What an acknowledgment says about it, and the way back.
+
+use super::{Connection, Event};
+use crate::congestion_control::CongestionControl;
+use crate::loss_detection::LossDetection;
+use crate::scoreboard::Delivered;
+use crate::spurious::{self, Detector, Response, Verdict};
+use retx_wire::Segment;
+
+impl Connection {
+    /// Puts an acknowledgment before the detector of spurious recoveries, once a recovery has begun.
+    pub(super) fn judge(
+        &mut self,
+        segment: &Segment,
+        previous_una: u64,
+        selective: Option<Delivered>,
+    ) {
+        let sender = &mut self.sender;
+        if sender.undo.is_none() {
+            return;
+        }
+        let window_end = sender.snd_una + sender.snd_wnd;
+        let ack = spurious::Ack {
+            previous_una,
+            snd_una: sender.snd_una,
+            snd_max: sender.snd_max,
+            highest: selective.map_or(sender.snd_una, |delivered| {
+                let newest = delivered.newest.map_or(0, |newest| newest.end);
+                sender.snd_una.max(if delivered.sacked > 0 { newest } else { 0 })
+            }),
+            sacked: selective.map(|delivered| delivered.sacked),
+            dsack: selective.and_then(|delivered| delivered.dsack),
+            echo: segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo),
+            can_send_new: sender.written > sender.snd_max && window_end > sender.snd_max,
+        };
+        match sender.spurious.on_ack(&ack) {
+            Verdict::Undecided => {}
+            Verdict::SendNew => {
+                sender.snd_nxt = sender.snd_max;
+                sender.forced_new = 2;
+            }
+            Verdict::Genuine { cwnd_segments } => {
+                let bound = cwnd_segments * u64::from(sender.window.smss);
+                sender.window.cwnd = sender.window.cwnd.min(bound);
+                sender.forced_new = 0;
+                if !sender.selective {
+                    sender.snd_nxt = sender.snd_una;
+                }
+            }
+            Verdict::Spurious => self.undo(ack.snd_una - previous_una),
+        }
+    }
+
+    /// Nothing had been lost: nothing is sent again, and the window goes back as the response says.
+    fn undo(&mut self, bytes_acked: u64) {
+        let sender = &mut self.sender;
+        let Some(before) = sender.undo.take() else { return };
+        sender.board.undo();
+        sender.loss_detection.on_undo();
+        sender.snd_nxt = sender.snd_max;
+        sender.retransmit_first = false;
+        sender.forced_new = 0;
+        sender.reduction = None;
+        sender.timeout_recovery_end = 0;
+        let flight_size = sender.pipe();
+        let window = &mut sender.window;
+        match sender.spurious.response() {
+            Response::FullUndo => {
+                window.cwnd = window.cwnd.max(before.window.cwnd);
+                window.ssthresh = before.window.ssthresh;
+            }
+            Response::Rfc4015 => {
+                // RFC 4015 §3.2, steps 0 and 6: pipe_prev, and the window that goes on from it. A
+                // late DSACK acknowledges nothing: it takes nothing away.
+                let initial = sender.initial_window.bytes(window.smss);
+                window.cwnd = window.cwnd.max(flight_size + bytes_acked.min(initial));
+                window.ssthresh = before.flight_size.max(before.window.ssthresh);
+            }
+            Response::Conservative => window.cwnd = window.ssthresh,
+        }
+        sender.clamp_cwnd();
+        sender.congestion_control.on_undo(&mut sender.window);
+        self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
+    }
+}

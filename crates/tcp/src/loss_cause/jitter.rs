@@ -1,0 +1,178 @@
+//! *What it does.* JTCP's test alone: a loss is congestion when segments have come out of the network
+//! more slowly than they went in, because more and more of them had to queue.
+//!
+//! *Reference.* Wu & Chen, IEEE JSAC 22(4), 2004. **Reconstructed:** only the abstract was at hand; see
+//! congestion control `jtcp_like`, which has the same test with JTCP's own reactions.
+//!
+//! *Equations.* Over the last whole window and since, S the send times and R the arrival times of the
+//! first and the last segment acknowledged, w segments apart:
+//! Jr = ((R_n − R_0) − (S_n − S_0))/(R_n − R_0). Congestion iff Jr > k/w, that is, when more than k
+//! segments are newly queued; k = 1.
+//!
+//! *Where we differ.* R is the receiver's clock where timestamps are in use. Its tick, 1 ms, makes an
+//! error of tick/spacing segments in w·Jr: at more than some 10 Mbit/s raise k. Without timestamps R
+//! is when the ACK came, and so holds the jitter of the way back. JTCP reacts to a wireless timeout
+//! with half the window; here the window is left alone.
+
+use super::{Cause, Loss, LossCause};
+use crate::congestion_control::send_times::SendTimes;
+use crate::congestion_control::{Ack, NotNegative, Sent, Window};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Corruption while hardly any segment was newly queued in the last window (after JTCP, Wu & Chen).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Segments that may be newly queued without congestion.
+    pub k: NotNegative,
+    /// Judge timeouts too; else they are congestion.
+    pub timeouts: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { k: NotNegative::constant(1.0), timeouts: true }
+    }
+}
+
+/// A rule that compares the pace of sending with that of arrival.
+#[derive(Debug, Clone)]
+pub struct State {
+    config: Config,
+    times: SendTimes,
+    /// The beginnings of the last whole window and of the current one.
+    first: [Option<Passage>; 2],
+    last: Option<Passage>,
+    /// The current window ends here.
+    window_end: u64,
+}
+
+/// A segment's way, in nanoseconds of the clocks at its ends.
+#[derive(Debug, Clone, Copy)]
+struct Passage {
+    sent: u64,
+    arrived: u64,
+    /// The position after it.
+    end: u64,
+}
+
+impl State {
+    /// A rule that has seen nothing.
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
+        let times = SendTimes::default();
+        Self { config: *config, times, first: [None; 2], last: None, window_end: 0 }
+    }
+
+    /// w·Jr: segments newly queued; `None` while there are no two arrivals to compare.
+    fn newly_queued(&self, smss: u32) -> Option<f64> {
+        let first = self.first[0].or(self.first[1])?;
+        let last = self.last?;
+        let segments = last.end.saturating_sub(first.end) as f64 / f64::from(smss);
+        let arriving = last.arrived.checked_sub(first.arrived).filter(|it| *it > 0)? as f64;
+        let sending = last.sent.saturating_sub(first.sent) as f64;
+        Some(segments * (arriving - sending) / arriving)
+    }
+}
+
+impl LossCause for State {
+    fn on_sent(&mut self, sent: &Sent) {
+        self.times.on_sent(sent);
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _: &Window) {
+        let Some(rtt) = self.times.on_ack(ack).or(ack.rtt) else { return };
+        let now = ack.now.as_nanos();
+        let passage = Passage {
+            sent: now.saturating_sub(rtt.as_nanos()),
+            arrived: ack.receiver_time.map_or(now, |time| time.as_nanos()),
+            end: ack.snd_una,
+        };
+        if ack.snd_una > self.window_end {
+            self.window_end = ack.snd_nxt;
+            self.first = [self.first[1], Some(passage)];
+        }
+        self.last = Some(passage);
+    }
+
+    fn cause(&mut self, loss: &Loss) -> Cause {
+        let judged = self.config.timeouts || !loss.by_timeout;
+        let queued = self.newly_queued(loss.window.smss);
+        let few = queued.is_some_and(|queued| queued <= self.config.k.value());
+        Cause::corruption_if(judged && few)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{WINDOW, acked, found, tcp, timed_out};
+    use super::*;
+    use Cause::{Congestion, Corruption};
+    use retx_units::Duration;
+
+    /// Windows of ten segments sent 1 ms apart, which arrive `spacing` microseconds apart, after
+    /// 50 ms for the first. ACK number n comes at 50 ms + n·spacing and has RTT
+    /// 50 ms + n·(spacing − 1 ms).
+    fn after(config: Config, acks: u64, spacing: u64) -> State {
+        let mut state = State::new(&config, &tcp());
+        for n in 0..acks {
+            let rtt = Duration::from_micros(50_000 + n * (spacing - 1_000));
+            let now = 50_000 + n * spacing;
+            let una = 1 + 1_000 * (n + 1);
+            let ack = Ack { snd_una: una, snd_nxt: una + 10_000, ..acked(now, rtt) };
+            state.on_ack(&ack, &WINDOW);
+        }
+        state
+    }
+
+    /// ACKs 0 … 10 reach one window back: the second window begins with the twelfth. Spacing 1.1 ms:
+    /// R 11 ms, S 10 ms, w·Jr = 10/11. Spacing 1.2 ms: R 12 ms, w·Jr = 20/12 > 1.
+    #[test]
+    fn more_than_k_newly_queued_is_congestion() {
+        for (spacing, queued, said) in
+            [(1_100, 10.0 / 11.0, Corruption), (1_200, 10.0 / 6.0, Congestion)]
+        {
+            let mut state = after(Config::default(), 11, spacing);
+            let measured = state.newly_queued(1000).unwrap();
+            assert!((measured - queued).abs() < 1e-12, "{measured}");
+            assert_eq!(state.cause(&found(1)), said);
+            assert_eq!(state.cause(&timed_out()), said);
+        }
+        let mut tolerant =
+            after(Config { k: NotNegative::constant(2.0), timeouts: false }, 11, 1_200);
+        assert_eq!(tolerant.cause(&found(1)), Corruption);
+        assert_eq!(tolerant.cause(&timed_out()), Congestion);
+    }
+
+    /// ACK 11 begins the second window, ACK 22 the third: from then on the first is forgotten.
+    #[test]
+    fn one_whole_window_and_the_current_one_count() {
+        for (acks, segments) in [(22, 21.0), (23, 11.0)] {
+            let measured = after(Config::default(), acks, 2_000).newly_queued(1000).unwrap();
+            assert!((measured - segments / 2.0).abs() < 1e-12, "{acks}: {measured}");
+        }
+    }
+
+    /// The receiver's clock leaves the way back out: ACKs bunched by a second do not matter.
+    #[test]
+    fn the_receivers_clock_comes_first() {
+        let mut state = State::new(&Config::default(), &tcp());
+        for n in 0..11_u64 {
+            let una = 1 + 1_000 * (n + 1);
+            let rtt = Duration::from_micros(50_000 + n * n * 10_000);
+            let receiver_time = Some(Duration::from_millis(900 + n));
+            let ack = Ack { snd_una: una, snd_nxt: una + 10_000, receiver_time, ..acked(0, rtt) };
+            let now = retx_units::Time::from_nanos(n * 1_000_000) + rtt;
+            state.on_ack(&Ack { now, ..ack }, &WINDOW);
+        }
+        assert!(state.newly_queued(1000).unwrap().abs() < 1e-12);
+        assert_eq!(state.cause(&found(1)), Corruption);
+    }
+
+    #[test]
+    fn one_arrival_says_nothing() {
+        assert_eq!(after(Config::default(), 0, 1_000).cause(&found(1)), Congestion);
+        assert_eq!(after(Config::default(), 1, 1_000).cause(&found(1)), Congestion);
+        assert_eq!(after(Config::default(), 2, 1_000).cause(&found(1)), Corruption);
+    }
+}

@@ -1,0 +1,152 @@
+//! *What it does.* Takes a loss for corruption unless the delay is in a spike, which begins when the
+//! delay is far above its minimum and ends when it has come down again.
+//!
+//! *Reference.* Cen, Cosman & Voelker, *End-to-end differentiation of congestion and wireless losses*,
+//! IEEE/ACM ToN 11(5), 2003 (Spike, after Tobe et al. 2000). The text was not at hand: constants as in
+//! two published implementations, the Rust crate `packet_loss_classification` and IHMC's
+//! `LossClassifiers`, which agree.
+//!
+//! *Equations.* A spike begins when rtt > rtt_min + start·(rtt_max − rtt_min), start = 1/2, and ends
+//! when rtt < rtt_min + end·(rtt_max − rtt_min), end = 1/3; minimum and maximum over the connection.
+//! Corruption iff not in a spike.
+//!
+//! *Where we differ.* The rule is one for receivers, of relative one-way delays; this sender takes RTTs,
+//! one per ACK of data sent once, and so counts queues on the way back as well. Timeouts, for which
+//! it was not made, are congestion unless `timeouts` says otherwise.
+
+use super::{Cause, Loss, LossCause};
+use crate::congestion_control::send_times::SendTimes;
+use crate::congestion_control::{Ack, Sent, Window};
+use retx_units::{Duration, Probability};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Corruption unless the RTT is in a spike (Cen, Cosman & Voelker 2003).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// A spike begins above this share of the way from the smallest RTT to the largest.
+    pub start: Probability,
+    /// And ends below this one.
+    pub end: Probability,
+    /// Judge timeouts too; else they are congestion.
+    pub timeouts: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let share = |value| Probability::new(value).expect("a share");
+        Self { start: share(0.5), end: share(1.0 / 3.0), timeouts: false }
+    }
+}
+
+impl Config {
+    /// What is wrong with the two shares, if anything is.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let (start, end) = (self.start.value(), self.end.value());
+        if end > start {
+            let message =
+                format!("{end} lies above start, {start}: a spike would end as it begins");
+            return Err(message);
+        }
+        Ok(())
+    }
+}
+
+/// A rule that watches for spikes.
+#[derive(Debug, Clone)]
+pub struct State {
+    config: Config,
+    times: SendTimes,
+    /// The smallest and the largest RTT, once there was one.
+    range: Option<(Duration, Duration)>,
+    in_spike: bool,
+}
+
+impl State {
+    /// A rule that has seen nothing.
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
+        Self { config: *config, times: SendTimes::default(), range: None, in_spike: false }
+    }
+
+    pub(super) fn on_rtt(&mut self, rtt: Duration) {
+        let (min, max) = self.range.unwrap_or((rtt, rtt));
+        let (min, max) = (min.min(rtt), max.max(rtt));
+        self.range = Some((min, max));
+        let (above, width) = ((rtt - min).as_nanos() as f64, (max - min).as_nanos() as f64);
+        self.in_spike = if self.in_spike {
+            above >= self.config.end.value() * width
+        } else {
+            above > self.config.start.value() * width
+        };
+    }
+}
+
+impl LossCause for State {
+    fn on_sent(&mut self, sent: &Sent) {
+        self.times.on_sent(sent);
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _: &Window) {
+        if let Some(rtt) = self.times.on_ack(ack).or(ack.rtt) {
+            self.on_rtt(rtt);
+        }
+    }
+
+    fn cause(&mut self, loss: &Loss) -> Cause {
+        let judged = self.config.timeouts || !loss.by_timeout;
+        Cause::corruption_if(judged && self.range.is_some() && !self.in_spike)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{WINDOW, acked, found, tcp, timed_out};
+    use super::*;
+    use Cause::{Congestion, Corruption};
+
+    fn verdicts(state: &mut State, rtts: &[u64]) -> Vec<Cause> {
+        let mut verdict = |rtt: &u64| {
+            state.on_ack(&acked(0, Duration::from_millis(*rtt)), &WINDOW);
+            state.cause(&found(1))
+        };
+        rtts.iter().map(&mut verdict).collect()
+    }
+
+    /// Between 100 and 160 ms a spike begins above 130 and ends below 120.
+    #[test]
+    fn begins_above_a_half_and_ends_below_a_third() {
+        let mut state = State::new(&Config::default(), &tcp());
+        assert_eq!(state.cause(&found(1)), Congestion, "no sample yet");
+        // The first RTT is minimum and maximum; the second is the maximum.
+        assert_eq!(verdicts(&mut state, &[100, 160]), [Corruption, Congestion]);
+        assert_eq!(verdicts(&mut state, &[121, 120, 119]), [Congestion, Congestion, Corruption]);
+        assert_eq!(verdicts(&mut state, &[130, 131, 125]), [Corruption, Congestion, Congestion]);
+    }
+
+    #[test]
+    fn the_range_grows_with_the_samples() {
+        let mut state = State::new(&Config::default(), &tcp());
+        // A half of 100 … 300 is 200: what was a spike of 100 … 160 is none.
+        assert_eq!(
+            verdicts(&mut state, &[100, 300, 100, 160]),
+            [Corruption, Congestion, Corruption, Corruption]
+        );
+    }
+
+    #[test]
+    fn other_shares_and_timeouts() {
+        let share = |value| Probability::new(value).unwrap();
+        let config = Config { start: share(0.9), end: share(0.1), timeouts: true };
+        let mut state = State::new(&config, &tcp());
+        let said = verdicts(&mut state, &[0, 100, 10, 9, 90, 91]);
+        assert_eq!(said, [Corruption, Congestion, Congestion, Corruption, Corruption, Congestion]);
+        verdicts(&mut state, &[0]);
+        assert_eq!(state.cause(&timed_out()), Corruption);
+        let mut state = State::new(&Config { timeouts: false, ..config }, &tcp());
+        verdicts(&mut state, &[0]);
+        assert_eq!(state.cause(&timed_out()), Congestion);
+        assert_eq!(Config { start: share(0.2), ..config }.check(), Ok(()));
+        assert!(Config { start: share(0.05), ..config }.check().is_err());
+    }
+}

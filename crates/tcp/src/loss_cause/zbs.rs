@@ -1,0 +1,197 @@
+//! *What it does.* Chooses among three rules by what the path looks like: `spike` where the slowest link
+//! is hardly used or shared by many, `mbiaz` where it is ours alone, `zigzag` in between.
+//!
+//! *Reference.* Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003 (ZBS). The text was not at hand: choice
+//! and constants as in the Rust crate `packet_loss_classification`.
+//!
+//! *Equations.* spike if rtt < rtt_min + near·T_min, near = 0.05; else, with T the mean spacing over the
+//! smallest: zigzag if T < 0.875, mbiaz if T < 1.5, zigzag if T < 2, else spike. T is about 1 where the
+//! wireless hop is an unshared bottleneck, and about N where N flows share one. The mean has a gain
+//! of 1/8.
+//!
+//! *Where we differ.* That crate averages T_i·T_i/n, whose unit is no time; here the mean is of the
+//! spacing per segment, gaps left out, and so is never below the smallest: the first range is kept for
+//! whoever moves the limits. RTTs and the spacing of ACKs stand for what a receiver sees, as in the
+//! three rules. Each judges timeouts as its own parameters say; nothing is said without an RTT.
+
+use super::{Cause, Loss, LossCause, mbiaz, spike, zigzag};
+use crate::congestion_control::send_times::SendTimes;
+use crate::congestion_control::{Ack, NotNegative, Sent, Window};
+use retx_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Spike, mBiaz or ZigZag, by how the path is used (Cen, Cosman & Voelker 2003).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// RTTs less than so many smallest spacings above the minimum mean an idle path: `spike`.
+    pub near: NotNegative,
+    /// Limits of the mean spacing, in smallest ones: below the first `zigzag`, then `mbiaz`, then
+    /// `zigzag`, above the last `spike`.
+    pub limits: [f64; 3],
+    /// The parameters of `spike`.
+    pub spike: spike::Config,
+    /// The parameters of `zigzag`.
+    pub zigzag: zigzag::Config,
+    /// The parameters of `mbiaz`.
+    pub mbiaz: mbiaz::Config,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            near: NotNegative::constant(0.05),
+            limits: [0.875, 1.5, 2.0],
+            spike: spike::Config::default(),
+            zigzag: zigzag::Config::default(),
+            mbiaz: mbiaz::Config::default(),
+        }
+    }
+}
+
+impl Config {
+    /// What is wrong with the limits, if anything is.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !self.limits.is_sorted() {
+            return Err(format!("{:?} do not ascend", self.limits));
+        }
+        Ok(())
+    }
+}
+
+/// The three rules, and what chooses among them.
+#[derive(Debug, Clone)]
+pub struct State {
+    config: Config,
+    spike: spike::State,
+    zigzag: zigzag::State,
+    mbiaz: mbiaz::State,
+    times: SendTimes,
+    /// The smallest and the newest RTT.
+    rtts: Option<(Duration, Duration)>,
+}
+
+/// One of the three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    Spike,
+    ZigZag,
+    MBiaz,
+}
+
+impl State {
+    /// A rule that has seen nothing.
+    pub fn new(config: &Config, tcp: &crate::Config) -> Self {
+        Self {
+            config: *config,
+            spike: spike::State::new(&config.spike, tcp),
+            zigzag: zigzag::State::new(&config.zigzag, tcp),
+            mbiaz: mbiaz::State::new(&config.mbiaz, tcp),
+            times: SendTimes::default(),
+            rtts: None,
+        }
+    }
+
+    /// The rule for the path as it is now; `None` while nothing is known of it.
+    fn rule(&self) -> Option<Rule> {
+        let (min, last) = self.rtts?;
+        let spacing = &self.mbiaz.spacing;
+        let queued = (last - min).as_nanos() as f64;
+        if queued < self.config.near.value() * spacing.min()? {
+            return Some(Rule::Spike);
+        }
+        let mean = spacing.normalised_mean()?;
+        let range = self.config.limits.iter().filter(|limit| **limit <= mean).count();
+        Some([Rule::ZigZag, Rule::MBiaz, Rule::ZigZag, Rule::Spike][range])
+    }
+}
+
+impl LossCause for State {
+    fn on_sent(&mut self, sent: &Sent) {
+        self.times.on_sent(sent);
+    }
+
+    fn on_ack(&mut self, ack: &Ack, window: &Window) {
+        self.mbiaz.on_ack(ack, window);
+        if let Some(rtt) = self.times.on_ack(ack).or(ack.rtt) {
+            let min = self.rtts.map_or(rtt, |(min, _)| min.min(rtt));
+            self.rtts = Some((min, rtt));
+            self.spike.on_rtt(rtt);
+            self.zigzag.on_rtt(rtt);
+        }
+    }
+
+    fn cause(&mut self, loss: &Loss) -> Cause {
+        match self.rule() {
+            None => Cause::Congestion,
+            Some(Rule::Spike) => self.spike.cause(loss),
+            Some(Rule::ZigZag) => self.zigzag.cause(loss),
+            Some(Rule::MBiaz) => self.mbiaz.cause(loss),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{WINDOW, acked, duplicate, found, tcp, timed_out};
+    use super::*;
+    use Cause::{Congestion, Corruption};
+
+    /// ACKs so many microseconds apart, the last with an RTT so many above 100 ms.
+    fn seen(config: Config, spacings: &[u64], above: u64) -> State {
+        let mut state = State::new(&config, &tcp());
+        let mut now = 0;
+        state.on_ack(&acked(now, Duration::from_millis(100)), &WINDOW);
+        for (n, spacing) in spacings.iter().enumerate() {
+            now += spacing;
+            let above = if n + 1 == spacings.len() { above } else { 0 };
+            state.on_ack(&acked(now, Duration::from_micros(100_000 + above)), &WINDOW);
+        }
+        state
+    }
+
+    /// Smallest spacing 1 ms: less than 50 µs above the minimum is an idle path.
+    #[test]
+    fn an_idle_path_asks_spike() {
+        let rule = |above| seen(Config::default(), &[1_000; 8], above).rule();
+        assert_eq!(rule(49), Some(Rule::Spike));
+        assert_eq!(rule(50), Some(Rule::MBiaz), "T = 1");
+    }
+
+    /// One spacing of 1 ms, then one of 1 + 8d: the mean is 1 + d.
+    #[test]
+    fn the_mean_spacing_chooses() {
+        let rule = |second: u64| seen(Config::default(), &[1_000, second], 500).rule();
+        assert_eq!(rule(4_999), Some(Rule::MBiaz));
+        assert_eq!(rule(5_000), Some(Rule::ZigZag), "T = 1.5");
+        assert_eq!(rule(8_999), Some(Rule::ZigZag));
+        assert_eq!(rule(9_000), Some(Rule::Spike), "T = 2");
+        let limits = [1.1, 1.5, 2.0];
+        let moved = Config { limits, ..Config::default() };
+        assert_eq!(seen(moved, &[1_000; 8], 500).rule(), Some(Rule::ZigZag), "T = 1");
+        assert!(moved.check().is_ok());
+        assert!(Config { limits: [2.0, 1.5, 1.0], ..moved }.check().is_err());
+    }
+
+    /// The three disagree: RTT at its maximum is a spike and far above ZigZag's threshold, and the
+    /// segment after the gap is on time for mBiaz.
+    #[test]
+    fn the_chosen_rule_speaks() {
+        let said = |second: u64| {
+            let mut state = seen(Config::default(), &[1_000, second], 500);
+            state.on_ack(&duplicate(1_000 + second + 2_000), &WINDOW);
+            state.cause(&found(1))
+        };
+        assert_eq!([said(1_000), said(5_000), said(9_000)], [Corruption, Congestion, Congestion]);
+    }
+
+    #[test]
+    fn timeouts_are_judged_as_the_rule_says() {
+        let mut config = Config::default();
+        assert_eq!(seen(config, &[1_000; 8], 0).cause(&timed_out()), Congestion);
+        config.spike.timeouts = true;
+        assert_eq!(seen(config, &[1_000; 8], 0).cause(&timed_out()), Corruption);
+        assert_eq!(seen(config, &[], 0).cause(&found(1)), Congestion, "no spacing yet");
+    }
+}

@@ -1,0 +1,242 @@
+//! *What it does.* Takes for lost what was sent a reordering window before something that has
+//! arrived; a probe for the tail turns most timeouts into recoveries.
+//!
+//! *Reference.* RFC 8985: RACK (§6) and TLP (§7).
+//!
+//! *Equations.* reo_wnd = 0 while no reordering was seen and either recovery is on or DupThresh
+//! segments are selectively acknowledged, else min(reo_wnd_mult·min_RTT/4, SRTT) (§6.2, step 4).
+//! A segment is lost at xmit_ts + RACK.rtt + reo_wnd (step 5). PTO = 2·SRTT, plus the delayed-ACK
+//! allowance with one segment in flight, at most the RTO (§7.2).
+//!
+//! *Where we differ.* min_RTT is the smallest of the connection. Without SACK this is `newreno`.
+
+use super::{Ack, Flight, LossDetection, Reaction, newreno};
+use crate::scoreboard::{Newest, Scoreboard};
+use retx_units::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// RACK-TLP of RFC 8985; NewReno where the peer has no SACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Proportional rate reduction during recovery (RFC 9937).
+    pub prr: bool,
+    /// Probe for a lost tail (RFC 8985 §7).
+    pub tlp: bool,
+    /// What a lone segment's probe allows for the peer's delayed ACK (§7.2).
+    pub max_ack_delay: Duration,
+    /// What any other probe allows for timers: two ticks of 1 ms in Linux.
+    pub tlp_slack: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            prr: true,
+            tlp: true,
+            max_ack_delay: Duration::from_millis(200),
+            tlp_slack: Duration::from_millis(2),
+        }
+    }
+}
+
+/// Recoveries for which a widened reordering window is kept (§6.2, step 4).
+const PERSIST: u32 = 16;
+
+/// Where a RACK sender stands.
+#[derive(Debug, Clone)]
+pub struct State {
+    config: Config,
+    without: newreno::State,
+    recover: u64,
+    in_recovery: bool,
+    /// The segment sent last of all that have arrived.
+    newest: Option<Newest>,
+    rtt: Duration,
+    min_rtt: Duration,
+    reordering_seen: bool,
+    reo_wnd_mult: u32,
+    reo_wnd_persist: u32,
+    /// `SND.NXT` when the last DSACK widened the window.
+    dsack_round: u64,
+    /// The reordering window in force.
+    window: Duration,
+    /// When the last of the segments that may yet be lost will be.
+    reordering_deadline: Time,
+    probe: Option<Probe>,
+}
+
+/// A tail loss probe in flight.
+#[derive(Debug, Clone, Copy)]
+struct Probe {
+    /// `SND.NXT` after it.
+    end: u64,
+    /// It repeated the last segment.
+    is_retransmission: bool,
+}
+
+impl State {
+    /// A detector with these parameters.
+    pub fn new(config: &Config, tcp: &crate::Config) -> Self {
+        Self {
+            config: *config,
+            without: newreno::State::new(&newreno::Config::default(), tcp),
+            recover: 0,
+            in_recovery: false,
+            newest: None,
+            rtt: Duration::ZERO,
+            min_rtt: Duration::MAX,
+            reordering_seen: false,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: 0,
+            dsack_round: 0,
+            window: Duration::ZERO,
+            reordering_deadline: Time::NEVER,
+            probe: None,
+        }
+    }
+
+    /// §6.2, steps 1 to 3.
+    fn note_delivery(&mut self, ack: &Ack) {
+        let Some(delivered) = ack.selective else { return };
+        self.reordering_seen |= delivered.reordered.is_some();
+        let Some(newest) = delivered.newest else { return };
+        let rtt = ack.now.since(newest.sent);
+        // A retransmission that seems to be back sooner than any segment ever was: the original.
+        if newest.retransmitted && rtt < self.min_rtt {
+            return;
+        }
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.rtt = rtt;
+        if self.newest.is_none_or(|known| newest.is_after(known.sent, known.end)) {
+            self.newest = Some(newest);
+        }
+    }
+
+    /// §6.2, step 4.
+    fn reordering_window(&mut self, ack: &Ack, board: &Scoreboard) -> Duration {
+        let dsack = ack.selective.is_some_and(|delivered| delivered.dsack.is_some());
+        if dsack && ack.snd_una >= self.dsack_round {
+            self.dsack_round = ack.snd_max;
+            self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(255);
+            self.reo_wnd_persist = PERSIST;
+        }
+        let threshold = u64::from(ack.dupack_threshold) * u64::from(ack.smss);
+        if !self.reordering_seen && (self.in_recovery || board.sacked_bytes() >= threshold) {
+            return Duration::ZERO;
+        }
+        let window = self.min_rtt.saturating_mul(self.reo_wnd_mult.into()) / 4;
+        window.min(ack.srtt.unwrap_or(Duration::MAX))
+    }
+
+    /// §6.2, step 5. True when something is newly lost.
+    fn detect(&mut self, now: Time, board: &mut Scoreboard) -> bool {
+        self.reordering_deadline = Time::NEVER;
+        let Some(newest) = self.newest else { return false };
+        let patience = self.rtt + self.window;
+        let (bytes, latest) = board.mark_lost_by_time(&newest, |sent| sent + patience <= now);
+        if let Some(sent) = latest {
+            self.reordering_deadline = sent + patience;
+        }
+        bytes > 0
+    }
+
+    fn enter(&mut self, snd_max: u64) -> Reaction {
+        self.in_recovery = true;
+        self.recover = snd_max;
+        self.probe = None;
+        Reaction::SelectiveRecovery
+    }
+
+    /// §7.4: what the acknowledgment says about a probe. True when the probe repaired a loss.
+    fn probe_repaired(&mut self, ack: &Ack) -> bool {
+        let Some(probe) = self.probe.filter(|probe| ack.snd_una >= probe.end) else { return false };
+        self.probe = None;
+        let dsack = ack.selective.is_some_and(|delivered| delivered.dsack.is_some());
+        probe.is_retransmission && !dsack && ack.bytes_acked > 0
+    }
+
+    fn on_selective(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
+        self.note_delivery(ack);
+        if self.in_recovery && ack.snd_una >= self.recover {
+            self.in_recovery = false;
+            self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+            if self.reo_wnd_persist == 0 {
+                self.reo_wnd_mult = 1;
+            }
+            return Reaction::EndRecovery;
+        }
+        self.window = self.reordering_window(ack, board);
+        let lost = self.detect(ack.now, board);
+        if self.in_recovery {
+            return Reaction::Nothing;
+        }
+        if lost && ack.snd_una >= self.recover {
+            return self.enter(ack.snd_max);
+        }
+        if self.probe_repaired(ack) {
+            return Reaction::ProbeRepairedLoss;
+        }
+        Reaction::Nothing
+    }
+}
+
+impl LossDetection for State {
+    fn is_selective(&self) -> bool {
+        true
+    }
+
+    fn proportional_rate_reduction(&self) -> bool {
+        self.config.prr
+    }
+
+    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
+        if ack.selective.is_some() {
+            self.on_selective(ack, board)
+        } else {
+            self.without.on_ack(ack, board)
+        }
+    }
+
+    fn on_timeout(&mut self, snd_max: u64) {
+        self.without.on_timeout(snd_max);
+        self.in_recovery = false;
+        self.recover = snd_max;
+        self.reordering_deadline = Time::NEVER;
+        self.probe = None;
+    }
+
+    fn on_undo(&mut self) {
+        self.without.on_undo();
+        self.in_recovery = false;
+    }
+
+    fn in_recovery(&self) -> bool {
+        self.in_recovery || self.without.in_recovery()
+    }
+
+    fn deadline(&self) -> Time {
+        self.reordering_deadline
+    }
+
+    fn on_deadline(&mut self, now: Time, snd_max: u64, board: &mut Scoreboard) -> Reaction {
+        let lost = self.detect(now, board);
+        if lost && !self.in_recovery { self.enter(snd_max) } else { Reaction::Nothing }
+    }
+
+    /// §7.2.
+    fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
+        if !self.config.tlp || self.in_recovery() || self.probe.is_some() || flight.sacked {
+            return None;
+        }
+        let base = flight.srtt.map_or(Duration::from_secs(1), |srtt| srtt * 2);
+        let allowance =
+            if flight.segments == 1 { self.config.max_ack_delay } else { self.config.tlp_slack };
+        Some(base + allowance)
+    }
+
+    fn on_probe_sent(&mut self, snd_max: u64, is_retransmission: bool) {
+        self.probe = Some(Probe { end: snd_max, is_retransmission });
+    }
+}

@@ -1,0 +1,94 @@
+//! *What it does.* Knows from selective acknowledgments what has arrived, takes for lost what enough
+//! of it lies above, and repairs as many losses per round trip as the window lets it send.
+//!
+//! *Reference.* RFC 6675; Fall & Floyd 1996 §2.
+//!
+//! *Equations.* `IsLost`: DupThresh discontiguous blocks, or more than (DupThresh − 1)·SMSS bytes,
+//! selectively acknowledged above (§4). `SetPipe`, `NextSeg`: see `scoreboard` and `transmit`.
+//!
+//! *Where we differ.* Segments, not octets, are marked: a block that covers part of a segment counts
+//! for its other segments only. Without SACK on the connection this is `newreno`, as §1 advises.
+
+use super::{Ack, LossDetection, Reaction, newreno};
+use crate::scoreboard::Scoreboard;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Recovery of RFC 6675 with its pipe; NewReno where the peer has no SACK.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {}
+
+/// Where a SACK sender stands.
+#[derive(Debug, Clone)]
+pub struct State {
+    without: newreno::State,
+    dupacks: u32,
+    /// `RecoveryPoint`, kept after recovery so that what was sent before it starts no other.
+    recover: u64,
+    in_recovery: bool,
+}
+
+impl State {
+    /// A detector with these parameters.
+    pub fn new(_: &Config, tcp: &crate::Config) -> Self {
+        let without = newreno::State::new(&newreno::Config::default(), tcp);
+        Self { without, dupacks: 0, recover: 0, in_recovery: false }
+    }
+
+    fn on_selective(&mut self, ack: &Ack, sacked: u64, board: &mut Scoreboard) -> Reaction {
+        if ack.bytes_acked > 0 {
+            self.dupacks = 0;
+        }
+        if self.in_recovery && ack.snd_una >= self.recover {
+            // §5, step A.
+            self.in_recovery = false;
+            return Reaction::EndRecovery;
+        }
+        board.mark_lost_below(board.lost_frontier(ack.dupack_threshold, ack.smss));
+        if self.in_recovery || sacked == 0 {
+            return Reaction::Nothing;
+        }
+        self.dupacks += 1;
+        // §5: (1) enough duplicates, or (2) IsLost(HighACK + 1); not for what a timeout repairs.
+        let lost = self.dupacks >= ack.dupack_threshold || board.is_first_lost();
+        if lost && ack.snd_una >= self.recover {
+            board.mark_first_lost();
+            self.recover = ack.snd_max;
+            self.in_recovery = true;
+            return Reaction::SelectiveRecovery;
+        }
+        // §5, step 3: pipe leaves room for limited transmit.
+        Reaction::Nothing
+    }
+}
+
+impl LossDetection for State {
+    fn is_selective(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
+        match ack.selective {
+            Some(delivered) => self.on_selective(ack, delivered.sacked, board),
+            None => self.without.on_ack(ack, board),
+        }
+    }
+
+    fn on_timeout(&mut self, snd_max: u64) {
+        self.without.on_timeout(snd_max);
+        self.dupacks = 0;
+        self.in_recovery = false;
+        // §5.1.
+        self.recover = snd_max;
+    }
+
+    fn on_undo(&mut self) {
+        self.without.on_undo();
+        self.in_recovery = false;
+    }
+
+    fn in_recovery(&self) -> bool {
+        self.in_recovery || self.without.in_recovery()
+    }
+}

@@ -1,0 +1,85 @@
+//! Presets that differ from Reno in their congestion control, on the loss detection of their
+//! papers.
+
+use super::{newreno, rack, reno, sack};
+use crate::congestion_control::Config as Control;
+use crate::{Config, Size, backoff};
+
+/// Vegas refines Reno's recovery, which its paper starts from.
+pub(super) fn vegas() -> Config {
+    Config { congestion_control: Control::vegas(Default::default()), ..reno() }
+}
+
+/// Linux leaves recovery to the kernel: RACK-TLP, and ten segments to start with (RFC 6928).
+fn kernel(congestion_control: Control) -> Config {
+    Config { congestion_control, initial_window: Size::Mss(10), ..rack() }
+}
+
+pub(super) fn vegas_linux() -> Config {
+    kernel(Control::vegas_linux(Default::default()))
+}
+
+/// "Refines the multiplicative decrease of Reno" (abstract): on Reno's recovery.
+pub(super) fn veno() -> Config {
+    Config { congestion_control: Control::veno(Default::default()), ..reno() }
+}
+
+pub(super) fn veno_linux() -> Config {
+    kernel(Control::veno_linux(Default::default()))
+}
+
+/// The paper modifies Reno.
+pub(super) fn westwood() -> Config {
+    Config { congestion_control: Control::westwood(Default::default()), ..reno() }
+}
+
+/// The paper evaluates it beside NewReno, on NewReno's recovery.
+pub(super) fn westwood_plus() -> Config {
+    Config { congestion_control: Control::westwood_plus(Default::default()), ..newreno() }
+}
+
+/// On Reno's recovery, which the first new ACK ends: the bulk that was sent again fills all holes,
+/// and NewReno would send each of them once more.
+pub(super) fn westwood_bulk_repeat_like() -> Config {
+    Config { congestion_control: Control::westwood_bulk_repeat_like(Default::default()), ..reno() }
+}
+
+/// Timestamps tell when the receiver got a segment.
+pub(super) fn jtcp_like() -> Config {
+    Config {
+        congestion_control: Control::jtcp_like(Default::default()),
+        timestamps: true,
+        ..newreno()
+    }
+}
+
+/// The abstract compares it with NewReno.
+pub(super) fn prairie_like() -> Config {
+    Config { congestion_control: Control::prairie_like(Default::default()), ..newreno() }
+}
+
+/// Table 1 of the paper: TCP Reno with a congestion window of 50 packets at most, which the
+/// thresholds need, being far larger than the path; and the paper's second algorithm for the
+/// backoff.
+pub(super) fn dynamic() -> Config {
+    Config {
+        congestion_control: Control::dynamic(Default::default()),
+        backoff: backoff::Config::reset_if_bdp(Default::default()),
+        max_cwnd: Some(Size::Mss(50)),
+        ..reno()
+    }
+}
+
+/// The paper asks for SACK.
+pub(super) fn hybla() -> Config {
+    Config { congestion_control: Control::hybla(Default::default()), ..sack() }
+}
+
+/// RFC 9438 builds on any recovery; today's is RACK-TLP.
+pub(super) fn cubic() -> Config {
+    Config {
+        congestion_control: Control::cubic(Default::default()),
+        initial_window: Size::Mss(10),
+        ..rack()
+    }
+}

@@ -1,0 +1,126 @@
+//! Sets of positions, kept as ranges.
+
+/// A range of positions, `left` to `right` − 1.
+type Range = (u64, u64);
+
+/// Disjoint ranges in ascending order, with gaps between them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ranges(Vec<Range>);
+
+impl Ranges {
+    /// True when the set is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The position after the highest.
+    pub fn end(&self) -> Option<u64> {
+        self.0.last().map(|range| range.1)
+    }
+
+    /// The ranges, ascending.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range> {
+        self.0.iter().copied()
+    }
+
+    /// Adds `left` … `right` − 1, merging what touches.
+    pub fn insert(&mut self, left: u64, right: u64) {
+        let first = self.0.partition_point(|range| range.1 < left);
+        let after = self.0.partition_point(|range| range.0 <= right);
+        if first == after {
+            self.0.insert(first, (left, right));
+            return;
+        }
+        self.0[first] = (left.min(self.0[first].0), right.max(self.0[after - 1].1));
+        self.0.drain(first + 1..after);
+    }
+
+    /// The range that holds `position`.
+    pub fn range_at(&self, position: u64) -> Option<Range> {
+        let index = self.0.partition_point(|range| range.1 <= position);
+        self.0.get(index).copied().filter(|range| range.0 <= position)
+    }
+
+    /// True when all of `left` … `right` − 1 is in the set.
+    pub fn contains(&self, left: u64, right: u64) -> bool {
+        left >= right || self.range_at(left).is_some_and(|range| right <= range.1)
+    }
+
+    /// The first stretch of `left` … `right` − 1 that is not in the set.
+    pub fn first_gap(&self, left: u64, right: u64) -> Option<Range> {
+        let index = self.0.partition_point(|range| range.1 <= left);
+        let start = match self.0.get(index) {
+            Some(range) if range.0 <= left => range.1,
+            _ => left,
+        };
+        let next = self.0[index..].iter().find(|range| range.0 > left).map_or(right, |it| it.0);
+        (start < right).then(|| (start, next.min(right)))
+    }
+
+    /// Takes out everything below `position`.
+    pub fn remove_below(&mut self, position: u64) {
+        let gone = self.0.partition_point(|range| range.1 <= position);
+        self.0.drain(..gone);
+        if let Some(first) = self.0.first_mut() {
+            first.0 = first.0.max(position);
+        }
+    }
+
+    /// Takes out what continues at `position`; returns where that ends.
+    pub fn take_in_order(&mut self, position: u64) -> u64 {
+        let end = self.range_at(position).map_or(position, |range| range.1);
+        self.remove_below(end);
+        end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// Against a set of single positions.
+        #[test]
+        fn agrees_with_a_set(
+            additions in prop::collection::vec((1u64..200, 1u64..20), 1..40),
+            probes in prop::collection::vec((1u64..220, 1u64..30), 1..20),
+            cut in 1u64..220,
+        ) {
+            let mut ranges = Ranges::default();
+            let mut set = BTreeSet::new();
+            for (left, length) in additions {
+                ranges.insert(left, left + length);
+                set.extend(left..left + length);
+            }
+            let check = |ranges: &Ranges, set: &BTreeSet<u64>| {
+                for pair in ranges.0.windows(2) {
+                    prop_assert!(pair[0].1 < pair[1].0);
+                }
+                for &(left, length) in &probes {
+                    let right = left + length;
+                    let all = (left..right).all(|position| set.contains(&position));
+                    prop_assert_eq!(ranges.contains(left, right), all);
+                    let start = (left..right).find(|position| !set.contains(position));
+                    let gap = start.map(|start| {
+                        let end = (start..right).find(|position| set.contains(position));
+                        (start, end.unwrap_or(right))
+                    });
+                    prop_assert_eq!(ranges.first_gap(left, right), gap);
+                }
+                Ok(())
+            };
+            check(&ranges, &set)?;
+            ranges.remove_below(cut);
+            set.retain(|position| *position >= cut);
+            check(&ranges, &set)?;
+            prop_assert_eq!(ranges.end(), set.last().map(|last| last + 1));
+            let mut next = cut;
+            while set.contains(&next) {
+                next += 1;
+            }
+            prop_assert_eq!(ranges.take_in_order(cut), next);
+        }
+    }
+}

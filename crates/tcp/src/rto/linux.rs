@@ -1,0 +1,231 @@
+//! *What it does.* Linux's estimator: the deviation grows slowly while the RTT falls, its largest
+//! value in each window is what counts, and `min_rto` is a floor on it, not on the timeout.
+//!
+//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_rtt_estimator`, `tcp_set_rto`) and
+//! `include/net/tcp.h` (`__tcp_set_rto`); Sarolahti & Kuznetsov, USENIX 2002.
+//!
+//! *Equations.* In whole microseconds, SRTT eightfold and deviations fourfold, divisions by shifts.
+//! First sample m: SRTT = m, 4·mdev = 2m, 4·RTTVAR = 4·mdev_max = max(2m, min_rto); hence
+//! RTO = 3m, at least m + min_rto. Then e = m − SRTT, SRTT += e/8, d = |e| − mdev, an eighth of it
+//! if e < 0 < d; 4·mdev += d; 4·mdev_max and 4·RTTVAR are at least that. Once per window
+//! (`SND.UNA` has passed the mark): RTTVAR gives up a quarter of what it has above mdev_max, the mark
+//! becomes `SND.NXT`, 4·mdev_max = min_rto. RTO = SRTT + 4·RTTVAR, rounded up to the timer's tick,
+//! at most max_rto.
+//!
+//! *Where we differ.* The RTT variation that is shown is mdev, as in the kernel's `tcpi_rttvar`.
+
+use super::{Estimator, Limits};
+use crate::congestion_control::Window;
+use retx_units::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Linux: SRTT + RTTVAR with `min_rto` as the floor of RTTVAR, adapted once per window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+/// A running estimator.
+#[derive(Debug, Clone)]
+pub struct State {
+    /// The timer's tick, to which the timeout is rounded up; zero for none.
+    tick: Duration,
+    max: Duration,
+    /// The floor of 4·RTTVAR, in microseconds.
+    floor: i64,
+    /// 8·SRTT; 0 before the first sample.
+    srtt8: i64,
+    mdev4: i64,
+    mdev_max4: i64,
+    rttvar4: i64,
+    /// A window ends when this position is acknowledged (`rtt_seq`).
+    mark: u64,
+    /// In force until the first sample.
+    initial: Duration,
+}
+
+/// Longer samples than this, 36 years in nanoseconds, count as this: sums must fit.
+const LONGEST: u64 = 1 << 60;
+
+impl State {
+    /// An estimator without samples.
+    pub fn new(_: &Config, tcp: &crate::Config) -> Self {
+        let limits = Limits::of(tcp);
+        Self {
+            tick: tcp.timer_granularity,
+            max: limits.max,
+            floor: micros(limits.min),
+            srtt8: 0,
+            mdev4: 0,
+            mdev_max4: 0,
+            rttvar4: 0,
+            mark: 0,
+            initial: limits.initial.min(limits.max),
+        }
+    }
+
+    fn first(&mut self, m: i64) {
+        self.srtt8 = 8 * m;
+        self.mdev4 = 2 * m;
+        self.rttvar4 = self.mdev4.max(self.floor);
+        self.mdev_max4 = self.rttvar4;
+    }
+
+    fn next(&mut self, m: i64) {
+        let error = m - (self.srtt8 >> 3);
+        self.srtt8 += error;
+        let mut change = error.abs() - (self.mdev4 >> 2);
+        if error < 0 && change > 0 {
+            // The RTT falls: that must not raise the timeout.
+            change >>= 3;
+        }
+        self.mdev4 += change;
+        self.mdev_max4 = self.mdev_max4.max(self.mdev4);
+        self.rttvar4 = self.rttvar4.max(self.mdev_max4);
+    }
+}
+
+/// In whole microseconds.
+fn micros(duration: Duration) -> i64 {
+    (duration.as_nanos().min(LONGEST) / 1_000) as i64
+}
+
+fn duration(micros: i64) -> Duration {
+    Duration::from_micros(micros as u64)
+}
+
+impl Estimator for State {
+    fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
+        let m = micros(rtt);
+        if self.srtt8 == 0 {
+            self.first(m);
+            self.mark = snd_nxt;
+        } else {
+            self.next(m);
+            if snd_una > self.mark {
+                self.rttvar4 -= (self.rttvar4 - self.mdev_max4) >> 2;
+                self.mark = snd_nxt;
+                self.mdev_max4 = self.floor;
+            }
+        }
+        self.srtt8 = self.srtt8.max(1);
+    }
+
+    fn on_lost_syn(&mut self, rto: Duration) {
+        // `tcp_init_metrics`: TCP_TIMEOUT_FALLBACK.
+        self.initial = self.initial.max(rto).min(self.max);
+    }
+
+    fn rto(&self, _: &Window) -> Duration {
+        if self.srtt8 == 0 {
+            return self.initial;
+        }
+        let rto = duration((self.srtt8 >> 3) + self.rttvar4).min(self.max);
+        (Time::ZERO + rto).align_up(self.tick).since(Time::ZERO).min(self.max)
+    }
+
+    fn srtt(&self) -> Option<Duration> {
+        (self.srtt8 > 0).then(|| duration(self.srtt8 >> 3))
+    }
+
+    fn rttvar(&self) -> Option<Duration> {
+        (self.srtt8 > 0).then(|| duration(self.mdev4 >> 2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Window = Window { cwnd: 1, ssthresh: 1, smss: 1 };
+
+    fn estimator() -> State {
+        let ms = Duration::from_millis;
+        let linux = crate::Config {
+            initial_rto: ms(1_000),
+            min_rto: ms(200),
+            max_rto: ms(120_000),
+            ..(crate::presets::find("reno").unwrap().config)()
+        };
+        State::new(&Config {}, &linux)
+    }
+
+    /// SRTT, mdev and RTO in microseconds.
+    fn seen(state: &State) -> [u64; 3] {
+        let micros = |it: Duration| it.as_nanos() / 1_000;
+        [state.srtt().unwrap(), state.rttvar().unwrap(), state.rto(&WINDOW)].map(micros)
+    }
+
+    fn sample(state: &mut State, micros: u64, snd_una: u64, snd_nxt: u64) -> [u64; 3] {
+        state.on_rtt(Duration::from_micros(micros), snd_una, snd_nxt);
+        seen(state)
+    }
+
+    /// RTO = 3m, but at least m + 200 ms.
+    #[test]
+    fn the_first_sample() {
+        assert_eq!(estimator().rto(&WINDOW), Duration::from_secs(1));
+        assert_eq!(sample(&mut estimator(), 40_000, 1, 1), [40_000, 20_000, 240_000]);
+        assert_eq!(sample(&mut estimator(), 300_000, 1, 1), [300_000, 150_000, 900_000]);
+    }
+
+    /// By hand, m = 100, 180, 60 ms within one window.
+    /// 2nd: e = 80, SRTT = 110; d = 80 − 50, 4·mdev = 230 > 200: RTO = 110 + 230.
+    /// 3rd: e = −50, SRTT = 103.75; d = 50 − 57.5 < 0, 4·mdev = 222.5; 4·RTTVAR stays 230.
+    #[test]
+    fn three_samples_by_hand() {
+        let mut state = estimator();
+        assert_eq!(sample(&mut state, 100_000, 1, 10), [100_000, 50_000, 300_000]);
+        assert_eq!(sample(&mut state, 180_000, 5, 12), [110_000, 57_500, 340_000]);
+        assert_eq!(sample(&mut state, 60_000, 10, 14), [103_750, 55_625, 333_750]);
+    }
+
+    /// A fall from 100 to 10 ms: e = −90, d = 90 − 50 = 40, of which an eighth counts: 4·mdev = 205.
+    /// With all of it the RTO would be 88.75 + 240.
+    #[test]
+    fn a_falling_rtt_raises_the_deviation_slowly() {
+        let mut state = estimator();
+        sample(&mut state, 100_000, 1, 10);
+        assert_eq!(sample(&mut state, 10_000, 5, 12), [88_750, 51_250, 293_750]);
+    }
+
+    /// m = 100 ms, then one of 500: e = 400, SRTT = 150, d = 350, 4·mdev = 4·RTTVAR = 550. From then
+    /// on m = 150: e = 0, mdev dies away by a quarter each. The window that holds the peak keeps it;
+    /// at the end of the next one, whose largest 4·mdev is 309.375 ms, a quarter of the difference
+    /// goes.
+    #[test]
+    fn the_peak_of_a_window_fades_with_the_next() {
+        let mut state = estimator();
+        sample(&mut state, 100_000, 1, 10);
+        assert_eq!(sample(&mut state, 500_000, 10, 20), [150_000, 137_500, 700_000]);
+        // Passes the mark at 10; the next lies at 21.
+        assert_eq!(sample(&mut state, 150_000, 11, 21), [150_000, 103_125, 700_000]);
+        // 4·mdev: 412.5 → 309.375, the largest since the mark; a quarter of it is cut to whole µs.
+        assert_eq!(sample(&mut state, 150_000, 21, 30), [150_000, 77_343, 700_000]);
+        // The window ends: 550 − (550 − 309.375)/4 = 489.844.
+        let [srtt, _, rto] = sample(&mut state, 150_000, 22, 31);
+        assert_eq!((srtt, rto), (150_000, 150_000 + 489_844));
+    }
+
+    /// The floor is on the variance: a constant RTT of 40 ms ends at 240 ms, not at 200.
+    #[test]
+    fn the_floor_lies_above_the_rtt() {
+        let mut state = estimator();
+        for window in 0..200 {
+            sample(&mut state, 40_000, window * 10 + 1, window * 10 + 10);
+        }
+        assert_eq!(seen(&state), [40_000, 0, 240_000]);
+        state.tick = Duration::from_millis(7);
+        assert_eq!(state.rto(&WINDOW), Duration::from_millis(245), "up to the tick");
+        state.on_rtt(Duration::MAX, 5_000, 5_000);
+        assert_eq!(state.rto(&WINDOW), Duration::from_secs(120));
+    }
+
+    #[test]
+    fn a_lost_syn_counts_only_without_a_sample() {
+        let mut state = estimator();
+        state.on_lost_syn(Duration::from_secs(3));
+        assert_eq!(state.rto(&WINDOW), Duration::from_secs(3));
+        assert_eq!(sample(&mut state, 40_000, 1, 1)[2], 240_000);
+    }
+}

@@ -1,0 +1,429 @@
+//! What is known of each segment in flight: when it was sent, whether it was selectively
+//! acknowledged, whether it is taken for lost, whether it was sent again (RFC 6675 §3, RFC 8985 §5.1).
+//!
+//! Costs do not grow with the window: a segment is marked a bounded number of times in its life, and
+//! looked up by binary search.
+
+use crate::ranges::Ranges;
+use retx_units::Time;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A segment in flight.
+#[derive(Debug, Clone, Copy)]
+pub struct Record {
+    /// Its first position.
+    pub start: u64,
+    /// When it was sent last.
+    pub sent: Time,
+    /// Its length in sequence space, a FIN included.
+    pub length: u32,
+    /// Selectively acknowledged.
+    pub sacked: bool,
+    /// Taken for lost, and not sent again since.
+    pub lost: bool,
+    /// Sent again, and that copy is taken to be in flight.
+    pub retransmitted: bool,
+    /// Of these copies, the one before is taken to be in flight too: it was sent again without being
+    /// taken for lost (RFC 6675 §4, `NextSeg` rules 3 and 4; a tail loss probe).
+    pub doubled: bool,
+    /// Sent more than once in its life.
+    pub ever_retransmitted: bool,
+}
+
+impl Record {
+    /// The position after it.
+    pub const fn end(&self) -> u64 {
+        self.start + self.length as u64
+    }
+}
+
+/// What an acknowledgment has delivered for the first time, cumulatively or selectively.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Delivered {
+    /// Bytes that left the network: newly acknowledged and not selectively acknowledged before,
+    /// plus newly selectively acknowledged.
+    pub bytes: u64,
+    /// Of these, newly selectively acknowledged.
+    pub sacked: u64,
+    /// The segment among them that was sent last: when, where it ends, and whether it had been
+    /// retransmitted (RFC 8985 §6.2, step 2).
+    pub newest: Option<Newest>,
+    /// The lowest position selectively acknowledged by this ACK that was never retransmitted and
+    /// lies below something acknowledged before: evidence of reordering (RFC 8985 §6.2, step 3).
+    pub reordered: Option<u64>,
+    /// The range that the ACK says has arrived twice (DSACK, RFC 2883).
+    pub dsack: Option<(u64, u64)>,
+}
+
+/// The most recently sent segment among those that an ACK delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Newest {
+    /// When it was sent last.
+    pub sent: Time,
+    /// Its end.
+    pub end: u64,
+    /// Whether it had been retransmitted.
+    pub retransmitted: bool,
+}
+
+impl Newest {
+    /// RFC 8985 §5.2, `RACK_sent_after`.
+    pub fn is_after(&self, sent: Time, end: u64) -> bool {
+        self.sent > sent || (self.sent == sent && self.end > end)
+    }
+}
+
+/// The segments in flight of a connection with SACK.
+#[derive(Debug, Clone, Default)]
+pub struct Scoreboard {
+    records: VecDeque<Record>,
+    /// What has been selectively acknowledged above `SND.UNA`.
+    sacked: Ranges,
+    sacked_bytes: u64,
+    lost_bytes: u64,
+    doubled_bytes: u64,
+    /// Lost and not yet sent again, lowest first; entries may be out of date.
+    to_retransmit: BinaryHeap<Reverse<u64>>,
+    /// Transmissions in the order of time, as (when, first position); entries may be out of date.
+    by_time: VecDeque<(Time, u64)>,
+    /// Everything below has been examined by [`Self::mark_lost_below`].
+    examined: u64,
+}
+
+impl Scoreboard {
+    /// A new segment has been sent.
+    pub fn push(&mut self, now: Time, start: u64, length: u32) {
+        self.records.push_back(Record {
+            start,
+            sent: now,
+            length,
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+            doubled: false,
+            ever_retransmitted: false,
+        });
+        self.by_time.push_back((now, start));
+    }
+
+    /// The segment that begins at `start` has been sent again.
+    pub fn resent(&mut self, now: Time, start: u64) {
+        let Some(index) = self.index_at(start) else { return };
+        let record = &mut self.records[index];
+        let length = u64::from(record.length);
+        // RFC 6675 §4, `SetPipe`: the copy is in the network; the original only if it is not lost.
+        if std::mem::take(&mut record.lost) {
+            self.lost_bytes -= length;
+        } else if !std::mem::replace(&mut record.doubled, true) {
+            self.doubled_bytes += length;
+        }
+        record.ever_retransmitted = true;
+        record.retransmitted = true;
+        record.sent = now;
+        self.by_time.push_back((now, start));
+    }
+
+    /// Takes an acknowledgment: everything below `snd_una`, and the blocks (as positions).
+    pub fn acknowledge(&mut self, snd_una: u64, blocks: &[(u64, u64)]) -> Delivered {
+        let mut delivered = Delivered::default();
+        let highest_before = self.sacked.end().unwrap_or(0);
+        while let Some(record) = self.records.front().filter(|record| record.end() <= snd_una) {
+            let record = *record;
+            self.records.pop_front();
+            if record.sacked {
+                self.sacked_bytes -= u64::from(record.length);
+            } else {
+                self.forget(&record);
+                delivered.bytes += u64::from(record.length);
+                note_newest(&mut delivered, &record);
+                if !record.ever_retransmitted && record.end() <= highest_before {
+                    delivered.reordered.get_or_insert(record.start);
+                }
+            }
+        }
+        self.sacked.remove_below(snd_una);
+        self.examined = self.examined.max(snd_una);
+        for &(left, right) in blocks {
+            self.take_block(left.max(snd_una), right, highest_before, &mut delivered);
+        }
+        delivered
+    }
+
+    /// Marks what a SACK block covers for the first time.
+    fn take_block(&mut self, left: u64, right: u64, highest: u64, delivered: &mut Delivered) {
+        let mut from = left;
+        while let Some((gap_left, gap_right)) = self.sacked.first_gap(from, right) {
+            let mut index = self.records.partition_point(|record| record.start < gap_left);
+            while let Some(record) = self.records.get_mut(index).filter(|it| it.end() <= gap_right)
+            {
+                if !record.sacked {
+                    let copy = *record;
+                    record.sacked = true;
+                    record.lost = false;
+                    record.retransmitted = false;
+                    record.doubled = false;
+                    self.forget(&copy);
+                    self.sacked_bytes += u64::from(copy.length);
+                    delivered.bytes += u64::from(copy.length);
+                    delivered.sacked += u64::from(copy.length);
+                    note_newest(delivered, &copy);
+                    if !copy.ever_retransmitted && copy.end() <= highest {
+                        let lowest = delivered.reordered.unwrap_or(u64::MAX).min(copy.start);
+                        delivered.reordered = Some(lowest);
+                    }
+                }
+                index += 1;
+            }
+            from = gap_right;
+        }
+        if left < right {
+            self.sacked.insert(left, right);
+        }
+    }
+
+    /// A segment is neither lost nor retransmitted any more.
+    fn forget(&mut self, record: &Record) {
+        let length = u64::from(record.length);
+        self.lost_bytes -= if record.lost { length } else { 0 };
+        self.doubled_bytes -= if record.doubled { length } else { 0 };
+    }
+
+    fn mark_lost(&mut self, index: usize) {
+        let record = &mut self.records[index];
+        if record.sacked || record.lost {
+            return;
+        }
+        let length = u64::from(record.length);
+        record.lost = true;
+        self.lost_bytes += length;
+        record.retransmitted = false;
+        if std::mem::take(&mut record.doubled) {
+            self.doubled_bytes -= length;
+        }
+        self.to_retransmit.push(Reverse(record.start));
+    }
+
+    /// Marks everything below `position` lost that is not selectively acknowledged and was not
+    /// examined before. Returns the bytes newly marked.
+    pub fn mark_lost_below(&mut self, position: u64) -> u64 {
+        let before = self.lost_bytes;
+        if position > self.examined {
+            let first = self.records.partition_point(|record| record.start < self.examined);
+            let mut index = first;
+            while self.records.get(index).is_some_and(|record| record.end() <= position) {
+                self.mark_lost(index);
+                index += 1;
+            }
+            self.examined = self.records.get(index).map_or(position, |record| record.start);
+        }
+        self.lost_bytes - before
+    }
+
+    /// Marks the first segment in flight lost. Returns false when it is so already, or was sent
+    /// again.
+    pub fn mark_first_lost(&mut self) -> bool {
+        let fresh =
+            self.records.front().is_some_and(|it| !it.sacked && !it.lost && !it.retransmitted);
+        if fresh {
+            self.mark_lost(0);
+        }
+        fresh
+    }
+
+    /// True when the first segment in flight is taken for lost.
+    pub fn is_first_lost(&self) -> bool {
+        self.records.front().is_some_and(|record| record.lost)
+    }
+
+    /// After a timeout: everything not selectively acknowledged is lost. When the first segment had
+    /// been, yet is not acknowledged, the receiver has let go of what it held (RFC 2018 §8):
+    /// nothing selectively acknowledged counts any more.
+    pub fn mark_all_lost(&mut self) {
+        if self.records.front().is_some_and(|record| record.sacked) {
+            for record in &mut self.records {
+                record.sacked = false;
+            }
+            self.sacked = Ranges::default();
+            self.sacked_bytes = 0;
+        }
+        for index in 0..self.records.len() {
+            self.mark_lost(index);
+        }
+        self.examined = self.records.back().map_or(self.examined, Record::end);
+        self.by_time.clear();
+    }
+
+    /// RFC 8985 §6.2, step 5: marks lost what was sent before `newest` by more than the reordering
+    /// window, as `is_overdue` says (given when a segment was sent). Returns the bytes marked, and
+    /// when the latest of the others was sent that were sent before `newest`.
+    pub fn mark_lost_by_time(
+        &mut self,
+        newest: &Newest,
+        is_overdue: impl Fn(Time) -> bool,
+    ) -> (u64, Option<Time>) {
+        let before = self.lost_bytes;
+        while let Some(&(sent, start)) = self.by_time.front() {
+            if let Some(index) = self.current(sent, start) {
+                if sent >= newest.sent || !is_overdue(sent) {
+                    break;
+                }
+                self.mark_lost(index);
+            }
+            self.by_time.pop_front();
+        }
+        if is_overdue(newest.sent) {
+            self.mark_lost_of_same_time(newest);
+        }
+        (self.lost_bytes - before, self.latest_sent_before(newest))
+    }
+
+    /// The same for what was sent at the same time as `newest`, but ends before it.
+    fn mark_lost_of_same_time(&mut self, newest: &Newest) {
+        let first = self.by_time.partition_point(|(sent, _)| *sent < newest.sent);
+        let mut at = first;
+        while let Some(&(sent, start)) = self.by_time.get(at).filter(|it| it.0 == newest.sent) {
+            if let Some(index) = self.current(sent, start)
+                && self.records[index].end() < newest.end
+            {
+                self.mark_lost(index);
+            }
+            at += 1;
+        }
+    }
+
+    /// When the latest segment was sent, of those still in flight that were sent before `newest`.
+    fn latest_sent_before(&self, newest: &Newest) -> Option<Time> {
+        let earlier = self.by_time.partition_point(|(sent, _)| *sent <= newest.sent);
+        let candidates = self.by_time.range(..earlier).rev();
+        candidates
+            .filter_map(|&(sent, start)| Some((sent, self.current(sent, start)?)))
+            .find(|&(sent, index)| newest.is_after(sent, self.records[index].end()))
+            .map(|(sent, _)| sent)
+    }
+
+    /// The record of a transmission, if it is the segment's last and still in flight.
+    fn current(&self, sent: Time, start: u64) -> Option<usize> {
+        let index = self.index_at(start)?;
+        let record = &self.records[index];
+        (record.sent == sent && !record.sacked && !record.lost).then_some(index)
+    }
+
+    /// Segments in flight, selectively acknowledged ones included.
+    pub fn segments(&self) -> usize {
+        self.records.len()
+    }
+
+    /// The first segment that is lost and has not been sent again: its position and length.
+    pub fn next_to_retransmit(&mut self) -> Option<(u64, u32)> {
+        while let Some(&Reverse(start)) = self.to_retransmit.peek() {
+            if let Some(index) = self.index_at(start)
+                && self.records[index].lost
+            {
+                return Some((start, self.records[index].length));
+            }
+            self.to_retransmit.pop();
+        }
+        None
+    }
+
+    /// RFC 6675 §4, rule 3 of `NextSeg`: the first segment below the highest selectively
+    /// acknowledged one that has neither arrived nor been sent again, lost or not.
+    pub fn next_below_highest_sacked(&self, above: u64) -> Option<(u64, u32)> {
+        let highest = self.sacked.end()?;
+        let mut index = self.records.partition_point(|record| record.start < above);
+        loop {
+            let record = self.records.get(index).filter(|record| record.end() <= highest)?;
+            if !record.sacked && !record.retransmitted {
+                return Some((record.start, record.length));
+            }
+            index += 1;
+        }
+    }
+
+    /// The last segment in flight that has not been selectively acknowledged: what a tail loss probe
+    /// or a rescue retransmission sends.
+    pub fn last_unsacked(&self) -> Option<(u64, u32)> {
+        self.records.iter().rev().find(|it| !it.sacked).map(|it| (it.start, it.length))
+    }
+
+    /// RFC 6675 §4, `IsLost`, for all positions at once: everything below the result is lost, when
+    /// not selectively acknowledged, by `dupthresh` segments or discontiguous blocks above it.
+    pub fn lost_frontier(&self, dupthresh: u32, smss: u32) -> u64 {
+        let mut blocks = 0;
+        let mut bytes = 0;
+        for (left, right) in self.sacked.iter().rev() {
+            blocks += 1;
+            bytes += right - left;
+            if blocks >= dupthresh || bytes > u64::from(dupthresh - 1) * u64::from(smss) {
+                return left;
+            }
+        }
+        0
+    }
+
+    /// Bytes taken to be in flight (RFC 6675 §4, `SetPipe`): sent, and neither acknowledged,
+    /// selectively acknowledged, nor lost; what was sent again counts again.
+    pub fn pipe(&self, outstanding: u64) -> u64 {
+        (outstanding + self.doubled_bytes).saturating_sub(self.sacked_bytes + self.lost_bytes)
+    }
+
+    /// Segments selectively acknowledged, taken for lost (those sent again included), and sent
+    /// again: for those who look on, by a pass over all.
+    pub fn counts(&self) -> (u64, u64, u64) {
+        let count = |test: fn(&Record) -> bool| {
+            self.records.iter().filter(|record| test(record)).count() as u64
+        };
+        let lost = count(|it| it.lost || (it.retransmitted && !it.doubled));
+        (count(|it| it.sacked), lost, count(|it| it.retransmitted))
+    }
+
+    /// Bytes selectively acknowledged above `SND.UNA`.
+    pub const fn sacked_bytes(&self) -> u64 {
+        self.sacked_bytes
+    }
+
+    /// Bytes taken for lost and not yet sent again.
+    pub const fn lost_bytes(&self) -> u64 {
+        self.lost_bytes
+    }
+
+    /// The position after the highest byte selectively acknowledged.
+    pub fn highest_sacked(&self) -> Option<u64> {
+        self.sacked.end()
+    }
+
+    /// True when all of `left` … `right` − 1 has been selectively acknowledged.
+    pub fn is_sacked(&self, left: u64, right: u64) -> bool {
+        self.sacked.contains(left, right)
+    }
+
+    /// Forgets all losses and retransmissions: a recovery was spurious.
+    pub fn undo(&mut self) {
+        for record in &mut self.records {
+            record.lost = false;
+            record.retransmitted = false;
+            record.doubled = false;
+        }
+        self.lost_bytes = 0;
+        self.doubled_bytes = 0;
+        self.to_retransmit.clear();
+        self.examined = self.records.front().map_or(self.examined, |record| record.start);
+    }
+
+    fn index_at(&self, start: u64) -> Option<usize> {
+        let index = self.records.partition_point(|record| record.start < start);
+        self.records.get(index).filter(|record| record.start == start).map(|_| index)
+    }
+}
+
+fn note_newest(delivered: &mut Delivered, record: &Record) {
+    let newer = delivered.newest.is_none_or(|newest| !newest.is_after(record.sent, record.end()));
+    if newer {
+        delivered.newest = Some(Newest {
+            sent: record.sent,
+            end: record.end(),
+            retransmitted: record.ever_retransmitted,
+        });
+    }
+}

@@ -1,0 +1,73 @@
+//! *What it does.* Reads from the echoed timestamp whether the first acceptable ACK answers the
+//! original segment or its retransmission.
+//!
+//! *Reference.* RFC 3522 §3.2; Ludwig & Katz 2000. Without timestamps it detects nothing.
+
+use super::{Ack, Begin, Detector, Response, Retransmission, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The Eifel detection algorithm: timestamps tell (RFC 3522); needs `timestamps = true`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// What to do when the recovery was spurious.
+    pub response: Response,
+}
+
+/// Where Eifel stands.
+#[derive(Debug, Clone)]
+pub struct State {
+    response: Response,
+    armed: bool,
+    /// `RetransmitTS`: TSval of the first retransmission of this recovery.
+    retransmit_ts: Option<u32>,
+    dsack_seen: bool,
+}
+
+impl State {
+    /// A detector with these parameters.
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
+        Self { response: config.response, armed: false, retransmit_ts: None, dsack_seen: false }
+    }
+}
+
+impl Detector for State {
+    fn on_begin(&mut self, begin: &Begin) {
+        // A repeated timeout keeps the timestamp of the first retransmission.
+        if !begin.in_recovery {
+            self.armed = true;
+            self.retransmit_ts = None;
+        }
+    }
+
+    fn on_retransmission(&mut self, retransmission: &Retransmission) {
+        if self.armed && self.retransmit_ts.is_none() {
+            self.retransmit_ts = retransmission.timestamp;
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) -> Verdict {
+        self.dsack_seen |= ack.dsack.is_some();
+        // Step 4: the first acceptable ACK.
+        let (true, Some(sent), Some(echo)) =
+            (self.armed && ack.advances(), self.retransmit_ts, ack.echo)
+        else {
+            return Verdict::Undecided;
+        };
+        self.armed = false;
+        let answers_original = (echo.wrapping_sub(sent) as i32) < 0;
+        // Step 5: a DSACK, or an ACK of everything from a peer that never sent one, may be the
+        // answer to a duplicate whose first ACK was lost.
+        let all = ack.snd_una == ack.snd_max && !self.dsack_seen;
+        if answers_original && ack.dsack.is_none() && !all {
+            Verdict::Spurious
+        } else {
+            Verdict::Undecided
+        }
+    }
+
+    fn response(&self) -> Response {
+        self.response
+    }
+}

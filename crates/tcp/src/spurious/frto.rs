@@ -1,0 +1,100 @@
+//! *What it does.* After a timeout's retransmission, sends two new segments instead of more
+//! retransmissions, and sees from the next ACKs whether the original had been on its way.
+//!
+//! *Reference.* RFC 5682 §2.1 (basic) and §3.1 (SACK-enhanced, used where the connection has SACK).
+//!
+//! *Where we differ.* The response is a choice of its own; RFC 5682 leaves it open.
+
+use super::{Ack, Begin, Detector, Response, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// F-RTO: two new segments after a timeout tell (RFC 5682; SACK-enhanced where there is SACK).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// What to do when the timeout was spurious.
+    pub response: Response,
+}
+
+/// The steps of RFC 5682.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Off,
+    /// Step 2: waiting for the ACK of the retransmission.
+    First,
+    /// Step 3: waiting for the next.
+    Second,
+}
+
+/// Where F-RTO stands.
+#[derive(Debug, Clone)]
+pub struct State {
+    response: Response,
+    step: Step,
+    /// `SND.MAX` at the timeout: `recover`, RecoveryPoint.
+    recover: u64,
+}
+
+impl State {
+    /// A detector with these parameters.
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
+        Self { response: config.response, step: Step::Off, recover: 0 }
+    }
+
+    /// §2.1, step 2; §3.1, step 2.
+    fn on_first(&mut self, ack: &Ack) -> Verdict {
+        if !ack.advances() {
+            // With SACK a duplicate only updates the scoreboard.
+            if ack.sacked.is_none() {
+                self.step = Step::Off;
+            }
+            return Verdict::Undecided;
+        }
+        // (2a) everything, or nothing beyond the retransmission; (2b) otherwise.
+        if ack.snd_una >= self.recover || !ack.can_send_new {
+            self.step = Step::Off;
+            return Verdict::Undecided;
+        }
+        self.step = Step::Second;
+        Verdict::SendNew
+    }
+
+    /// §2.1, step 3; §3.1, step 3.
+    fn on_second(&mut self, ack: &Ack) -> Verdict {
+        self.step = Step::Off;
+        let genuine = Verdict::Genuine { cwnd_segments: 3 };
+        match ack.sacked {
+            None if ack.advances() => Verdict::Spurious,
+            None => genuine,
+            // (3a) beyond what was sent before the timeout; (3b) something new below it.
+            Some(_) if ack.highest > self.recover => genuine,
+            Some(sacked) if ack.advances() || sacked > 0 => Verdict::Spurious,
+            Some(_) => genuine,
+        }
+    }
+}
+
+impl Detector for State {
+    fn on_begin(&mut self, begin: &Begin) {
+        // §3.1, step 1: not while another recovery is under way.
+        self.step = if begin.by_timeout && !begin.in_recovery { Step::First } else { Step::Off };
+        self.recover = begin.snd_max;
+    }
+
+    fn on_ack(&mut self, ack: &Ack) -> Verdict {
+        match self.step {
+            Step::Off => Verdict::Undecided,
+            Step::First => self.on_first(ack),
+            Step::Second => self.on_second(ack),
+        }
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.step == Step::Second
+    }
+
+    fn response(&self) -> Response {
+        self.response
+    }
+}

@@ -1,0 +1,59 @@
+//! *What it does.* All that Linux does at once: F-RTO, timestamps, DSACK; and takes everything back.
+//!
+//! *Reference.* Linux `tcp_process_loss`, `tcp_try_undo_recovery`, `tcp_try_undo_dsack`,
+//! `tcp_packet_delayed` (read; see the sources of `frto`, `eifel`, `dsack`).
+
+use super::{Ack, Begin, Detector, Response, Retransmission, Verdict, dsack, eifel, frto};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// F-RTO, timestamps and DSACK together, each with a full undo, as Linux has them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+/// The three detectors.
+#[derive(Debug, Clone)]
+pub struct State {
+    frto: frto::State,
+    eifel: eifel::State,
+    dsack: dsack::State,
+}
+
+impl State {
+    /// Fresh ones.
+    pub fn new(_: &Config, tcp: &crate::Config) -> Self {
+        Self {
+            frto: frto::State::new(&frto::Config::default(), tcp),
+            eifel: eifel::State::new(&eifel::Config::default(), tcp),
+            dsack: dsack::State::new(&dsack::Config::default(), tcp),
+        }
+    }
+}
+
+impl Detector for State {
+    fn on_begin(&mut self, begin: &Begin) {
+        self.frto.on_begin(begin);
+        self.eifel.on_begin(begin);
+        self.dsack.on_begin(begin);
+    }
+
+    fn on_retransmission(&mut self, retransmission: &Retransmission) {
+        self.eifel.on_retransmission(retransmission);
+        self.dsack.on_retransmission(retransmission);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) -> Verdict {
+        let others = [self.eifel.on_ack(ack), self.dsack.on_ack(ack)];
+        let frto = self.frto.on_ack(ack);
+        if others.contains(&Verdict::Spurious) { Verdict::Spurious } else { frto }
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.frto.is_waiting()
+    }
+
+    fn response(&self) -> Response {
+        Response::FullUndo
+    }
+}

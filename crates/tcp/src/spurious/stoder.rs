@@ -1,0 +1,63 @@
+//! *What it does.* Sends the first unacknowledged segment again one byte short: an ACK beyond the
+//! short one can only answer the original.
+//!
+//! *Reference.* draft-kun-stoder-00 (Tan, Zhang, Zhu, 2004). The draft's section 9 says that the
+//! IETF was notified of intellectual-property claims on it: for simulation only.
+//!
+//! *Where we differ.* Used without a scoreboard only; where the connection has SACK and loss
+//! detection reads it, this detects nothing. A segment of one byte cannot be shortened.
+
+use super::{Ack, Begin, Detector, Response, Retransmission, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// STODER: a retransmission one byte short tells (draft-kun-stoder-00; simulation only, IPR claims).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// What to do when the timeout was spurious.
+    pub response: Response,
+}
+
+/// Where STODER stands.
+#[derive(Debug, Clone)]
+pub struct State {
+    response: Response,
+    shortens: bool,
+    /// Right edge of the short segment, `s_redge`.
+    edge: Option<u64>,
+}
+
+impl State {
+    /// A detector with these parameters.
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
+        Self { response: config.response, shortens: false, edge: None }
+    }
+}
+
+impl Detector for State {
+    fn on_begin(&mut self, begin: &Begin) {
+        self.shortens = begin.by_timeout;
+        self.edge = None;
+    }
+
+    fn on_retransmission(&mut self, retransmission: &Retransmission) {
+        if std::mem::take(&mut self.shortens) {
+            self.edge = Some(retransmission.end);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) -> Verdict {
+        let Some(edge) = self.edge.filter(|_| ack.advances()) else { return Verdict::Undecided };
+        self.edge = None;
+        if ack.snd_una > edge { Verdict::Spurious } else { Verdict::Undecided }
+    }
+
+    fn shortens(&self) -> bool {
+        self.shortens
+    }
+
+    fn response(&self) -> Response {
+        self.response
+    }
+}

@@ -1,0 +1,80 @@
+"""`retx drill`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from retx.cli.run import overrides_of
+
+if TYPE_CHECKING:
+    from retx.drills import Drill
+
+FAILED, REFUSED = 1, 2
+"""Exit codes: the endpoint departs from a script; a script could not be played."""
+
+Scripts = Annotated[
+    list[Path],
+    typer.Argument(help="Scripts, or directories of .pkt files.", show_default=False),
+]
+Tcp = Annotated[
+    str, typer.Option(metavar="PRESET", help="The TCP for scripts that name none (--retx-tcp).")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a field of that TCP, such as delayed_ack.segments=1. Repeatable.",
+    ),
+]
+Trace = Annotated[
+    bool, typer.Option("--trace", help="Print packets and calls with their times, as a script.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the verdicts as a JSON list.")]
+
+
+def command(
+    scripts: Scripts,
+    tcp: Tcp = "reno",
+    settings: Settings = None,
+    trace: Trace = False,
+    as_json: AsJson = False,
+) -> None:
+    """Play packetdrill scripts against retx's TCP."""
+    from retx.drills import drill
+
+    results = []
+    for result in drill(*scripts, tcp=tcp, overrides=overrides_of(settings or []), trace=trace):
+        results.append(result)
+        if not as_json:
+            _print(result)
+    if as_json:
+        typer.echo(json.dumps([it.to_dict() for it in results], indent=2, ensure_ascii=False))
+    verdicts = [result.verdict for result in results]
+    failed, refused = verdicts.count("failed"), verdicts.count("refused")
+    if not as_json and len(results) > 1:
+        typer.echo(
+            f"{len(results)} scripts: {verdicts.count('passed')} passed, {failed} failed, "
+            f"{refused} could not be played"
+        )
+    if failed or refused:
+        raise typer.Exit(FAILED if failed else REFUSED)
+
+
+def _print(result: Drill) -> None:
+    for line in (*result.trace, *(f"print: {text}" for text in result.printed)):
+        typer.echo(f"  {line}")
+    if result.passed:
+        typer.echo(f"{result.file}: passed")
+        return
+    where = result.file if result.line is None else f"{result.file}:{result.line}"
+    said = "failed" if result.verdict == "failed" else "cannot be played"
+    typer.echo(f"{where}: {said}: {result.message}")
+    if result.expected is not None:
+        typer.echo(f"  expected  {result.expected}")
+    if result.actual is not None:
+        typer.echo(f"  actual    {result.actual}")

@@ -1,0 +1,109 @@
+"""Plays packetdrill scripts against retx's TCP in virtual time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from retx import _native
+from retx.errors import UsageError
+from retx.source import override_pairs
+
+LIMIT_BYTES = 1 << 20
+"""More than any script needs; stops the reading of an endless file such as /dev/zero."""
+
+
+@dataclass(frozen=True)
+class Drill:
+    """What came of one script."""
+
+    file: str
+    """Its path."""
+    verdict: str
+    """`passed`; `failed`: the endpoint did something else; `refused`: it could not be played."""
+    line: int | None
+    """Where it failed or was refused, from 1."""
+    message: str
+    """Why."""
+    expected: str | None
+    """What the script says there."""
+    actual: str | None
+    """What happened instead, as a script would say it."""
+    printed: list[str]
+    """What its code blocks have printed."""
+    trace: list[str]
+    """Packets and calls with their times, when they were asked for."""
+    simulated_s: float
+    """Virtual time that has passed."""
+
+    @property
+    def passed(self) -> bool:
+        """True when the endpoint did all that the script says."""
+        return self.verdict == "passed"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def drill(
+    *paths: str | os.PathLike[str],
+    tcp: str = "reno",
+    overrides: Mapping[str, Any] | None = None,
+    trace: bool = False,
+) -> Iterator[Drill]:
+    """Plays scripts, one after the other.
+
+    Args:
+        paths: Files, and directories whose `.pkt` files are all played, in the order of their
+            names.
+        tcp: The preset for scripts that name none with `--retx-tcp`.
+        overrides: Fields of it, such as `{"delayed_ack.segments": 1}`.
+        trace: Keep packets and calls with their times.
+
+    Raises:
+        OSError: A file cannot be read.
+        UsageError: A directory without scripts, a file that is no text.
+    """
+    settings = override_pairs(overrides)
+    for path in _files(paths):
+        played = _native.play_drill(_text(path), tcp, settings, trace=trace)
+        yield Drill(
+            str(path),
+            played.verdict,
+            played.line,
+            played.message,
+            played.expected,
+            played.actual,
+            played.printed,
+            played.trace,
+            played.simulated_s,
+        )
+
+
+def _files(paths: tuple[str | os.PathLike[str], ...]) -> Iterator[Path]:
+    for path in map(Path, paths):
+        if not path.is_dir():
+            yield path
+            continue
+        found = sorted(path.rglob("*.pkt"))
+        if not found:
+            raise UsageError(f"{path}: there is no .pkt file in this directory")
+        yield from found
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(LIMIT_BYTES + 1)
+    if len(content) > LIMIT_BYTES:
+        raise UsageError(f"{path}: larger than {LIMIT_BYTES >> 20} MiB, which no script is")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UsageError(
+            f"{path}:{line}: not text: byte 0x{content[error.start]:02x} is not UTF-8"
+        ) from None
