@@ -3,8 +3,8 @@
 //! A script says at which times packets arrive, what the application calls, and which packets the
 //! endpoint must send. [`parse`](parse::parse) turns its text into typed events and refuses what
 //! is not supported before anything runs; [`setup`] makes an endpoint's configuration of its flags
-//! and commands; [`host`] puts sockets over `retx_tcp::Connection`; [`play`] compares. The parser is
-//! written by hand: the grammar is small, and its errors are half of what a user sees of it.
+//! and commands; [`host`] puts sockets over `retx_tcp::Connection`; [`play`] compares. The parser
+//! is written by hand: the grammar is small, and its errors are half of what a user sees of it.
 
 mod code;
 mod fault;

@@ -9,12 +9,12 @@ fn scripts() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let mut directories = vec![root];
     while let Some(directory) = directories.pop() {
-        for entry in fs::read_dir(&directory).unwrap() {
-            let path = entry.unwrap().path();
+        for entry in fs::read_dir(&directory).expect("a readable directory") {
+            let path = entry.expect("a readable entry").path();
             if path.is_dir() {
                 directories.push(path);
             } else if path.extension().is_some_and(|ending| ending == "pkt") {
-                let text = fs::read_to_string(&path).unwrap();
+                let text = fs::read_to_string(&path).expect("a text");
                 found.push((path, text));
             }
         }

@@ -52,13 +52,13 @@ fn verdict(text: &str, tcp: &str) -> Verdict {
 fn seeds() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drills");
     let mut files = Vec::new();
-    for topic in fs::read_dir(root).unwrap() {
-        for file in fs::read_dir(topic.unwrap().path()).unwrap() {
-            files.push(file.unwrap().path());
+    for topic in fs::read_dir(root).expect("the scripts") {
+        for file in fs::read_dir(topic.expect("a topic").path()).expect("scripts") {
+            files.push(file.expect("a script").path());
         }
     }
     files.sort();
-    files.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+    files.iter().map(|path| fs::read_to_string(path).expect("a text")).collect()
 }
 
 fn pick<T: Clone>(stream: &mut Stream, from: &[T]) -> T {

@@ -104,7 +104,8 @@ fn times_have_packetdrills_tolerance() {
     // The retransmission is due 1 s after 0.1 s.
     let at = |time: &str| {
         format!(
-            "+0 write(4, ..., 1000) = 1000\n+0 > . 1:1001(1000) ack 1\n{time} > . 1:1001(1000) ack 1\n"
+            "+0 write(4, ..., 1000) = 1000\n+0 > . 1:1001(1000) ack 1\n\
+             {time} > . 1:1001(1000) ack 1\n"
         )
     };
     for good in ["+1", "+.89", "+1.14", "1.1", "*", "+.5~+1", "1~1.05", "+1~+3"] {
@@ -199,7 +200,8 @@ fn calls_that_wait_return_in_time() {
     // A blocking write waits until all has been taken.
     passes(&format!(
         "--retx-set=send_buffer=2000\n{OPEN}+0...0.1 write(4, ..., 3000) = 3000\n\
-         +0 > . 1:2001(2000) ack 1\n+.1 < . 1:1(0) ack 1001 win 65535\n+0 > . 2001:3001(1000) ack 1\n"
+         +0 > . 1:2001(2000) ack 1\n+.1 < . 1:1(0) ack 1001 win 65535\n\
+         +0 > . 2001:3001(1000) ack 1\n"
     ));
     // poll gives up by itself.
     passes(&format!("{OPEN}+0...0.3 poll([{{fd=4, events=POLLIN, revents=0}}], 1, 300) = 0\n"));
@@ -269,7 +271,8 @@ fn linux_settings_become_the_endpoints() {
     let syn = |commands: &str, options: &str| {
         let text = format!(
             "--retx-tcp=sack\n{commands}\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
-             +0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n+0 connect(3, ..., ...) = -1 EINPROGRESS\n\
+             +0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n\
+             +0 connect(3, ..., ...) = -1 EINPROGRESS\n\
              +0 > S 0:0(0) {options}\n`/tmp/sysctl_restore_${{PPID}}.sh`\n"
         );
         assert_eq!(played(&text).verdict, Verdict::Passed, "{commands}");
@@ -285,7 +288,8 @@ fn linux_settings_become_the_endpoints() {
         "<mss 1460,nop,nop,sackOK,nop,wscale 8>",
     );
     syn(
-        "`ethtool -K tun0 tso off gso off\n../common/set_sysctls.py /proc/sys/net/ipv4/tcp_sack=0 \\\n\
+        "`ethtool -K tun0 tso off gso off\n\
+         ../common/set_sysctls.py /proc/sys/net/ipv4/tcp_sack=0 \\\n\
          /proc/sys/net/ipv4/tcp_min_tso_segs=10`",
         "<mss 1460,nop,wscale 7>",
     );

@@ -1,7 +1,7 @@
 //! Sequence numbers and timestamps: those of the script, and those of the connection.
 //!
-//! A script counts from its SYNs. Arriving numbers are the script's own, moved by the peer's initial
-//! number; the endpoint chooses its own initial number and clock.
+//! A script counts from its SYNs. Arriving numbers are the script's own, moved by the peer's
+//! initial number; the endpoint chooses its own initial number and clock.
 
 use crate::script::{OptionList, Packet, TcpOption};
 use retx_units::SeqNr;
@@ -81,8 +81,8 @@ impl Numbers {
         match self.first_stamp {
             Some((script, real)) if scaled => Ok(echo.wrapping_sub(script).wrapping_add(real)),
             _ => Err(format!(
-                "ecr {echo}: no packet in the script has had this TS val; --tcp_ts_ecr_scaled works \
-                 it out from the first"
+                "ecr {echo}: no packet in the script has had this TS val; --tcp_ts_ecr_scaled \
+                 works it out from the first"
             )),
         }
     }
