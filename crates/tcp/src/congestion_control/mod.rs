@@ -5,7 +5,7 @@ use retx_units::{Duration, Rate, Time};
 retx_units::registry! { $
     /// How fast may I send?
     tag = "name", schema = "CongestionControl", context = &crate::Config;
-    reno, tahoe, vegas, vegas_linux, veno, veno_linux, westwood, westwood_plus,
+    reno, reno_linux, tahoe, vegas, vegas_linux, veno, veno_linux, westwood, westwood_plus,
     westwood_bulk_repeat_like, jtcp_like, prairie_like, dynamic, hybla, cubic
 }
 
@@ -110,7 +110,9 @@ pub trait CongestionControl {
         let _ = sent;
     }
 
-    /// New data were acknowledged, outside fast recovery: the window may grow.
+    /// New data were acknowledged, outside fast recovery: the window may grow. `reno_linux`,
+    /// `veno_linux`, `hybla` and `cubic` grow only while the window limits, as their sources do;
+    /// `vegas` while all but two segments are in use; the others always (RFC 5681 §3.1).
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
     /// Duplicate or selective ACKs found a loss: sets `ssthresh`, and `cwnd` for the time after

@@ -44,7 +44,8 @@ pub(super) fn westwood_bulk_repeat_like() -> Config {
     Config { congestion_control: Control::westwood_bulk_repeat_like(Default::default()), ..reno() }
 }
 
-/// Timestamps tell when the receiver got a segment.
+/// Which recovery the paper starts from is not known: NewReno. Timestamps tell when the receiver
+/// got a segment.
 pub(super) fn jtcp_like() -> Config {
     Config {
         congestion_control: Control::jtcp_like(Default::default()),

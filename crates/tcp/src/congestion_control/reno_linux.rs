@@ -1,0 +1,77 @@
+//! *What it does.* Reno as Linux has it: whole segments, counted as they are acknowledged, whatever
+//! the ACK policy; reductions of cwnd.
+//!
+//! *Reference.* Linux `net/ipv4/tcp_cong.c` (`tcp_reno_*`, read as of 6.x); RFC 3465.
+//!
+//! *Equations.* In segments: slow start +1 per segment acknowledged, up to ssthresh, and the rest
+//! counts for congestion avoidance; there +1 per cwnd segments acknowledged. Loss:
+//! ssthresh = cwnd = max(cwnd/2, 2). Timeout: the same ssthresh unless the window has been reduced
+//! already, cwnd = 1. It grows only while the window limits.
+
+use super::segments::{self, Segments};
+use super::{Ack, CongestionControl, Loss, Window};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Reno as Linux has it: whole segments, counted as they are acknowledged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+/// A running Reno.
+#[derive(Debug, Clone)]
+pub struct State {
+    segments: Segments,
+}
+
+impl State {
+    /// A controller.
+    pub fn new(_: &Config, _: &crate::Config) -> Self {
+        Self { segments: Segments::default() }
+    }
+}
+
+impl CongestionControl for State {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.segments.reno(window, ack);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
+        let half = segments::cwnd(window) / 2;
+        self.segments.reduce(window, loss, half);
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
+        let half = (segments::cwnd(window) / 2).max(2);
+        if !self.segments.timed_out(window, loss, repeated) {
+            window.ssthresh = segments::bytes(window, half);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ack, at, loss, tcp, window};
+    use super::*;
+
+    #[test]
+    fn grows_by_what_is_acknowledged() {
+        let (mut reno, mut window) = (State::new(&Config {}, &tcp()), window(4, 8));
+        for (bytes, cwnd) in [(2000, 6), (3000, 8), (6000, 8), (1000, 9), (8999, 10)] {
+            reno.on_ack(&mut window, &ack(at(0), bytes));
+            assert_eq!(window.cwnd, cwnd * 1000, "after {bytes}");
+        }
+    }
+
+    #[test]
+    fn halves_cwnd_whatever_is_in_flight() {
+        let (mut reno, mut window) = (State::new(&Config {}, &tcp()), window(21, 99));
+        reno.on_loss(&mut window, &loss(at(0), 5));
+        assert_eq!((window.cwnd, window.ssthresh), (10_000, 10_000));
+        let later = Loss { snd_una: 90_000, snd_max: 99_000, ..loss(at(1), 9) };
+        reno.on_timeout(&mut window, &later, false);
+        assert_eq!((window.cwnd, window.ssthresh), (1_000, 5_000));
+        reno.on_timeout(&mut window, &later, true);
+        assert_eq!(window.ssthresh, 5_000);
+    }
+}
