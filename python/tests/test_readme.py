@@ -29,7 +29,8 @@ def blocks(page: str) -> list[tuple[str, str]]:
 @pytest.fixture
 def clone(tmp_path: Path) -> Iterator[Path]:
     """A directory that looks like a clone after `make build`, and takes what is written."""
-    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    for folder in ("docs", "drills"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     # Beside a report lie the scenarios of its study.
     (tmp_path / "scenarios").symlink_to(ROOT / "studies" / "high-ber")
     (tmp_path / ".venv" / "bin").mkdir(parents=True)

@@ -15,6 +15,7 @@ pub mod spurious;
 
 mod config;
 mod connection;
+mod delivered;
 mod ranges;
 mod reassembly;
 mod scoreboard;

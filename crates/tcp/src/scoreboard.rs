@@ -1,9 +1,11 @@
 //! What is known of each segment in flight: when it was sent, whether it was selectively
-//! acknowledged, whether it is taken for lost, whether it was sent again (RFC 6675 §3, RFC 8985 §5.1).
+//! acknowledged, whether it is taken for lost, whether it was sent again (RFC 6675 §3, RFC 8985
+//! §5.1).
 //!
-//! Costs do not grow with the window: a segment is marked a bounded number of times in its life, and
-//! looked up by binary search.
+//! Costs do not grow with the window: a segment is marked a bounded number of times in its life,
+//! and looked up by binary search.
 
+pub use crate::delivered::{Delivered, Newest};
 use crate::ranges::Ranges;
 use retx_units::Time;
 use std::cmp::Reverse;
@@ -24,8 +26,8 @@ pub struct Record {
     pub lost: bool,
     /// Sent again, and that copy is taken to be in flight.
     pub retransmitted: bool,
-    /// Of these copies, the one before is taken to be in flight too: it was sent again without being
-    /// taken for lost (RFC 6675 §4, `NextSeg` rules 3 and 4; a tail loss probe).
+    /// Of these copies, the one before is taken to be in flight too: it was sent again without
+    /// being taken for lost (RFC 6675 §4, `NextSeg` rules 3 and 4; a tail loss probe).
     pub doubled: bool,
     /// Sent more than once in its life.
     pub ever_retransmitted: bool,
@@ -35,42 +37,6 @@ impl Record {
     /// The position after it.
     pub const fn end(&self) -> u64 {
         self.start + self.length as u64
-    }
-}
-
-/// What an acknowledgment has delivered for the first time, cumulatively or selectively.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Delivered {
-    /// Bytes that left the network: newly acknowledged and not selectively acknowledged before,
-    /// plus newly selectively acknowledged.
-    pub bytes: u64,
-    /// Of these, newly selectively acknowledged.
-    pub sacked: u64,
-    /// The segment among them that was sent last: when, where it ends, and whether it had been
-    /// retransmitted (RFC 8985 §6.2, step 2).
-    pub newest: Option<Newest>,
-    /// The lowest position selectively acknowledged by this ACK that was never retransmitted and
-    /// lies below something acknowledged before: evidence of reordering (RFC 8985 §6.2, step 3).
-    pub reordered: Option<u64>,
-    /// The range that the ACK says has arrived twice (DSACK, RFC 2883).
-    pub dsack: Option<(u64, u64)>,
-}
-
-/// The most recently sent segment among those that an ACK delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Newest {
-    /// When it was sent last.
-    pub sent: Time,
-    /// Its end.
-    pub end: u64,
-    /// Whether it had been retransmitted.
-    pub retransmitted: bool,
-}
-
-impl Newest {
-    /// RFC 8985 §5.2, `RACK_sent_after`.
-    pub fn is_after(&self, sent: Time, end: u64) -> bool {
-        self.sent > sent || (self.sent == sent && self.end > end)
     }
 }
 
@@ -136,7 +102,7 @@ impl Scoreboard {
             } else {
                 self.forget(&record);
                 delivered.bytes += u64::from(record.length);
-                note_newest(&mut delivered, &record);
+                delivered.note(&record);
                 if !record.ever_retransmitted && record.end() <= highest_before {
                     delivered.reordered.get_or_insert(record.start);
                 }
@@ -167,7 +133,7 @@ impl Scoreboard {
                     self.sacked_bytes += u64::from(copy.length);
                     delivered.bytes += u64::from(copy.length);
                     delivered.sacked += u64::from(copy.length);
-                    note_newest(delivered, &copy);
+                    delivered.note(&copy);
                     if !copy.ever_retransmitted && copy.end() <= highest {
                         let lowest = delivered.reordered.unwrap_or(u64::MAX).min(copy.start);
                         delivered.reordered = Some(lowest);
@@ -341,8 +307,8 @@ impl Scoreboard {
         }
     }
 
-    /// The last segment in flight that has not been selectively acknowledged: what a tail loss probe
-    /// or a rescue retransmission sends.
+    /// The last segment in flight that has not been selectively acknowledged: what a tail loss
+    /// probe or a rescue retransmission sends.
     pub fn last_unsacked(&self) -> Option<(u64, u32)> {
         self.records.iter().rev().find(|it| !it.sacked).map(|it| (it.start, it.length))
     }
@@ -414,16 +380,5 @@ impl Scoreboard {
     fn index_at(&self, start: u64) -> Option<usize> {
         let index = self.records.partition_point(|record| record.start < start);
         self.records.get(index).filter(|record| record.start == start).map(|_| index)
-    }
-}
-
-fn note_newest(delivered: &mut Delivered, record: &Record) {
-    let newer = delivered.newest.is_none_or(|newest| !newest.is_after(record.sent, record.end()));
-    if newer {
-        delivered.newest = Some(Newest {
-            sent: record.sent,
-            end: record.end(),
-            retransmitted: record.ever_retransmitted,
-        });
     }
 }

@@ -1,5 +1,5 @@
-//! What Linux's `TCP_INFO` tells of a connection and its other accessors do not, for those who watch
-//! one from outside.
+//! What Linux's `TCP_INFO` tells of a connection and its other accessors do not, for those who
+//! watch one from outside.
 
 use super::Connection;
 use crate::loss_detection::LossDetection;

@@ -133,8 +133,8 @@ impl Connection {
         Some(transmit)
     }
 
-    /// RFC 6675 §4, `NextSeg`, rules 3 and 4: in recovery, with room left and nothing lost or new to
-    /// send, a segment that may be lost, and once the last one.
+    /// RFC 6675 §4, `NextSeg`, rules 3 and 4: in recovery, with room left and nothing lost or new
+    /// to send, a segment that may be lost, and once the last one.
     fn speculative_retransmission(&mut self) -> Option<Chunk> {
         let sender = &mut self.sender;
         let possible = sender.selective

@@ -8,7 +8,8 @@ use crate::spurious::{self, Detector, Response, Verdict};
 use retx_wire::Segment;
 
 impl Connection {
-    /// Puts an acknowledgment before the detector of spurious recoveries, once a recovery has begun.
+    /// Puts an acknowledgment before the detector of spurious recoveries, once a recovery has
+    /// begun.
     pub(super) fn judge(
         &mut self,
         segment: &Segment,

@@ -1,5 +1,5 @@
-//! *What it does.* Once the receiver has reported every retransmission of a recovery as a duplicate,
-//! the recovery was not needed.
+//! *What it does.* Once the receiver has reported every retransmission of a recovery as a
+//! duplicate, the recovery was not needed.
 //!
 //! *Reference.* RFC 2883 §4; RFC 3708; the counting is Linux's (`undo_retrans`). Needs SACK.
 

@@ -1,4 +1,5 @@
-//! *What it does.* All that Linux does at once: F-RTO, timestamps, DSACK; and takes everything back.
+//! *What it does.* All that Linux does at once: F-RTO, timestamps, DSACK; and takes everything
+//! back.
 //!
 //! *Reference.* Linux `tcp_process_loss`, `tcp_try_undo_recovery`, `tcp_try_undo_dsack`,
 //! `tcp_packet_delayed` (read; see the sources of `frto`, `eifel`, `dsack`).

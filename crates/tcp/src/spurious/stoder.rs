@@ -11,7 +11,8 @@ use super::{Ack, Begin, Detector, Response, Retransmission, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// STODER: a retransmission one byte short tells (draft-kun-stoder-00; simulation only, IPR claims).
+/// STODER: a retransmission one byte short tells (draft-kun-stoder-00; simulation only, IPR
+/// claims).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

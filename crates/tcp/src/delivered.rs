@@ -1,0 +1,53 @@
+//! What an acknowledgment has delivered (RFC 8985 §6.2, RFC 9937 §5).
+
+use crate::scoreboard::Record;
+use retx_units::Time;
+
+/// What an acknowledgment has delivered for the first time, cumulatively or selectively.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Delivered {
+    /// Bytes that left the network: newly acknowledged and not selectively acknowledged before,
+    /// plus newly selectively acknowledged.
+    pub bytes: u64,
+    /// Of these, newly selectively acknowledged.
+    pub sacked: u64,
+    /// The segment among them that was sent last: when, where it ends, and whether it had been
+    /// retransmitted (RFC 8985 §6.2, step 2).
+    pub newest: Option<Newest>,
+    /// The lowest position selectively acknowledged by this ACK that was never retransmitted and
+    /// lies below something acknowledged before: evidence of reordering (RFC 8985 §6.2, step 3).
+    pub reordered: Option<u64>,
+    /// The range that the ACK says has arrived twice (DSACK, RFC 2883).
+    pub dsack: Option<(u64, u64)>,
+}
+
+/// The most recently sent segment among those that an ACK delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Newest {
+    /// When it was sent last.
+    pub sent: Time,
+    /// Its end.
+    pub end: u64,
+    /// Whether it had been retransmitted.
+    pub retransmitted: bool,
+}
+
+impl Newest {
+    /// RFC 8985 §5.2, `RACK_sent_after`.
+    pub fn is_after(&self, sent: Time, end: u64) -> bool {
+        self.sent > sent || (self.sent == sent && self.end > end)
+    }
+}
+
+impl Delivered {
+    /// A segment is among what was delivered.
+    pub(crate) fn note(&mut self, record: &Record) {
+        if self.newest.is_none_or(|newest| !newest.is_after(record.sent, record.end())) {
+            self.newest = Some(Newest {
+                sent: record.sent,
+                end: record.end(),
+                retransmitted: record.ever_retransmitted,
+            });
+        }
+    }
+}
