@@ -58,8 +58,8 @@ impl FlowCounters {
     }
 }
 
-/// Recovery episodes by how they began, by what the sender took them for, and by what truly was behind
-/// them.
+/// Recovery episodes by how they began, by what the sender took them for, and by what truly was
+/// behind them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Episodes {
     counts: [[[u64; 3]; 2]; 2],

@@ -46,8 +46,8 @@ fn without_a_rule_everything_is_congestion() {
     );
 }
 
-/// Losses on a path that is never full, and queues that overflow without losses: what `threshold` was
-/// made for. It gains by it, and does no harm where there is nothing to gain.
+/// Losses on a path that is never full, and queues that overflow without losses: what `threshold`
+/// was made for. It gains by it, and does no harm where there is nothing to gain.
 #[test]
 fn the_threshold_tells_a_bad_channel_from_a_full_queue() {
     let time = |flow: &FlowSummary| flow.response_time_s.expect("all bytes arrive");
@@ -64,8 +64,8 @@ fn the_threshold_tells_a_bad_channel_from_a_full_queue() {
     assert_eq!(hearing.response_time_s, deaf.response_time_s);
 }
 
-/// Every rule under every congestion control and loss detection: the bytes arrive, both verdicts occur
-/// somewhere, and a loss taken for corruption leaves the window alone.
+/// Every rule under every congestion control and loss detection: the bytes arrive, both verdicts
+/// occur somewhere, and a loss taken for corruption leaves the window alone.
 #[test]
 fn any_rule_under_any_congestion_control() {
     for rule in loss_cause::Config::NAMES {

@@ -131,9 +131,9 @@ const fn position(segment: u64) -> u64 {
     1 + (9 + segment) * SMSS
 }
 
-/// The way of the story: of the eight segments of row 1 the originals 1, 2, 3 and 5 arrive, but none
-/// of their ACKs; three retransmissions of segment 1 are lost, the fourth gets through, and so does
-/// its answer. Later the ACK of segment 8 is lost, so that it waits for its timer.
+/// The way of the story: of the eight segments of row 1 the originals 1, 2, 3 and 5 arrive, but
+/// none of their ACKs; three retransmissions of segment 1 are lost, the fourth gets through, and so
+/// does its answer. Later the ACK of segment 8 is lost, so that it waits for its timer.
 fn wire() -> rig::Channel {
     // Segments 1 to 8 so far sent so often.
     let mut copies = [0; 9];
@@ -173,8 +173,8 @@ fn row(pair: &Pair) -> Row {
     ]
 }
 
-/// Plays the story with plenty to send. Returns its rows, a new one at each timeout and at each ACK of
-/// new data.
+/// Plays the story with plenty to send. Returns its rows, a new one at each timeout and at each ACK
+/// of new data.
 fn play(config: &Config, seconds: u64) -> (Pair, Vec<Row>) {
     let mut config = config.clone();
     config.initial_window = Size::Mss(8);
@@ -217,8 +217,8 @@ fn with_ssthresh_known(mut rows: Vec<Row>) -> Vec<Row> {
     rows
 }
 
-/// The whole of table II from one scripted exchange: 57.86 s after the ACK of segment 7 the eighth is
-/// sent again, and nothing in between, although the window has room for three segments.
+/// The whole of table II from one scripted exchange: 57.86 s after the ACK of segment 7 the eighth
+/// is sent again, and nothing in between, although the window has room for three segments.
 #[test]
 fn a_silence_of_57_86_s() {
     let (pair, rows) = play(&linux24("keep"), 62);

@@ -79,8 +79,8 @@ fn contradictions_are_refused_by_name() {
     }
 }
 
-/// Nothing is taken for corruption that nothing speaks for. `mbiaz` alone needs no RTT: it reads the
-/// spacing of ACKs, and says nothing before there is one.
+/// Nothing is taken for corruption that nothing speaks for. `mbiaz` alone needs no RTT: it reads
+/// the spacing of ACKs, and says nothing before there is one.
 #[test]
 fn without_an_rtt_every_loss_is_congestion() {
     for name in Config::NAMES {
@@ -99,9 +99,9 @@ fn without_an_rtt_every_loss_is_congestion() {
     }
 }
 
-/// On a path without queues, hit once, each rule but `none` speaks for corruption (the RTT before was
-/// a little higher until just now, for `zigzag`); while its queue grows from nothing to as long as the path, and
-/// overflows, each speaks for congestion.
+/// On a path without queues, hit once, each rule but `none` speaks for corruption (the RTT before
+/// was a little higher until just now, for `zigzag`); while its queue grows from nothing to as long
+/// as the path, and overflows, each speaks for congestion.
 #[test]
 fn an_idle_path_and_an_overflowing_queue() {
     let said = |name: &str, rtt: &dyn Fn(u64) -> u64, gap: u64| {

@@ -1,15 +1,15 @@
-//! *What it does.* Doubles the wait at each timeout, and keeps it doubled while the loss state lasts:
-//! until everything sent before the last timeout is acknowledged.
+//! *What it does.* Doubles the wait at each timeout, and keeps it doubled while the loss state
+//! lasts: until everything sent before the last timeout is acknowledged.
 //!
-//! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty error
-//! channels*, §2 and table II; Linux 2.2, `net/ipv4/tcp_input.c` (`tcp_ack_saw_tstamp`), where the
-//! loss state ends when nothing is outstanding.
+//! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty
+//! error channels*, §2 and table II; Linux 2.2, `net/ipv4/tcp_input.c` (`tcp_ack_saw_tstamp`),
+//! where the loss state ends when nothing is outstanding.
 //!
 //! *Equations.* Wait = RTO·2^exponent; every ACK recomputes RTO, under the old exponent.
 //!
-//! *Where we differ.* Not at all with timestamps, which the paper has on: the ACK that ends the loss
-//! state is a sample too. Without them the exponent waits, as in that kernel, for the first sample
-//! after the loss state (Karn).
+//! *Where we differ.* Not at all with timestamps, which the paper has on: the ACK that ends the
+//! loss state is a sample too. Without them the exponent waits, as in that kernel, for the first
+//! sample after the loss state (Karn).
 
 use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;

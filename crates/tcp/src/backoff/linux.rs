@@ -1,12 +1,12 @@
-//! *What it does.* Doubles the wait at each timeout until there is a valid RTT sample; the first few
-//! timeouts of an opening SYN do not double it.
+//! *What it does.* Doubles the wait at each timeout until there is a valid RTT sample; the first
+//! few timeouts of an opening SYN do not double it.
 //!
-//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_ack_update_rtt`: "only reset backoff on valid
-//! RTT measurement") and `net/ipv4/tcp_timer.c` (`tcp_retransmit_timer`); its
+//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_ack_update_rtt`: "only reset backoff on
+//! valid RTT measurement") and `net/ipv4/tcp_timer.c` (`tcp_retransmit_timer`); its
 //! `Documentation/networking/ip-sysctl.rst` for `tcp_syn_linear_timeouts` (since 6.5).
 //!
-//! *Equations.* Wait = RTO·2^exponent. With timestamps the ACK of a retransmission is a valid sample
-//! (RFC 7323 §4.1), without them only that of data sent once (Karn).
+//! *Equations.* Wait = RTO·2^exponent. With timestamps the ACK of a retransmission is a valid
+//! sample (RFC 7323 §4.1), without them only that of data sent once (Karn).
 //!
 //! *Where we differ.* `rfc6298` is the same but for the SYN.
 

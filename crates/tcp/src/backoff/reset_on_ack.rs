@@ -1,8 +1,8 @@
-//! *What it does.* Doubles the wait at each timeout, until the segment that timed out is acknowledged:
-//! any ACK of new data acknowledges it.
+//! *What it does.* Doubles the wait at each timeout, until the segment that timed out is
+//! acknowledged: any ACK of new data acknowledges it.
 //!
-//! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty error
-//! channels*, §2 and §3: the modification that they propose.
+//! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty
+//! error channels*, §2 and §3: the modification that they propose.
 //!
 //! *Equations.* Wait = RTO·2^exponent; an ACK of new data sets the exponent to 0.
 //!

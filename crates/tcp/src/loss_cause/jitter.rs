@@ -1,18 +1,18 @@
-//! *What it does.* JTCP's test alone: a loss is congestion when segments have come out of the network
-//! more slowly than they went in, because more and more of them had to queue.
+//! *What it does.* JTCP's test alone: a loss is congestion when segments have come out of the
+//! network more slowly than they went in, because more and more of them had to queue.
 //!
-//! *Reference.* Wu & Chen, IEEE JSAC 22(4), 2004. **Reconstructed:** only the abstract was at hand; see
-//! congestion control `jtcp_like`, which has the same test with JTCP's own reactions.
+//! *Reference.* Wu & Chen, IEEE JSAC 22(4), 2004. **Reconstructed:** only the abstract was at hand;
+//! see congestion control `jtcp_like`, which has the same test with JTCP's own reactions.
 //!
-//! *Equations.* Over the last whole window and since, S the send times and R the arrival times of the
-//! first and the last segment acknowledged, w segments apart:
-//! Jr = ((R_n − R_0) − (S_n − S_0))/(R_n − R_0). Congestion iff Jr > k/w, that is, when more than k
-//! segments are newly queued; k = 1.
+//! *Equations.* Over the last whole window and since, S the send times and R the arrival times of
+//! the first and the last segment acknowledged, w segments apart: Jr = ((R_n − R_0) − (S_n −
+//! S_0))/(R_n − R_0). Congestion iff Jr > k/w, that is, when more than k segments are newly queued;
+//! k = 1.
 //!
-//! *Where we differ.* R is the receiver's clock where timestamps are in use. Its tick, 1 ms, makes an
-//! error of tick/spacing segments in w·Jr: at more than some 10 Mbit/s raise k. Without timestamps R
-//! is when the ACK came, and so holds the jitter of the way back. JTCP reacts to a wireless timeout
-//! with half the window; here the window is left alone.
+//! *Where we differ.* R is the receiver's clock where timestamps are in use. Its tick, 1 ms, makes
+//! an error of tick/spacing segments in w·Jr: at more than some 10 Mbit/s raise k. Without
+//! timestamps R is when the ACK came, and so holds the jitter of the way back. JTCP reacts to a
+//! wireless timeout with half the window; here the window is left alone.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::send_times::SendTimes;
@@ -125,8 +125,8 @@ mod tests {
         state
     }
 
-    /// ACKs 0 … 10 reach one window back: the second window begins with the twelfth. Spacing 1.1 ms:
-    /// R 11 ms, S 10 ms, w·Jr = 10/11. Spacing 1.2 ms: R 12 ms, w·Jr = 20/12 > 1.
+    /// ACKs 0 … 10 reach one window back: the second window begins with the twelfth. Spacing 1.1
+    /// ms: R 11 ms, S 10 ms, w·Jr = 10/11. Spacing 1.2 ms: R 12 ms, w·Jr = 20/12 > 1.
     #[test]
     fn more_than_k_newly_queued_is_congestion() {
         for (spacing, queued, said) in

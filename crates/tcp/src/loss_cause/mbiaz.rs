@@ -1,18 +1,19 @@
-//! *What it does.* Takes a loss for corruption when the segment after the gap came just when it would
-//! have come with the lost ones before it: they had taken their place in the bottleneck's queue.
+//! *What it does.* Takes a loss for corruption when the segment after the gap came just when it
+//! would have come with the lost ones before it: they had taken their place in the bottleneck's
+//! queue.
 //!
 //! *Reference.* Biaz & Vaidya, ASSET 1999; with the narrower window, mBiaz, Cen, Cosman & Voelker,
 //! IEEE/ACM ToN 11(5), 2003. The text was not at hand: limits as in two published implementations,
 //! the Rust crate `packet_loss_classification` and IHMC's `LossClassifiers`, which agree.
 //!
-//! *Equations.* n segments lost, T_i the time between the arrivals around the gap, T_min the smallest
-//! between two segments: corruption iff (n + 1)·T_min ≤ T_i < (n + 1 + upper)·T_min, upper = 0.25
-//! (Biaz: 1).
+//! *Equations.* n segments lost, T_i the time between the arrivals around the gap, T_min the
+//! smallest between two segments: corruption iff (n + 1)·T_min ≤ T_i < (n + 1 + upper)·T_min, upper
+//! = 0.25 (Biaz: 1).
 //!
-//! *Where we differ.* The rule is one for receivers; this sender takes the spacing of ACKs, and of lost
-//! segments what SACK shows (without SACK one): see `spacing`. ACKs that the way back has bunched make
-//! T_min too small, once and for all. It needs no RTT. Timeouts, which no gap has told of, are
-//! congestion unless `timeouts` says otherwise.
+//! *Where we differ.* The rule is one for receivers; this sender takes the spacing of ACKs, and of
+//! lost segments what SACK shows (without SACK one): see `spacing`. ACKs that the way back has
+//! bunched make T_min too small, once and for all. It needs no RTT. Timeouts, which no gap has told
+//! of, are congestion unless `timeouts` says otherwise.
 
 use super::spacing::Spacing;
 use super::{Cause, Loss, LossCause};

@@ -1,10 +1,11 @@
 //! How far apart segments arrive at the other end, as a sender sees it: by the spacing of its ACKs.
 //!
-//! An ACK of several segments counts as so many, evenly spaced, so that delayed ACKs do not matter. A
-//! gap is told by the first ACK that says something has arrived out of order: the time since the ACK
-//! before it, less what the other segments took that it tells of. Without SACK an ACK that also
-//! acknowledges what a delayed ACK had left hides the gap; the next duplicate then looks on time for
-//! no loss. ACKs during recovery tell of retransmissions, and ACKs at one instant of no spacing.
+//! An ACK of several segments counts as so many, evenly spaced, so that delayed ACKs do not matter.
+//! A gap is told by the first ACK that says something has arrived out of order: the time since the
+//! ACK before it, less what the other segments took that it tells of. Without SACK an ACK that also
+//! acknowledges what a delayed ACK had left hides the gap; the next duplicate then looks on time
+//! for no loss. ACKs during recovery tell of retransmissions, and ACKs at one instant of no
+//! spacing.
 
 use crate::congestion_control::Ack;
 use retx_units::Time;

@@ -1,18 +1,18 @@
-//! *What it does.* Takes a loss for corruption unless the delay is in a spike, which begins when the
-//! delay is far above its minimum and ends when it has come down again.
+//! *What it does.* Takes a loss for corruption unless the delay is in a spike, which begins when
+//! the delay is far above its minimum and ends when it has come down again.
 //!
-//! *Reference.* Cen, Cosman & Voelker, *End-to-end differentiation of congestion and wireless losses*,
-//! IEEE/ACM ToN 11(5), 2003 (Spike, after Tobe et al. 2000). The text was not at hand: constants as in
-//! two published implementations, the Rust crate `packet_loss_classification` and IHMC's
-//! `LossClassifiers`, which agree.
+//! *Reference.* Cen, Cosman & Voelker, *End-to-end differentiation of congestion and wireless
+//! losses*, IEEE/ACM ToN 11(5), 2003 (Spike, after Tobe et al. 2000). The text was not at hand:
+//! constants as in two published implementations, the Rust crate `packet_loss_classification` and
+//! IHMC's `LossClassifiers`, which agree.
 //!
-//! *Equations.* A spike begins when rtt > rtt_min + start·(rtt_max − rtt_min), start = 1/2, and ends
-//! when rtt < rtt_min + end·(rtt_max − rtt_min), end = 1/3; minimum and maximum over the connection.
-//! Corruption iff not in a spike.
+//! *Equations.* A spike begins when rtt > rtt_min + start·(rtt_max − rtt_min), start = 1/2, and
+//! ends when rtt < rtt_min + end·(rtt_max − rtt_min), end = 1/3; minimum and maximum over the
+//! connection. Corruption iff not in a spike.
 //!
-//! *Where we differ.* The rule is one for receivers, of relative one-way delays; this sender takes RTTs,
-//! one per ACK of data sent once, and so counts queues on the way back as well. Timeouts, for which
-//! it was not made, are congestion unless `timeouts` says otherwise.
+//! *Where we differ.* The rule is one for receivers, of relative one-way delays; this sender takes
+//! RTTs, one per ACK of data sent once, and so counts queues on the way back as well. Timeouts, for
+//! which it was not made, are congestion unless `timeouts` says otherwise.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::send_times::SendTimes;

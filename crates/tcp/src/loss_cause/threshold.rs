@@ -1,16 +1,16 @@
-//! *What it does.* Takes a loss for corruption while the RTT measured last lies below a threshold: as
-//! long as no queue has built up, congestion is unlikely.
+//! *What it does.* Takes a loss for corruption while the RTT measured last lies below a threshold:
+//! as long as no queue has built up, congestion is unlikely.
 //!
 //! *Reference.* Teng & Chang, threshold-based wireless TCP for long round-trip times, §2 and §3.
 //!
-//! *Equations.* Corruption iff RTT < threshold. The paper sets the threshold as an absolute time above
-//! the base RTT (the smallest so far), both counted in TCP ticks of 10 ms: 55 ticks at a base RTT of
-//! 51 in its Fig. 2, 51 … 60 in its Fig. 3. Here it counts from zero, or from the base RTT.
+//! *Equations.* Corruption iff RTT < threshold. The paper sets the threshold as an absolute time
+//! above the base RTT (the smallest so far), both counted in TCP ticks of 10 ms: 55 ticks at a base
+//! RTT of 51 in its Fig. 2, 51 … 60 in its Fig. 3. Here it counts from zero, or from the base RTT.
 //!
-//! *Where we differ.* The paper does not say how an RTT becomes ticks: here to the nearest, at least
-//! one, as ns-2 does (`tcp.cc`, `rtt_update`), in which its experiments were made. The default
-//! threshold is the one of Fig. 2 as a distance, 4 ticks above the base RTT. The sample of the
-//! handshake does not count: one-way TCP of ns-2 has none, and a SYN is shorter than a segment.
+//! *Where we differ.* The paper does not say how an RTT becomes ticks: here to the nearest, at
+//! least one, as ns-2 does (`tcp.cc`, `rtt_update`), in which its experiments were made. The
+//! default threshold is the one of Fig. 2 as a distance, 4 ticks above the base RTT. The sample of
+//! the handshake does not count: one-way TCP of ns-2 has none, and a SYN is shorter than a segment.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::{Ack, Window};

@@ -1,17 +1,17 @@
-//! *What it does.* Takes a loss for congestion while delays are rising, and for corruption otherwise,
-//! however long the delays are.
+//! *What it does.* Takes a loss for congestion while delays are rising, and for corruption
+//! otherwise, however long the delays are.
 //!
-//! *Reference.* Hsiao, Chindapol, Ritcey, Chen & Hwang, ICASSP 2005 (Trend), whose trend statistic is
-//! that of Jain & Dovrolis's pathload. The text was not at hand: statistic and constants as in the Rust
-//! crate `packet_loss_classification`.
+//! *Reference.* Hsiao, Chindapol, Ritcey, Chen & Hwang, ICASSP 2005 (Trend), whose trend statistic
+//! is that of Jain & Dovrolis's pathload. The text was not at hand: statistic and constants as in
+//! the Rust crate `packet_loss_classification`.
 //!
 //! *Equations.* S = (1 − g)·S + g·[rtt > the rtt before], g = 1/30, from S = 0. Congestion iff
 //! S > threshold, 0.4.
 //!
-//! *Where we differ.* The rule is one for receivers, of relative one-way delays; this sender takes RTTs,
-//! one per ACK of data sent once. Sixteen rising samples in a row are needed at first: until then every
-//! loss is corruption. Timeouts, for which it was not made, are congestion unless `timeouts` says
-//! otherwise.
+//! *Where we differ.* The rule is one for receivers, of relative one-way delays; this sender takes
+//! RTTs, one per ACK of data sent once. Sixteen rising samples in a row are needed at first: until
+//! then every loss is corruption. Timeouts, for which it was not made, are congestion unless
+//! `timeouts` says otherwise.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::send_times::SendTimes;
@@ -90,8 +90,9 @@ mod tests {
         state.cause(&found(1))
     }
 
-    /// S after n rising steps is 1 − (29/30)^n: 0.3986 after 15, 0.4187 after 16; n steps take n + 1
-    /// samples. Each step that does not rise takes a thirtieth: 0.4187·29/30 = 0.4047, then 0.3912.
+    /// S after n rising steps is 1 − (29/30)^n: 0.3986 after 15, 0.4187 after 16; n steps take n +
+    /// 1 samples. Each step that does not rise takes a thirtieth: 0.4187·29/30 = 0.4047, then
+    /// 0.3912.
     #[test]
     fn sixteen_rising_steps_are_a_trend() {
         let config = Config::default();

@@ -1,16 +1,16 @@
-//! *What it does.* Veno's test alone: with few segments queued at the bottleneck a loss is random, with
-//! many it is congestion.
+//! *What it does.* Veno's test alone: with few segments queued at the bottleneck a loss is random,
+//! with many it is congestion.
 //!
 //! *Reference.* Fu & Liew, IEEE JSAC 21(2), 2003; Linux 6.18 `net/ipv4/tcp_veno.c`.
 //!
-//! *Equations.* N = cwnd·(RTT − baseRTT)/RTT in segments; corruption iff N < beta, beta = 3. RTT is the
-//! raw sample of the newest ACK, baseRTT the smallest so far.
+//! *Equations.* N = cwnd·(RTT − baseRTT)/RTT in segments; corruption iff N < beta, beta = 3. RTT is
+//! the raw sample of the newest ACK, baseRTT the smallest so far.
 //!
-//! *Where we differ.* Veno halves less after a random loss (4/5 of the window); here the window is left
-//! alone, see congestion control `veno` for Veno itself. Timeouts are congestion, as in Veno, unless
-//! `timeouts` says otherwise. The paper was not at hand: that baseRTT begins anew with each loss is
-//! as it is widely quoted, Linux does not do it; `reset_base_rtt` chooses. Like Linux, nothing is said
-//! before the third sample. During recovery N stays: the window is not one then.
+//! *Where we differ.* Veno halves less after a random loss (4/5 of the window); here the window is
+//! left alone, see congestion control `veno` for Veno itself. Timeouts are congestion, as in Veno,
+//! unless `timeouts` says otherwise. The paper was not at hand: that baseRTT begins anew with each
+//! loss is as it is widely quoted, Linux does not do it; `reset_base_rtt` chooses. Like Linux,
+//! nothing is said before the third sample. During recovery N stays: the window is not one then.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::send_times::SendTimes;
@@ -102,8 +102,8 @@ mod tests {
         state
     }
 
-    /// 20 segments at 117 ms over a base of 100: N = 20·17/117 = 2.906; at 118 ms 3.05; 8 segments at
-    /// 160 ms: exactly 3.
+    /// 20 segments at 117 ms over a base of 100: N = 20·17/117 = 2.906; at 118 ms 3.05; 8 segments
+    /// at 160 ms: exactly 3.
     #[test]
     fn the_backlog_decides() {
         for (segments, rtt, said) in [(20, 117, Corruption), (20, 118, Congestion)] {

@@ -1,18 +1,18 @@
-//! *What it does.* Chooses among three rules by what the path looks like: `spike` where the slowest link
-//! is hardly used or shared by many, `mbiaz` where it is ours alone, `zigzag` in between.
+//! *What it does.* Chooses among three rules by what the path looks like: `spike` where the slowest
+//! link is hardly used or shared by many, `mbiaz` where it is ours alone, `zigzag` in between.
 //!
-//! *Reference.* Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003 (ZBS). The text was not at hand: choice
-//! and constants as in the Rust crate `packet_loss_classification`.
+//! *Reference.* Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003 (ZBS). The text was not at hand:
+//! choice and constants as in the Rust crate `packet_loss_classification`.
 //!
-//! *Equations.* spike if rtt < rtt_min + near·T_min, near = 0.05; else, with T the mean spacing over the
-//! smallest: zigzag if T < 0.875, mbiaz if T < 1.5, zigzag if T < 2, else spike. T is about 1 where the
-//! wireless hop is an unshared bottleneck, and about N where N flows share one. The mean has a gain
-//! of 1/8.
+//! *Equations.* spike if rtt < rtt_min + near·T_min, near = 0.05; else, with T the mean spacing
+//! over the smallest: zigzag if T < 0.875, mbiaz if T < 1.5, zigzag if T < 2, else spike. T is
+//! about 1 where the wireless hop is an unshared bottleneck, and about N where N flows share one.
+//! The mean has a gain of 1/8.
 //!
 //! *Where we differ.* That crate averages T_i·T_i/n, whose unit is no time; here the mean is of the
-//! spacing per segment, gaps left out, and so is never below the smallest: the first range is kept for
-//! whoever moves the limits. RTTs and the spacing of ACKs stand for what a receiver sees, as in the
-//! three rules. Each judges timeouts as its own parameters say; nothing is said without an RTT.
+//! spacing per segment, gaps left out, and so is never below the smallest: the first range is kept
+//! for whoever moves the limits. RTTs and the spacing of ACKs stand for what a receiver sees, as in
+//! the three rules. Each judges timeouts as its own parameters say; nothing is said without an RTT.
 
 use super::{Cause, Loss, LossCause, mbiaz, spike, zigzag};
 use crate::congestion_control::send_times::SendTimes;
@@ -184,6 +184,15 @@ mod tests {
             state.cause(&found(1))
         };
         assert_eq!([said(1_000), said(5_000), said(9_000)], [Corruption, Congestion, Congestion]);
+    }
+
+    /// Each of the three sees the samples: a threshold far above the mean makes ZigZag say what it
+    /// would never say of a constant RTT, or of none.
+    #[test]
+    fn the_rules_have_their_own_parameters() {
+        let mut config = Config::default();
+        config.zigzag.thresholds = [1e3; 4];
+        assert_eq!(seen(config, &[1_000, 5_000], 500).cause(&found(1)), Corruption);
     }
 
     #[test]

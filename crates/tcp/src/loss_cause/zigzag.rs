@@ -1,18 +1,18 @@
-//! *What it does.* Takes a loss for corruption while the delay lies below a threshold that is the higher
-//! the more segments are lost at once.
+//! *What it does.* Takes a loss for corruption while the delay lies below a threshold that is the
+//! higher the more segments are lost at once.
 //!
 //! *Reference.* Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003 (ZigZag). The text was not at hand:
 //! thresholds and gain as in the Rust crate `packet_loss_classification`.
 //!
-//! *Equations.* mean = (1 − a)·mean + a·rtt, then dev = (1 − 2a)·dev + 2a·|rtt − mean|, a = 1/32; the
-//! first sample is the mean, with dev = 0. Corruption iff the newest rtt lies below mean − dev for one
-//! lost segment, mean − dev/2 for two, mean for three, mean + dev/2 for more.
+//! *Equations.* mean = (1 − a)·mean + a·rtt, then dev = (1 − 2a)·dev + 2a·|rtt − mean|, a = 1/32;
+//! the first sample is the mean, with dev = 0. Corruption iff the newest rtt lies below mean − dev
+//! for one lost segment, mean − dev/2 for two, mean for three, mean + dev/2 for more.
 //!
-//! *Where we differ.* That crate leaves the old dev out of its update, which makes it a constant near
-//! 1 − 2a: a slip, since its unit would be no time. The rule is one for receivers, of relative one-way
-//! delays; this sender takes RTTs, one per ACK of data sent once, and of lost segments what SACK
-//! shows (without SACK one). Timeouts, for which it was not made, are congestion unless `timeouts`
-//! says otherwise.
+//! *Where we differ.* That crate leaves the old dev out of its update, which makes it a constant
+//! near 1 − 2a: a slip, since its unit would be no time. The rule is one for receivers, of relative
+//! one-way delays; this sender takes RTTs, one per ACK of data sent once, and of lost segments what
+//! SACK shows (without SACK one). Timeouts, for which it was not made, are congestion unless
+//! `timeouts` says otherwise.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::send_times::SendTimes;
@@ -120,16 +120,16 @@ mod tests {
         state
     }
 
-    /// Gain 1/4, RTTs 100, 140, 100: mean 110, dev 0.5·30 = 15; then mean 107.5, dev 7.5 + 0.5·7.5 =
-    /// 11.25 ms.
+    /// Gain 1/4, RTTs 100, 140, 100: mean 110, dev 0.5·30 = 15; then mean 107.5, dev 7.5 + 0.5·7.5
+    /// = 11.25 ms.
     #[test]
     fn mean_and_deviation_by_hand() {
         let state = state(0.25, &[100, 140, 100]);
         assert_eq!((state.mean, state.deviation), (107.5e6, 11.25e6));
     }
 
-    /// Thresholds with mean 107.5 and dev 11.25: 96.25, 101.875, 107.5, 113.125 ms; the newest is the
-    /// case's. (Its own share in mean and deviation is undone here.)
+    /// Thresholds with mean 107.5 and dev 11.25: 96.25, 101.875, 107.5, 113.125 ms; the newest is
+    /// the case's. (Its own share in mean and deviation is undone here.)
     #[test]
     fn the_threshold_rises_with_the_losses() {
         let said = |rtt_ns: f64, lost: u64| {

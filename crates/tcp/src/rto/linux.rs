@@ -5,12 +5,11 @@
 //! `include/net/tcp.h` (`__tcp_set_rto`); Sarolahti & Kuznetsov, USENIX 2002.
 //!
 //! *Equations.* In whole microseconds, SRTT eightfold and deviations fourfold, divisions by shifts.
-//! First sample m: SRTT = m, 4·mdev = 2m, 4·RTTVAR = 4·mdev_max = max(2m, min_rto); hence
-//! RTO = 3m, at least m + min_rto. Then e = m − SRTT, SRTT += e/8, d = |e| − mdev, an eighth of it
-//! if e < 0 < d; 4·mdev += d; 4·mdev_max and 4·RTTVAR are at least that. Once per window
-//! (`SND.UNA` has passed the mark): RTTVAR gives up a quarter of what it has above mdev_max, the mark
-//! becomes `SND.NXT`, 4·mdev_max = min_rto. RTO = SRTT + 4·RTTVAR, rounded up to the timer's tick,
-//! at most max_rto.
+//! First sample m: SRTT = m, 4·mdev = 2m, 4·RTTVAR = 4·mdev_max = max(2m, min_rto); hence RTO = 3m,
+//! at least m + min_rto. Then e = m − SRTT, SRTT += e/8, d = |e| − mdev, an eighth of it if e < 0 <
+//! d; 4·mdev += d; 4·mdev_max and 4·RTTVAR are at least that. Once per window (`SND.UNA` has passed
+//! the mark): RTTVAR gives up a quarter of what it has above mdev_max, the mark becomes `SND.NXT`,
+//! 4·mdev_max = min_rto. RTO = SRTT + 4·RTTVAR, rounded up to the timer's tick, at most max_rto.
 //!
 //! *Where we differ.* The RTT variation that is shown is mdev, as in the kernel's `tcpi_rttvar`.
 
@@ -180,8 +179,8 @@ mod tests {
         assert_eq!(sample(&mut state, 60_000, 10, 14), [103_750, 55_625, 333_750]);
     }
 
-    /// A fall from 100 to 10 ms: e = −90, d = 90 − 50 = 40, of which an eighth counts: 4·mdev = 205.
-    /// With all of it the RTO would be 88.75 + 240.
+    /// A fall from 100 to 10 ms: e = −90, d = 90 − 50 = 40, of which an eighth counts: 4·mdev =
+    /// 205. With all of it the RTO would be 88.75 + 240.
     #[test]
     fn a_falling_rtt_raises_the_deviation_slowly() {
         let mut state = estimator();
@@ -189,10 +188,10 @@ mod tests {
         assert_eq!(sample(&mut state, 10_000, 5, 12), [88_750, 51_250, 293_750]);
     }
 
-    /// m = 100 ms, then one of 500: e = 400, SRTT = 150, d = 350, 4·mdev = 4·RTTVAR = 550. From then
-    /// on m = 150: e = 0, mdev dies away by a quarter each. The window that holds the peak keeps it;
-    /// at the end of the next one, whose largest 4·mdev is 309.375 ms, a quarter of the difference
-    /// goes.
+    /// m = 100 ms, then one of 500: e = 400, SRTT = 150, d = 350, 4·mdev = 4·RTTVAR = 550. From
+    /// then on m = 150: e = 0, mdev dies away by a quarter each. The window that holds the peak
+    /// keeps it; at the end of the next one, whose largest 4·mdev is 309.375 ms, a quarter of the
+    /// difference goes.
     #[test]
     fn the_peak_of_a_window_fades_with_the_next() {
         let mut state = estimator();

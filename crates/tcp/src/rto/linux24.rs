@@ -1,17 +1,18 @@
-//! *What it does.* The timeout of the Linux that García, Agüero & Muñoz measured: it also depends on
-//! the window, most of all when that is small. In that Linux's loss state, from a timeout until
+//! *What it does.* The timeout of the Linux that García, Agüero & Muñoz measured: it also depends
+//! on the window, most of all when that is small. In that Linux's loss state, from a timeout until
 //! everything sent before it is acknowledged, nothing new is sent, whatever room the window has.
 //!
-//! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty error
-//! channels*, eq. 1 and table II; arithmetic: Linux 2.2 and 2.3 of 1999, `net/ipv4/tcp_input.c`
-//! (`tcp_rtt_estimator`, `tcp_set_rto`, `tcp_bound_rto`) and `include/net/tcp.h` (`tcp_snd_test`, where
-//! `retransmits == 0` is the condition for new data). The paper names no version; the final 2.4
-//! has another formula, so `linux24` is the paper's word for it, not the kernel's.
+//! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty
+//! error channels*, eq. 1 and table II; arithmetic: Linux 2.2 and 2.3 of 1999,
+//! `net/ipv4/tcp_input.c` (`tcp_rtt_estimator`, `tcp_set_rto`, `tcp_bound_rto`) and
+//! `include/net/tcp.h` (`tcp_snd_test`, where `retransmits == 0` is the condition for new data).
+//! The paper names no version; the final 2.4 has another formula, so `linux24` is the paper's word
+//! for it, not the kernel's.
 //!
-//! *Equations.* RTO = (SRTT + 4·mdev)·(1 + 1/4 + 1/2^(cwnd−1)), cwnd in segments, within \[min, max\].
-//! SRTT is kept eightfold and mdev fourfold in whole ticks of the clock (`rtt_granularity`, 10 ms in
-//! those kernels), a sample counting at least one. First sample m: SRTT = mdev = m. Then
-//! e = m − SRTT, SRTT += e/8, 4·mdev += |e| − mdev, divisions by shifts. With samples of 3 s and
+//! *Equations.* RTO = (SRTT + 4·mdev)·(1 + 1/4 + 1/2^(cwnd−1)), cwnd in segments, within \[min,
+//! max\]. SRTT is kept eightfold and mdev fourfold in whole ticks of the clock (`rtt_granularity`,
+//! 10 ms in those kernels), a sample counting at least one. First sample m: SRTT = mdev = m. Then e
+//! = m − SRTT, SRTT += e/8, 4·mdev += |e| − mdev, divisions by shifts. With samples of 3 s and
 //! twice less than 20 ms this gives the published table II to the digit.
 //!
 //! *Where we differ.* Eq. 1 is evaluated in nanoseconds, not in ticks (57.86 s instead of 57.6 s in

@@ -47,7 +47,8 @@ pub trait Estimator {
     /// The timeout without backoff, at this window (only `linux24` looks at it).
     fn rto(&self, window: &Window) -> Duration;
 
-    /// In the loss state, until everything sent before a timeout is acknowledged, nothing new is sent.
+    /// In the loss state, until everything sent before a timeout is acknowledged, nothing new is
+    /// sent.
     fn holds_new_data(&self) -> bool {
         false
     }
