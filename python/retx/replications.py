@@ -69,6 +69,12 @@ class Replications:
         """As `Result.episodes`."""
         return self._joined("episodes")
 
+    def confusion(self) -> pl.DataFrame:
+        """As `Result.confusion`, one row more per replication."""
+        from retx.analysis.confusion import confusion
+
+        return confusion(self.flows)
+
     @property
     def scenario(self) -> dict[str, Any]:
         """The scenario with every value written out."""

@@ -106,6 +106,16 @@ class Result:
         """One row per recovery episode, with its true cause."""
         return self._table("episodes")
 
+    def confusion(self) -> pl.DataFrame:
+        """Causes said beside causes true: how well each sender told corruption from congestion.
+
+        Columns: `flow kind said_cause congestion wireless spurious`; the last three count the
+        episodes that were said to be `said_cause` by their true cause.
+        """
+        from retx.analysis.confusion import confusion
+
+        return confusion(self.flows)
+
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table that was recorded, by name."""

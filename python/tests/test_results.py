@@ -12,7 +12,7 @@ from conftest import LOSSY, Cli
 import retx
 
 FLOW_KEYS = """name tcp start_s finish_s response_time_s bytes_delivered goodput_bit_s segments_sent
-segments_retransmitted retransmissions_unnecessary frr_count rto_count episodes max_backoff
+segments_retransmitted retransmissions_unnecessary frr_count rto_count episodes said max_backoff
 idle_total_s idle_max_s rtt_mean_s rtt_sd_s cwnd_mean_bytes frames_sent acks_sent"""
 LINK_KEYS = """packets_in packets_delivered drops queue_mean_packets queue_max_packets
 utilisation"""

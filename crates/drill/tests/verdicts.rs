@@ -147,6 +147,12 @@ fn segments_are_joined_up_to_the_written_length() {
     assert_eq!(short.message, "after 3000 of 3500 bytes");
     let long = fails(&format!("{write}+0 > . 1:2501(2500) ack 1\n"));
     assert_eq!(long.message, "payload: expected 2500, sent 3000");
+    // Only what goes on and acknowledges the same.
+    let other = fails(
+        "+0 write(4, ..., 1000) = 1000\n+0 < P. 1:101(100) ack 1 win 65535\n\
+         +0 write(4, ..., 1000) = 1000\n+0 > . 1:2001(2000) ack 101\n",
+    );
+    assert_eq!(other.message, "after 1000 of 2000 bytes");
     let strict = played(&format!("--strict_segments\n{OPEN}{write}+0 > . 1:3001(3000) ack 1\n"));
     let Verdict::Failed(difference) = strict.verdict else { panic!("{strict:?}") };
     assert_eq!(difference.message, "payload: expected 3000, sent 1000");
@@ -221,6 +227,13 @@ fn options_and_queues_of_sockets() {
          +0 getsockopt(4, SOL_TCP, TCP_NODELAY, [1], [4]) = 0\n\
          +0 write(4, ..., 300) = 300\n+0 ioctl(4, SIOCOUTQ, [300]) = 0\n"
     ));
+    // As in Linux, what comes after SHUT_RD can still be read.
+    passes(&format!(
+        "{OPEN}+0 shutdown(4, SHUT_RD) = 0\n+0 read(4, ..., 9) = 0\n\
+         +0 < P. 1:301(300) ack 1 win 65535\n+0 read(4, ..., 900) = 300\n\
+         +0 read(4, ..., 9) = 0\n+0 shutdown(4, SHUT_WR) = 0\n\
+         +0 write(4, ..., 9) = -1 EPIPE (Broken pipe)\n"
+    ));
     let wrong = fails("+0 getsockopt(4, SOL_TCP, TCP_MAXSEG, [999], [4]) = 0\n");
     assert_eq!(wrong.message, "it is MaxSegment(1000)");
 }
@@ -262,8 +275,38 @@ fn timestamps_are_translated_both_ways() {
     assert_eq!(script("", 500, 999), Verdict::Passed);
     let Verdict::Failed(wrong) = script("--tcp_ts_tick_usecs=1000", 500, 999) else { panic!() };
     assert_eq!(wrong.message, "TS val: expected 999, sent 600");
+    let echo = script("--retx-exact", 500, 600);
+    assert_eq!(echo, Verdict::Passed);
     assert!(matches!(script("", 555, 600), Verdict::Refused(_)), "never sent");
     assert_eq!(script("--tcp_ts_ecr_scaled", 500, 600), Verdict::Passed);
+}
+
+/// In exact scripts what the endpoint echoes counts too.
+#[test]
+fn echoed_timestamps_are_compared_in_exact_scripts() {
+    let script = |flags: &str, ecr: u32| {
+        let text = format!(
+            "--retx-set=timestamps=true\n{flags}\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
+             +0 listen(3, 1) = 0\n+0 < S 0:0(0) win 9000 <mss 1000,nop,nop,TS val 7 ecr 0>\n\
+             +0 > S. 0:0(0) ack 1 <mss 1460,nop,nop,TS val 500 ecr {ecr}>\n"
+        );
+        played(&text).verdict
+    };
+    assert_eq!(script("", 8), Verdict::Passed);
+    assert_eq!(script("--retx-exact", 7), Verdict::Passed);
+    let Verdict::Failed(wrong) = script("--retx-exact", 8) else { panic!() };
+    assert_eq!(wrong.message, "TS ecr: expected 8, sent 7");
+}
+
+/// A script may give the SYNs any numbers; all others count from them.
+#[test]
+fn scripts_number_their_syns() {
+    passes(
+        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 listen(3, 1) = 0\n\
+         +0 < S 5000:5000(0) win 9000 <mss 1000>\n+0 > S. 700:700(0) ack 5001 <...>\n\
+         +0 < . 1:1(0) ack 1 win 9000\n+0 accept(3, ..., ...) = 4\n\
+         +0 write(4, ..., 9) = 9\n+0 > P. 1:10(9) ack 1\n",
+    );
 }
 
 #[test]

@@ -118,10 +118,7 @@ proptest! {
     /// timeout, never more after an ACK, and the same for the same events.
     #[test]
     fn every_policy_keeps_within_bounds(
-        events in proptest::collection::vec(
-            (0u8..4, any::<bool>(), any::<bool>(), any::<u64>()),
-            1..300,
-        )
+        events in proptest::collection::vec(any::<(u8, bool, bool, u64)>(), 1..300)
     ) {
         for name in Config::NAMES {
             let config = named(name);
@@ -129,7 +126,7 @@ proptest! {
             for (what, first, second, bytes) in &events {
                 let before = states[0].exponent();
                 for state in &mut states {
-                    match what {
+                    match what % 4 {
                         0 => state.on_ack(&Ack { sampled: *first, loss_state_over: *second }),
                         _ => state.on_timeout(&Timeout {
                             bandwidth_delay_bytes: first.then_some(*bytes),
@@ -139,7 +136,7 @@ proptest! {
                 }
                 let after = states[0].exponent();
                 prop_assert_eq!(after, states[1].exponent(), "{}", name);
-                let most = if *what == 0 { before } else { (before + 1).min(63) };
+                let most = if what % 4 == 0 { before } else { (before + 1).min(63) };
                 prop_assert!(after <= most, "{}: {} to {}", name, before, after);
                 Duration::from_secs(1).saturating_mul(1 << after);
             }

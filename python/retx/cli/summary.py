@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 20
 CAUSES = ("congestion", "wireless", "spurious")
+SAID = ("congestion", "corruption")
 KINDS = {"frr": "fast retransmit", "rto": "timeout"}
 REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")
@@ -32,6 +33,7 @@ def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
     episodes = _episodes(summary["flows"])
     if episodes.row_count:
         out.print(episodes)
+    _print_confusion(out, summary["scenario"], [summary["flows"]])
     out.print(_links(summary["links"]))
     speed = engine["events"] / engine["wall_s"] if engine["wall_s"] > 0 else 0
     out.print(
@@ -51,6 +53,8 @@ def print_means(replications: Replications, written: list[Path]) -> None:
         )
     )
     out.print(_means(replications))
+    runs = [result.summary["flows"] for result in replications]
+    _print_confusion(out, replications.scenario, runs)
     _print_written(out, written)
 
 
@@ -127,6 +131,35 @@ def _episodes(flows: list[dict[str, Any]]) -> Table:
         table.add_row(_plain(name), label, *(count(causes[cause]) for cause in CAUSES))
 
     return _shortened(table, rows, add)
+
+
+def _print_confusion(
+    out: Console, scenario: dict[str, Any], runs: list[list[dict[str, Any]]]
+) -> None:
+    """What was said of losses beside what was true, for flows that tell causes apart."""
+    table = _table(
+        "Recovery episodes by cause said and true cause",
+        "Flow", "kind", "said", *(f">{cause}" for cause in CAUSES),
+    )  # fmt: skip
+    rows = []
+    for flows in zip(*runs, strict=True):
+        flow = flows[0]
+        if scenario["tcp"][flow["tcp"]]["loss_cause"]["name"] == "none":
+            continue
+        for kind, label in KINDS.items():
+            for said in SAID:
+                counts = [
+                    sum(each["said"][kind][said][cause] for each in flows) for cause in CAUSES
+                ]
+                if any(counts):
+                    rows.append((flow["name"], label, said, counts))
+
+    def add(row: tuple[str, str, str, list[int]]) -> None:
+        name, label, said, counts = row
+        table.add_row(_plain(name), label, said, *map(count, counts))
+
+    if rows:
+        out.print(_shortened(table, rows, add))
 
 
 def _links(links: list[dict[str, Any]]) -> Table:

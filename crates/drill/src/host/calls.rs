@@ -300,7 +300,9 @@ impl Host {
                 SocketOption::SendBuffer(bytes as i64)
             }
             SocketOption::ReceiveBuffer(_) => {
-                let bytes = config.receive_buffer.bytes(config.mss);
+                // Linux tells twice what was set.
+                let set = self.sockets[&fd].settings.receive_buffer.map(|bytes| 2 * bytes);
+                let bytes = set.unwrap_or(config.receive_buffer.bytes(config.mss));
                 SocketOption::ReceiveBuffer(bytes as i64)
             }
             SocketOption::NoDelay(_) => SocketOption::NoDelay((!config.nagle).into()),

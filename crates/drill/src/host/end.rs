@@ -20,7 +20,7 @@ pub struct End {
     pub peer_closed: bool,
     /// The application has closed its descriptor.
     pub detached: bool,
-    /// `shutdown(SHUT_RD)`.
+    /// `shutdown(SHUT_RD)`: a read does not wait any more. As in Linux, what comes can be read.
     pub read_shut: bool,
     /// `shutdown(SHUT_WR)` or `close`.
     pub write_shut: bool,
@@ -120,22 +120,10 @@ impl End {
         while self.flight.front().is_some_and(|segment| segment.1 <= acknowledged) {
             self.flight.pop_front();
         }
-        if self.read_shut || self.detached {
-            self.discard();
-        }
-    }
-
-    /// What nobody will read. Data for a closed socket are lost, and the peer is told by a reset
-    /// (RFC 9293 §3.6.1, SHLD-3); after `shutdown` they are taken in silence.
-    fn discard(&mut self) {
-        let readable = self.connection.readable();
-        if readable == 0 {
-            return;
-        }
-        if self.detached {
+        // Data for a closed socket are lost, and the peer is told by a reset (RFC 9293 §3.6.1,
+        // SHLD-3).
+        if self.detached && self.connection.readable() > 0 {
             self.connection.abort();
-        } else {
-            self.connection.read(readable);
         }
     }
 

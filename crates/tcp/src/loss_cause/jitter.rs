@@ -5,9 +5,9 @@
 //! see congestion control `jtcp_like`, which has the same test with JTCP's own reactions.
 //!
 //! *Equations.* Over the last whole window and since, S the send times and R the arrival times of
-//! the first and the last segment acknowledged, w segments apart:
-//! Jr = ((R_n − R_0) − (S_n − S_0))/(R_n − R_0). Congestion iff Jr > k/w, that is, when more than k
-//! segments are newly queued; k = 1.
+//! the first and the last segment acknowledged, w segments apart: Jr = ((R_n − R_0) − (S_n −
+//! S_0))/(R_n − R_0). Congestion iff Jr > k/w, that is, when more than k segments are newly queued;
+//! k = 1.
 //!
 //! *Where we differ.* R is the receiver's clock where timestamps are in use. Its tick, 1 ms, makes
 //! an error of tick/spacing segments in w·Jr: at more than some 10 Mbit/s raise k. Without

@@ -5,8 +5,7 @@
 //!
 //! *Equations.* Corruption iff RTT < threshold. The paper sets the threshold as an absolute time
 //! above the base RTT (the smallest so far), both counted in TCP ticks of 10 ms: 55 ticks at a base
-//! RTT of
-//! 51 in its Fig. 2, 51 … 60 in its Fig. 3. Here it counts from zero, or from the base RTT.
+//! RTT of 51 in its Fig. 2, 51 … 60 in its Fig. 3. Here it counts from zero, or from the base RTT.
 //!
 //! *Where we differ.* The paper does not say how an RTT becomes ticks: here to the nearest, at
 //! least one, as ns-2 does (`tcp.cc`, `rtt_update`), in which its experiments were made. The

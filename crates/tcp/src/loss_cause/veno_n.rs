@@ -103,8 +103,7 @@ mod tests {
     }
 
     /// 20 segments at 117 ms over a base of 100: N = 20·17/117 = 2.906; at 118 ms 3.05; 8 segments
-    /// at
-    /// 160 ms: exactly 3.
+    /// at 160 ms: exactly 3.
     #[test]
     fn the_backlog_decides() {
         for (segments, rtt, said) in [(20, 117, Corruption), (20, 118, Congestion)] {

@@ -186,6 +186,15 @@ mod tests {
         assert_eq!([said(1_000), said(5_000), said(9_000)], [Corruption, Congestion, Congestion]);
     }
 
+    /// Each of the three sees the samples: a threshold far above the mean makes ZigZag say what it
+    /// would never say of a constant RTT, or of none.
+    #[test]
+    fn the_rules_have_their_own_parameters() {
+        let mut config = Config::default();
+        config.zigzag.thresholds = [1e3; 4];
+        assert_eq!(seen(config, &[1_000, 5_000], 500).cause(&found(1)), Corruption);
+    }
+
     #[test]
     fn timeouts_are_judged_as_the_rule_says() {
         let mut config = Config::default();

@@ -9,8 +9,7 @@
 //! for one lost segment, mean − dev/2 for two, mean for three, mean + dev/2 for more.
 //!
 //! *Where we differ.* That crate leaves the old dev out of its update, which makes it a constant
-//! near
-//! 1 − 2a: a slip, since its unit would be no time. The rule is one for receivers, of relative
+//! near 1 − 2a: a slip, since its unit would be no time. The rule is one for receivers, of relative
 //! one-way delays; this sender takes RTTs, one per ACK of data sent once, and of lost segments what
 //! SACK shows (without SACK one). Timeouts, for which it was not made, are congestion unless
 //! `timeouts` says otherwise.
@@ -122,8 +121,7 @@ mod tests {
     }
 
     /// Gain 1/4, RTTs 100, 140, 100: mean 110, dev 0.5·30 = 15; then mean 107.5, dev 7.5 + 0.5·7.5
-    /// =
-    /// 11.25 ms.
+    /// = 11.25 ms.
     #[test]
     fn mean_and_deviation_by_hand() {
         let state = state(0.25, &[100, 140, 100]);

@@ -11,8 +11,8 @@
 //!
 //! *Equations.* RTO = (SRTT + 4·mdev)·(1 + 1/4 + 1/2^(cwnd−1)), cwnd in segments, within \[min,
 //! max\]. SRTT is kept eightfold and mdev fourfold in whole ticks of the clock (`rtt_granularity`,
-//! 10 ms in those kernels), a sample counting at least one. First sample m: SRTT = mdev = m. Then
-//! e = m − SRTT, SRTT += e/8, 4·mdev += |e| − mdev, divisions by shifts. With samples of 3 s and
+//! 10 ms in those kernels), a sample counting at least one. First sample m: SRTT = mdev = m. Then e
+//! = m − SRTT, SRTT += e/8, 4·mdev += |e| − mdev, divisions by shifts. With samples of 3 s and
 //! twice less than 20 ms this gives the published table II to the digit.
 //!
 //! *Where we differ.* Eq. 1 is evaluated in nanoseconds, not in ticks (57.86 s instead of 57.6 s in

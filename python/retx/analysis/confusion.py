@@ -1,0 +1,36 @@
+"""What senders said of their losses, beside what was true."""
+
+from __future__ import annotations
+
+import polars as pl
+
+KINDS = ("frr", "rto")
+SAID = ("congestion", "corruption")
+CAUSES = ("congestion", "wireless", "spurious")
+
+
+def confusion(flows: pl.DataFrame) -> pl.DataFrame:
+    """Episodes by flow, kind and cause said, counted by true cause.
+
+    Columns: `flow kind said_cause congestion wireless spurious`, with `replication` before them
+    where the table has it. A flow has four rows: fast retransmits, then timeouts, of each what was
+    said to be congestion, then corruption.
+
+    Args:
+        flows: The `flows` table of a run or of several replications.
+    """
+    keys = ["replication", "name"] if "replication" in flows.columns else ["name"]
+    numbered = flows.with_row_index("row")
+    parts = [
+        numbered.select(
+            "row",
+            *keys,
+            pl.lit(kind, dtype=pl.Enum(KINDS)).alias("kind"),
+            pl.lit(said, dtype=pl.Enum(SAID)).alias("said_cause"),
+            *(pl.col(f"said_{kind}_{said}_{cause}").alias(cause) for cause in CAUSES),
+        )
+        for kind in KINDS
+        for said in SAID
+    ]
+    table = pl.concat(parts).sort("row", maintain_order=True)
+    return table.drop("row").rename({"name": "flow"})
