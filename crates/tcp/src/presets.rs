@@ -107,6 +107,11 @@ pub const PRESETS: &[Preset] = &[
         config: congestion::cubic,
     },
     Preset {
+        name: "threshold_reno",
+        summary: "Reno that takes a loss at a low RTT for corruption (Teng & Chang)",
+        config: threshold_reno,
+    },
+    Preset {
         name: "riverbed_reno",
         summary: "Riverbed Modeler's default TCP, as in table 2 of Electronics 2022, 11(14), 2254",
         config: riverbed_reno,
@@ -180,6 +185,12 @@ fn rack() -> Config {
         sack: true,
         ..reno()
     }
+}
+
+/// The paper's rule on its Reno: 4 ticks of 10 ms above the base RTT, as in its figure 2. What else
+/// its simulations set, it does not say.
+fn threshold_reno() -> Config {
+    Config { loss_cause: loss_cause::Config::threshold(Default::default()), ..reno() }
 }
 
 fn riverbed_reno() -> Config {
