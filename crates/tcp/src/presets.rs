@@ -1,6 +1,7 @@
 //! Named TCPs: presets of the four decisions and of the endpoint's parameters.
 
 mod congestion;
+mod linux;
 
 use crate::{
     Config, DelayedAck, Size, backoff, congestion_control, loss_cause, loss_detection, rto,
@@ -110,6 +111,21 @@ pub const PRESETS: &[Preset] = &[
         name: "threshold_reno",
         summary: "Reno that takes a loss at a low RTT for corruption (Teng & Chang)",
         config: threshold_reno,
+    },
+    Preset {
+        name: "linux",
+        summary: "Linux 6.18 with default settings, HZ = 250: CUBIC, RACK-TLP, PRR, its timers",
+        config: linux::linux,
+    },
+    Preset {
+        name: "linux_reno",
+        summary: "Linux 6.18 with default settings, HZ = 250, sending by Reno",
+        config: linux::linux_reno,
+    },
+    Preset {
+        name: "linux24",
+        summary: "The Linux of García, Agüero & Muñoz (bursty errors): keeps the backoff while losing",
+        config: linux::linux24,
     },
     Preset {
         name: "riverbed_reno",

@@ -1,0 +1,61 @@
+//! Presets that behave as a Linux kernel does.
+
+use super::{rack, sack};
+use crate::congestion_control::{self, cubic};
+use crate::{Config, Size, backoff, rto, spurious};
+use retx_units::Duration;
+
+/// Linux 6.18 with its default sysctls and HZ = 250, sending by CUBIC.
+pub(super) fn linux() -> Config {
+    let cubic = cubic::Config {
+        variant: cubic::Variant::Linux,
+        slow_start: cubic::SlowStart::Hystart,
+        ..cubic::Config::default()
+    };
+    Config {
+        congestion_control: congestion_control::Config::cubic(cubic),
+        rto: rto::Config::linux(Default::default()),
+        backoff: backoff::Config::linux(Default::default()),
+        spurious: spurious::Config::linux(Default::default()),
+        initial_window: Size::Mss(10),
+        timestamps: true,
+        // TCP_TIMEOUT_INIT, TCP_RTO_MIN, tcp_rto_max_ms.
+        initial_rto: Duration::from_secs(1),
+        min_rto: Duration::from_millis(200),
+        max_rto: Duration::from_secs(120),
+        // A tick of HZ = 250.
+        timer_granularity: Duration::from_millis(4),
+        // `tcp_probe0_base`: the RTO, at least TCP_RTO_MIN.
+        persist_timeout: Duration::from_millis(200),
+        // `tcp_retries2`.
+        max_retransmissions: Some(15),
+        ..rack()
+    }
+}
+
+/// The same, sending by Reno.
+pub(super) fn linux_reno() -> Config {
+    Config {
+        congestion_control: congestion_control::Config::reno_linux(Default::default()),
+        ..linux()
+    }
+}
+
+/// The Linux that García, Agüero & Muñoz measured (2002): its timer, and the loss state that keeps
+/// the backoff and holds new data back. Recovery was Linux's own of that time; RFC 6675 comes
+/// closest. Timers and RTTs tick at HZ = 100; the timers' grid is left out, so that waits are those
+/// of the paper's equation.
+pub(super) fn linux24() -> Config {
+    Config {
+        rto: rto::Config::linux24(Default::default()),
+        backoff: backoff::Config::keep(Default::default()),
+        limited_transmit: false,
+        timestamps: true,
+        // Linux 2.2: TCP_TIMEOUT_INIT, TCP_RTO_MIN, TCP_RTO_MAX.
+        initial_rto: Duration::from_secs(3),
+        min_rto: Duration::from_millis(200),
+        max_rto: Duration::from_secs(120),
+        rtt_granularity: Duration::from_millis(10),
+        ..sack()
+    }
+}
