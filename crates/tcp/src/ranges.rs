@@ -46,6 +46,13 @@ impl Ranges {
         left >= right || self.range_at(left).is_some_and(|range| right <= range.1)
     }
 
+    /// The first stretch of `left` … `right` − 1 that is in the set.
+    pub fn first_overlap(&self, left: u64, right: u64) -> Option<Range> {
+        let index = self.0.partition_point(|range| range.1 <= left);
+        let range = self.0.get(index).filter(|range| range.0 < right)?;
+        Some((range.0.max(left), range.1.min(right)))
+    }
+
     /// The first stretch of `left` … `right` − 1 that is not in the set.
     pub fn first_gap(&self, left: u64, right: u64) -> Option<Range> {
         let index = self.0.partition_point(|range| range.1 <= left);
@@ -108,6 +115,12 @@ mod tests {
                         (start, end.unwrap_or(right))
                     });
                     prop_assert_eq!(ranges.first_gap(left, right), gap);
+                    let start = (left..right).find(|position| set.contains(position));
+                    let overlap = start.map(|start| {
+                        let end = (start..right).find(|position| !set.contains(position));
+                        (start, end.unwrap_or(right))
+                    });
+                    prop_assert_eq!(ranges.first_overlap(left, right), overlap);
                 }
                 Ok(())
             };

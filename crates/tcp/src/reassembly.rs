@@ -34,6 +34,11 @@ impl Reassembly {
         self.ranges.contains(left, right)
     }
 
+    /// The first part of `left` … `right` − 1 that waits here.
+    pub fn first_overlap(&self, left: u64, right: u64) -> Option<(u64, u64)> {
+        self.ranges.first_overlap(left, right)
+    }
+
     /// Up to `limit` SACK blocks, the one that the newest arrival belongs to first; `wire` maps
     /// positions to sequence numbers.
     pub fn sack_blocks(&self, limit: usize, wire: impl Fn(u64) -> retx_units::SeqNr) -> SackBlocks {

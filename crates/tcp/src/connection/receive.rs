@@ -138,10 +138,12 @@ impl Receiver {
         self.has_gap() || self.duplicate.is_some()
     }
 
-    /// A segment arrived whose positions `left` … `right` − 1 had arrived before.
+    /// A segment arrived of which the positions `left` … `right` − 1 had arrived before. The ACK of
+    /// that segment says so (RFC 2883 §4, rule 1), so that none may wait for others.
     pub fn note_duplicate(&mut self, left: u64, right: u64) {
         if self.sack && left < right {
             self.duplicate = Some((left, right));
+            self.ack_now = true;
         }
     }
 
@@ -179,7 +181,8 @@ impl Connection {
             receiver.unacknowledged += 1;
             receiver.rcv_nxt = right;
         } else if left < right {
-            if receiver.out_of_order.contains(left, right) {
+            // RFC 2883 §4: of what waits here already, the first contiguous part.
+            if let Some((left, right)) = receiver.out_of_order.first_overlap(left, right) {
                 receiver.note_duplicate(left, right);
             }
             // RFC 5681 §4.2: out of order, or it fills a gap: at once.
