@@ -19,6 +19,8 @@ pub struct Delivered {
     pub reordered: Option<u64>,
     /// The range that the ACK says has arrived twice (DSACK, RFC 2883).
     pub dsack: Option<(u64, u64)>,
+    /// The ACK carries a SACK option.
+    pub reported: bool,
 }
 
 /// The most recently sent segment among those that an ACK delivered.

@@ -47,6 +47,7 @@ pub struct Scoreboard {
     /// What has been selectively acknowledged above `SND.UNA`.
     sacked: Ranges,
     sacked_bytes: u64,
+    sacked_segments: u64,
     lost_bytes: u64,
     doubled_bytes: u64,
     /// Lost and not yet sent again, lowest first; entries may be out of date.
@@ -99,6 +100,7 @@ impl Scoreboard {
             self.records.pop_front();
             if record.sacked {
                 self.sacked_bytes -= u64::from(record.length);
+                self.sacked_segments -= 1;
             } else {
                 self.forget(&record);
                 delivered.bytes += u64::from(record.length);
@@ -131,6 +133,7 @@ impl Scoreboard {
                     record.doubled = false;
                     self.forget(&copy);
                     self.sacked_bytes += u64::from(copy.length);
+                    self.sacked_segments += 1;
                     delivered.bytes += u64::from(copy.length);
                     delivered.sacked += u64::from(copy.length);
                     delivered.note(&copy);
@@ -212,6 +215,7 @@ impl Scoreboard {
             }
             self.sacked = Ranges::default();
             self.sacked_bytes = 0;
+            self.sacked_segments = 0;
         }
         for index in 0..self.records.len() {
             self.mark_lost(index);
@@ -347,6 +351,11 @@ impl Scoreboard {
     /// Bytes selectively acknowledged above `SND.UNA`.
     pub const fn sacked_bytes(&self) -> u64 {
         self.sacked_bytes
+    }
+
+    /// Segments selectively acknowledged above `SND.UNA`.
+    pub const fn sacked_segments(&self) -> u64 {
+        self.sacked_segments
     }
 
     /// Bytes taken for lost and not yet sent again.

@@ -15,36 +15,53 @@ impl Connection {
     pub(super) fn process_ack(&mut self, now: Time, segment: &Segment, position: i64) -> bool {
         let sender = &mut self.sender;
         let ack = segment.ack.unwrap_near(sender.iss, sender.snd_una);
-        if ack > sender.snd_max as i64 {
-            // Acknowledges what has never been sent.
+        // RFC 5961 §5.2: an ACK of what has never been sent, or older than anything that can still
+        // be on its way, is answered and dropped.
+        let oldest = sender.snd_una as i64 - sender.max_snd_wnd as i64;
+        if ack > sender.snd_max as i64 || ack < oldest {
             self.receiver.ack_now = true;
             return false;
         }
         if ack < sender.snd_una as i64 {
-            // An old one. Its data may still be good.
+            // Its blocks, and its data, may still be good.
+            let selective = self.take_selective(segment, ack);
+            self.take_old_or_duplicate(now, segment, selective, false);
             return true;
         }
+        let selective = self.take_selective(segment, ack);
+        let sender = &self.sender;
         let ack = ack as u64;
         let window = u64::from(segment.window) << sender.snd_wscale;
         let same_window = window == sender.snd_wnd;
         let old_una = sender.snd_una;
         self.update_window(position, ack, window);
-        let selective = self.take_selective(segment, ack);
         if ack > old_una {
             self.on_new_ack(now, segment, ack, selective);
-        } else if selective.is_some_and(|delivered| delivered.sacked > 0)
-            || self.is_duplicate(segment, same_window)
-        {
-            self.judge(segment, old_una, selective);
-            self.on_duplicate_ack(now, selective);
-        } else if selective.is_some_and(|delivered| delivered.dsack.is_some()) {
-            self.judge(segment, old_una, selective);
+        } else {
+            let duplicate = self.is_duplicate(segment, same_window);
+            self.take_old_or_duplicate(now, segment, selective, duplicate);
         }
         true
     }
 
-    /// Takes an acknowledgment into the scoreboard, where there is one.
-    fn take_selective(&mut self, segment: &Segment, ack: u64) -> Option<Delivered> {
+    /// An acknowledgment of nothing new: a `duplicate`, or one that has news of its own (a block, a
+    /// segment that arrived twice), whatever else it is.
+    fn take_old_or_duplicate(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        selective: Option<Delivered>,
+        duplicate: bool,
+    ) {
+        let news = selective.is_some_and(|it| it.sacked > 0 || it.dsack.is_some());
+        if news || duplicate {
+            self.judge(segment, self.sender.snd_una, selective);
+            self.on_duplicate_ack(now, selective);
+        }
+    }
+
+    /// Takes an acknowledgment up to `ack` into the scoreboard, where there is one.
+    fn take_selective(&mut self, segment: &Segment, ack: i64) -> Option<Delivered> {
         let sender = &mut self.sender;
         if !sender.selective {
             return None;
@@ -53,20 +70,26 @@ impl Connection {
         let mut count = 0;
         let mut dsack = None;
         for (index, block) in segment.options.sack.as_slice().iter().enumerate() {
-            let left = block.left.unwrap_near(sender.iss, ack);
-            let right = block.right.unwrap_near(sender.iss, ack);
+            let left = block.left.unwrap_near(sender.iss, sender.snd_una);
+            let right = block.right.unwrap_near(sender.iss, sender.snd_una);
+            if left < 1 || left >= right || right > sender.snd_max as i64 {
+                // No block, or one of what was never sent.
+                continue;
+            }
             // RFC 2883 §4: the first block lies below the ACK, or within the second.
-            if index == 0 && (right <= ack as i64 || is_within_second(segment)) && left >= 0 {
+            if index == 0 && (right <= ack || is_within_second(segment)) {
                 dsack = Some((left as u64, right as u64));
             }
-            // What lies below SND.UNA has arrived anyway, what lies above SND.MAX was never sent.
-            if left < right && left >= ack as i64 && right <= sender.snd_max as i64 {
+            if left >= ack {
                 blocks[count] = (left as u64, right as u64);
                 count += 1;
             }
         }
-        let delivered = sender.board.acknowledge(ack, &blocks[..count]);
-        Some(Delivered { dsack, ..delivered })
+        // In an old one, some of it may lie below SND.UNA.
+        let una = sender.snd_una.max(ack.max(0) as u64);
+        let delivered = sender.board.acknowledge(una, &blocks[..count]);
+        let reported = !segment.options.sack.as_slice().is_empty();
+        Some(Delivered { dsack, reported, ..delivered })
     }
 
     /// The last of the fifth step: an older segment must not put an older window in force.
@@ -85,9 +108,11 @@ impl Connection {
         }
     }
 
-    /// RFC 5681 §2, "duplicate acknowledgment"; `ack == SND.UNA` has been checked.
+    /// RFC 5681 §2, "duplicate acknowledgment"; `ack == SND.UNA` has been checked. With nothing
+    /// outstanding it may still answer a tail loss probe (RFC 8985 §7.4.2).
     fn is_duplicate(&self, segment: &Segment, same_window: bool) -> bool {
-        self.sender.snd_nxt > self.sender.snd_una
+        let sender = &self.sender;
+        (sender.snd_nxt > sender.snd_una || sender.selective)
             && segment.payload_bytes == 0
             && same_window
             && !segment.flags.contains(Flags::FIN)
@@ -151,6 +176,7 @@ impl Connection {
         let seen = loss_detection::Ack {
             now,
             srtt: ack.srtt,
+            sampled: ack.rtt.is_some(),
             // An acknowledgment of the FIN alone is none of data, but no duplicate.
             bytes_acked: ack.bytes_acked.max(is_new.into()),
             snd_una: sender.snd_una,

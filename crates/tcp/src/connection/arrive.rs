@@ -4,7 +4,7 @@ use super::{Connection, Event, State};
 use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use retx_units::{Duration, SeqNr, Time};
-use retx_wire::{Flags, Segment};
+use retx_wire::{Flags, Options, Segment, Timestamps};
 
 impl Connection {
     /// A segment has arrived. Its data are stored until they are read; poll for segments and events
@@ -299,12 +299,16 @@ impl Connection {
         self.events.push_back(Event::Closed);
     }
 
-    /// The reset that `abort` sends.
+    /// The reset that `abort` sends; the clock's value is filled in when it leaves (RFC 7323 §3.2:
+    /// a reset should carry timestamps, too).
     pub(super) fn reset_segment(&self) -> Segment {
+        let echo = self.receiver.ts_recent;
+        let timestamps = self.timestamps.then_some(Timestamps { value: 0, echo });
         Segment {
             seq: self.sequence(self.sender.snd_nxt),
             ack: self.acknowledgment(),
             flags: Flags::RST.with(Flags::ACK),
+            options: Options { timestamps, ..Options::default() },
             ..Segment::default()
         }
     }

@@ -26,7 +26,10 @@ impl Connection {
             self.schedule_loss_detection(now);
         }
         if Timers::expire(&mut self.timers.tail_loss_probe, now) {
+            // RFC 8985 §7.3: after the attempt to probe the retransmission timer starts anew, also
+            // where both were due at once (§7.2: the probe stands in for the timeout).
             self.sender.tail_probe = true;
+            self.restart_retransmit_timer(now);
         }
         if Timers::expire(&mut self.timers.retransmit, now) {
             self.on_retransmit_timeout(now);

@@ -26,7 +26,10 @@ impl Chunk {
 impl Connection {
     /// The next segment to send now, until `None`. Polling more often changes nothing.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        if let Some(segment) = self.reply.take() {
+        if let Some(mut segment) = self.reply.take() {
+            if let Some(timestamps) = &mut segment.options.timestamps {
+                timestamps.value = self.timestamp(now);
+            }
             return Some(Transmit {
                 segment,
                 position: self.sender.snd_nxt,
@@ -138,6 +141,7 @@ impl Connection {
     fn speculative_retransmission(&mut self) -> Option<Chunk> {
         let sender = &mut self.sender;
         let possible = sender.selective
+            && sender.loss_detection.guesses()
             && sender.loss_detection.in_recovery()
             && sender.cwnd_room() >= u64::from(sender.window.smss);
         if !possible {

@@ -20,6 +20,8 @@ pub struct Ack {
     pub now: Time,
     /// Smoothed RTT, if there is one.
     pub srtt: Option<Duration>,
+    /// It gives an RTT sample.
+    pub sampled: bool,
     /// Bytes acknowledged for the first time; 0 for a duplicate ACK (RFC 5681 §2).
     pub bytes_acked: u64,
     /// First unacknowledged position, this ACK counted.
@@ -98,6 +100,12 @@ pub trait LossDetection {
         false
     }
 
+    /// True when recovery, with room left, sends again what may be lost (rules 3 and 4 of
+    /// `NextSeg`, RFC 6675 §4).
+    fn guesses(&self) -> bool {
+        false
+    }
+
     /// When [`Self::on_deadline`] wants to be called; [`Time::NEVER`] for not at all.
     fn deadline(&self) -> Time {
         Time::NEVER
@@ -144,6 +152,10 @@ impl LossDetection for State {
 
     fn proportional_rate_reduction(&self) -> bool {
         dispatch!(self, it => it.proportional_rate_reduction())
+    }
+
+    fn guesses(&self) -> bool {
+        dispatch!(self, it => it.guesses())
     }
 
     fn deadline(&self) -> Time {

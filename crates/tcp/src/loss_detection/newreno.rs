@@ -110,6 +110,7 @@ mod tests {
         let ack = |bytes_acked, snd_una| Ack {
             now: retx_units::Time::ZERO,
             srtt: None,
+            sampled: false,
             smss: 1_000,
             selective: None,
             bytes_acked,

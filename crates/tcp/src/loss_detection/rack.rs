@@ -60,11 +60,15 @@ pub struct State {
     reo_wnd_persist: u32,
     /// `SND.NXT` when the last DSACK widened the window.
     dsack_round: u64,
+    /// Repairing what a timeout found.
+    in_timeout_recovery: bool,
     /// The reordering window in force.
     window: Duration,
     /// When the last of the segments that may yet be lost will be.
     reordering_deadline: Time,
     probe: Option<Probe>,
+    /// An RTT has been measured since the last probe (§7.3).
+    sampled_since_probe: bool,
 }
 
 /// A tail loss probe in flight.
@@ -91,9 +95,11 @@ impl State {
             reo_wnd_mult: 1,
             reo_wnd_persist: 0,
             dsack_round: 0,
+            in_timeout_recovery: false,
             window: Duration::ZERO,
             reordering_deadline: Time::NEVER,
             probe: None,
+            sampled_since_probe: true,
         }
     }
 
@@ -114,16 +120,27 @@ impl State {
         }
     }
 
-    /// §6.2, step 4.
-    fn reordering_window(&mut self, ack: &Ack, board: &Scoreboard) -> Duration {
+    /// §6.2, step 4: at most once per round trip a DSACK widens the window; that lasts for 16
+    /// recoveries without one.
+    fn adapt_to_duplicates(&mut self, ack: &Ack, recovery_ends: bool) {
         let dsack = ack.selective.is_some_and(|delivered| delivered.dsack.is_some());
         if dsack && ack.snd_una >= self.dsack_round {
             self.dsack_round = ack.snd_max;
             self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(255);
             self.reo_wnd_persist = PERSIST;
+        } else if recovery_ends {
+            self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+            if self.reo_wnd_persist == 0 {
+                self.reo_wnd_mult = 1;
+            }
         }
-        let threshold = u64::from(ack.dupack_threshold) * u64::from(ack.smss);
-        if !self.reordering_seen && (self.in_recovery || board.sacked_bytes() >= threshold) {
+    }
+
+    /// §6.2, step 4.
+    fn reordering_window(&self, ack: &Ack, board: &Scoreboard) -> Duration {
+        let repairing = self.in_recovery || self.in_timeout_recovery;
+        let many = board.sacked_segments() >= u64::from(ack.dupack_threshold);
+        if !self.reordering_seen && (repairing || many) {
             return Duration::ZERO;
         }
         let window = self.min_rtt.saturating_mul(self.reo_wnd_mult.into()) / 4;
@@ -149,22 +166,32 @@ impl State {
         Reaction::SelectiveRecovery
     }
 
-    /// §7.4: what the acknowledgment says about a probe. True when the probe repaired a loss.
+    /// §7.4.2: what the acknowledgment says about a probe. True when the probe repaired a loss.
     fn probe_repaired(&mut self, ack: &Ack) -> bool {
         let Some(probe) = self.probe.filter(|probe| ack.snd_una >= probe.end) else { return false };
-        self.probe = None;
-        let dsack = ack.selective.is_some_and(|delivered| delivered.dsack.is_some());
-        probe.is_retransmission && !dsack && ack.bytes_acked > 0
+        let Some(delivered) = ack.selective else { return false };
+        // The original had arrived, too: a DSACK says so, or an ACK that says nothing else.
+        let both_arrived = delivered.dsack.is_some_and(|(_, right)| right == probe.end)
+            || ack.bytes_acked == 0 && !delivered.reported;
+        let beyond = ack.snd_una > probe.end;
+        if !probe.is_retransmission || both_arrived || beyond {
+            self.probe = None;
+        }
+        probe.is_retransmission && !both_arrived && beyond
     }
 
     fn on_selective(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
         self.note_delivery(ack);
-        if self.in_recovery && ack.snd_una >= self.recover {
+        self.sampled_since_probe |= ack.sampled;
+        let was_in_recovery = self.in_recovery;
+        let recovery_ends =
+            (was_in_recovery || self.in_timeout_recovery) && ack.snd_una >= self.recover;
+        self.adapt_to_duplicates(ack, recovery_ends);
+        if recovery_ends {
             self.in_recovery = false;
-            self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
-            if self.reo_wnd_persist == 0 {
-                self.reo_wnd_mult = 1;
-            }
+            self.in_timeout_recovery = false;
+        }
+        if recovery_ends && was_in_recovery {
             return Reaction::EndRecovery;
         }
         self.window = self.reordering_window(ack, board);
@@ -202,6 +229,7 @@ impl LossDetection for State {
     fn on_timeout(&mut self, snd_max: u64) {
         self.without.on_timeout(snd_max);
         self.in_recovery = false;
+        self.in_timeout_recovery = true;
         self.recover = snd_max;
         self.reordering_deadline = Time::NEVER;
         self.probe = None;
@@ -210,6 +238,7 @@ impl LossDetection for State {
     fn on_undo(&mut self) {
         self.without.on_undo();
         self.in_recovery = false;
+        self.in_timeout_recovery = false;
     }
 
     fn in_recovery(&self) -> bool {
@@ -227,7 +256,9 @@ impl LossDetection for State {
 
     /// §7.2.
     fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
-        if !self.config.tlp || self.in_recovery() || self.probe.is_some() || flight.sacked {
+        // §7.3: one probe at a time, and none before the RTT has been measured again.
+        let unfit = self.probe.is_some() || !self.sampled_since_probe;
+        if !self.config.tlp || self.in_recovery() || unfit || flight.sacked {
             return None;
         }
         let base = flight.srtt.map_or(Duration::from_secs(1), |srtt| srtt * 2);
@@ -238,5 +269,66 @@ impl LossDetection for State {
 
     fn on_probe_sent(&mut self, snd_max: u64, is_retransmission: bool) {
         self.probe = Some(Probe { end: snd_max, is_retransmission });
+        self.sampled_since_probe = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scoreboard::Delivered;
+
+    fn state() -> State {
+        let tcp = (crate::presets::find("rack").unwrap().config)();
+        State::new(&Config::default(), &tcp)
+    }
+
+    fn ack(snd_una: u64, dsack: bool) -> Ack {
+        let dsack = dsack.then_some((1, 2));
+        Ack {
+            now: Time::ZERO,
+            srtt: None,
+            sampled: false,
+            bytes_acked: 1,
+            snd_una,
+            snd_max: snd_una + 10,
+            dupack_threshold: 3,
+            smss: 1_000,
+            selective: Some(Delivered { dsack, ..Delivered::default() }),
+        }
+    }
+
+    /// §6.2, step 4: one widening per round trip, kept for sixteen recoveries of either kind, but
+    /// a DSACK in between begins the count anew.
+    #[test]
+    fn a_dsack_widens_the_window_for_sixteen_recoveries() {
+        let mut state = state();
+        let board = &mut Scoreboard::default();
+        let mut recover = |state: &mut State, una: u64, dsack: bool| {
+            if una % 2 == 0 {
+                state.enter(una);
+            } else {
+                state.on_timeout(una);
+            }
+            state.on_ack(&ack(una, dsack), board);
+        };
+        recover(&mut state, 20, true);
+        assert_eq!(state.reo_wnd_mult, 2);
+        // SND.UNA is below what SND.NXT was then.
+        state.adapt_to_duplicates(&ack(25, true), false);
+        assert_eq!(state.reo_wnd_mult, 2);
+        state.adapt_to_duplicates(&ack(30, true), false);
+        assert_eq!(state.reo_wnd_mult, 3);
+        for una in 50..60 {
+            recover(&mut state, una, false);
+        }
+        recover(&mut state, 60, true);
+        assert_eq!(state.reo_wnd_mult, 4);
+        for una in 100..115 {
+            recover(&mut state, una, false);
+            assert_eq!(state.reo_wnd_mult, 4, "{una}");
+        }
+        recover(&mut state, 115, false);
+        assert_eq!(state.reo_wnd_mult, 1);
     }
 }

@@ -69,6 +69,10 @@ impl LossDetection for State {
         true
     }
 
+    fn guesses(&self) -> bool {
+        true
+    }
+
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
         match ack.selective {
             Some(delivered) => self.on_selective(ack, delivered.sacked, board),
