@@ -195,9 +195,10 @@ impl Sender {
         if self.selective { self.board.pipe(self.flight_size()) } else { self.flight_size() }
     }
 
-    /// Room that `cwnd` leaves, limited transmit included.
+    /// Room that `cwnd` leaves; for new data limited transmit adds to it (RFC 3042 §2).
     pub fn cwnd_room(&self) -> u64 {
-        let credit = u64::from(self.limited_credit) * u64::from(self.window.smss);
+        let segments = if self.snd_nxt >= self.snd_max { self.limited_credit } else { 0 };
+        let credit = u64::from(segments) * u64::from(self.window.smss);
         let room = self.window.cwnd.saturating_add(credit).saturating_sub(self.pipe());
         if self.forced_new > 0 { room.max(self.window.smss.into()) } else { room }
     }
