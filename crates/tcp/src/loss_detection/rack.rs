@@ -305,7 +305,7 @@ mod tests {
         let mut state = state();
         let board = &mut Scoreboard::default();
         let mut recover = |state: &mut State, una: u64, dsack: bool| {
-            if una % 2 == 0 {
+            if una.is_multiple_of(2) {
                 state.enter(una);
             } else {
                 state.on_timeout(una);
