@@ -8,7 +8,7 @@
 
 mod code;
 mod fault;
-mod host;
+pub mod host;
 mod parse;
 mod play;
 mod script;
@@ -17,7 +17,9 @@ mod show;
 mod token;
 
 pub use fault::{Difference, Refusal, Verdict};
-pub use play::{Options, Played};
+pub use play::{Options, Played, tcp_info};
+pub use script::{Operation, PollFd, SocketOption, Transfer};
+pub use setup::{Change, configure};
 
 /// Largest script that is read, in bytes.
 pub const TEXT_MAX_BYTES: usize = 1 << 20;

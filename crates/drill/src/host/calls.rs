@@ -66,7 +66,7 @@ impl Host {
     }
 
     /// True when a transfer takes what it can and returns.
-    pub fn never_waits(&self, transfer: &Transfer) -> bool {
+    fn never_waits(&self, transfer: &Transfer) -> bool {
         self.is_nonblocking(&Operation::Write(*transfer))
     }
 
@@ -75,6 +75,9 @@ impl Host {
     }
 
     /// The connection behind a descriptor.
+    ///
+    /// # Errors
+    /// No such descriptor.
     pub fn end_of(&self, fd: i32) -> Result<Option<usize>, Fault> {
         match self.sockets.get(&fd) {
             None => Err(no_descriptor(fd)),
@@ -188,6 +191,28 @@ impl Host {
         let taken = target.connection.write(room.min(transfer.bytes));
         self.serve(now, end, Cause::Call);
         Ok(Answer::Done(taken as i64))
+    }
+
+    /// Goes on with a write of which `written` bytes have been taken: to a blocking socket it
+    /// returns when all have been.
+    ///
+    /// # Errors
+    /// No such descriptor.
+    pub fn write_on(
+        &mut self,
+        now: Time,
+        transfer: &Transfer,
+        written: &mut u64,
+    ) -> Result<Answer, Fault> {
+        let left = Transfer { bytes: transfer.bytes - *written, ..*transfer };
+        match self.call(now, &Operation::Write(left), None)? {
+            Answer::Done(taken) => *written += taken as u64,
+            // What has been taken is told before an error is.
+            Answer::Error(_) if *written > 0 => return Ok(Answer::Done(*written as i64)),
+            answer => return Ok(answer),
+        }
+        let waits = *written < transfer.bytes && !self.never_waits(transfer);
+        Ok(if waits { Answer::Wait } else { Answer::Done(*written as i64) })
     }
 
     fn shutdown(&mut self, now: Time, fd: i32, read: bool, write: bool) -> Result<Answer, Fault> {

@@ -6,7 +6,8 @@ mod end;
 pub mod ready;
 mod settings;
 
-pub use end::{Cause, End};
+pub use calls::Fault;
+pub use end::{Cause, Counts, End};
 
 use retx_tcp::{Config, Connection, State};
 use retx_units::{SeqNr, Time};
@@ -130,17 +131,26 @@ impl Host {
             Focus::Socket(fd) if self.is_listening(fd) => Some(fd),
             Focus::Socket(_) | Focus::Nothing => None,
         };
+        self.admit(listener)
+    }
+
+    /// A connection for a packet that belongs to none, at the socket that listens where it went;
+    /// without one the connection is closed, and answers with a reset.
+    ///
+    /// # Errors
+    /// The socket's options make no configuration.
+    pub fn admit(&mut self, listener: Option<i32>) -> Result<usize, Fault> {
         let settings = listener.map(|fd| self.sockets[&fd].settings.clone()).unwrap_or_default();
         let end = self.open(&settings, Connection::listen)?;
         if listener.is_none() {
-            // Nobody listens.
             self.ends[end].connection.close();
         }
         self.ends[end].listener = listener;
         Ok(end)
     }
 
-    fn is_listening(&self, fd: i32) -> bool {
+    /// True for the descriptor of a socket that listens.
+    pub fn is_listening(&self, fd: i32) -> bool {
         self.sockets.get(&fd).is_some_and(|socket| socket.kind == Kind::Listener)
     }
 

@@ -4,7 +4,7 @@ use super::Player;
 use super::times::Due;
 use crate::fault::{Refusal, Stop};
 use crate::host::{Answer, ready};
-use crate::script::{Call, Event, Operation, Transfer};
+use crate::script::{Call, Event, Operation};
 use crate::show;
 use retx_units::Time;
 
@@ -14,10 +14,8 @@ pub struct Pending<'a> {
     event: &'a Event,
     call: &'a Call,
     due: Due,
-    /// What is left to do, for a write that has been taken in part.
-    operation: Operation,
-    /// Bytes taken so far.
-    written: i64,
+    /// Bytes that a write has handed over so far.
+    written: u64,
     /// When it gives up waiting.
     deadline: Time,
 }
@@ -37,8 +35,7 @@ impl<'a> Player<'a> {
             Operation::Poll { timeout: Some(timeout), .. } => self.now + *timeout,
             _ => Time::NEVER,
         };
-        let operation = call.what.clone();
-        let mut pending = Pending { event, call, due: *due, operation, written: 0, deadline };
+        let mut pending = Pending { event, call, due: *due, written: 0, deadline };
         let answer = self.attempt(&mut pending)?;
         self.after_action()?;
         match answer {
@@ -90,7 +87,7 @@ impl<'a> Player<'a> {
         let refuse = |message: String| Stop::Refused(Refusal::new(line, message));
         let returns = pending.call.expected.value;
         let event = pending.event;
-        match &pending.operation {
+        match &pending.call.what {
             Operation::Poll { fds, .. } => {
                 let mut ready = Vec::new();
                 for fd in fds {
@@ -122,7 +119,7 @@ impl<'a> Player<'a> {
                     return Ok(Answer::Error("EINVAL"));
                 };
                 let connection = &self.host.end(end).connection;
-                let found = match &pending.operation {
+                let found = match &pending.call.what {
                     Operation::InQueue(..) => connection.readable(),
                     _ => connection.unacknowledged(),
                 };
@@ -132,36 +129,10 @@ impl<'a> Player<'a> {
                 Ok(Answer::Done(0))
             }
             Operation::Write(transfer) => {
-                let transfer = *transfer;
-                self.attempt_write(pending, &transfer)
+                self.host.write_on(self.now, transfer, &mut pending.written).map_err(refuse)
             }
             operation => self.host.call(self.now, operation, returns).map_err(refuse),
         }
-    }
-
-    /// A write to a blocking socket returns when all has been taken.
-    fn attempt_write(
-        &mut self,
-        pending: &mut Pending<'a>,
-        transfer: &Transfer,
-    ) -> Result<Answer, Stop> {
-        let line = pending.event.line;
-        let answer = self
-            .host
-            .call(self.now, &pending.operation, None)
-            .map_err(|message| Refusal::new(line, message))?;
-        let Answer::Done(taken) = answer else {
-            // What has been taken is told before an error is.
-            let told = pending.written > 0 && matches!(answer, Answer::Error(_));
-            return Ok(if told { Answer::Done(pending.written) } else { answer });
-        };
-        pending.written += taken;
-        let left = transfer.bytes - taken as u64;
-        if left > 0 && !self.host.never_waits(transfer) {
-            pending.operation = Operation::Write(Transfer { bytes: left, ..*transfer });
-            return Ok(Answer::Wait);
-        }
-        Ok(Answer::Done(pending.written))
     }
 
     fn returned(&self, pending: &Pending<'a>, answer: Answer) -> Result<(), Stop> {

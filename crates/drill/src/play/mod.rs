@@ -19,6 +19,7 @@ use numbers::Numbers;
 use retx_units::Time;
 use times::{Due, Last};
 use variables::Variables;
+pub use variables::tcp_info;
 
 /// How scripts are played.
 #[derive(Debug, Clone)]

@@ -99,6 +99,12 @@ const LOOKS: &[(&str, Look)] = &[
     ("retx_flight_bytes", |end, _| end.connection.flight_size()),
 ];
 
+/// What Linux's `TCP_INFO` tells of a connection under this name, such as `tcpi_snd_cwnd`; `None`
+/// for what is not known of it.
+pub fn tcp_info(name: &str, end: &End, now: Time) -> Option<u64> {
+    LOOKS.iter().find(|(known, _)| *known == name).map(|(_, look)| look(end, now))
+}
+
 impl Names for Variables<'_> {
     fn value(&self, name: &str) -> Result<Value, String> {
         if let Some((_, number)) = CONSTANTS.iter().find(|(known, _)| *known == name) {

@@ -87,12 +87,30 @@ pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
     Ok(setup)
 }
 
+/// The configuration of a preset after changes of its fields, and after commands such as
+/// `sysctl -q net.ipv4.tcp_sack=0`, each with its line.
+///
+/// # Errors
+/// No such preset, field or command, or a value that no endpoint could run with.
+pub fn configure(tcp: &str, own: &[Change], commands: &[String]) -> Result<Config, Refusal> {
+    let mut config = adjusted(&(named(tcp, 0)?.config)(), own, 0)?;
+    let mut all = Vec::new();
+    for (line, command) in (1..).zip(commands) {
+        all.push((line, command::changes(command, line)?));
+    }
+    apply(&mut config, all)?;
+    Ok(config)
+}
+
 fn preset(script: &Script, options: &Options) -> Result<&'static presets::Preset, Refusal> {
     let own = script.flags.iter().rev().find(|flag| flag.name == "retx-tcp");
-    let (line, name) = match own {
-        Some(flag) => (flag.line, value(flag)?),
-        None => (0, options.tcp.as_str()),
-    };
+    match own {
+        Some(flag) => named(value(flag)?, flag.line),
+        None => named(&options.tcp, 0),
+    }
+}
+
+fn named(name: &str, line: u32) -> Result<&'static presets::Preset, Refusal> {
     presets::find(name).ok_or_else(|| {
         let names: Vec<&str> = presets::PRESETS.iter().map(|preset| preset.name).collect();
         let message = format!("no TCP \"{name}\"; presets are {}", names.join(", "));
