@@ -1,0 +1,43 @@
+//! Addresses of the C library.
+
+use libc::{c_int, sockaddr, sockaddr_in, socklen_t};
+use retx_wire::Endpoint;
+use std::net::Ipv4Addr;
+
+/// An IPv4 address and a port.
+///
+/// # Safety
+/// `at` points to an address of `length` bytes.
+pub unsafe fn endpoint_at(at: *const sockaddr, length: socklen_t) -> Option<Endpoint> {
+    if (length as usize) < size_of::<sockaddr_in>() {
+        return None;
+    }
+    // SAFETY: there are as many bytes, and any bytes are a `sockaddr_in`.
+    let address = unsafe { at.cast::<sockaddr_in>().read_unaligned() };
+    (c_int::from(address.sin_family) == libc::AF_INET).then(|| Endpoint {
+        address: Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)),
+        port: u16::from_be(address.sin_port),
+    })
+}
+
+/// Tells an address, as far as there is room.
+///
+/// # Safety
+/// `at` points to `*length` bytes, or is null.
+pub unsafe fn put_endpoint(endpoint: Endpoint, at: *mut sockaddr, length: *mut socklen_t) {
+    let address = sockaddr_in {
+        sin_family: libc::AF_INET as u16,
+        sin_port: endpoint.port.to_be(),
+        sin_addr: libc::in_addr { s_addr: u32::from(endpoint.address).to_be() },
+        sin_zero: [0; 8],
+    };
+    if at.is_null() {
+        return;
+    }
+    // SAFETY: the caller's promise; no more is written than there is room for.
+    unsafe {
+        let count = size_of::<sockaddr_in>().min(*length as usize);
+        at.cast::<u8>().copy_from((&raw const address).cast::<u8>(), count);
+        *length = size_of::<sockaddr_in>() as socklen_t;
+    }
+}

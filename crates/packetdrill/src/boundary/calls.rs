@@ -1,0 +1,194 @@
+//! Sockets: all calls but those that transfer data.
+
+use super::address::{endpoint_at, put_endpoint};
+use super::interface::{call, fails, opened, told};
+use super::table::Data;
+use crate::options;
+use libc::{c_int, c_long, c_ulong, c_void, nfds_t, pollfd, sockaddr, socklen_t};
+use retx_drill::Operation;
+use retx_drill::host::Answer;
+use retx_units::{Duration, Time};
+use std::slice;
+
+pub extern "C" fn socket(_: Data, domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+    if domain != libc::AF_INET {
+        return fails(libc::EAFNOSUPPORT);
+    }
+    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    if kind & !flags != libc::SOCK_STREAM || ![0, libc::IPPROTO_TCP].contains(&protocol) {
+        return fails(libc::EPROTONOSUPPORT);
+    }
+    told(opened().with(|machine| machine.socket(kind & libc::SOCK_NONBLOCK != 0))) as c_int
+}
+
+pub unsafe extern "C" fn bind(_: Data, fd: c_int, at: *const sockaddr, length: socklen_t) -> c_int {
+    // SAFETY: packetdrill passes an address of this length.
+    match unsafe { endpoint_at(at, length) } {
+        Some(local) => told(opened().with(|machine| machine.bind(fd, local))) as c_int,
+        None => fails(libc::EAFNOSUPPORT),
+    }
+}
+
+pub extern "C" fn listen(_: Data, fd: c_int, _backlog: c_int) -> c_int {
+    call(&Operation::Listen(fd)) as c_int
+}
+
+pub unsafe extern "C" fn accept(
+    _: Data,
+    fd: c_int,
+    peer: *mut sockaddr,
+    length: *mut socklen_t,
+) -> c_int {
+    let mut from = None;
+    let result = opened().call(Time::NEVER, |machine| {
+        let (answer, remote) = machine.accept(fd)?;
+        from = remote;
+        Ok(answer)
+    });
+    if let Some(remote) = from {
+        // SAFETY: as `accept` has it, room for an address of `*length` bytes, or null.
+        unsafe { put_endpoint(remote, peer, length) };
+    }
+    told(result) as c_int
+}
+
+pub unsafe extern "C" fn connect(
+    _: Data,
+    fd: c_int,
+    to: *const sockaddr,
+    length: socklen_t,
+) -> c_int {
+    // SAFETY: packetdrill passes an address of this length.
+    match unsafe { endpoint_at(to, length) } {
+        Some(remote) => {
+            told(opened().call(Time::NEVER, |machine| machine.connect(fd, remote))) as c_int
+        }
+        None => fails(libc::EAFNOSUPPORT),
+    }
+}
+
+pub extern "C" fn fcntl(_: Data, fd: c_int, command: c_int, argument: c_long) -> c_int {
+    let nonblocking = argument & c_long::from(libc::O_NONBLOCK) != 0;
+    match command {
+        libc::F_GETFL => call(&Operation::GetFlags(fd)) as c_int,
+        libc::F_SETFL => call(&Operation::SetFlags(fd, nonblocking)) as c_int,
+        _ => fails(libc::EINVAL),
+    }
+}
+
+pub unsafe extern "C" fn ioctl(_: Data, fd: c_int, request: c_ulong, bytes: *mut c_int) -> c_int {
+    let found = opened().with(|machine| match request {
+        libc::FIONREAD => machine.in_queue(fd),
+        libc::TIOCOUTQ => machine.out_queue(fd),
+        _ => Ok(None),
+    });
+    match found {
+        Ok(Some(count)) => {
+            // SAFETY: both requests have room for a number.
+            unsafe { bytes.write(count as c_int) };
+            0
+        }
+        Ok(None) => fails(libc::EINVAL),
+        Err(fault) => told(Err(fault)) as c_int,
+    }
+}
+
+pub extern "C" fn close(_: Data, fd: c_int) -> c_int {
+    call(&Operation::Close(fd)) as c_int
+}
+
+pub extern "C" fn shutdown(_: Data, fd: c_int, how: c_int) -> c_int {
+    let (read, write) = (how != libc::SHUT_WR, how != libc::SHUT_RD);
+    call(&Operation::Shutdown { fd, read, write }) as c_int
+}
+
+pub unsafe extern "C" fn getsockopt(
+    _: Data,
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    value: Data,
+    length: *mut socklen_t,
+) -> c_int {
+    // SAFETY: as `getsockopt` has it, a buffer of `*length` bytes.
+    unsafe { option_of(fd, level, name, value, length) }
+}
+
+/// `getsockopt` on a descriptor of the machine.
+///
+/// # Safety
+/// `value` points to a buffer of `*length` bytes.
+pub unsafe fn option_of(
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    value: Data,
+    length: *mut socklen_t,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let buffer = unsafe { slice::from_raw_parts_mut(value.cast::<u8>(), *length as usize) };
+    let told = match (level, name) {
+        (libc::IPPROTO_TCP, libc::TCP_INFO) => {
+            opened().with(|machine| machine.information(fd)).map(Vec::from).ok_or(libc::EINVAL)
+        }
+        // Nothing that a congestion control would tell, and no memory of a kernel.
+        (libc::IPPROTO_TCP, libc::TCP_CC_INFO) => Ok(Vec::new()),
+        (libc::SOL_SOCKET, libc::SO_MEMINFO) => Ok(vec![0; buffer.len()]),
+        _ => options::option(level, name, &[0; 8])
+            .and_then(|option| opened().with(|machine| machine.option(fd, &option)))
+            .map(|number| number.to_ne_bytes().to_vec()),
+    };
+    match told {
+        Ok(bytes) => {
+            let count = bytes.len().min(buffer.len());
+            buffer[..count].copy_from_slice(&bytes[..count]);
+            // SAFETY: the caller's promise.
+            unsafe { *length = count as socklen_t };
+            0
+        }
+        Err(errno) => fails(errno),
+    }
+}
+
+pub unsafe extern "C" fn setsockopt(
+    _: Data,
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    value: *const c_void,
+    length: socklen_t,
+) -> c_int {
+    // SAFETY: as `setsockopt` has it, `length` bytes.
+    let bytes = unsafe { slice::from_raw_parts(value.cast::<u8>(), length as usize) };
+    match options::option(level, name, bytes) {
+        Ok(option) => call(&Operation::SetOption(fd, option)) as c_int,
+        Err(errno) => fails(errno),
+    }
+}
+
+pub unsafe extern "C" fn poll(
+    _: Data,
+    entries: *mut pollfd,
+    count: nfds_t,
+    timeout: c_int,
+) -> c_int {
+    // SAFETY: as `poll` has it, `count` entries.
+    let entries = unsafe { slice::from_raw_parts_mut(entries, count as usize) };
+    let door = opened();
+    let deadline = match u64::try_from(timeout) {
+        Ok(millis) => door.with(|machine| machine.now) + Duration::from_millis(millis),
+        Err(_) => Time::NEVER,
+    };
+    let result = door.call(deadline, |machine| {
+        let mut ready = 0;
+        for entry in entries.iter_mut() {
+            let always = (libc::POLLERR | libc::POLLHUP) as u16;
+            let asked = u32::from(entry.events as u16 | always);
+            entry.revents = (machine.ready(entry.fd)? & asked) as i16;
+            ready += i64::from(entry.revents != 0);
+        }
+        let over = ready > 0 || machine.now >= deadline;
+        Ok(if over { Answer::Done(ready) } else { Answer::Wait })
+    });
+    told(result) as c_int
+}

@@ -1,0 +1,188 @@
+//! packetdrill's functions.
+//!
+//! Each function translates its arguments, passes through the [`Door`] and sets `errno`. What
+//! buffers hold is not looked at: what is read is zeros.
+
+use super::calls::*;
+use super::table::{Data, Interface};
+use super::transfers::*;
+use crate::door::Door;
+use crate::machine::Machine;
+use crate::options;
+use crate::settings::Settings;
+use libc::{
+    c_char, c_int, c_longlong, c_uint, c_void, epoll_event, loff_t, size_t, ssize_t, timeval,
+};
+use retx_drill::Operation;
+use retx_drill::host::{Answer, Fault};
+use retx_units::{Duration, Time};
+use std::ffi::CStr;
+use std::slice;
+use std::sync::OnceLock;
+
+static DOOR: OnceLock<Door> = OnceLock::new();
+
+/// The door, once packetdrill has asked for the table.
+pub fn door() -> Option<&'static Door> {
+    DOOR.get()
+}
+
+pub fn opened() -> &'static Door {
+    DOOR.get().expect("the table is filled before its functions are called")
+}
+
+/// packetdrill's first time of day: any will do, but 0 looks like none.
+const EPOCH: Duration = Duration::from_secs(1_000_000);
+
+/// Fills the table. `flags` is what stands after `--so_flags=`.
+///
+/// # Safety
+/// `flags` is null or a C string, and `table` points to packetdrill's table.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, table: *mut Interface) {
+    // SAFETY: packetdrill passes a C string, or null where there is no --so_flags.
+    let flags = if flags.is_null() { c"" } else { unsafe { CStr::from_ptr(flags) } };
+    let machine = Settings::of_process(&flags.to_string_lossy()).and_then(Machine::new);
+    let machine = machine.unwrap_or_else(|message| {
+        eprintln!("retx: {message}");
+        std::process::exit(2);
+    });
+    assert!(DOOR.set(Door::new(machine)).is_ok(), "packetdrill asks for one table");
+    // SAFETY: `table` points to a table that is packetdrill's to give away; it is written whole.
+    unsafe { table.write(TABLE) };
+}
+
+const TABLE: Interface = Interface {
+    userdata: std::ptr::null_mut(),
+    free,
+    socket,
+    bind,
+    listen,
+    accept,
+    connect,
+    read,
+    readv,
+    recv,
+    recvfrom,
+    recvmsg,
+    write,
+    writev,
+    send,
+    sendto,
+    sendmsg,
+    fcntl,
+    ioctl,
+    close,
+    shutdown,
+    getsockopt,
+    setsockopt,
+    poll,
+    netdev_send,
+    netdev_receive,
+    usleep,
+    gettimeofday,
+    epoll_create,
+    epoll_ctl,
+    epoll_wait,
+    pipe,
+    splice,
+};
+
+/// Sets `errno`.
+pub fn fails(errno: c_int) -> c_int {
+    // SAFETY: the C library's own, for this thread.
+    unsafe { *libc::__errno_location() = errno };
+    -1
+}
+
+/// What a call returns. A fault is not an error of the machine: it is said, too.
+pub fn told(result: Result<Answer, Fault>) -> i64 {
+    match result {
+        Ok(Answer::Done(value)) => value,
+        Ok(Answer::Error(errno)) => fails(options::number_of(errno)).into(),
+        Ok(Answer::Wait) => unreachable!("a call that waits has not returned"),
+        Err(fault) => {
+            eprintln!("retx: {fault}");
+            fails(libc::EINVAL).into()
+        }
+    }
+}
+
+/// A call that has no need of the machine's other parts.
+pub fn call(operation: &Operation) -> i64 {
+    told(opened().call(Time::NEVER, |machine| machine.call(operation)))
+}
+
+extern "C" fn free(_: Data) {
+    opened().with(Machine::abandon_files);
+}
+
+unsafe extern "C" fn netdev_send(_: Data, packet: *const c_void, bytes: size_t) -> c_int {
+    // SAFETY: packetdrill passes a packet of so many bytes.
+    let packet = unsafe { slice::from_raw_parts(packet.cast::<u8>(), bytes) };
+    told(opened().with(|machine| machine.arrive(packet)).map(|()| Answer::Done(0))) as c_int
+}
+
+unsafe extern "C" fn netdev_receive(
+    _: Data,
+    buffer: Data,
+    bytes: *mut size_t,
+    micros: *mut c_longlong,
+) -> c_int {
+    let next = opened().receive();
+    // SAFETY: packetdrill passes a buffer of `*bytes` bytes, and room for the time.
+    unsafe {
+        let Some((at, packet)) = next else {
+            *bytes = 0;
+            return 0;
+        };
+        let count = packet.len().min(*bytes);
+        buffer.cast::<u8>().copy_from(packet.as_ptr(), count);
+        *bytes = count;
+        *micros = ((at + EPOCH).as_nanos() / 1_000) as c_longlong;
+    }
+    0
+}
+
+extern "C" fn usleep(_: Data, micros: c_uint) -> c_int {
+    opened().sleep(Duration::from_micros(micros.into()));
+    0
+}
+
+unsafe extern "C" fn gettimeofday(_: Data, now: *mut timeval, _zone: Data) -> c_int {
+    let micros = (opened().look() + EPOCH).as_nanos() / 1_000;
+    let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);
+    // SAFETY: as `gettimeofday` has it, room for a time.
+    unsafe { now.write(timeval { tv_sec: seconds as i64, tv_usec: rest as i64 }) };
+    0
+}
+
+// There is nothing like these in `retx drill`: a script that has them fails there.
+
+extern "C" fn epoll_create(_: Data, _size: c_int) -> c_int {
+    fails(libc::ENOSYS)
+}
+
+extern "C" fn epoll_ctl(_: Data, _: c_int, _: c_int, _: c_int, _: *mut epoll_event) -> c_int {
+    fails(libc::ENOSYS)
+}
+
+extern "C" fn epoll_wait(_: Data, _: c_int, _: *mut epoll_event, _: c_int, _: c_int) -> c_int {
+    fails(libc::ENOSYS)
+}
+
+extern "C" fn pipe(_: Data, _ends: *mut c_int) -> c_int {
+    fails(libc::ENOSYS)
+}
+
+extern "C" fn splice(
+    _: Data,
+    _: c_int,
+    _: *mut loff_t,
+    _: c_int,
+    _: *mut loff_t,
+    _: size_t,
+    _: c_uint,
+) -> ssize_t {
+    fails(libc::ENOSYS) as ssize_t
+}

@@ -1,0 +1,12 @@
+//! Where C begins: the only unsafe code. Everything here translates arguments and results, and
+//! passes through the [`Door`](crate::door::Door).
+
+// packetdrill fills and calls a table of C functions: there is no safe way to be on the other side.
+#![allow(unsafe_code)]
+
+mod address;
+mod calls;
+mod interface;
+mod preload;
+mod table;
+mod transfers;

@@ -1,0 +1,62 @@
+//! Calls that packetdrill makes past its table, for `LD_PRELOAD`: `%{ … }%` asks the C library for
+//! `TCP_INFO`, and every script begins with a wait for the kernel's clock, at a priority and with
+//! locked memory that only root gets.
+
+use super::table::Data;
+use super::{calls, interface};
+use libc::{c_int, clock_t, pid_t, sched_param, socklen_t, tms};
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// `getsockopt` of the C library, but for descriptors that are ours.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getsockopt(
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    value: Data,
+    length: *mut socklen_t,
+) -> c_int {
+    let is_ours = interface::door().is_some_and(|door| door.with(|machine| machine.has(fd)));
+    // SAFETY: the caller's promise is passed on.
+    unsafe {
+        if is_ours {
+            calls::option_of(fd, level, name, value, length)
+        } else {
+            libc::syscall(libc::SYS_getsockopt, fd, level, name, value, length) as c_int
+        }
+    }
+}
+
+/// A clock that ticks whenever it is looked at, once there is a table: packetdrill waits for ten
+/// ticks of the kernel's before it begins. Else the kernel's.
+///
+/// # Safety
+/// As the C library's: `buffer` is null or has room.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn times(buffer: *mut tms) -> clock_t {
+    static TICKS: AtomicI64 = AtomicI64::new(0);
+    if interface::door().is_some() {
+        return TICKS.fetch_add(1, Ordering::Relaxed);
+    }
+    // SAFETY: the caller's promise is passed on.
+    unsafe { libc::syscall(libc::SYS_times, buffer) as clock_t }
+}
+
+/// Locks nothing: there is no real time to be kept.
+#[unsafe(no_mangle)]
+pub extern "C" fn mlockall(_flags: c_int) -> c_int {
+    0
+}
+
+/// Changes nothing: there is no real time to be kept.
+#[unsafe(no_mangle)]
+pub extern "C" fn sched_setscheduler(
+    _process: pid_t,
+    _policy: c_int,
+    _parameters: *const sched_param,
+) -> c_int {
+    0
+}

@@ -1,0 +1,154 @@
+//! Calls that read and write.
+
+use super::interface::{call, fails, opened, told};
+use super::table::Data;
+use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
+use retx_drill::{Operation, Transfer};
+use retx_units::Time;
+use std::slice;
+
+/// Reads up to so many bytes.
+fn take(fd: c_int, bytes: u64, flags: c_int) -> i64 {
+    match transfer(fd, bytes, flags) {
+        Some(transfer) => call(&Operation::Read(transfer)),
+        None => fails(libc::EOPNOTSUPP).into(),
+    }
+}
+
+/// Writes so many bytes.
+fn give(fd: c_int, bytes: u64, flags: c_int) -> ssize_t {
+    let Some(transfer) = transfer(fd, bytes, flags) else {
+        return fails(libc::EOPNOTSUPP) as ssize_t;
+    };
+    let mut written = 0;
+    let door = opened();
+    told(door.call(Time::NEVER, |machine| machine.write(&transfer, &mut written))) as ssize_t
+}
+
+fn transfer(fd: c_int, bytes: u64, flags: c_int) -> Option<Transfer> {
+    let known = libc::MSG_DONTWAIT | libc::MSG_PEEK | libc::MSG_NOSIGNAL;
+    (flags & !known == 0).then_some(Transfer {
+        fd,
+        bytes,
+        nonblocking: flags & libc::MSG_DONTWAIT != 0,
+        peek: flags & libc::MSG_PEEK != 0,
+    })
+}
+
+pub unsafe extern "C" fn read(data: Data, fd: c_int, buffer: Data, bytes: size_t) -> ssize_t {
+    // SAFETY: as ours.
+    unsafe { recv(data, fd, buffer, bytes, 0) }
+}
+
+pub unsafe extern "C" fn readv(_: Data, fd: c_int, parts: *const iovec, count: c_int) -> ssize_t {
+    // SAFETY: as `readv` has it, `count` parts.
+    unsafe { scatter(parts, count as usize, |bytes| take(fd, bytes, 0)) }
+}
+
+pub unsafe extern "C" fn recv(
+    _: Data,
+    fd: c_int,
+    buffer: Data,
+    bytes: size_t,
+    flags: c_int,
+) -> ssize_t {
+    let whole = iovec { iov_base: buffer, iov_len: bytes };
+    // SAFETY: as `recv` has it, a buffer of so many bytes.
+    unsafe { scatter(&raw const whole, 1, |bytes| take(fd, bytes, flags)) }
+}
+
+pub unsafe extern "C" fn recvfrom(
+    data: Data,
+    fd: c_int,
+    buffer: Data,
+    bytes: size_t,
+    flags: c_int,
+    _from: *mut sockaddr,
+    _length: *mut socklen_t,
+) -> ssize_t {
+    // SAFETY: as ours. A connected socket tells no address.
+    unsafe { recv(data, fd, buffer, bytes, flags) }
+}
+
+pub unsafe extern "C" fn recvmsg(
+    _: Data,
+    fd: c_int,
+    message: *mut msghdr,
+    flags: c_int,
+) -> ssize_t {
+    // SAFETY: as `recvmsg` has it, a message with its parts.
+    unsafe {
+        (*message).msg_controllen = 0;
+        (*message).msg_flags = 0;
+        scatter((*message).msg_iov, (*message).msg_iovlen, |bytes| take(fd, bytes, flags))
+    }
+}
+
+pub extern "C" fn write(_: Data, fd: c_int, _buffer: *const c_void, bytes: size_t) -> ssize_t {
+    give(fd, bytes as u64, 0)
+}
+
+pub unsafe extern "C" fn writev(_: Data, fd: c_int, parts: *const iovec, count: c_int) -> ssize_t {
+    // SAFETY: as `writev` has it, `count` parts.
+    give(fd, unsafe { total(parts, count as usize) }, 0)
+}
+
+pub extern "C" fn send(
+    _: Data,
+    fd: c_int,
+    _buffer: *const c_void,
+    bytes: size_t,
+    flags: c_int,
+) -> ssize_t {
+    give(fd, bytes as u64, flags)
+}
+
+pub extern "C" fn sendto(
+    _: Data,
+    fd: c_int,
+    _buffer: *const c_void,
+    bytes: size_t,
+    flags: c_int,
+    _to: *const sockaddr,
+    _length: socklen_t,
+) -> ssize_t {
+    give(fd, bytes as u64, flags)
+}
+
+pub unsafe extern "C" fn sendmsg(
+    _: Data,
+    fd: c_int,
+    message: *const msghdr,
+    flags: c_int,
+) -> ssize_t {
+    // SAFETY: as `sendmsg` has it, a message with its parts.
+    let bytes = unsafe { total((*message).msg_iov, (*message).msg_iovlen) };
+    give(fd, bytes, flags)
+}
+
+/// # Safety
+/// `parts` points to `count` parts.
+unsafe fn total(parts: *const iovec, count: usize) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { slice::from_raw_parts(parts, count) }.iter().map(|part| part.iov_len as u64).sum()
+}
+
+/// Reads into parts: zeros, for what stands in a stream is not kept.
+///
+/// # Safety
+/// `parts` points to `count` buffers; those at null are not written.
+unsafe fn scatter(parts: *const iovec, count: usize, take: impl FnOnce(u64) -> i64) -> ssize_t {
+    // SAFETY: the caller's promise.
+    let (parts, room) = unsafe { (slice::from_raw_parts(parts, count), total(parts, count)) };
+    let taken = take(room);
+    let mut left = usize::try_from(taken).unwrap_or(0);
+    for part in parts {
+        let bytes = left.min(part.iov_len);
+        if !part.iov_base.is_null() {
+            // SAFETY: within the buffer.
+            unsafe { part.iov_base.cast::<u8>().write_bytes(0, bytes) };
+        }
+        left -= bytes;
+    }
+    taken as ssize_t
+}

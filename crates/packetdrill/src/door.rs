@@ -1,0 +1,209 @@
+//! Two threads at one machine. packetdrill's main thread plays the script and is the only one that
+//! moves the clock; its second thread makes the calls that are to wait, and waits here.
+//!
+//! Real time must not show: before the main thread moves the clock on, the call that waits has seen
+//! everything that has happened, and if it could return, its thread has asked what time it is.
+
+use crate::machine::Machine;
+use retx_drill::host::{Answer, Fault};
+use retx_units::{Duration, Time};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
+
+/// How long the main thread lets a call wait before it gives up: packetdrill sets no limit.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// What reading the clock takes. packetdrill reads it again and again until a time has come.
+const LOOK: Duration = Duration::from_micros(1);
+
+/// The longest that the second thread is waited for, in real time: it is ended without notice when
+/// a script fails.
+const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// The machine, and who waits for it.
+#[derive(Debug)]
+pub struct Door {
+    inner: Mutex<Inner>,
+    /// Something has happened at the machine.
+    happened: Condvar,
+    /// The call that waits has seen it.
+    settled: Condvar,
+    main: ThreadId,
+}
+
+#[derive(Debug)]
+struct Inner {
+    machine: Machine,
+    /// Counts what has happened.
+    happenings: u64,
+    waiter: Option<Waiter>,
+    /// A call that waited has returned, and its thread has not yet asked for the time.
+    returned: Option<ThreadId>,
+}
+
+/// A call that waits.
+#[derive(Debug, Clone, Copy)]
+struct Waiter {
+    /// What it has seen.
+    seen: u64,
+    /// When it gives up.
+    deadline: Time,
+}
+
+impl Inner {
+    fn is_settled(&self) -> bool {
+        self.returned.is_none() && self.waiter.is_none_or(|it| it.seen == self.happenings)
+    }
+}
+
+impl Door {
+    /// A door to a machine, for this thread as the main one.
+    pub fn new(machine: Machine) -> Self {
+        Self {
+            inner: Mutex::new(Inner { machine, happenings: 0, waiter: None, returned: None }),
+            happened: Condvar::new(),
+            settled: Condvar::new(),
+            main: std::thread::current().id(),
+        }
+    }
+
+    fn is_main(&self) -> bool {
+        std::thread::current().id() == self.main
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // After a panic elsewhere the process is about to end; what is left to do is to say so.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something to the machine that cannot wait.
+    pub fn with<T>(&self, act: impl FnOnce(&mut Machine) -> T) -> T {
+        let mut inner = self.lock();
+        let result = act(&mut inner.machine);
+        self.tell(&mut inner);
+        result
+    }
+
+    fn tell(&self, inner: &mut Inner) {
+        inner.happenings += 1;
+        self.happened.notify_all();
+    }
+
+    /// True while a call waits in the second thread.
+    #[cfg(test)]
+    pub fn has_waiter(&self) -> bool {
+        self.lock().waiter.is_some()
+    }
+
+    /// Makes a call that may wait, at the longest until `deadline`: `attempt` is made again
+    /// whenever something has happened.
+    ///
+    /// # Errors
+    /// What `attempt` says.
+    pub fn call(
+        &self,
+        deadline: Time,
+        mut attempt: impl FnMut(&mut Machine) -> Result<Answer, Fault>,
+    ) -> Result<Answer, Fault> {
+        let mut inner = self.lock();
+        let patience = inner.machine.now + PATIENCE;
+        let mut waited = false;
+        loop {
+            let answer = attempt(&mut inner.machine);
+            self.tell(&mut inner);
+            if answer != Ok(Answer::Wait) {
+                if waited {
+                    inner.waiter = None;
+                    inner.returned = Some(std::thread::current().id());
+                    self.settled.notify_all();
+                }
+                return answer;
+            }
+            if self.is_main() {
+                let next = inner.machine.next_timeout().min(deadline);
+                if next > patience {
+                    // Nobody but this thread could end the waiting.
+                    return Ok(Answer::Error("EDEADLK"));
+                }
+                inner = self.advance(inner, next);
+            } else {
+                waited = true;
+                inner.waiter = Some(Waiter { seen: inner.happenings, deadline });
+                self.settled.notify_all();
+                let seen = inner.happenings;
+                inner = self
+                    .happened
+                    .wait_while(inner, |inner| inner.happenings == seen)
+                    .unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// Moves the clock, and lets happen what is due on the way.
+    fn advance<'a>(&'a self, inner: MutexGuard<'a, Inner>, to: Time) -> MutexGuard<'a, Inner> {
+        let mut inner = self.settle(inner);
+        loop {
+            let deadline = inner.waiter.map_or(Time::NEVER, |it| it.deadline);
+            let next = inner.machine.next_timeout().min(deadline);
+            if next > to || inner.machine.is_exhausted() {
+                inner.machine.now = inner.machine.now.max(to);
+                return inner;
+            }
+            inner.machine.reach(next);
+            self.tell(&mut inner);
+            inner = self.settle(inner);
+        }
+    }
+
+    /// Lets the second thread see what has happened, and act on it.
+    fn settle<'a>(&'a self, inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
+        if inner.is_settled() {
+            return inner;
+        }
+        let (mut inner, waited) = self
+            .settled
+            .wait_timeout_while(inner, GRACE, |inner| !inner.is_settled())
+            .unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            inner.waiter = None;
+            inner.returned = None;
+        }
+        inner
+    }
+
+    /// What time it is.
+    pub fn look(&self) -> Time {
+        let mut inner = self.lock();
+        if self.is_main() {
+            let to = inner.machine.now + LOOK;
+            return self.advance(inner, to).machine.now;
+        }
+        if inner.returned == Some(std::thread::current().id()) {
+            inner.returned = None;
+            self.settled.notify_all();
+        }
+        inner.machine.now
+    }
+
+    /// Time passes.
+    pub fn sleep(&self, duration: Duration) {
+        let inner = self.lock();
+        let to = inner.machine.now + duration;
+        drop(self.advance(inner, to));
+    }
+
+    /// The next packet that leaves, and when: time passes until there is one. `None` when there
+    /// will be none.
+    pub fn receive(&self) -> Option<(Time, Vec<u8>)> {
+        let mut inner = self.lock();
+        let patience = inner.machine.now + PATIENCE;
+        while !inner.machine.has_left() {
+            let next = inner.machine.next_timeout();
+            if next > patience || inner.machine.is_exhausted() {
+                return None;
+            }
+            inner = self.advance(inner, next);
+        }
+        inner.machine.leaving()
+    }
+}

@@ -1,0 +1,304 @@
+//! The machine under test: sockets at addresses, packets as bytes, a virtual clock.
+
+use crate::settings::Settings;
+use crate::{information, options};
+use libc::c_int;
+use retx_drill::host::{Answer, Fault, Host};
+use retx_drill::{Operation, SocketOption, Transfer};
+use retx_tcp::State;
+use retx_units::{SeqNr, Time};
+use retx_wire::{
+    Decoded, Endpoint, Flags, Ipv4Header, Packet, Segment, Transport, decode_packet, encode_packet,
+};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
+
+/// Any will do: packetdrill counts from the SYN.
+const INITIAL_SEQUENCE: SeqNr = SeqNr(0xC0DE_1234);
+
+/// Packets after which the endpoint is taken to send without end.
+const PACKETS_MAX: u64 = 1_000_000;
+
+/// Where a socket that was not bound connects from: the address that packetdrill gives a machine.
+const LOCAL: Endpoint = Endpoint { address: Ipv4Addr::new(192, 168, 0, 1), port: 40_000 };
+
+/// Both ends of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Flow {
+    local: Endpoint,
+    remote: Endpoint,
+}
+
+/// The machine.
+#[derive(Debug)]
+pub struct Machine {
+    host: Host,
+    settings: Settings,
+    /// The virtual time.
+    pub now: Time,
+    /// For each connection, who it is between.
+    flows: Vec<Flow>,
+    bound: BTreeMap<i32, Endpoint>,
+    /// packetdrill closes what a script leaves open by the C library: real files.
+    files: BTreeMap<i32, File>,
+    outgoing: VecDeque<(Time, Vec<u8>)>,
+}
+
+impl Machine {
+    /// A machine with these settings.
+    ///
+    /// # Errors
+    /// They make no configuration.
+    pub fn new(settings: Settings) -> Result<Self, String> {
+        let config = settings.configuration()?;
+        Ok(Self {
+            host: Host::new(config, INITIAL_SEQUENCE, PACKETS_MAX),
+            settings,
+            now: Time::ZERO,
+            flows: Vec::new(),
+            bound: BTreeMap::new(),
+            files: BTreeMap::new(),
+            outgoing: VecDeque::new(),
+        })
+    }
+
+    /// Connections opened from now on obey the commands that have run.
+    fn renew(&mut self) -> Result<(), Fault> {
+        if let Some(config) = self.settings.renewed()? {
+            self.host.reconfigure(config);
+        }
+        Ok(())
+    }
+
+    fn new_file() -> Result<(i32, File), Fault> {
+        let file = File::open("/dev/null").map_err(|error| format!("/dev/null: {error}"))?;
+        Ok((file.as_raw_fd(), file))
+    }
+
+    /// `socket`.
+    ///
+    /// # Errors
+    /// The settings make no configuration.
+    pub fn socket(&mut self, nonblocking: bool) -> Result<Answer, Fault> {
+        self.renew()?;
+        let (fd, file) = Self::new_file()?;
+        let answer = self.host.call(self.now, &Operation::Socket { nonblocking }, Some(fd.into()));
+        self.files.insert(fd, file);
+        answer
+    }
+
+    /// `bind`.
+    ///
+    /// # Errors
+    /// No such descriptor.
+    pub fn bind(&mut self, fd: i32, local: Endpoint) -> Result<Answer, Fault> {
+        let answer = self.host.call(self.now, &Operation::Bind(fd), None)?;
+        self.bound.insert(fd, local);
+        Ok(answer)
+    }
+
+    /// `connect`.
+    ///
+    /// # Errors
+    /// No such descriptor, or its options make no configuration.
+    pub fn connect(&mut self, fd: i32, remote: Endpoint) -> Result<Answer, Fault> {
+        self.renew()?;
+        let answer = self.host.call(self.now, &Operation::Connect(fd), None);
+        if self.host.end_of(fd)? == Some(self.flows.len()) {
+            let port = LOCAL.port + self.flows.len() as u16;
+            let local = self.bound.get(&fd).copied().unwrap_or(Endpoint { port, ..LOCAL });
+            self.flows.push(Flow { local, remote });
+        }
+        self.collect();
+        answer
+    }
+
+    /// `accept`: the new descriptor, and whose connection it is.
+    ///
+    /// # Errors
+    /// No such descriptor.
+    pub fn accept(&mut self, fd: i32) -> Result<(Answer, Option<Endpoint>), Fault> {
+        let (new, file) = Self::new_file()?;
+        let answer = self.host.call(self.now, &Operation::Accept(fd), Some(new.into()))?;
+        if !matches!(answer, Answer::Done(_)) {
+            return Ok((answer, None));
+        }
+        self.files.insert(new, file);
+        let end = self.host.end_of(new)?;
+        Ok((answer, end.map(|end| self.flows[end].remote)))
+    }
+
+    /// `write`, of which `written` bytes have been taken.
+    ///
+    /// # Errors
+    /// No such descriptor.
+    pub fn write(&mut self, transfer: &Transfer, written: &mut u64) -> Result<Answer, Fault> {
+        let answer = self.host.write_on(self.now, transfer, written);
+        self.collect();
+        answer
+    }
+
+    /// Any other call.
+    ///
+    /// # Errors
+    /// No such descriptor, or an option that cannot be.
+    pub fn call(&mut self, operation: &Operation) -> Result<Answer, Fault> {
+        let answer = self.host.call(self.now, operation, None);
+        self.collect();
+        if let Operation::Close(fd) = operation {
+            self.bound.remove(fd);
+            self.files.remove(fd);
+        }
+        answer
+    }
+
+    /// `ioctl`: bytes to be read.
+    ///
+    /// # Errors
+    /// No such descriptor.
+    pub fn in_queue(&self, fd: i32) -> Result<Option<u64>, Fault> {
+        let end = self.host.end_of(fd)?;
+        Ok(end.map(|end| self.host.end(end).connection.readable()))
+    }
+
+    /// `ioctl`: bytes not yet acknowledged.
+    ///
+    /// # Errors
+    /// No such descriptor.
+    pub fn out_queue(&self, fd: i32) -> Result<Option<u64>, Fault> {
+        let end = self.host.end_of(fd)?;
+        Ok(end.map(|end| self.host.end(end).connection.unacknowledged()))
+    }
+
+    /// What `poll` finds.
+    ///
+    /// # Errors
+    /// No such descriptor.
+    pub fn ready(&self, fd: i32) -> Result<u32, Fault> {
+        self.host.ready(fd)
+    }
+
+    /// True for a descriptor of this machine.
+    pub fn has(&self, fd: i32) -> bool {
+        self.files.contains_key(&fd)
+    }
+
+    /// The value of an option, as a number.
+    ///
+    /// # Errors
+    /// The number of an error.
+    pub fn option(&mut self, fd: i32, option: &SocketOption) -> Result<i32, c_int> {
+        let found = self.host.option(fd, option).map_err(|_| libc::ENOPROTOOPT)?;
+        options::told(&found)
+    }
+
+    /// `TCP_INFO` of a connection; of a socket that is none yet, nothing is known.
+    pub fn information(&self, fd: i32) -> Option<[u8; information::BYTES]> {
+        let end = self.host.end_of(fd).ok()??;
+        Some(information::bytes(self.host.end(end), self.now))
+    }
+
+    /// A packet arrives.
+    ///
+    /// # Errors
+    /// It is not one of TCP over IPv4, or the listener's options make no configuration.
+    pub fn arrive(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        let Decoded { packet, .. } = decode_packet(bytes).map_err(|error| error.to_string())?;
+        let Transport::Tcp(segment) = packet.transport else {
+            return Err("a UDP datagram: only TCP is played".into());
+        };
+        let flow = Flow { local: packet.destination, remote: packet.source };
+        let end = match self.known(&flow, segment.flags) {
+            Some(end) => end,
+            None => {
+                self.renew()?;
+                let end = self.host.admit(self.listener(flow.local))?;
+                assert_eq!(end, self.flows.len(), "every connection has its flow");
+                self.flows.push(flow);
+                end
+            }
+        };
+        self.host.deliver(self.now, end, &segment);
+        self.collect();
+        Ok(())
+    }
+
+    /// The connection of a packet; a SYN after the end of one begins another.
+    fn known(&self, flow: &Flow, flags: Flags) -> Option<usize> {
+        let end = self.flows.iter().rposition(|known| known == flow)?;
+        let opens = flags.contains(Flags::SYN) && !flags.contains(Flags::ACK);
+        let over = self.host.end(end).connection.state() == State::Closed;
+        (!(opens && over)).then_some(end)
+    }
+
+    fn listener(&self, local: Endpoint) -> Option<i32> {
+        let matches = |bound: &Endpoint| {
+            bound.port == local.port
+                && (bound.address.is_unspecified() || bound.address == local.address)
+        };
+        self.bound
+            .iter()
+            .find(|(fd, bound)| matches(bound) && self.host.is_listening(**fd))
+            .map(|(fd, _)| *fd)
+    }
+
+    /// When something happens next of itself.
+    pub fn next_timeout(&self) -> Time {
+        self.host.poll_timeout()
+    }
+
+    /// The clock goes on to `to`, before which nothing is due.
+    pub fn reach(&mut self, to: Time) {
+        self.now = self.now.max(to);
+        if self.host.poll_timeout() <= self.now {
+            self.host.handle_timeout(self.now);
+            self.collect();
+        }
+    }
+
+    /// The next packet that has left, with its time.
+    pub fn leaving(&mut self) -> Option<(Time, Vec<u8>)> {
+        self.outgoing.pop_front()
+    }
+
+    /// True when a packet has left.
+    pub fn has_left(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    /// True when the script has made the machine send more than it ever should.
+    pub fn is_exhausted(&self) -> bool {
+        self.host.is_exhausted()
+    }
+
+    /// Makes packets of what the connections have sent.
+    fn collect(&mut self) {
+        while let Some(sent) = self.host.sent.pop_front() {
+            let Flow { local, remote } = self.flows[sent.end];
+            let packet = Packet {
+                source: local,
+                destination: remote,
+                ip: Ipv4Header { identification: 0, time_to_live: 64, ecn: Default::default() },
+                transport: Transport::Tcp(unpushed(sent.segment)),
+            };
+            let mut bytes = Vec::new();
+            encode_packet(&packet, &mut |_| {}, &mut bytes);
+            self.outgoing.push_back((sent.at, bytes));
+        }
+    }
+
+    /// packetdrill closes what is left open, and would find a closed file to be an error.
+    pub fn abandon_files(&mut self) {
+        for file in std::mem::take(&mut self.files).into_values() {
+            std::mem::forget(file);
+        }
+    }
+}
+
+/// Which segment of a write carries PSH depends on how the write is cut into segments, which no
+/// standard says: scripts played here do not look at it (nor does `retx drill`).
+fn unpushed(segment: Segment) -> Segment {
+    Segment { flags: Flags(segment.flags.0 & !Flags::PSH.0), ..segment }
+}

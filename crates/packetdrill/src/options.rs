@@ -1,0 +1,108 @@
+//! Socket options and errors as numbers.
+
+use libc::c_int;
+use retx_drill::SocketOption;
+use retx_drill::host::Errno;
+
+/// A pair of a level and an option's number, as what it means; `value` is what is set.
+///
+/// # Errors
+/// `ENOPROTOOPT`, or `EINVAL` for a value of the wrong length.
+pub fn option(level: c_int, name: c_int, value: &[u8]) -> Result<SocketOption, c_int> {
+    let number = |index: usize| -> Result<i64, c_int> {
+        let bytes = value.get(4 * index..4 * index + 4).ok_or(libc::EINVAL)?;
+        let array = bytes.try_into().map_err(|_| libc::EINVAL)?;
+        Ok(i32::from_ne_bytes(array).into())
+    };
+    Ok(match (level, name) {
+        (libc::SOL_SOCKET, libc::SO_REUSEADDR | libc::SO_REUSEPORT) => {
+            SocketOption::Reuse(number(0)?)
+        }
+        (libc::SOL_SOCKET, libc::SO_SNDBUF) => SocketOption::SendBuffer(number(0)?),
+        (libc::SOL_SOCKET, libc::SO_RCVBUF) => SocketOption::ReceiveBuffer(number(0)?),
+        (libc::SOL_SOCKET, libc::SO_LINGER) => {
+            let (on, seconds) = (number(0)?, number(1)?);
+            SocketOption::Linger((on != 0).then_some(seconds))
+        }
+        (libc::SOL_SOCKET, libc::SO_ERROR) => SocketOption::Error(String::new()),
+        (libc::IPPROTO_TCP, libc::TCP_NODELAY) => SocketOption::NoDelay(number(0)?),
+        (libc::IPPROTO_TCP, libc::TCP_MAXSEG) => SocketOption::MaxSegment(number(0)?),
+        (libc::IPPROTO_TCP, libc::TCP_CONGESTION) => {
+            let end = value.iter().position(|byte| *byte == 0).unwrap_or(value.len());
+            let name = std::str::from_utf8(&value[..end]).map_err(|_| libc::EINVAL)?;
+            SocketOption::Congestion(name.to_owned())
+        }
+        _ => return Err(libc::ENOPROTOOPT),
+    })
+}
+
+/// The number that `getsockopt` tells of an option.
+///
+/// # Errors
+/// `ENOPROTOOPT`: an option that is no number.
+pub fn told(option: &SocketOption) -> Result<i32, c_int> {
+    match option {
+        SocketOption::Error(name) if name.is_empty() => Ok(0),
+        SocketOption::Error(name) => Ok(number_of(name)),
+        SocketOption::Reuse(value)
+        | SocketOption::SendBuffer(value)
+        | SocketOption::ReceiveBuffer(value)
+        | SocketOption::NoDelay(value)
+        | SocketOption::MaxSegment(value) => Ok(*value as i32),
+        SocketOption::Linger(_) | SocketOption::Congestion(_) => Err(libc::ENOPROTOOPT),
+    }
+}
+
+/// Every error that a socket of `retx_drill` makes.
+const ERRORS: [(Errno, c_int); 13] = [
+    ("EAGAIN", libc::EAGAIN),
+    ("EBADF", libc::EBADF),
+    ("ECONNREFUSED", libc::ECONNREFUSED),
+    ("ECONNRESET", libc::ECONNRESET),
+    ("EDEADLK", libc::EDEADLK),
+    ("EINPROGRESS", libc::EINPROGRESS),
+    ("EINVAL", libc::EINVAL),
+    ("EISCONN", libc::EISCONN),
+    ("ENOPROTOOPT", libc::ENOPROTOOPT),
+    ("ENOTCONN", libc::ENOTCONN),
+    ("EOPNOTSUPP", libc::EOPNOTSUPP),
+    ("EPIPE", libc::EPIPE),
+    ("ETIMEDOUT", libc::ETIMEDOUT),
+];
+
+/// An error's number.
+///
+/// # Panics
+/// For one that the sockets do not make.
+pub fn number_of(name: &str) -> c_int {
+    match ERRORS.iter().find(|(known, _)| *known == name) {
+        Some((_, number)) => *number,
+        None => panic!("no number is known for the error {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_and_told() {
+        let on = 1_i32.to_ne_bytes();
+        let read = option(libc::IPPROTO_TCP, libc::TCP_NODELAY, &on);
+        assert_eq!(read, Ok(SocketOption::NoDelay(1)));
+        assert_eq!(read.and_then(|option| told(&option)), Ok(1));
+        let linger = [1_i32.to_ne_bytes(), 0_i32.to_ne_bytes()].concat();
+        let read = option(libc::SOL_SOCKET, libc::SO_LINGER, &linger);
+        assert_eq!(read, Ok(SocketOption::Linger(Some(0))));
+        let read = option(libc::IPPROTO_TCP, libc::TCP_CONGESTION, b"reno\0\0");
+        assert_eq!(read, Ok(SocketOption::Congestion("reno".into())));
+        assert_eq!(option(libc::IPPROTO_TCP, libc::TCP_NODELAY, &on[..2]), Err(libc::EINVAL));
+        assert_eq!(option(libc::IPPROTO_TCP, libc::TCP_CORK, &on), Err(libc::ENOPROTOOPT));
+    }
+
+    #[test]
+    fn errors_have_their_numbers() {
+        assert_eq!(told(&SocketOption::Error("ECONNREFUSED".into())), Ok(libc::ECONNREFUSED));
+        assert_eq!(told(&SocketOption::Error(String::new())), Ok(0));
+    }
+}

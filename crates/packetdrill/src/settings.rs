@@ -1,0 +1,83 @@
+//! Which TCP is under test, and what the script's commands have set.
+//!
+//! packetdrill runs commands such as `sysctl` itself. Where its `PATH` begins with programs that
+//! write their command line into a file instead, that file is read here.
+
+use retx_drill::{Change, configure};
+use retx_tcp::Config;
+use std::ffi::OsString;
+use std::fs;
+
+/// The environment variable that names the file of command lines.
+const COMMANDS: &str = "RETX_COMMANDS";
+
+/// The preset, when `--so_flags` names none.
+const TCP: &str = "linux";
+
+/// What the endpoint is configured from.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    tcp: String,
+    own: Vec<Change>,
+    file: Option<OsString>,
+    read: String,
+}
+
+impl Settings {
+    /// Reads `--so_flags`: `tcp=PRESET` and fields of it, between commas.
+    ///
+    /// # Errors
+    /// A part that is no `key=value`.
+    pub fn new(flags: &str, file: Option<OsString>) -> Result<Self, String> {
+        let mut tcp = TCP.to_owned();
+        let mut own = Vec::new();
+        for part in flags.split(',').filter(|part| !part.trim().is_empty()) {
+            match part.split_once('=') {
+                Some(("tcp", name)) => tcp = name.to_owned(),
+                Some((key, value)) => own.push((key.to_owned(), value.to_owned())),
+                None => return Err(format!("--so_flags: \"{part}\" is not key=value")),
+            }
+        }
+        Ok(Self { tcp, own, file, read: String::new() })
+    }
+
+    /// The settings of packetdrill's process.
+    pub fn of_process(flags: &str) -> Result<Self, String> {
+        Self::new(flags, std::env::var_os(COMMANDS))
+    }
+
+    /// The configuration after all commands so far.
+    ///
+    /// # Errors
+    /// A command that is not understood, a value that no endpoint could run with.
+    pub fn configuration(&self) -> Result<Config, String> {
+        let commands: Vec<String> = self.read.lines().map(str::to_owned).collect();
+        configure(&self.tcp, &self.own, &commands).map_err(|refusal| {
+            let number = refusal.line as usize;
+            let command = number.checked_sub(1).and_then(|index| commands.get(index));
+            match command {
+                Some(command) => format!("{}, in `{command}`", refusal.message),
+                None => refusal.message,
+            }
+        })
+    }
+
+    /// The configuration, if commands have come since it was asked for.
+    ///
+    /// # Errors
+    /// As above, or the file cannot be read.
+    pub fn renewed(&mut self) -> Result<Option<Config>, String> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let text = match fs::read_to_string(file) {
+            Ok(text) => text,
+            // No command has run.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(format!("{COMMANDS}={}: {error}", file.display())),
+        };
+        if text == self.read {
+            return Ok(None);
+        }
+        self.read = text;
+        self.configuration().map(Some)
+    }
+}
