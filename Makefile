@@ -1,10 +1,10 @@
-# make build | demo | test | lint | bench | clean. Each does all of its own set-up.
+# make build | demo | test | lint | bench | conformance | clean. Each does all of its own set-up.
 # PYTHON=python3.12 chooses the interpreter that .venv is made with.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: build demo test lint test-rust test-python tshark bench clean
+.PHONY: build demo test lint test-rust test-python tshark bench conformance clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -26,8 +26,8 @@ test: lint test-rust test-python
 lint: $(VENV)/tested
 	$(RUST) rustfmt --check --edition 2024 $$(git ls-files -co --exclude-standard '*.rs')
 	$(RUST) cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff check python studies docs
-	$(BIN)/ruff format --check python studies docs
+	$(BIN)/ruff check python studies docs tools
+	$(BIN)/ruff format --check python studies docs tools
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest retx._native
 
@@ -43,6 +43,19 @@ tshark:
 
 bench: build
 	$(RUST) cargo bench --package retx-sim --bench engine --locked
+
+# Other projects' scripts, by retx drill and by the unmodified packetdrill. They are not part of
+# retx: tools/conformance/README.md says which checkouts the variables name.
+ifneq ($(filter conformance,$(MAKECMDGOALS)),)
+$(foreach name,PACKETDRILL GOOGLE LINUX NPLAB FREEBSD,$(if $($(name)),,$(error $(name)=... is missing: \
+see tools/conformance/README.md)))
+endif
+conformance: build
+	$(RUST) cargo build --release --package retx-packetdrill --locked
+	PYTHONPATH=tools $(BIN)/python -m conformance --packetdrill "$(PACKETDRILL)" \
+	    --library "$${CARGO_TARGET_DIR:-target}/release/libretx_packetdrill.so" \
+	    --retx $(BIN)/retx --google "$(GOOGLE)" --linux "$(LINUX)" --nplab "$(NPLAB)" \
+	    --freebsd "$(FREEBSD)"
 
 clean:
 	rm -rf $(VENV) target python/retx/*.so

@@ -1,0 +1,1 @@
+"""Plays other projects' packetdrill scripts against retx's TCP."""

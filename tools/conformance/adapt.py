@@ -1,0 +1,96 @@
+"""Scripts changed where today's Linux, or retx, differs from what they were written for.
+
+README.md says what is changed, and why.
+"""
+
+from __future__ import annotations
+
+import re
+
+from conformance.scripts import Script
+
+NUMBERS = r"(\d+):(\d+)\((\d+)\)"
+INBOUND_DATA = re.compile(rf"^[+\d.]+\s+<\s+(?P<flags>[FPS.]+)\s+{NUMBERS}")
+OUTBOUND = re.compile(r"^[+\d.]+\s+>")
+
+
+def adapted(script: Script) -> str:
+    """The text to play."""
+    text = script.text
+    if script.project == "nplab":
+        text = text.replace("wscale 6>", "wscale 8>")
+        if script.path.name == "undo-fr-acks-dropped-then-dsack.pkt":
+            text = with_growth_after_undo(text)
+        text = with_defaults(text)
+    elif script.project == "freebsd":
+        text = with_defaults(for_linux_receiver(text))
+    return without_push(without_restoring(text))
+
+
+def without_push(text: str) -> str:
+    """Which of the segments of a write is pushed depends on how it is cut: nobody looks."""
+    return re.sub(r"(>\s+(?:\[\w+\]\s+)?)P\.", r"\1.", text)
+
+
+def without_restoring(text: str) -> str:
+    """No setting of a machine was changed: none has to be restored."""
+    return re.sub(r"^`/tmp/sysctl_restore_\$\{PPID\}\.sh`\s*$", "", text, flags=re.MULTILINE)
+
+
+def with_defaults(text: str) -> str:
+    """Begins with the settings that google's scripts begin with, after the flags."""
+    lines = text.splitlines()
+    flags = [number for number, line in enumerate(lines) if line.startswith("--")]
+    after = flags[-1] + 1 if flags else 0
+    return "\n".join([*lines[:after], "`../common/defaults.sh`", *lines[after:], ""])
+
+
+def with_growth_after_undo(text: str) -> str:
+    """Linux 6.18 grows the window after it has undone the reduction, by what is acknowledged."""
+    before, after = text.split("// Receiver sends DSACK", maxsplit=1)
+    after = after.replace("tcpi_snd_cwnd == 10", "tcpi_snd_cwnd == 18")
+    after = after.replace("tcpi_unacked == 10", "tcpi_unacked == 11")
+    return f"{before}// Receiver sends DSACK{after}"
+
+
+def for_linux_receiver(text: str) -> str:
+    """A script about FreeBSD's receiver as Linux answers it."""
+    text = re.sub(r"^.*`sysctl [^`]*`\n", "", text, flags=re.MULTILINE)
+    text = text.replace("--tolerance_usecs=10000", "--tolerance_usecs=50000")
+    text = re.sub(r"(>\s+S\.\s.*)<mss 1460,sackOK,eol,eol>", r"\1<mss 1460,nop,nop,sackOK>", text)
+    # How much buffer a segment takes is each system's own affair.
+    text = re.sub(r"(>.*) win \d+", r"\1", text)
+    return "\n".join(acknowledging_each(text.splitlines())) + "\n"
+
+
+def acknowledging_each(lines: list[str]) -> list[str]:
+    """Linux acknowledges the first segments of a connection one by one (quick ACKs)."""
+    received: set[int] = set()
+    result: list[str] = []
+    promised = ""
+    for number, line in enumerate(lines):
+        if promised and OUTBOUND.match(line) and f"ack {promised}" in re.sub(r"\s+", " ", line):
+            # The same acknowledgment, as late as FreeBSD sends it.
+            promised = ""
+            continue
+        result.append(line)
+        segment = INBOUND_DATA.match(line)
+        if not segment or "S" in segment["flags"]:
+            continue
+        promised = ""
+        first, last = int(segment[2]), int(segment[3])
+        if first == last:
+            continue
+        received.update(range(first, last))
+        if not OUTBOUND.match(lines[number + 1]):
+            promised = str(next_missing(received))
+            result.append(f"+0.00 > . 1:1(0) ack {promised}")
+    return result
+
+
+def next_missing(received: set[int]) -> int:
+    """The first number from 1 on that has not arrived."""
+    number = 1
+    while number in received:
+        number += 1
+    return number
