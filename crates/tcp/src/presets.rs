@@ -124,7 +124,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "linux24",
-        summary: "The Linux of García, Agüero & Muñoz (bursty errors): keeps the backoff while losing",
+        summary: "The Linux of García, Agüero & Muñoz: keeps the backoff while losing",
         config: linux::linux24,
     },
     Preset {
