@@ -438,3 +438,23 @@ fn a_trace_tells_what_happened() {
         ]
     );
 }
+
+/// Linux counts whole segments: 717/1024 of 11 are 7 to CUBIC, half of 11 are 5 to Reno. RFC 9438 and
+/// RFC 5681 would keep 7,700 and 5,500 bytes.
+#[test]
+fn a_congestion_control_that_linux_is_told_is_linuxs() {
+    let loses = "\
++0 write(4, ..., 11000) = 11000
++0 > . 1:11001(11000) ack 1
++.1 < . 1:1(0) ack 1 win 257 <sack 1001:4001,nop,nop>
++0 > . 1:1001(1000) ack 1
++0 %{ assert retx_ssthresh_bytes ==";
+    let tcp = "--retx-tcp=rack\n--retx-set=initial_window=11000\n";
+    let open = OPEN.replace("<mss 1000>", "<mss 1000,nop,nop,sackOK>");
+    let command = "`sysctl -q net.ipv4.tcp_congestion_control=cubic`\n";
+    passes(&format!("{tcp}{command}{open}{loses} 7000 }}%\n"));
+    let listen = "+0 listen(3, 1) = 0\n";
+    let option = "+0 setsockopt(3, SOL_TCP, TCP_CONGESTION, [\"reno\"], 4) = 0\n";
+    let open = open.replace(listen, &format!("{listen}{option}"));
+    passes(&format!("{tcp}{open}{loses} 5000 }}%\n"));
+}

@@ -10,6 +10,7 @@ use retx_tcp::{Config, presets};
 use retx_units::{Duration, SeqNr};
 
 pub use command::changes;
+pub use sysctl::congestion_control;
 
 /// A field of `[tcp.NAME]` and its new value.
 pub type Change = (String, String);

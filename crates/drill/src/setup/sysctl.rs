@@ -32,8 +32,10 @@ pub const DEFAULTS: [(&str, &str); 20] = [
 enum Meaning {
     /// A truth value: this field.
     Switch(&'static str),
-    /// A number or name: this field.
+    /// A number: this field.
     Field(&'static str),
+    /// The name of a congestion control in Linux.
+    CongestionControl,
     /// A number of microseconds: this field.
     Microseconds(&'static str),
     /// `min default max` bytes: the last is this field.
@@ -45,14 +47,14 @@ enum Meaning {
     Nothing,
 }
 
-use Meaning::{Field, LargestBytes, Microseconds, Nothing, Only, Switch};
+use Meaning::{CongestionControl, Field, LargestBytes, Microseconds, Nothing, Only, Switch};
 
 const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_sack", Switch("sack")),
     ("tcp_timestamps", Switch("timestamps")),
     ("tcp_window_scaling", Switch("window_scaling")),
     ("tcp_slow_start_after_idle", Switch("slow_start_after_idle")),
-    ("tcp_congestion_control", Field("congestion_control")),
+    ("tcp_congestion_control", CongestionControl),
     ("tcp_reordering", Field("dupack_threshold")),
     ("tcp_rto_min_us", Microseconds("min_rto")),
     ("tcp_rmem", LargestBytes("receive_buffer")),
@@ -98,6 +100,7 @@ pub fn change(name: &str, value: &str) -> Result<Vec<Change>, String> {
             Err(_) => refuse("expected a whole number"),
         },
         Field(field) => one(field, value.to_owned()),
+        CongestionControl => Ok(vec![congestion_control(value)]),
         Microseconds(field) => match value.parse::<u64>() {
             Ok(number) => one(field, format!("{number} us")),
             Err(_) => refuse("expected a whole number"),
@@ -110,4 +113,14 @@ pub fn change(name: &str, value: &str) -> Result<Vec<Change>, String> {
         Only(values) => refuse(&format!("only {} can be played", values.join(", "))),
         Nothing => Ok(Vec::new()),
     }
+}
+
+/// What Linux calls by this name: where there is a variant as Linux has it, that one.
+pub fn congestion_control(name: &str) -> Change {
+    let value = match name {
+        "cubic" => "{ name = \"cubic\", variant = \"linux\", slow_start = \"hystart\" }".into(),
+        "reno" | "vegas" | "veno" => format!("{name}_linux"),
+        other => other.to_owned(),
+    };
+    ("congestion_control".into(), value)
 }
