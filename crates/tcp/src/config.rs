@@ -1,6 +1,8 @@
 //! Everything that can be set on a TCP endpoint: the fields of a scenario's `[tcp.NAME]`.
 
-use crate::{Size, backoff, congestion_control, loss_cause, loss_detection, rto, spurious};
+use crate::{
+    CwndValidation, Size, backoff, congestion_control, loss_cause, loss_detection, rto, spurious,
+};
 use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +34,8 @@ pub struct Config {
     pub initial_ssthresh: Option<Size>,
     /// Fall back to the initial window after a pause longer than the RTO (RFC 5681 §4.1).
     pub slow_start_after_idle: bool,
+    /// When an acknowledgment may grow the window.
+    pub cwnd_validation: CwndValidation,
     /// Largest congestion window; without it only the buffers limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cwnd: Option<Size>,

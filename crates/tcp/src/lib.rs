@@ -23,5 +23,7 @@ mod size;
 mod timers;
 
 pub use config::{Config, ConfigError, DelayedAck};
-pub use connection::{Connection, Episode, Event, Info, LossState, State, Transmit};
+pub use connection::{
+    Connection, CwndValidation, Episode, Event, Info, LossState, State, Transmit,
+};
 pub use size::Size;

@@ -4,8 +4,8 @@ mod congestion;
 mod linux;
 
 use crate::{
-    Config, DelayedAck, Size, backoff, congestion_control, loss_cause, loss_detection, rto,
-    spurious,
+    Config, CwndValidation, DelayedAck, Size, backoff, congestion_control, loss_cause,
+    loss_detection, rto, spurious,
 };
 use retx_units::Duration;
 
@@ -153,6 +153,7 @@ fn reno() -> Config {
         initial_window: Size::Mss(3),
         initial_ssthresh: None,
         slow_start_after_idle: true,
+        cwnd_validation: CwndValidation::Rfc7661,
         max_cwnd: None,
         send_buffer: Size::Bytes(4 << 20),
         receive_buffer: Size::Bytes(4 << 20),
@@ -216,6 +217,8 @@ fn riverbed_reno() -> Config {
         // Not in the table: the paper's figure 2 (135,000 bytes after 3,425 delayed ACKs without a
         // loss) fits eq. 3 of RFC 5681 from 64 KB, and no unlimited slow start.
         initial_ssthresh: Some(Size::Bytes(65_535)),
+        // In the same figure the window grows far beyond the 8760 bytes that the receiver allows.
+        cwnd_validation: CwndValidation::None,
         receive_buffer: Size::Bytes(8760),
         window_scaling: false,
         nagle: false,

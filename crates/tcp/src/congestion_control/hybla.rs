@@ -14,7 +14,7 @@
 //! also asks for SACK, which the preset has, and for paced segments, which it has not (nor has
 //! Linux's).
 
-use super::{Ack, CongestionControl, Loss, Window, in_use, reno};
+use super::{Ack, CongestionControl, Loss, Window, reno};
 use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ impl State {
     }
 
     fn reduce(&mut self, window: &mut Window, loss: &Loss) {
-        window.ssthresh = (in_use(window, loss) / 2).max(2 * u64::from(window.smss));
+        window.ssthresh = (loss.flight_size / 2).max(2 * u64::from(window.smss));
         self.reno.restart_growth();
         self.fraction = 0.0;
     }

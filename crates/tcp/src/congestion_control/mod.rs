@@ -56,7 +56,8 @@ pub struct Ack {
     pub snd_una: u64,
     /// Next position to send.
     pub snd_nxt: u64,
-    /// The window was used up at some time since the last ACK: growing it can make a difference.
+    /// The window limits, as far as `cwnd_validation` looks. Where it does not, growth is taken
+    /// back.
     pub cwnd_limited: bool,
     /// In fast recovery, or repairing what a timeout found.
     pub in_recovery: bool,
@@ -71,7 +72,7 @@ pub struct Loss {
     /// When it was found.
     pub now: Time,
     /// Data in flight when it was found (FlightSize of RFC 5681 §2, without what limited transmit
-    /// sent).
+    /// sent), at most `cwnd`.
     pub flight_size: u64,
     /// First unacknowledged position.
     pub snd_una: u64,
@@ -110,9 +111,8 @@ pub trait CongestionControl {
         let _ = sent;
     }
 
-    /// New data were acknowledged, outside fast recovery: the window may grow. `reno_linux`,
-    /// `veno_linux`, `hybla` and `cubic` grow only while the window limits, as their sources do;
-    /// `vegas` while all but two segments are in use; the others always (RFC 5681 §3.1).
+    /// New data were acknowledged, outside fast recovery: the window may grow, and does so only
+    /// while `cwnd_limited`, whatever this asks for.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
     /// Duplicate or selective ACKs found a loss: sets `ssthresh`, and `cwnd` for the time after
@@ -215,11 +215,4 @@ impl CongestionControl for State {
 /// RFC 5681 §3.1, eq. 4: half of the data in flight, at least two segments.
 pub(crate) fn half_of_flight(window: &Window, loss: &Loss) -> u64 {
     (loss.flight_size / 2).max(2 * u64::from(window.smss))
-}
-
-/// The part of the window that was in use. FlightSize may be many times the window while SACK
-/// repairs a loss, for it counts what has been selectively acknowledged: half of that were no
-/// reduction.
-pub(crate) fn in_use(window: &Window, loss: &Loss) -> u64 {
-    loss.flight_size.min(window.cwnd)
 }

@@ -22,7 +22,7 @@
 //! grows only when at most two segments of it were unused.
 
 use super::send_times::SendTimes;
-use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, half_of_flight, in_use};
+use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, half_of_flight};
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -249,7 +249,7 @@ impl CongestionControl for State {
         let sent_since_cut =
             self.last_cut.is_none_or(|cut| first.is_none_or(|segment| segment.sent > cut));
         if sent_since_cut {
-            let used = in_use(window, loss);
+            let used = loss.flight_size;
             let kept = if copies > 1 { used / 2 } else { used - used / 4 };
             window.cwnd = kept.max(2 * smss).min(window.cwnd);
             self.last_cut = Some(loss.now);

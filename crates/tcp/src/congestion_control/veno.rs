@@ -14,7 +14,7 @@
 //! what has been sampled since. The reductions take FlightSize, not cwnd (RFC 5681 §3.1).
 
 use super::send_times::SendTimes;
-use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, in_use, reno};
+use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, reno};
 use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -124,7 +124,7 @@ impl CongestionControl for State {
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
         self.measure();
         let random = self.backlog(window) < self.beta;
-        let used = in_use(window, loss);
+        let used = loss.flight_size;
         let kept = if random { used / 5 * 4 } else { used / 2 };
         window.ssthresh = kept.max(2 * u64::from(window.smss));
         window.cwnd = window.ssthresh.min(window.cwnd);

@@ -1,5 +1,6 @@
 //! An acknowledgment: RTT, then loss detection, then cause, then congestion control.
 
+use super::recover::Progress;
 use super::{Connection, Event};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{self, CongestionControl};
@@ -123,7 +124,6 @@ impl Connection {
         let rtt = self.rtt_of(now, segment, ack);
         let receiver_time = self.receiver_time(segment);
         let sender = &mut self.sender;
-        let cwnd_limited = sender.snd_una < sender.limited_mark;
         // A FIN takes a position, but is no data.
         let bytes_acked = ack.min(sender.written) - sender.snd_una.min(sender.written);
         let previous_una = sender.snd_una;
@@ -143,16 +143,20 @@ impl Connection {
             loss_state_over: ack >= sender.timeout_recovery_end,
         });
         let delivered = selective.map_or(bytes_acked, |delivered| delivered.bytes);
-        let ack = congestion_control::Ack {
+        let mut ack = congestion_control::Ack {
             bytes_acked,
             delivered,
             flight_size: flight_before,
-            cwnd_limited,
             receiver_time,
             ..sender.ack_summary(now, rtt)
         };
+        sender.validation.on_ack(&ack);
+        ack.cwnd_limited = sender.validation.allows_growth(&sender.window, previous_una);
         self.judge(segment, previous_una, selective);
         self.decide(&ack, selective);
+        let sender = &mut self.sender;
+        sender.validation.end_ack();
+        sender.validation.on_flight(sender.pipe(), &sender.window, sender.snd_max);
     }
 
     fn on_duplicate_ack(&mut self, now: Time, selective: Option<Delivered>) {
@@ -186,16 +190,21 @@ impl Connection {
             selective,
         };
         let reaction = sender.loss_detection.on_ack(&seen, &mut sender.board);
+        let progress = Progress { bytes_acked: ack.bytes_acked, delivered: ack.delivered };
         let restart = !matches!(reaction, Reaction::PartialAck { restart_timer: false });
         if reaction == Reaction::Nothing && !sender.loss_detection.in_recovery() {
             if ack.bytes_acked > 0 {
+                let before = sender.window.cwnd;
                 sender.congestion_control.on_ack(&mut sender.window, ack);
+                if !ack.cwnd_limited {
+                    sender.window.cwnd = sender.window.cwnd.min(before);
+                }
                 sender.clamp_cwnd();
             }
         } else {
-            self.react(now, reaction, ack.bytes_acked);
+            self.react(now, reaction, progress);
         }
-        self.reduce(ack, self.sender.board.lost_bytes() <= lost_before);
+        self.reduce(progress, self.sender.board.lost_bytes() <= lost_before);
         if is_new {
             self.end_timeout_recovery();
             if restart || self.sender.snd_una == self.sender.snd_max {

@@ -13,6 +13,7 @@ mod sender;
 mod timeout;
 mod transmit;
 mod undo;
+mod validation;
 
 use crate::backoff::Backoff;
 use crate::loss_cause::Cause;
@@ -26,6 +27,7 @@ use retx_units::{Duration, SeqNr, Time};
 use retx_wire::Segment;
 use sender::Sender;
 use std::collections::VecDeque;
+pub use validation::CwndValidation;
 
 /// The states of RFC 9293 §3.3.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,17 +1,25 @@
 //! What a sender does about a loss: the reactions that loss detection asks for.
 
-use super::reduction::{Progress, Reduction};
+use super::reduction::{Reduction, Share};
 use super::{Connection, Episode, Event};
 use crate::backoff::Backoff;
-use crate::congestion_control::{self, CongestionControl};
+use crate::congestion_control::CongestionControl;
 use crate::loss_cause::Cause;
 use crate::loss_detection::{LossDetection, Reaction};
 use retx_units::Time;
 
+/// What an acknowledgment has brought; nothing when a timer asks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Progress {
+    /// Bytes acknowledged for the first time.
+    pub bytes_acked: u64,
+    /// Bytes that have left the network (`DeliveredData`).
+    pub delivered: u64,
+}
+
 impl Connection {
-    /// Carries out what loss detection asks for after an acknowledgment of `bytes_acked` (0 for a
-    /// duplicate).
-    pub(super) fn react(&mut self, now: Time, reaction: Reaction, bytes_acked: u64) {
+    /// Carries out what loss detection asks for after an acknowledgment.
+    pub(super) fn react(&mut self, now: Time, reaction: Reaction, progress: Progress) {
         let smss = u64::from(self.sender.window.smss);
         match reaction {
             Reaction::Nothing => {}
@@ -32,7 +40,8 @@ impl Connection {
                 self.on_loss(now);
                 let sender = &mut self.sender;
                 if sender.loss_detection.proportional_rate_reduction() {
-                    sender.reduction = Some(Reduction::new(sender.flight_size()));
+                    let left = sender.flight_size().saturating_sub(sender.board.sacked_bytes());
+                    sender.reduction = Some(Reduction::new(left + progress.delivered));
                 }
                 self.sender.retransmit_first = true;
                 self.sender.rescued = false;
@@ -53,8 +62,8 @@ impl Connection {
             Reaction::PartialAck { .. } => {
                 let window = &mut self.sender.window;
                 // RFC 6582 §3.2, step 3.
-                window.cwnd = window.cwnd.saturating_sub(bytes_acked).max(smss);
-                if bytes_acked >= smss {
+                window.cwnd = window.cwnd.saturating_sub(progress.bytes_acked).max(smss);
+                if progress.bytes_acked >= smss {
                     window.cwnd += smss;
                 }
                 self.sender.retransmit_first = true;
@@ -109,17 +118,18 @@ impl Connection {
         self.events.push_back(Event::LossFound(episode));
     }
 
-    /// During a recovery with proportional rate reduction each ACK sets the window.
-    pub(super) fn reduce(&mut self, ack: &congestion_control::Ack, nothing_newly_lost: bool) {
+    /// During a recovery with proportional rate reduction each ACK sets the window, and so does the
+    /// timer that finds a loss.
+    pub(super) fn reduce(&mut self, progress: Progress, nothing_newly_lost: bool) {
         let sender = &mut self.sender;
         let pipe = sender.pipe();
         let Some(reduction) = &mut sender.reduction else { return };
-        sender.window.cwnd = reduction.cwnd(&Progress {
-            delivered: ack.delivered,
+        sender.window.cwnd = reduction.cwnd(&Share {
+            delivered: progress.delivered,
             pipe,
             ssthresh: sender.cwnd_after_recovery,
             smss: sender.window.smss.into(),
-            safe: ack.bytes_acked > 0 && nothing_newly_lost,
+            safe: progress.bytes_acked > 0 && nothing_newly_lost,
         });
     }
 }

@@ -4,12 +4,16 @@
 //!
 //! *Equations.* Above ssthresh: sndcnt = ⌈prr_delivered·ssthresh/RecoverFS⌉ − prr_out. At or below:
 //! sndcnt = max(prr_delivered − prr_out, DeliveredData), one SMSS more when the ACK shows progress
-//! and no further loss (SafeACK), at most ssthresh − pipe. cwnd = pipe + sndcnt.
+//! and no further loss (SafeACK), at most ssthresh − pipe. One SMSS where nothing has been sent and
+//! sndcnt is 0. cwnd = pipe + sndcnt; ssthresh at the end.
+//!
+//! RecoverFS = SND.NXT − SND.UNA − what is selectively acknowledged + DeliveredData of the ACK that
+//! began the recovery: what was selectively acknowledged before is not delivered during it.
 
 /// The state of a recovery.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reduction {
-    /// `RecoverFS`: data in flight as recovery began.
+    /// `RecoverFS`: what recovery can deliver of what was outstanding as it began.
     recover_fs: u64,
     delivered: u64,
     /// `prr_out`: bytes sent during recovery.
@@ -18,7 +22,7 @@ pub(crate) struct Reduction {
 
 /// An acknowledgment during recovery.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Progress {
+pub(crate) struct Share {
     /// `DeliveredData`.
     pub delivered: u64,
     /// Data taken to be in flight.
@@ -30,28 +34,28 @@ pub(crate) struct Progress {
 }
 
 impl Reduction {
-    /// Recovery begins with so much in flight.
+    /// Recovery begins with this `RecoverFS`.
     pub const fn new(recover_fs: u64) -> Self {
         Self { recover_fs, delivered: 0, out: 0 }
     }
 
     /// The window after an acknowledgment.
-    pub fn cwnd(&mut self, progress: &Progress) -> u64 {
-        self.delivered += progress.delivered;
-        let mut count = if progress.pipe > progress.ssthresh {
-            (self.delivered * progress.ssthresh)
-                .div_ceil(self.recover_fs.max(1))
-                .saturating_sub(self.out)
+    pub fn cwnd(&mut self, share: &Share) -> u64 {
+        self.delivered += share.delivered;
+        let mut count = if share.pipe > share.ssthresh {
+            let product = u128::from(self.delivered) * u128::from(share.ssthresh);
+            let sent_by_now = product.div_ceil(u128::from(self.recover_fs.max(1)));
+            (sent_by_now as u64).saturating_sub(self.out)
         } else {
-            let limit = self.delivered.saturating_sub(self.out).max(progress.delivered)
-                + if progress.safe { progress.smss } else { 0 };
-            limit.min(progress.ssthresh - progress.pipe)
+            let limit = self.delivered.saturating_sub(self.out).max(share.delivered)
+                + if share.safe { share.smss } else { 0 };
+            limit.min(share.ssthresh - share.pipe)
         };
-        if self.out == 0 {
+        if self.out == 0 && count == 0 {
             // The fast retransmit goes out whatever the proportion.
-            count = count.max(progress.smss);
+            count = share.smss;
         }
-        progress.pipe + count
+        share.pipe + count
     }
 }
 
@@ -69,14 +73,14 @@ mod tests {
         for _ in 0..19 {
             pipe -= 1_000;
             let progress =
-                Progress { delivered: 1_000, pipe, ssthresh: 10_000, smss: 1_000, safe: false };
+                Share { delivered: 1_000, pipe, ssthresh: 10_000, smss: 1_000, safe: false };
             let cwnd = reduction.cwnd(&progress);
-            let count = (cwnd - pipe) / 1_000;
+            // The fast retransmit goes out at once.
+            let count = if sent.is_empty() { 1 } else { (cwnd - pipe) / 1_000 };
             pipe += 1_000 * count;
             reduction.out += 1_000 * count;
             sent.push(count);
         }
-        assert_eq!(sent[0], 1);
         assert!(sent.iter().all(|count| *count <= 1), "{sent:?}");
         assert_eq!(sent.iter().sum::<u64>(), 10);
         assert_eq!(pipe, 10_000);
@@ -87,7 +91,7 @@ mod tests {
     fn below_ssthresh_it_slow_starts_while_acks_are_safe() {
         let mut reduction = Reduction::new(10_000);
         let progress =
-            |safe| Progress { delivered: 1_000, pipe: 2_000, ssthresh: 5_000, smss: 1_000, safe };
+            |safe| Share { delivered: 1_000, pipe: 2_000, ssthresh: 5_000, smss: 1_000, safe };
         reduction.out = 1;
         assert_eq!(reduction.cwnd(&progress(false)), 3_000);
         assert_eq!(reduction.cwnd(&progress(true)), 2_000 + 1_999 + 1_000);

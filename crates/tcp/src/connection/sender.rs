@@ -1,6 +1,7 @@
 //! The sending half: what is written, sent, acknowledged, and the four decisions about it.
 
 use super::reduction::Reduction;
+use super::validation::Validation;
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{self, Window};
 use crate::loss_cause::LossCause;
@@ -100,9 +101,8 @@ pub(crate) struct Sender {
     pub last_sent: Time,
     /// The raw RTT measured last.
     pub last_rtt: Option<Duration>,
-    /// `SND.NXT` when the congestion window was used up last: until that is acknowledged, the
-    /// window limits (as Linux's `is_cwnd_limited` holds for a round trip).
-    pub limited_mark: u64,
+    /// Whether what was sent lately says that a larger window would help.
+    pub validation: Validation,
 }
 
 impl Sender {
@@ -155,7 +155,7 @@ impl Sender {
             syn_retransmitted: false,
             last_sent: Time::ZERO,
             last_rtt: None,
-            limited_mark: 0,
+            validation: Validation::new(config.cwnd_validation),
         }
     }
 
@@ -192,7 +192,12 @@ impl Sender {
 
     /// What is taken to be in the network: FlightSize, or with SACK the pipe of RFC 6675.
     pub fn pipe(&self) -> u64 {
-        if self.selective { self.board.pipe(self.flight_size()) } else { self.flight_size() }
+        self.pipe_of(self.flight_size())
+    }
+
+    /// The same when so much is outstanding.
+    pub fn pipe_of(&self, flight_size: u64) -> u64 {
+        if self.selective { self.board.pipe(flight_size) } else { flight_size }
     }
 
     /// Room that `cwnd` leaves; for new data limited transmit adds to it (RFC 3042 §2).
@@ -226,17 +231,21 @@ impl Sender {
             srtt: self.estimator.srtt(),
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
-            cwnd_limited: self.snd_una < self.limited_mark,
+            cwnd_limited: self.validation.allows_growth(&self.window, self.snd_una),
             in_recovery: self.loss_detection.in_recovery() || self.timeout_recovery_end > 0,
             receiver_time: None,
         }
     }
 
-    /// A loss as the congestion control sees it.
+    /// A loss as the congestion control sees it. FlightSize may be many times the window while SACK
+    /// repairs a loss, for it counts what has been selectively acknowledged: then a part of it were
+    /// no reduction. RFC 5681 §3.1 asks for an ssthresh of no more than half of it; Linux takes half
+    /// of cwnd.
     pub fn loss(&self, now: Time) -> congestion_control::Loss {
+        let flight_size = self.flight_size().saturating_sub(self.limited_bytes);
         congestion_control::Loss {
             now,
-            flight_size: self.flight_size() - self.limited_bytes.min(self.flight_size()),
+            flight_size: flight_size.min(self.window.cwnd),
             snd_una: self.snd_una,
             snd_max: self.snd_max,
             srtt: self.estimator.srtt(),

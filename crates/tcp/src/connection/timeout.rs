@@ -1,5 +1,6 @@
 //! Timers expire.
 
+use super::recover::Progress;
 use super::{Connection, Episode, Event, State};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::CongestionControl;
@@ -22,7 +23,8 @@ impl Connection {
             let sender = &mut self.sender;
             let reaction =
                 sender.loss_detection.on_deadline(now, sender.snd_max, &mut sender.board);
-            self.react(now, reaction, 0);
+            self.react(now, reaction, Progress::default());
+            self.reduce(Progress::default(), false);
             self.schedule_loss_detection(now);
         }
         if Timers::expire(&mut self.timers.tail_loss_probe, now) {

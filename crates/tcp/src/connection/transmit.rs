@@ -326,9 +326,8 @@ impl Connection {
         };
         sender.congestion_control.on_sent(&sent);
         sender.loss_cause.on_sent(&sent);
-        if right + u64::from(sender.window.smss) > sender.snd_una + sender.window.cwnd {
-            sender.limited_mark = sender.snd_max;
-        }
+        let in_flight = sender.pipe_of(sent.flight_size);
+        sender.validation.on_flight(in_flight, &sender.window, sender.snd_max);
         // RFC 6298 §5.1.
         if self.timers.retransmit == Time::NEVER {
             self.timers.retransmit = self.deadline(now, self.rto());

@@ -3,7 +3,7 @@
 
 use super::{newreno, rack, reno, sack};
 use crate::congestion_control::Config as Control;
-use crate::{Config, Size, backoff};
+use crate::{Config, CwndValidation, Size, backoff};
 
 /// Vegas refines Reno's recovery, which its paper starts from.
 pub(super) fn vegas() -> Config {
@@ -12,7 +12,12 @@ pub(super) fn vegas() -> Config {
 
 /// Linux leaves recovery to the kernel: RACK-TLP, and ten segments to start with (RFC 6928).
 fn kernel(congestion_control: Control) -> Config {
-    Config { congestion_control, initial_window: Size::Mss(10), ..rack() }
+    Config {
+        congestion_control,
+        initial_window: Size::Mss(10),
+        cwnd_validation: CwndValidation::Linux,
+        ..rack()
+    }
 }
 
 pub(super) fn vegas_linux() -> Config {

@@ -2,7 +2,7 @@
 
 use super::{rack, sack};
 use crate::congestion_control::{self, cubic};
-use crate::{Config, Size, backoff, rto, spurious};
+use crate::{Config, CwndValidation, Size, backoff, rto, spurious};
 use retx_units::Duration;
 
 /// Linux 6.18 with its default sysctls and HZ = 250, sending by CUBIC.
@@ -18,6 +18,7 @@ pub(super) fn linux() -> Config {
         backoff: backoff::Config::linux(Default::default()),
         spurious: spurious::Config::linux(Default::default()),
         initial_window: Size::Mss(10),
+        cwnd_validation: CwndValidation::Linux,
         timestamps: true,
         // TCP_TIMEOUT_INIT, TCP_RTO_MIN, tcp_rto_max_ms.
         initial_rto: Duration::from_secs(1),
@@ -50,6 +51,7 @@ pub(super) fn linux24() -> Config {
         rto: rto::Config::linux24(Default::default()),
         backoff: backoff::Config::keep(Default::default()),
         limited_transmit: false,
+        cwnd_validation: CwndValidation::None,
         timestamps: true,
         // Linux 2.2: TCP_TIMEOUT_INIT, TCP_RTO_MIN, TCP_RTO_MAX.
         initial_rto: Duration::from_secs(3),

@@ -1,6 +1,6 @@
 //! The window of RFC 9438, in segments and seconds.
 
-use super::super::{Ack, Loss, Window, in_use};
+use super::super::{Ack, Loss, Window};
 use super::Config;
 use retx_units::{Duration, Time};
 
@@ -117,7 +117,7 @@ impl Curve {
         };
         self.shape.epoch = None;
         self.fraction = 0.0;
-        window.ssthresh = ((in_use(window, loss) as f64 * self.beta) as u64).max(2 * smss);
+        window.ssthresh = ((loss.flight_size as f64 * self.beta) as u64).max(2 * smss);
     }
 
     pub fn on_loss(&mut self, window: &mut Window, loss: &Loss) {

@@ -1,0 +1,117 @@
+//! Whether an acknowledgment may grow the window: a window that was never filled is not known to
+//! be free.
+//!
+//! *Reference.* RFC 7661 §3 (cwnd-limited), §4.2 (pipeACK), §4.3 and §4.4.1 (the two phases); Linux
+//! `is_cwnd_limited`, `tcp_cwnd_validate`.
+//!
+//! *Equations.* pipeACK = the most that was acknowledged in one round trip of the last max(3·SRTT,
+//! 1 s); undefined before there was one, and after a recovery. The window is validated while
+//! pipeACK is undefined or at least cwnd/2.
+//!
+//! *Where we differ.* Of RFC 7661 this is the growth only. A pause is `slow_start_after_idle`'s
+//! matter, and a loss the congestion control's (not §4.4.2 and §4.4.3).
+
+use crate::congestion_control::{Ack, Window};
+use retx_units::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// When an acknowledgment may grow the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CwndValidation {
+    /// Always: RFC 5681 asks for no more than new data acknowledged.
+    None,
+    /// While the window is full, or at least half of it was acknowledged in one of the last round
+    /// trips (RFC 7661 §4.4.1).
+    Rfc7661,
+    /// For the data of a window that was full, as Linux's `is_cwnd_limited`.
+    Linux,
+}
+
+/// What was used of the window lately.
+#[derive(Debug, Clone)]
+pub(crate) struct Validation {
+    policy: CwndValidation,
+    /// The window was full at some time since the last ACK of new data.
+    full: bool,
+    /// `SND.NXT` when it was full last.
+    full_until: u64,
+    round: Option<Round>,
+    /// Most acknowledged in a round trip: samples of falling size, oldest first.
+    samples: VecDeque<(Time, u64)>,
+}
+
+/// A round trip in which bytes acknowledged are counted.
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    /// It is over once this is acknowledged.
+    end: u64,
+    bytes: u64,
+}
+
+impl Validation {
+    pub const fn new(policy: CwndValidation) -> Self {
+        Self { policy, full: false, full_until: 0, round: None, samples: VecDeque::new() }
+    }
+
+    /// So much is in flight, up to `snd_max`: full is what has no room for another segment.
+    pub fn on_flight(&mut self, in_flight: u64, window: &Window, snd_max: u64) {
+        if in_flight + u64::from(window.smss) > window.cwnd {
+            self.full = true;
+            self.full_until = snd_max;
+        }
+    }
+
+    /// New data were acknowledged.
+    pub fn on_ack(&mut self, ack: &Ack) {
+        if self.policy != CwndValidation::Rfc7661 {
+            return;
+        }
+        if ack.in_recovery {
+            // §4.2: what a recovery delivers is no sample, and what was before is out of date.
+            self.round = None;
+            self.samples.clear();
+            return;
+        }
+        let Some(round) = &mut self.round else {
+            self.round = Some(Round { end: ack.snd_nxt, bytes: 0 });
+            return;
+        };
+        round.bytes += ack.bytes_acked;
+        if ack.snd_una >= round.end {
+            let bytes = round.bytes;
+            self.round = Some(Round { end: ack.snd_nxt, bytes: 0 });
+            while self.samples.back().is_some_and(|sample| sample.1 <= bytes) {
+                self.samples.pop_back();
+            }
+            self.samples.push_back((ack.now, bytes));
+        }
+        let period = ack.srtt.map_or(Duration::ZERO, |srtt| srtt.saturating_mul(3));
+        let period = period.max(Duration::from_secs(1));
+        // The newest stands until there is a newer one: a flow without samples has no other.
+        while self.samples.len() > 1
+            && self.samples.front().is_some_and(|sample| sample.0 + period < ack.now)
+        {
+            self.samples.pop_front();
+        }
+    }
+
+    /// An ACK of new data from `previous_una` on may grow the window.
+    pub fn allows_growth(&self, window: &Window, previous_una: u64) -> bool {
+        match self.policy {
+            CwndValidation::None => true,
+            CwndValidation::Linux => previous_una < self.full_until,
+            CwndValidation::Rfc7661 => {
+                let pipe_ack = self.samples.front().map(|sample| sample.1);
+                self.full || pipe_ack.is_none_or(|bytes| bytes >= window.cwnd.div_ceil(2))
+            }
+        }
+    }
+
+    /// An ACK of new data has been dealt with.
+    pub fn end_ack(&mut self) {
+        self.full = false;
+    }
+}
