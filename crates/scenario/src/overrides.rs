@@ -7,6 +7,19 @@ use retx_tcp::presets;
 use serde_json::{Map, Value};
 use toml::de::DeValue;
 
+/// Keys whose value is a choice, and the key of its name when it is written as a table.
+pub const CHOICES: &[(&str, &str)] = &[
+    ("queue", "discipline"),
+    ("channel", "model"),
+    ("app", "kind"),
+    ("congestion_control", "name"),
+    ("loss_detection", "name"),
+    ("loss_cause", "name"),
+    ("rto", "name"),
+    ("backoff", "name"),
+    ("spurious", "name"),
+];
+
 /// Applies one change; returns the path that it has set.
 ///
 /// Elements of `link` and `flow` go by their name, of other lists by their number. A choice that
@@ -133,17 +146,9 @@ fn start_from_preset(tcp: &mut Value, name: &str) {
 
 /// `queue = "droptail"` becomes `{ discipline = "droptail" }`.
 fn open_choice(value: &mut Value, key: &str) {
-    let tag = match key {
-        "queue" => "discipline",
-        "channel" => "model",
-        "app" => "kind",
-        "congestion_control" | "loss_detection" | "loss_cause" | "rto" | "backoff" | "spurious" => {
-            "name"
-        }
-        _ => return,
-    };
+    let Some((_, tag)) = CHOICES.iter().find(|choice| choice.0 == key) else { return };
     if let Value::String(name) = value {
         let name = Value::String(std::mem::take(name));
-        *value = Value::Object(Map::from_iter([(tag.to_owned(), name)]));
+        *value = Value::Object(Map::from_iter([((*tag).to_owned(), name)]));
     }
 }

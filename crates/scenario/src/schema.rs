@@ -1,6 +1,8 @@
 //! The JSON Schema of the file, from the types that read it.
 
 use crate::file::File;
+use crate::overrides::CHOICES;
+use crate::tcp::optional_fields;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{Schema, SchemaGenerator};
@@ -52,6 +54,7 @@ pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
     }))
     .into_root_schema_for::<retx_tcp::Config>()
     .to_value();
+    let optional = optional_fields(&fields);
     let presets: Vec<&str> = retx_tcp::presets::PRESETS.iter().map(|preset| preset.name).collect();
     let like = json!({
         "description": "The TCP that this one starts from: another [tcp.NAME], or a preset",
@@ -65,12 +68,31 @@ pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
         let properties = table.get_mut("properties").and_then(Value::as_object_mut);
         let properties = properties.expect("a TCP has fields");
         properties.insert("like".into(), like);
+        for key in &optional {
+            properties.insert(key.clone(), or_none(properties[key].clone()));
+        }
+        for (key, tag) in CHOICES.iter().filter(|choice| choice.1 == "name") {
+            let forms = properties.get_mut(*key).and_then(|choice| choice.get_mut("anyOf"));
+            let forms = forms.and_then(Value::as_array_mut).expect("a choice has forms");
+            forms.push(json!({
+                "title": "parameters of the inherited choice",
+                "type": "object",
+                "not": { "required": [tag] }
+            }));
+        }
         // Merged key by key, so that its parts are optional as well.
         if let Some(Value::Object(delayed_ack)) = properties.get_mut("delayed_ack") {
             delayed_ack.remove("required");
         }
     }
     schemars::json_schema!({ "type": "object", "additionalProperties": fields })
+}
+
+/// A field that `"none"` unsets, whatever `like` brings.
+fn or_none(mut field: Value) -> Value {
+    let description = field.as_object_mut().and_then(|table| table.remove("description"));
+    let none = json!({ "const": "none", "description": "as if it were never set" });
+    json!({ "description": description, "anyOf": [field, none] })
 }
 
 /// `[sweep]`: `replications`, and lists of values under the keys that they are set at.

@@ -32,7 +32,9 @@ impl Tcps {
             let message = format!("{} tables: at most {TABLES_MAX} are read", tables.len());
             return Err(Problem::new(message));
         }
-        let mut resolver = Resolver { tables, fields: fields(), done: HashMap::new() };
+        let schema = retx_tcp::Config::json_schema(&mut choice::inline_generator());
+        let optional = optional_fields(&schema.to_value());
+        let mut resolver = Resolver { tables, fields: fields(), optional, done: HashMap::new() };
         for name in tables.keys() {
             check_name(name, "TCP").map_err(|problem| problem.within(name))?;
             resolver.resolve(name)?;
@@ -114,6 +116,8 @@ struct Resolver<'a> {
     tables: &'a Map<String, Value>,
     /// What a table may hold.
     fields: Vec<String>,
+    /// What it may do without.
+    optional: Vec<String>,
     done: HashMap<String, Resolved>,
 }
 
@@ -123,6 +127,15 @@ fn fields() -> Vec<String> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let properties = properties.expect("a TCP has fields").keys().cloned();
     iter::once("like".to_owned()).chain(properties).collect()
+}
+
+/// The keys that may be absent, and that `"none"` makes so whatever the base says.
+pub fn optional_fields(schema: &Value) -> Vec<String> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let required = schema.get("required").and_then(Value::as_array);
+    let required = required.expect("a TCP has fields that it needs");
+    let properties = properties.expect("a TCP has fields").keys();
+    properties.filter(|key| !required.iter().any(|name| name == *key)).cloned().collect()
 }
 
 impl Resolver<'_> {
@@ -158,7 +171,7 @@ impl Resolver<'_> {
             return Err(Problem::new(unknown_key(key, &fields)).within(key));
         }
         let Some(like) = like(own)? else {
-            return merged(Value::Object(Map::new()), own).map_err(|mut problem| {
+            return self.merged(Value::Object(Map::new()), own).map_err(|mut problem| {
                 if problem.path.is_empty() {
                     problem.message += "; start from a preset with `like`, or write every field";
                 }
@@ -168,10 +181,10 @@ impl Resolver<'_> {
         // A table named like a preset may start from that preset.
         let of_itself = like == name && presets::find(like).is_some();
         if of_itself || !self.tables.contains_key(like) {
-            return merged(self.preset(like, name)?, own);
+            return self.merged(self.preset(like, name)?, own);
         }
         match self.done.get(like) {
-            Some((base, _)) => merged(base.clone(), own),
+            Some((base, _)) => self.merged(base.clone(), own),
             None => Ok(Step::Needs(like.to_owned())),
         }
     }
@@ -182,6 +195,35 @@ impl Resolver<'_> {
             return Err(unknown(like, others).within("like"));
         };
         Ok(serde_json::to_value((preset.config)()).expect("a TCP is plain data"))
+    }
+
+    /// The base with the table's own fields on top. A choice of the same name, or of none, takes
+    /// the base's parameters with it; so does a plain table (`delayed_ack`).
+    fn merged(&self, base: Value, own: &Map<String, Value>) -> Result<Step, Problem> {
+        let Value::Object(mut base) = base else { unreachable!("a TCP is a table") };
+        for (key, value) in own.iter().filter(|(key, _)| *key != "like") {
+            if value == "none" && self.optional.contains(key) {
+                base.remove(key);
+                continue;
+            }
+            match (base.get_mut(key), value) {
+                (Some(Value::Object(inner)), Value::Object(fields))
+                    if fields.get("name").is_none_or(|name| inner.get("name") == Some(name)) =>
+                {
+                    inner.extend(fields.clone());
+                }
+                _ => {
+                    base.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        let base = Value::Object(base);
+        let config: retx_tcp::Config = wording::read(&base)?;
+        config.check().map_err(|error| {
+            let fields = error.field.rsplit('.');
+            fields.fold(Problem::new(error.message), |problem, field| problem.within(field))
+        })?;
+        Ok(Step::Resolved(Box::new((base, config))))
     }
 }
 
@@ -205,27 +247,4 @@ fn circle(chain: &[String], like: &str) -> Problem {
     let names: Vec<&str> = names.collect();
     let shown = if names.len() > 8 { names[..8].join(", ") + ", …" } else { names.join(", ") };
     Problem::new(format!("\"{like}\" goes round in a circle: {shown}"))
-}
-
-/// The base with the table's own fields on top. A choice replaces the base's as a whole; a plain
-/// table (`delayed_ack`) replaces key by key.
-fn merged(base: Value, own: &Map<String, Value>) -> Result<Step, Problem> {
-    let Value::Object(mut base) = base else { unreachable!("a TCP is a table") };
-    for (key, value) in own.iter().filter(|(key, _)| *key != "like") {
-        match (base.get_mut(key), value) {
-            (Some(Value::Object(inner)), Value::Object(fields)) if !inner.contains_key("name") => {
-                inner.extend(fields.clone());
-            }
-            _ => {
-                base.insert(key.clone(), value.clone());
-            }
-        }
-    }
-    let base = Value::Object(base);
-    let config: retx_tcp::Config = wording::read(&base)?;
-    config.check().map_err(|error| {
-        let fields = error.field.rsplit('.');
-        fields.fold(Problem::new(error.message), |problem, field| problem.within(field))
-    })?;
-    Ok(Step::Resolved(Box::new((base, config))))
 }

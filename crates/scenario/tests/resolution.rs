@@ -147,6 +147,49 @@ fn tcps_start_from_what_they_are_like() {
 }
 
 #[test]
+fn a_choice_of_the_same_name_or_of_none_keeps_what_is_inherited() {
+    let tables = "[tcp.a]\nlike = \"vegas\"\n\
+         congestion_control = { name = \"vegas\", alpha = 2, beta = 5 }\n\
+         [tcp.same]\nlike = \"a\"\ncongestion_control = { name = \"vegas\", beta = 6 }\n\
+         [tcp.unnamed]\nlike = \"a\"\ncongestion_control = { beta = 6 }\n\
+         [tcp.bare]\nlike = \"a\"\ncongestion_control = \"vegas\"\n\
+         [tcp.other]\nlike = \"a\"\ncongestion_control = { name = \"veno\" }\n";
+    let text = format!("{HEAD}{}{tables}{FLOW}", link("ac", ["a", "c"]));
+    let scenario = read_with(&text, &[("tcp.a.congestion_control.gamma", "3")]);
+    let control = |name: &str| {
+        let tcp = scenario.tcps.iter().find(|tcp| tcp.name == name).expect("it is defined");
+        serde_json::to_value(&tcp.config.congestion_control).expect("plain data")
+    };
+    for name in ["same", "unnamed"] {
+        let control = control(name);
+        let of = |key: &str| control[key].as_f64();
+        assert_eq!((of("alpha"), of("beta"), of("gamma")), (Some(2.0), Some(6.0), Some(3.0)));
+    }
+    assert_eq!(control("bare")["beta"].as_f64(), Some(3.0));
+    assert_eq!(control("other")["name"], "veno");
+}
+
+#[test]
+fn a_parameter_of_an_inherited_choice_can_be_set_alone() {
+    let text = format!("{HEAD}{}[tcp.x]\nlike = \"reno\"\n{FLOW}", link("ac", ["a", "c"]));
+    let scenario = read_with(&text, &[("tcp.x.congestion_control.growth", "per_ack")]);
+    let control = serde_json::to_value(&scenario.tcps[0].config.congestion_control);
+    assert_eq!(control.expect("plain data")["growth"], "per_ack");
+}
+
+#[test]
+fn none_unsets_what_may_be_absent() {
+    let scenario = one_link(
+        "[tcp.limited]\nlike = \"reno\"\ninitial_ssthresh = 10_000\nmax_cwnd = 20_000\n\
+         advertised_window = 30_000\nmax_retransmissions = 5\n\
+         [tcp.free]\nlike = \"limited\"\ninitial_ssthresh = \"none\"\nmax_cwnd = \"none\"\n\
+         advertised_window = \"none\"\nmax_retransmissions = \"none\"\n",
+    );
+    assert_eq!(scenario.tcps[0].config.max_retransmissions, Some(5));
+    assert_eq!(scenario.tcps[1].config, (presets::find("reno").expect("a preset").config)());
+}
+
+#[test]
 fn a_table_may_be_named_like_the_preset_that_it_starts_from() {
     let scenario =
         one_link("[tcp.reno]\nlike = \"reno\"\nmss = 100\n[tcp.other]\nlike = \"reno\"\n");

@@ -152,8 +152,8 @@ fn what_is_missing() {
          write every field",
     );
     refuse(
-        "like =",
-        "congestion_control = { growth = \"per_ack\" }\nlike =",
+        "like = \"riverbed_reno\"",
+        "congestion_control = { growth = \"per_ack\" }",
         "s.toml:5: tcp.riverbed.congestion_control: lacks `name`: one of {congestion_controls}",
     );
     let (head, _) = BASE.split_once("[[link]]").unwrap();
