@@ -71,14 +71,12 @@ pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
         for key in &optional {
             properties.insert(key.clone(), or_none(properties[key].clone()));
         }
-        for (key, tag) in CHOICES.iter().filter(|choice| choice.1 == "name") {
+        // Parameters, and the name, of an inherited choice may be left out.
+        for (key, _) in CHOICES.iter().filter(|choice| choice.1 == "name") {
             let forms = properties.get_mut(*key).and_then(|choice| choice.get_mut("anyOf"));
-            let forms = forms.and_then(Value::as_array_mut).expect("a choice has forms");
-            forms.push(json!({
-                "title": "parameters of the inherited choice",
-                "type": "object",
-                "not": { "required": [tag] }
-            }));
+            for form in forms.and_then(Value::as_array_mut).expect("a choice has forms") {
+                form.as_object_mut().expect("a form is a table").remove("required");
+            }
         }
         // Merged key by key, so that its parts are optional as well.
         if let Some(Value::Object(delayed_ack)) = properties.get_mut("delayed_ack") {

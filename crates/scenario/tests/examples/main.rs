@@ -61,7 +61,7 @@ fn the_schema_refuses_what_the_parser_refuses() {
         ("/link/0/forward", json!({ "dely": "1 s" })),
         ("/link/0/forward/channel/p", json!(2)),
         ("/tcp/riverbed", json!({ "msss": 1 })),
-        ("/tcp/riverbed", json!({ "congestion_control": { "growth": "per_ack" } })),
+        ("/tcp/riverbed", json!({ "like": "reno", "congestion_control": { "grwth": 1 } })),
         ("/flow/0/app", json!({ "kind": "transfer" })),
         ("/flow/0", json!({ "name": "f" })),
     ];
