@@ -4,5 +4,6 @@
 pub mod channel;
 pub mod pipe;
 pub mod queue;
+pub mod wlan;
 
 pub use pipe::Pipe;

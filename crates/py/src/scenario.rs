@@ -24,16 +24,24 @@ impl Scenario {
     ) -> PyResult<Vec<CapturePoint>> {
         if places.is_empty() {
             let first = self.inner.flows.first().map(|flow| flow.forward_path[0]);
-            let at = |hop: Hop| CapturePoint { link: hop.link, right: hop.way == Way::Reverse };
+            let at = |hop: Hop| match hop {
+                Hop::Link { link, way } => CapturePoint::Link { link, right: way == Way::Reverse },
+                Hop::Wlan { wlan, from, .. } => CapturePoint::Stage { stage: wlan, place: from },
+            };
             return Ok(first.map(at).into_iter().collect());
         }
         places.iter().map(|(link, node)| self.capture_point(link, node)).collect()
     }
 
     fn capture_point(&self, link: &str, node: &str) -> PyResult<CapturePoint> {
+        if let Some(wlan) = self.inner.wlans.iter().position(|candidate| candidate.name == link) {
+            return self.station_point(wlan, node);
+        }
         let links = &self.inner.links;
         let Some(index) = links.iter().position(|candidate| candidate.name == link) else {
-            let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+            let wlans = self.inner.wlans.iter().map(|wlan| wlan.name.as_str());
+            let names: Vec<&str> =
+                links.iter().map(|link| link.name.as_str()).chain(wlans).collect();
             let message = format!("capture: no link \"{link}\"; there is {}", names.join(", "));
             return Err(ScenarioError::new_err(message));
         };
@@ -43,7 +51,21 @@ impl Scenario {
                 format!("capture: \"{node}\" is no end of {link}: {left} and {right} are");
             return Err(ScenarioError::new_err(message));
         }
-        Ok(CapturePoint { link: index as u32, right: node == right })
+        Ok(CapturePoint::Link { link: index as u32, right: node == right })
+    }
+
+    fn station_point(&self, index: usize, node: &str) -> PyResult<CapturePoint> {
+        let wlan = &self.inner.wlans[index];
+        let stations = &wlan.config.stations;
+        let Some(place) = stations.iter().position(|station| station == node) else {
+            let message = format!(
+                "capture: \"{node}\" is no station of {}: {} are",
+                wlan.name,
+                stations.join(", ")
+            );
+            return Err(ScenarioError::new_err(message));
+        };
+        Ok(CapturePoint::Stage { stage: index as u32, place: place as u16 })
     }
 }
 

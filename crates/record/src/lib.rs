@@ -10,6 +10,7 @@ pub mod summary;
 pub mod table;
 pub mod tables;
 pub mod truth;
+mod wireless;
 
 pub use atomic::{WriteError, write_atomically};
 pub use table::{Column, Names, Table};

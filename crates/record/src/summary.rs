@@ -2,6 +2,7 @@
 
 use crate::counters::FlowCounters;
 use crate::reason::{Belief, Cause, EpisodeKind, SaidCause};
+pub use crate::wireless::{StationSummary, WlanCounts, WlanSummary};
 use retx_units::Time;
 use serde::Serialize;
 
@@ -20,6 +21,8 @@ pub struct Summary {
     pub flows: Vec<FlowSummary>,
     /// Two per link, in the scenario's order: forward, reverse.
     pub links: Vec<LinkSummary>,
+    /// One per wlan, in the scenario's order.
+    pub wlans: Vec<WlanSummary>,
     /// What the run cost.
     pub engine: EngineSummary,
 }

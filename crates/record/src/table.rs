@@ -78,7 +78,7 @@ impl Table {
 pub struct Names {
     /// The flows.
     pub flows: Vec<String>,
-    /// The directions of links: `cloud.forward`.
+    /// The directions of links, `cloud.forward`, and the stations of wlans, `cell.laptop`.
     pub places: Vec<String>,
 }
 

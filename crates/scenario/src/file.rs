@@ -1,6 +1,7 @@
 //! The tables of a scenario file, as users write them.
 
 use crate::scenario::{Direction, Flow, Link, Route, Scenario};
+use crate::wlan::WlanTable;
 use crate::{App, schema};
 use retx_link::{channel, queue};
 use retx_units::{Duration, Rate, choice};
@@ -36,10 +37,12 @@ pub struct File {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schemars(schema_with = "schema::tcp_tables")]
     pub tcp: Map<String, Value>,
-    /// The links between nodes; a node exists by being an end of a link.
-    #[serde(default)]
-    #[schemars(length(min = 1))]
+    /// The links between nodes; a node exists by being an end of a link or a station.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<LinkTable>,
+    /// Cells of 802.11 stations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wlan: Vec<WlanTable>,
     /// Routes that differ from the default, which is fewest hops.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub route: Vec<RouteTable>,
@@ -227,7 +230,7 @@ impl JsonSchema for Channels {
     }
 }
 
-/// A way over given links, for all packets from one node to another.
+/// A way over given links and wlans, for all packets from one node to another.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteTable {
@@ -235,7 +238,8 @@ pub struct RouteTable {
     pub from: String,
     /// The node where it ends.
     pub to: String,
-    /// Names of the links, in order.
+    /// What it passes, in order: a link by its name; a wlan by its name, or by that of the station
+    /// to which it leads, or by both.
     #[schemars(length(min = 1, max = 255))]
     pub via: Vec<String>,
 }
@@ -288,6 +292,7 @@ impl From<&Scenario> for File {
             sample_interval: scenario.sample_interval,
             tcp: scenario.tcps.iter().map(tcp).collect(),
             link: scenario.links.iter().map(LinkTable::from).collect(),
+            wlan: scenario.wlans.iter().map(WlanTable::from).collect(),
             route: scenario.routes.iter().map(RouteTable::from).collect(),
             flow: scenario.flows.iter().map(|flow| FlowTable::new(flow, scenario)).collect(),
             sweep: scenario.sweep.clone(),

@@ -17,6 +17,7 @@ mod scenario;
 mod schema;
 mod suggest;
 mod tcp;
+mod wlan;
 mod wording;
 mod write;
 
@@ -26,6 +27,7 @@ pub use error::{Position, ScenarioError};
 pub use file::{Initiator, SampleInterval, Stop};
 pub use scenario::{Direction, ExpandedFlow, Flow, Hop, Link, NamedTcp, Route, Scenario, Way};
 pub use schema::json_schema;
+pub use wlan::{Attempts, Wlan};
 
 use document::Document;
 use std::borrow::Cow;

@@ -7,8 +7,9 @@ use crate::file::{Channels, DirectionTable, File, FlowTable, LinkTable, SampleIn
 use crate::routes::Network;
 use crate::scenario::{Direction, Flow, Hop, Link, Route, Scenario};
 use crate::tcp::Tcps;
+use crate::wlan::{Wlan, WlanTable};
 use crate::wording::{self, check_name};
-use retx_link::queue;
+use retx_link::{queue, wlan};
 use retx_tcp::Config;
 use retx_units::{Duration, Rate};
 use serde_json::Value;
@@ -40,13 +41,13 @@ pub fn read(values: &Value) -> Result<Scenario, Problem> {
     })?;
     check_times(&file)?;
     let mut tcps = Tcps::read(&file.tcp).map_err(|problem| problem.within("tcp"))?;
-    let links = links(file.link)?;
+    let (links, wlans) = links_and_wlans(file.link, file.wlan)?;
     let routes: Vec<Route> = file
         .route
         .into_iter()
         .map(|route| Route { from: route.from, to: route.to, via: route.via })
         .collect();
-    let network = Network::new(&links, &routes)?;
+    let network = Network::new(&links, &wlans, &routes)?;
     let mut flows = flows(file.flow, &mut tcps)?;
     network.lay(&mut flows)?;
     for (index, flow) in flows.iter().enumerate() {
@@ -62,6 +63,7 @@ pub fn read(values: &Value) -> Result<Scenario, Problem> {
         sample_interval: file.sample_interval,
         tcps: tcps.all,
         links,
+        wlans,
         routes,
         flows,
         sweep: file.sweep,
@@ -84,19 +86,36 @@ fn check_times(file: &File) -> Result<(), Problem> {
     Ok(())
 }
 
-fn links(tables: Vec<LinkTable>) -> Result<Vec<Link>, Problem> {
-    if tables.is_empty() {
-        return Err(Problem::new("no link: write at least one [[link]] with `name` and `ends`"));
+/// Links and wlans, which share their names.
+fn links_and_wlans(
+    links: Vec<LinkTable>,
+    wlans: Vec<WlanTable>,
+) -> Result<(Vec<Link>, Vec<Wlan>), Problem> {
+    if links.is_empty() && wlans.is_empty() {
+        return Err(Problem::new(
+            "no link: write at least one [[link]] with `name` and `ends`, or one [[wlan]] with \
+             `name` and `stations`",
+        ));
     }
     let mut names = HashMap::new();
-    let mut links = Vec::with_capacity(tables.len());
-    for (index, table) in tables.into_iter().enumerate() {
-        let link = unique(&mut names, &table.name, index, "link")
-            .and_then(|()| link(table))
-            .map_err(|problem| problem.within_element("link", index))?;
-        links.push(link);
-    }
-    Ok(links)
+    let link = |(index, table): (usize, LinkTable)| {
+        let link = unique(&mut names, &table.name, index, "link").and_then(|()| link(table));
+        link.map_err(|problem| problem.within_element("link", index))
+    };
+    let links: Vec<Link> = links.into_iter().enumerate().map(link).collect::<Result<_, _>>()?;
+    let mut own_names = HashMap::new();
+    let wlan = |(index, table): (usize, WlanTable)| {
+        let wlan = unique(&mut own_names, &table.name, index, "wlan").and_then(|()| {
+            if names.contains_key(&table.name) {
+                let message = format!("\"{}\" names a link already", table.name);
+                return Err(Problem::new(message).within("name"));
+            }
+            Wlan::new(table)
+        });
+        wlan.map_err(|problem| problem.within_element("wlan", index))
+    };
+    let wlans = wlans.into_iter().enumerate().map(wlan).collect::<Result<_, _>>()?;
+    Ok((links, wlans))
 }
 
 /// Refuses a name that is taken, and names that are not fit to be one.
@@ -238,15 +257,21 @@ fn flow(table: FlowTable, tcps: &mut Tcps) -> Result<Flow, Problem> {
 /// A full segment has to fit into every link that it passes (RFC 9293 §3.7.1).
 fn check_packet_size(flow: &Flow, tcp: &Config, links: &[Link]) -> Result<(), Problem> {
     let packet = tcp.mss + HEADERS;
-    let too_small = |hop: &&Hop| links[hop.link as usize].direction(hop.way).mtu < packet;
-    let Some(hop) = flow.forward_path.iter().find(too_small) else { return Ok(()) };
-    let link = &links[hop.link as usize];
+    let mtu = |hop: &Hop| match hop {
+        Hop::Link { link, way } => links[*link as usize].direction(*way).mtu,
+        Hop::Wlan { .. } => wlan::parameters::MTU,
+    };
+    let Some(hop) = flow.forward_path.iter().find(|hop| mtu(hop) < packet) else { return Ok(()) };
+    let place = match hop {
+        Hop::Link { link, way } => {
+            format!("link \"{}\" ({})", links[*link as usize].name, way.name())
+        }
+        Hop::Wlan { .. } => "a wlan".to_owned(),
+    };
     Err(Problem::new(format!(
-        "its mss of {} and {HEADERS} bytes of headers do not fit the mtu of link \"{}\" ({}), {}",
+        "its mss of {} and {HEADERS} bytes of headers do not fit the mtu of {place}, {}",
         tcp.mss,
-        link.name,
-        hop.way.name(),
-        link.direction(hop.way).mtu
+        mtu(hop)
     ))
     .within("tcp"))
 }

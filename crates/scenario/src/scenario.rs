@@ -1,7 +1,7 @@
 //! A scenario as the engine takes it: every name found, every preset merged, every route laid.
 
 use crate::file::{Initiator, SampleInterval, Stop};
-use crate::{App, file, write};
+use crate::{App, Wlan, file, write};
 use retx_link::{channel, queue};
 use retx_units::{Duration, Rate};
 use serde::Serialize;
@@ -28,6 +28,8 @@ pub struct Scenario {
     pub tcps: Vec<NamedTcp>,
     /// The links, in the order of the file.
     pub links: Vec<Link>,
+    /// The cells of stations, in the order of the file.
+    pub wlans: Vec<Wlan>,
     /// Routes that differ from the default.
     pub routes: Vec<Route>,
     /// The flows as written, `count` not expanded; see [`Scenario::expanded_flows`].
@@ -75,14 +77,14 @@ pub struct Direction {
     pub channel: Vec<channel::Config>,
 }
 
-/// A way over given links. It holds for all packets from `from` to `to`.
+/// A way over given links and wlans. It holds for all packets from `from` to `to`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// The node where it starts.
     pub from: String,
     /// The node where it ends.
     pub to: String,
-    /// Names of the links, in order.
+    /// Names of the links, wlans and stations, in order.
     pub via: Vec<String>,
 }
 
@@ -113,13 +115,36 @@ pub struct Flow {
     pub reverse_path: Vec<Hop>,
 }
 
-/// A link passed in one direction.
+/// What is passed from one node to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Hop {
-    /// Index into [`Scenario::links`].
-    pub link: u32,
-    /// In which direction.
-    pub way: Way,
+pub enum Hop {
+    /// A link in one direction.
+    Link {
+        /// Index into [`Scenario::links`].
+        link: u32,
+        /// In which direction.
+        way: Way,
+    },
+    /// A wlan, from one of its stations to another.
+    Wlan {
+        /// Index into [`Scenario::wlans`].
+        wlan: u32,
+        /// Index of the station that sends.
+        from: u16,
+        /// Index of the station that receives.
+        to: u16,
+    },
+}
+
+impl Hop {
+    /// The same in the other direction.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Link { link, way } => Self::Link { link, way: way.opposite() },
+            Self::Wlan { wlan, from, to } => Self::Wlan { wlan, from: to, to: from },
+        }
+    }
 }
 
 /// A direction of a link.
@@ -203,11 +228,12 @@ impl Scenario {
         self.flows.iter().map(|flow| flow.count).sum()
     }
 
-    /// The nodes, in the order in which links name them first.
+    /// The nodes, in the order in which links, then wlans, name them first.
     pub fn nodes(&self) -> Vec<&str> {
         let mut seen = std::collections::HashSet::new();
         let ends = self.links.iter().flat_map(|link| &link.ends);
-        ends.map(String::as_str).filter(|node| seen.insert(*node)).collect()
+        let stations = self.wlans.iter().flat_map(|wlan| &wlan.config.stations);
+        ends.chain(stations).map(String::as_str).filter(|node| seen.insert(*node)).collect()
     }
 
     /// The resolved scenario as a TOML file.

@@ -31,8 +31,17 @@ fn one_link(more: &str) -> Scenario {
 }
 
 fn path(scenario: &Scenario, hops: &[Hop]) -> Vec<String> {
-    let name = |hop: &Hop| scenario.links[hop.link as usize].name.clone();
-    hops.iter().map(|hop| format!("{} {}", name(hop), hop.way.name())).collect()
+    let name = |hop: &Hop| match *hop {
+        Hop::Link { link, way } => {
+            format!("{} {}", scenario.links[link as usize].name, way.name())
+        }
+        Hop::Wlan { wlan, from, to } => {
+            let wlan = &scenario.wlans[wlan as usize];
+            let [from, to] = [from, to].map(|it| &wlan.config.stations[usize::from(it)]);
+            format!("{} {from}-{to}", wlan.name)
+        }
+    };
+    hops.iter().map(name).collect()
 }
 
 #[test]

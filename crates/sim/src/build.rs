@@ -1,9 +1,11 @@
 //! From a scenario to a plan: names become indices.
 
-use crate::plan::{FlowPlan, PipePlan, Plan, Sampling, Side, Sizes, TcpPlan, Work};
+use crate::plan::{
+    self, FlowPlan, PipePlan, Plan, Sampling, Side, Sizes, StagePlan, TcpPlan, WlanPlan, Work,
+};
 use retx_link::pipe;
 use retx_scenario::{
-    App, ExpandedFlow, Files, Hop, Initiator, Link, SampleInterval, Scenario, Stop, Way,
+    App, ExpandedFlow, Files, Hop, Initiator, Link, SampleInterval, Scenario, Stop, Way, Wlan,
 };
 use retx_units::{Duration, Time};
 
@@ -25,6 +27,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
             .iter()
             .flat_map(|link| [pipe(link, Way::Forward), pipe(link, Way::Reverse)])
             .collect(),
+        stages: scenario.wlans.iter().map(cell).collect(),
         routes: Vec::new(),
         tcps: scenario
             .tcps
@@ -34,7 +37,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
         flows: Vec::with_capacity(scenario.flow_count() as usize),
     };
     for flow in &scenario.flows {
-        let path = |path: &[Hop]| path.iter().map(pipe_of).collect();
+        let path = |path: &[Hop]| path.iter().map(hop).collect();
         plan.routes.push(path(&flow.forward_path));
         plan.routes.push(path(&flow.reverse_path));
     }
@@ -103,10 +106,18 @@ fn pipe(link: &Link, way: Way) -> PipePlan {
     }
 }
 
-fn pipe_of(hop: &Hop) -> u32 {
-    match hop.way {
-        Way::Forward => 2 * hop.link,
-        Way::Reverse => 2 * hop.link + 1,
+fn cell(wlan: &Wlan) -> StagePlan {
+    StagePlan::Wlan(WlanPlan { name: wlan.name.clone(), config: wlan.config.clone() })
+}
+
+fn hop(hop: &Hop) -> plan::Hop {
+    match *hop {
+        Hop::Link { link, way: Way::Forward } => plan::Hop::Pipe(2 * link),
+        Hop::Link { link, way: Way::Reverse } => plan::Hop::Pipe(2 * link + 1),
+        // Wlans are the first stages.
+        Hop::Wlan { wlan, from, to } => {
+            plan::Hop::Stage(plan::Port { stage: wlan, entry: from, exit: to })
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Captures: which packets are seen where.
 
 use crate::packet::{NONE, Packet, Packets, Transmission};
-use crate::plan::{Plan, Side};
+use crate::plan::{PipePlan, Plan, Side};
 use crate::recorder::Drop;
 use retx_record::capture::{
     self, CaptureBuffer, CapturedPacket, Fate, FlowId, FlowNodes, LongName, PacketId, PlaceId,
@@ -10,22 +10,32 @@ use retx_units::Time;
 use retx_wire::Segment;
 use std::collections::BTreeMap;
 
-/// Where packets are captured: at one end of a link, as a program on that node's interface would
-/// see them. It sees what enters the link there, before the queue, and what the link delivers.
+/// Where packets are captured, as a program on a node's interface would see them. It sees what
+/// enters the link or the stage there, before the queue, and what is delivered there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct CapturePoint {
-    /// Index of the link.
-    pub link: u32,
-    /// At its second end rather than at its first.
-    pub right: bool,
+pub enum CapturePoint {
+    /// One end of a link.
+    Link {
+        /// Index of the link.
+        link: u32,
+        /// At its second end rather than at its first.
+        right: bool,
+    },
+    /// A place of another stage: a station of a cell.
+    Stage {
+        /// Index of the stage.
+        stage: u32,
+        /// Index of the place in it.
+        place: u16,
+    },
 }
 
-/// What a capture sees of one pipe.
+/// What a capture sees of one pipe, or at a place of another stage.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sights {
     entering: Option<PlaceId>,
     leaving: Option<PlaceId>,
-    /// The pipe as a place of drops, once there was one.
+    /// It as a place of drops, once there was one.
     drops: Option<PlaceId>,
 }
 
@@ -33,8 +43,8 @@ struct Sights {
 #[derive(Debug)]
 pub struct Capture {
     buffer: CaptureBuffer,
-    pipes: Vec<Sights>,
-    /// Link and direction of each pipe.
+    places: Vec<Sights>,
+    /// Link and direction of each pipe; behind them the places of other stages.
     names: Vec<String>,
     flows: Vec<FlowId>,
     /// Who opens each flow's connections.
@@ -51,16 +61,34 @@ impl Capture {
     /// A name that is too long for a capture file.
     pub fn new(plan: &Plan, points: &[CapturePoint]) -> Result<Self, LongName> {
         let mut buffer = CaptureBuffer::new();
-        let mut pipes = vec![Sights::default(); plan.pipes.len()];
+        let pipe = |pipe: &PipePlan| format!("{} {}", pipe.link, pipe.direction);
+        let mut names: Vec<String> = plan.pipes.iter().map(pipe).collect();
+        let mut firsts = Vec::with_capacity(plan.stages.len());
+        for stage in &plan.stages {
+            firsts.push(names.len());
+            names.extend(stage.places().map(|place| format!("{} {place}", stage.name())));
+        }
+        let mut places = vec![Sights::default(); names.len()];
         for point in points {
-            let forward = 2 * point.link as usize;
-            let right = usize::from(point.right);
-            let pipe = &plan.pipes[forward];
-            let name = format!("{} at {}", pipe.link, pipe.ends[right]);
-            let place = buffer.add_interface(&name)?;
-            // What enters forward at the left end comes back there from the reverse direction.
-            pipes[forward + right].entering = Some(place);
-            pipes[forward + 1 - right].leaving = Some(place);
+            match *point {
+                CapturePoint::Link { link, right } => {
+                    let forward = 2 * link as usize;
+                    let right = usize::from(right);
+                    let pipe = &plan.pipes[forward];
+                    let name = format!("{} at {}", pipe.link, pipe.ends[right]);
+                    let place = buffer.add_interface(&name)?;
+                    // What enters forward at the left end comes back there from the reverse
+                    // direction.
+                    places[forward + right].entering = Some(place);
+                    places[forward + 1 - right].leaving = Some(place);
+                }
+                CapturePoint::Stage { stage, place } => {
+                    let index = firsts[stage as usize] + usize::from(place);
+                    let seen = buffer.add_interface(&names[index].replacen(' ', " at ", 1))?;
+                    places[index].entering = Some(seen);
+                    places[index].leaving = Some(seen);
+                }
+            }
         }
         let flows = plan.flows.iter().map(|flow| {
             let opener = flow.nodes[flow.initiator as usize];
@@ -70,12 +98,8 @@ impl Capture {
         let flows = flows.collect::<Result<_, _>>()?;
         Ok(Self {
             buffer,
-            pipes,
-            names: plan
-                .pipes
-                .iter()
-                .map(|pipe| format!("{} {}", pipe.link, pipe.direction))
-                .collect(),
+            places,
+            names,
             flows,
             initiators: plan.flows.iter().map(|flow| flow.initiator).collect(),
             packets: Vec::new(),
@@ -88,16 +112,16 @@ impl Capture {
         self.buffer
     }
 
-    /// A packet enters a pipe.
-    pub fn entered(&mut self, now: Time, pipe: u32, id: u32, packets: &mut Packets) {
-        if let Some(place) = self.pipes[pipe as usize].entering {
+    /// A packet enters a pipe or another stage, at this place.
+    pub fn entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
+        if let Some(place) = self.places[place as usize].entering {
             self.see((now, place), id, packets);
         }
     }
 
-    /// A packet leaves a pipe at its far end.
-    pub fn left(&mut self, now: Time, pipe: u32, id: u32, packets: &mut Packets) {
-        if let Some(place) = self.pipes[pipe as usize].leaving {
+    /// A packet leaves a pipe at its far end, or another stage at this place.
+    pub fn left(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
+        if let Some(place) = self.places[place as usize].leaving {
             self.see((now, place), id, packets);
         }
     }
@@ -144,10 +168,10 @@ impl Capture {
         if packet.captured == NONE {
             return;
         }
-        let pipe = drop.place as usize;
-        let place = *self.pipes[pipe].drops.get_or_insert_with(|| {
+        let index = drop.place as usize;
+        let place = *self.places[index].drops.get_or_insert_with(|| {
             // Shorter than the name of an interface at the same link was.
-            self.buffer.add_place(&self.names[pipe]).expect("the link's name has been accepted")
+            self.buffer.add_place(&self.names[index]).expect("the link's name has been accepted")
         });
         self.settle(packet, Fate::Dropped { place, reason: drop.reason });
     }

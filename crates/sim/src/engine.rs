@@ -1,22 +1,29 @@
 //! The engine: takes the earliest event, moves packets along their routes, wakes hosts.
 //!
-//! A stage never calls a stage: a pipe hands its packet back, the engine takes it to the next pipe
+//! A stage never calls a stage: a pipe hands its packet back, the engine takes it to the next hop
 //! of its route or to its host; a host is polled for what it sends, and the engine takes that to
-//! the first pipe.
+//! the first hop. Hops are pipes, which are many and pass nearly all packets, or ports of other
+//! stages ([`crate::stage`]).
 
 use crate::agenda::Agenda;
 use crate::event_queue::{MAX_TARGETS, Target};
 use crate::flow::{Context, Flow};
 use crate::packet::Packets;
-use crate::plan::{Plan, Sampling, Side};
+use crate::plan::{Plan, Port, Sampling, Side};
 use crate::recorder::{Drop, Recorder};
 use crate::run::{Options, RunError};
+use crate::stage::{self, Snapshot};
 use retx_link::Pipe;
 use retx_link::pipe::{self, Departure, Entry, Statistics};
 use retx_record::counters::FlowCounters;
 use retx_units::{StreamKey, Time};
 
-/// Behind the last pipe of a route.
+mod closing;
+mod layout;
+
+use layout::{Placed, Ways};
+
+/// Behind the last hop of a route.
 const HOST: u32 = u32::MAX;
 
 /// What statistics begin with, at the end of the warm-up.
@@ -28,6 +35,8 @@ pub struct Baseline {
     pub flows: Vec<FlowCounters>,
     /// Each pipe's.
     pub pipes: Vec<Statistics>,
+    /// Each other stage's.
+    pub stages: Vec<Snapshot>,
 }
 
 /// A run.
@@ -38,9 +47,12 @@ pub struct Engine<'a> {
     now: Time,
     agenda: Agenda,
     packets: Packets,
-    /// The pipes of all routes, each route ended by [`HOST`].
+    /// The hops of all routes: a pipe's index, or the number of pipes plus the index of a port.
+    /// Each route is ended by [`HOST`].
     routes: Vec<u32>,
+    ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
+    pub(crate) stages: Vec<Placed>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) recorder: Recorder,
     pub(crate) baseline: Baseline,
@@ -59,12 +71,14 @@ struct Counts {
     dropped: u64,
 }
 
-/// Targets that are neither pipes nor hosts.
+/// Targets that are neither pipes nor hosts; stages follow them.
 #[derive(Debug, Clone, Copy)]
 enum Special {
     End,
     Warmup,
     Sample,
+    /// Not a target: how many there are.
+    Count,
 }
 
 impl<'a> Engine<'a> {
@@ -74,12 +88,13 @@ impl<'a> Engine<'a> {
     /// More links and flows than events can address; a name that no capture file can hold.
     pub fn new(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
-        let targets = plan.pipes.len() as u64 + 2 * plan.flows.len() as u64 + 3;
+        let hosts = 2 * plan.flows.len() as u64 + Special::Count as u64;
+        let targets = plan.pipes.len() as u64 + hosts + plan.stages.len() as u64;
         if targets > u64::from(MAX_TARGETS) {
             return Err(RunError::TooLarge { targets });
         }
-        let mut routes = Vec::new();
-        let starts: Vec<u32> = plan.routes.iter().map(|route| lay(&mut routes, route)).collect();
+        let mut ways = Ways { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
+        let starts: Vec<u32> = plan.routes.iter().map(|route| ways.lay(route)).collect();
         let pipe = |pipe: &crate::plan::PipePlan| {
             let name = format!("link.{}.{}", pipe.link, pipe.direction);
             Pipe::new(&pipe.config, key, &name)
@@ -95,8 +110,10 @@ impl<'a> Engine<'a> {
             now: Time::ZERO,
             agenda: Agenda::new(targets as u32),
             packets: Packets::default(),
-            routes,
+            routes: ways.routes,
+            ports: ways.ports,
             pipes: plan.pipes.iter().map(pipe).collect(),
+            stages: layout::stages(plan, key),
             unfinished: flows.iter().filter(|flow| flow.is_finite()).count(),
             over: false,
             flows,
@@ -186,7 +203,36 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A packet has left a pipe: on to the next, or to its host.
+    /// A stage wants to be woken.
+    fn stage_due(&mut self, index: u32) {
+        let placed = index as usize;
+        self.stages[placed].stage.handle_timeout(self.now);
+        while let Some(departure) = self.stages[placed].stage.poll_transmit(self.now) {
+            let first = self.stages[placed].first;
+            match departure {
+                stage::Departure::Delivered { id } => {
+                    self.forward(first + u32::from(self.port_of(id).exit), id);
+                }
+                stage::Departure::GivenUp { id } => {
+                    let place = first + u32::from(self.port_of(id).entry);
+                    self.drop(id, &Drop::at_retry_limit(self.now, place));
+                }
+            }
+        }
+        self.rearm_stage(index);
+    }
+
+    fn rearm_stage(&mut self, index: u32) {
+        let target = self.target_of(Special::Count) + index;
+        self.agenda.wake(target, self.stages[index as usize].stage.poll_timeout());
+    }
+
+    /// The port that a packet has entered last.
+    fn port_of(&self, id: u32) -> Port {
+        self.ports[self.routes[self.packets.get(id).hop as usize] as usize - self.pipes.len()]
+    }
+
+    /// A packet has left a pipe or another stage at this place: on to the next, or to its host.
     #[inline]
     fn forward(&mut self, from: u32, id: u32) {
         self.recorder.left(self.now, from, id, &mut self.packets);
@@ -200,12 +246,27 @@ impl<'a> Engine<'a> {
 
     #[inline]
     fn enter(&mut self, index: u32, id: u32) {
+        let Some(pipe) = self.pipes.get_mut(index as usize) else {
+            return self.enter_stage(index, id);
+        };
         self.recorder.entered(self.now, index, id, &mut self.packets);
         let packet = self.packets.get(id);
-        let pipe = &mut self.pipes[index as usize];
         match pipe.handle_packet(self.now, &pipe::Packet { id, frame: packet.frame() }) {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
             Entry::QueueFull => self.drop(id, &Drop::by_queue(self.now, index)),
+        }
+    }
+
+    #[inline(never)]
+    fn enter_stage(&mut self, hop: u32, id: u32) {
+        let port = self.ports[hop as usize - self.pipes.len()];
+        let Placed { stage, first } = &mut self.stages[port.stage as usize];
+        let place = *first + u32::from(port.entry);
+        self.recorder.entered(self.now, place, id, &mut self.packets);
+        let frame = self.packets.get(id).frame();
+        match stage.handle_packet(self.now, port, &stage::Packet { id, frame }) {
+            stage::Entry::Accepted => self.rearm_stage(port.stage),
+            stage::Entry::QueueFull => self.drop(id, &Drop::by_queue(self.now, place)),
         }
     }
 
@@ -283,7 +344,9 @@ impl<'a> Engine<'a> {
     }
 
     fn special(&mut self, which: u32) {
-        if which == Special::End as u32 {
+        if let Some(stage) = which.checked_sub(Special::Count as u32) {
+            self.stage_due(stage);
+        } else if which == Special::End as u32 {
             self.over = true;
         } else if which == Special::Warmup as u32 {
             self.take_baseline();
@@ -294,62 +357,4 @@ impl<'a> Engine<'a> {
             self.agenda.wake(self.target_of(Special::Sample), self.now + interval);
         }
     }
-
-    /// Statistics start now.
-    fn take_baseline(&mut self) {
-        let now = self.now;
-        let pipe = |pipe: &mut Pipe| {
-            pipe.restart_maximum(now);
-            pipe.statistics(now)
-        };
-        self.baseline = Baseline {
-            at: now,
-            flows: self.flows.iter_mut().map(|flow| flow.ledger.begin_statistics(now)).collect(),
-            pipes: self.pipes.iter_mut().map(pipe).collect(),
-        };
-    }
-
-    /// Ends the statistics.
-    ///
-    /// # Errors
-    /// Packets that came from nowhere or went nowhere.
-    pub fn finish(&mut self) -> Result<(), RunError> {
-        if self.baseline.at < self.plan.warmup {
-            // The run was over before the warm-up: there is nothing to tell.
-            self.take_baseline();
-        }
-        for flow in &mut self.flows {
-            flow.ledger.counters.cwnd.settle(self.now);
-        }
-        self.check_conservation()
-    }
-
-    /// Packets in = delivered + dropped + queued + in the air: of each pipe, and of the network.
-    fn check_conservation(&self) -> Result<(), RunError> {
-        let mut inside = 0;
-        for (pipe, plan) in self.pipes.iter().zip(&self.plan.pipes) {
-            let statistics = pipe.statistics(self.now);
-            inside += statistics.queued + statistics.in_air;
-            if !statistics.is_conserved() {
-                let place = format!("{}.{}", plan.link, plan.direction);
-                return Err(RunError::Conservation { place, counts: format!("{statistics:?}") });
-            }
-        }
-        let Counts { sent, received, dropped } = self.counts;
-        if sent != received + dropped + inside || inside != self.packets.count() {
-            let counts =
-                format!("{:?}, {inside} in pipes, {} held", self.counts, self.packets.count());
-            return Err(RunError::Conservation { place: "the network".into(), counts });
-        }
-        Ok(())
-    }
-}
-
-/// Appends a route; returns where it begins.
-fn lay(routes: &mut Vec<u32>, route: &[u32]) -> u32 {
-    assert!(!route.is_empty(), "a route has a pipe at least");
-    let start = u32::try_from(routes.len()).expect("fewer than 2^32 hops");
-    routes.extend_from_slice(route);
-    routes.push(HOST);
-    start
 }

@@ -2,7 +2,7 @@
 //!
 //! A packet's way: [`engine`] pops the earliest event → a flow's application and connection are
 //! asked for a segment ([`flow`]) → the engine takes it to the first pipe of its route → queue,
-//! rate, channel and delay (`retx_link::pipe`) → the next pipe … → the peer's connection → its
+//! rate, channel and delay (`retx_link::pipe`), or another [`stage`] → the next hop … → the peer's connection → its
 //! acknowledgment comes back the same way.
 
 pub mod agenda;
@@ -18,6 +18,8 @@ mod packet;
 pub mod plan;
 mod recorder;
 pub mod run;
+pub mod stage;
+mod wireless;
 
 pub use capture::CapturePoint;
 pub use many::{Batch, run, run_many};

@@ -1,6 +1,6 @@
 //! A run, laid out: every name replaced by an index.
 
-use retx_link::pipe;
+use retx_link::{pipe, wlan};
 use retx_units::{Duration, Time};
 use std::sync::Arc;
 
@@ -19,8 +19,10 @@ pub struct Plan {
     pub sampling: Sampling,
     /// Both directions of each link: link i forward is pipe 2i, reverse 2i + 1.
     pub pipes: Vec<PipePlan>,
-    /// Ways through the network, each a list of pipes, at least one.
-    pub routes: Vec<Vec<u32>>,
+    /// What lies between nodes beside pipes.
+    pub stages: Vec<StagePlan>,
+    /// Ways through the network, each of one hop at least.
+    pub routes: Vec<Vec<Hop>>,
     /// The TCPs.
     pub tcps: Vec<TcpPlan>,
     /// The flows.
@@ -49,6 +51,58 @@ pub struct PipePlan {
     pub ends: [String; 2],
     /// How it works.
     pub config: pipe::Config,
+}
+
+/// A stage that is no pipe.
+#[derive(Debug, Clone)]
+pub enum StagePlan {
+    /// A cell of 802.11 stations.
+    Wlan(WlanPlan),
+}
+
+/// A cell of 802.11 stations; its ports lead from station to station, by their indices.
+#[derive(Debug, Clone)]
+pub struct WlanPlan {
+    /// Its name.
+    pub name: String,
+    /// How it works.
+    pub config: wlan::Config,
+}
+
+impl StagePlan {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Wlan(plan) => &plan.name,
+        }
+    }
+
+    /// Where packets enter and leave it, by the index in [`Port`].
+    pub fn places(&self) -> impl Iterator<Item = &str> {
+        match self {
+            Self::Wlan(plan) => plan.config.stations.iter().map(String::as_str),
+        }
+    }
+}
+
+/// What a packet passes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hop {
+    /// A pipe, by its index.
+    Pipe(u32),
+    /// Another stage.
+    Stage(Port),
+}
+
+/// A way through a stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Port {
+    /// Index of the stage.
+    pub stage: u32,
+    /// Where packets enter: a station's index in a cell.
+    pub entry: u16,
+    /// Where they leave.
+    pub exit: u16,
 }
 
 /// A TCP.

@@ -18,7 +18,7 @@ use retx_wire::Flags;
 pub struct Drop {
     /// When.
     pub at: Time,
-    /// Index of the pipe.
+    /// Index of the place: a pipe's, or behind them that of a place of another stage.
     pub place: u32,
     /// Why.
     pub reason: DropReason,
@@ -30,6 +30,11 @@ impl Drop {
     /// Turned away by a full queue.
     pub const fn by_queue(at: Time, place: u32) -> Self {
         Self { at, place, reason: DropReason::Queue, cause: Cause::Congestion }
+    }
+
+    /// Given up by a link after the last attempt that it may make.
+    pub const fn at_retry_limit(at: Time, place: u32) -> Self {
+        Self { at, place, reason: DropReason::RetryLimit, cause: Cause::Wireless }
     }
 
     /// Lost by a channel.
@@ -96,19 +101,19 @@ impl Recorder {
         }
     }
 
-    /// A packet enters a pipe.
+    /// A packet enters a pipe or another stage, at this place.
     #[inline]
-    pub fn entered(&mut self, now: Time, pipe: u32, id: u32, packets: &mut Packets) {
+    pub fn entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(capture) = &mut self.capture {
-            capture.entered(now, pipe, id, packets);
+            capture.entered(now, place, id, packets);
         }
     }
 
-    /// A packet leaves a pipe at its far end.
+    /// A packet leaves a pipe at its far end, or another stage at this place.
     #[inline]
-    pub fn left(&mut self, now: Time, pipe: u32, id: u32, packets: &mut Packets) {
+    pub fn left(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(capture) = &mut self.capture {
-            capture.left(now, pipe, id, packets);
+            capture.left(now, place, id, packets);
         }
     }
 

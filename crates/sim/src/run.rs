@@ -7,7 +7,7 @@ use retx_link::pipe::Statistics;
 use retx_record::Names;
 use retx_record::capture::CaptureBuffer;
 use retx_record::summary::{
-    DropSummary, EngineSummary, FlowFrame, FlowSummary, LinkSummary, Summary,
+    DropSummary, EngineSummary, FlowFrame, FlowSummary, LinkSummary, Summary, WlanSummary,
 };
 use retx_record::tables::Tables;
 use retx_scenario::Scenario;
@@ -65,7 +65,7 @@ pub enum RunError {
         crate::event_queue::MAX_TARGETS
     )]
     TooLarge {
-        /// Two per link and two per flow.
+        /// Two per link, two per flow, one per wlan.
         targets: u64,
     },
     /// A name that does not fit into a capture file.
@@ -92,6 +92,8 @@ pub struct Outcome {
     pub flows: Vec<FlowSummary>,
     /// Two per link: forward, reverse.
     pub links: Vec<LinkSummary>,
+    /// One per wlan.
+    pub wlans: Vec<WlanSummary>,
     /// What it cost.
     pub engine: EngineSummary,
     /// The tables that were kept.
@@ -112,6 +114,7 @@ impl Outcome {
             replication: self.replication,
             flows: self.flows.clone(),
             links: self.links.clone(),
+            wlans: self.wlans.clone(),
             engine: self.engine,
         }
     }
@@ -153,18 +156,25 @@ fn outcome(plan: &Plan, options: &Options, engine: Engine<'_>) -> Outcome {
         replication: options.replication,
         flows: flow_summaries(plan, &engine),
         links: link_summaries(plan, &engine),
+        wlans: crate::wireless::summaries(plan, &engine),
         engine: EngineSummary { events, simulated_s: now.as_secs_f64(), wall_s: None },
         names: Names {
             flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
-            places: plan
-                .pipes
-                .iter()
-                .map(|pipe| format!("{}.{}", pipe.link, pipe.direction))
-                .collect(),
+            places: places(plan),
         },
         tables: engine.recorder.tables,
         capture: engine.recorder.capture.map(|capture| capture.into_buffer()),
     }
+}
+
+/// Directions of links; behind them the places of other stages.
+fn places(plan: &Plan) -> Vec<String> {
+    let pipes = plan.pipes.iter().map(|pipe| format!("{}.{}", pipe.link, pipe.direction));
+    let stages = plan
+        .stages
+        .iter()
+        .flat_map(|stage| stage.places().map(move |place| format!("{}.{place}", stage.name())));
+    pipes.chain(stages).collect()
 }
 
 fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {

@@ -7,7 +7,7 @@
 
 use retx_link::{channel, pipe, queue};
 use retx_record::reason::EpisodeKind;
-use retx_sim::plan::{FlowPlan, PipePlan, Plan, Sampling, Side, TcpPlan, Work};
+use retx_sim::plan::{FlowPlan, Hop, PipePlan, Plan, Sampling, Side, TcpPlan, Work};
 use retx_sim::{Control, Options, run_plan};
 use retx_tcp::{Size, congestion_control, loss_detection, presets};
 use retx_units::{Duration, Rate, Time};
@@ -72,7 +72,8 @@ fn run(tcp: TcpPlan, drops: &[u64]) -> (Vec<(i64, u64)>, Vec<i64>) {
         warmup: Time::ZERO,
         sampling: Sampling::Off,
         pipes: pipes(drops),
-        routes: vec![vec![0, 2], vec![3, 1]],
+        stages: Vec::new(),
+        routes: [[0, 2], [3, 1]].map(|way| way.map(Hop::Pipe).to_vec()).to_vec(),
         tcps: vec![tcp],
         flows: vec![FlowPlan {
             name: "data".into(),

@@ -56,8 +56,10 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn everything() -> Options {
-    let capture =
-        vec![CapturePoint { link: 0, right: false }, CapturePoint { link: 1, right: true }];
+    let capture = vec![
+        CapturePoint::Link { link: 0, right: false },
+        CapturePoint::Link { link: 1, right: true },
+    ];
     Options { replication: 0, segments: true, drops: true, episodes: true, capture }
 }
 

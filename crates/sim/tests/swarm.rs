@@ -115,7 +115,7 @@ fn check(plan: &Plan, outcome: &Outcome) {
 
 fn seed(seed: u64) {
     let plan = random_plan(seed);
-    let capture = vec![CapturePoint { link: 0, right: true }];
+    let capture = vec![CapturePoint::Link { link: 0, right: true }];
     let options = Options { replication: 0, segments: true, drops: true, episodes: true, capture };
     let outcome = run_plan(&plan, &options, &Control::default())
         .unwrap_or_else(|error| panic!("seed {seed}: {error}"));

@@ -6,7 +6,7 @@ mod plans;
 use plans::{LinkOf, bernoulli, one_flow, tcp};
 use retx_record::reason::{Cause, EpisodeKind, SaidCause, SegmentFate};
 use retx_record::tables::{Episode, Segment};
-use retx_sim::plan::{FlowPlan, Plan, Work};
+use retx_sim::plan::{FlowPlan, Hop, Plan, Work};
 use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_tcp::{Size, loss_cause};
 use retx_units::{Duration, Time};
@@ -198,7 +198,7 @@ fn verdicts_hold_whenever_statistics_begin() {
         let mut first = LinkOf::new("first", ["origin", "server"]);
         first.delay = Duration::from_millis(100);
         plan.pipes.extend(first.pipes());
-        plan.routes = vec![vec![2, 0], vec![1, 3]];
+        plan.routes = [[2, 0], [1, 3]].map(|way| way.map(Hop::Pipe).to_vec()).to_vec();
         plan.pipes[0].config.channel = vec![bernoulli(0.2)];
         let config = &mut plan.tcps[0].config;
         config.min_rto = Duration::from_millis(1);

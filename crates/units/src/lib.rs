@@ -5,6 +5,7 @@
 //! `"10 Mbit/s"`), so a unit can be neither forgotten nor mixed up.
 
 pub mod choice;
+mod distance;
 mod probability;
 mod quantity;
 mod rate;
@@ -13,6 +14,7 @@ mod stream;
 mod time;
 
 pub use choice::Choice;
+pub use distance::Distance;
 pub use probability::Probability;
 pub use quantity::QuantityError;
 pub use rate::Rate;

@@ -22,6 +22,13 @@ pub struct Frame {
     pub payload_bytes: u32,
 }
 
+impl Frame {
+    /// A frame that belongs to no flow: an acknowledgment of the link, say.
+    pub const fn control(bytes: u32) -> Self {
+        Self { bytes, flow: u32::MAX, position: u64::MAX, payload_bytes: 0 }
+    }
+}
+
 /// What becomes of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {

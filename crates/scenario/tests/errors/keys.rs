@@ -20,7 +20,7 @@ fn unknown_keys() {
         "warmpu",
         "s.toml:2: warmpu: unknown key; did you mean \"warmup\"? (keys here: {top})",
     );
-    refuse("[[flow]]", "[[wlan]]\n[[flow]]", "s.toml:14: wlan: unknown key (keys here: {top})");
+    refuse("[[flow]]", "[[wifi]]\n[[flow]]", "s.toml:14: wifi: unknown key (keys here: {top})");
     refuse(
         "tcp = \"riverbed\"",
         "udp = { packet = 512 }",
@@ -73,7 +73,7 @@ fn unknown_names() {
         "to = \"client\"",
         "to = \"clint\"",
         "s.toml:17: flow.download.to: unknown node \"clint\"; did you mean \"client\"? (nodes are \
-         the ends of links: server, client)",
+         the ends of links and the stations of wlans: server, client)",
     );
     refuse(
         "tcp = \"riverbed\"",
@@ -91,7 +91,7 @@ fn unknown_names() {
         "[[flow]]",
         "[[route]]\nfrom = \"server\"\nto = \"client\"\nvia = [\"clod\"]\n[[flow]]",
         "s.toml:17: route.0.via: unknown link \"clod\"; did you mean \"cloud\"? \
-         (links here: cloud)",
+         (links and wlans here: cloud)",
     );
 }
 
@@ -159,7 +159,8 @@ fn what_is_missing() {
     let (head, _) = BASE.split_once("[[link]]").unwrap();
     assert_eq!(
         error(head, &[]).to_string(),
-        "s.toml: no link: write at least one [[link]] with `name` and `ends`"
+        "s.toml: no link: write at least one [[link]] with `name` and `ends`, or one \
+         [[wlan]] with `name` and `stations`"
     );
     let (head, _) = BASE.split_once("[[flow]]").unwrap();
     assert_eq!(

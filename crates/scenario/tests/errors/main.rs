@@ -5,6 +5,7 @@ mod overrides;
 mod routes;
 mod texts;
 mod values;
+mod wlans;
 
 use retx_link::{channel, queue};
 use retx_scenario::{App, Position, ScenarioError, Source, from_json, parse};
@@ -31,8 +32,8 @@ tcp = "riverbed"
 app = { kind = "transfer", bytes = 1000 }
 "#;
 
-const NEEDS: &str = "a scenario needs at least a `duration`, one [[link]] with `name` and `ends`, \
-                     and one [[flow]] with `name`, `from`, `to`, `tcp` and `app`";
+const NEEDS: &str = "a scenario needs at least a `duration`, one [[link]] with `name` and `ends` \
+                     or one [[wlan]] with `name` and `stations`, and one [[flow]] with `name`, `from`, `to`, `tcp` and `app`";
 
 fn try_parse(text: &str, set: &[(&str, &str)]) -> Result<(), ScenarioError> {
     let overrides: Vec<(String, String)> =
@@ -56,7 +57,7 @@ fn expand(message: &str) -> String {
         .replace("{needs}", NEEDS)
         .replace(
             "{top}",
-            "title, duration, stop, warmup, seed, sample_interval, tcp, link, route, flow, sweep",
+            "title, duration, stop, warmup, seed, sample_interval, tcp, link, wlan, route, flow, sweep",
         )
         .replace(
             "{link}",

@@ -13,7 +13,7 @@ fn routes() {
     let text = BASE.replace("[[flow]]", &format!("{island}[[flow]]"));
     assert_eq!(
         error(&text.replace("to = \"client\"", "to = \"a\""), &[]).to_string(),
-        "s.toml:20: flow.download.to: no way from \"server\" to \"a\": links lead from there to \
+        "s.toml:20: flow.download.to: no way from \"server\" to \"a\": links and wlans lead from there to \
          client only"
     );
     let via = |via: &str, message: &str| {

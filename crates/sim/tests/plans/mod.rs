@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use retx_link::{channel, pipe, queue};
-use retx_sim::plan::{FlowPlan, PipePlan, Plan, Sampling, Side, TcpPlan, Work};
+use retx_sim::plan::{FlowPlan, Hop, PipePlan, Plan, Sampling, Side, TcpPlan, Work};
 use retx_units::{Duration, Probability, Rate, Time};
 
 /// A link of equal directions.
@@ -74,9 +74,10 @@ pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
         warmup: Time::ZERO,
         sampling: Sampling::Off,
         pipes: links.iter().flat_map(LinkOf::pipes).collect(),
+        stages: Vec::new(),
         routes: vec![
-            (0..count).map(|link| 2 * link).collect(),
-            (0..count).rev().map(|link| 2 * link + 1).collect(),
+            (0..count).map(|link| Hop::Pipe(2 * link)).collect(),
+            (0..count).rev().map(|link| Hop::Pipe(2 * link + 1)).collect(),
         ],
         tcps: vec![tcp],
         flows: vec![FlowPlan {
@@ -118,8 +119,8 @@ pub fn dumbbell(count: u32, end: Duration) -> Plan {
         let first = 2 + 4 * index;
         plan.pipes.extend(access.pipes());
         plan.pipes.extend(access.pipes());
-        plan.routes.push(vec![first, 0, first + 2]);
-        plan.routes.push(vec![first + 3, 1, first + 1]);
+        plan.routes.push([first, 0, first + 2].map(Hop::Pipe).to_vec());
+        plan.routes.push([first + 3, 1, first + 1].map(Hop::Pipe).to_vec());
         plan.flows.push(FlowPlan {
             name: format!("bulk.{index}"),
             start: Time::ZERO + Duration::from_millis(u64::from(index)),

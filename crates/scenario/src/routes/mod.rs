@@ -1,48 +1,60 @@
-//! Which links a flow's packets pass.
+//! Which links and wlans a flow's packets pass.
 
 use crate::error::Problem;
 use crate::scenario::{Flow, Hop, Link, Route, Way};
 use crate::suggest::{did_you_mean, list};
+use crate::wlan::Wlan;
 use std::collections::{HashMap, HashSet};
+use via::{Named, Via};
+
+mod via;
 
 /// Most hops of a path: a packet counts them in a byte.
 const HOPS_MAX: usize = u8::MAX as usize;
 
 type Node = u32;
 
-/// Nodes, the links between them, and the routes that are written.
+/// Nodes, what joins them, and the routes that are written.
 pub struct Network<'a> {
     links: &'a [Link],
+    wlans: &'a [Wlan],
     names: Vec<&'a str>,
     nodes: HashMap<&'a str, Node>,
-    /// Ways out of each node, in the order in which the links are defined.
+    /// Links and wlans.
+    by_name: HashMap<&'a str, Named>,
+    /// Ways out of each node, in the order in which links, then wlans, are defined.
     ways: Vec<Vec<(Hop, Node)>>,
     written: HashMap<(Node, Node), Vec<Hop>>,
 }
 
 impl<'a> Network<'a> {
-    /// Joins the links, and lays the routes that are written.
+    /// Joins the nodes, and lays the routes that are written.
     ///
     /// # Errors
     /// A route over links or between nodes that do not exist, that do not join, or that repeat.
-    pub fn new(links: &'a [Link], routes: &[Route]) -> Result<Self, Problem> {
+    pub fn new(links: &'a [Link], wlans: &'a [Wlan], routes: &[Route]) -> Result<Self, Problem> {
         let mut network = Self {
             links,
+            wlans,
             names: Vec::new(),
             nodes: HashMap::new(),
+            by_name: HashMap::new(),
             ways: Vec::new(),
             written: HashMap::new(),
         };
         for (index, link) in links.iter().enumerate() {
+            network.by_name.insert(&link.name, Named::Link(index as u32));
             let [from, to] = [&link.ends[0], &link.ends[1]].map(|end| network.add(end));
-            let hop = |way| Hop { link: index as u32, way };
+            let hop = |way| Hop::Link { link: index as u32, way };
             network.ways[from as usize].push((hop(Way::Forward), to));
             network.ways[to as usize].push((hop(Way::Reverse), from));
         }
-        let by_name: HashMap<&str, u32> =
-            links.iter().enumerate().map(|(i, link)| (link.name.as_str(), i as u32)).collect();
+        for (index, wlan) in wlans.iter().enumerate() {
+            network.by_name.insert(&wlan.name, Named::Wlan(index as u32));
+            network.join_stations(index as u32, wlan);
+        }
         for (index, route) in routes.iter().enumerate() {
-            let laid = network.lay_written(route, &by_name);
+            let laid = network.lay_written(route);
             let (ends, path) = laid.map_err(|problem| problem.within_element("route", index))?;
             if network.written.insert(ends, path).is_some() {
                 let message = format!("a second route from \"{}\" to \"{}\"", route.from, route.to);
@@ -50,6 +62,19 @@ impl<'a> Network<'a> {
             }
         }
         Ok(network)
+    }
+
+    fn join_stations(&mut self, index: u32, wlan: &'a Wlan) {
+        let stations: Vec<Node> =
+            wlan.config.stations.iter().map(|station| self.add(station)).collect();
+        for (from, node) in stations.iter().enumerate() {
+            for (to, other) in stations.iter().enumerate() {
+                if wlan.joins(from, to) {
+                    let hop = Hop::Wlan { wlan: index, from: from as u16, to: to as u16 };
+                    self.ways[*node as usize].push((hop, *other));
+                }
+            }
+        }
     }
 
     fn add(&mut self, name: &'a str) -> Node {
@@ -63,7 +88,7 @@ impl<'a> Network<'a> {
     fn node(&self, name: &str, key: &str) -> Result<Node, Problem> {
         self.nodes.get(name).copied().ok_or_else(|| {
             Problem::new(format!(
-                "unknown node \"{name}\"{} (nodes are the ends of links: {})",
+                "unknown node \"{name}\"{} (nodes are the ends of links and the stations of wlans: {})",
                 did_you_mean(name, self.names.iter().copied()),
                 list(self.names.iter().copied())
             ))
@@ -80,38 +105,17 @@ impl<'a> Network<'a> {
         Ok(ends)
     }
 
-    fn lay_written(
-        &self,
-        route: &Route,
-        by_name: &HashMap<&str, u32>,
-    ) -> Result<((Node, Node), Vec<Hop>), Problem> {
+    fn lay_written(&self, route: &Route) -> Result<((Node, Node), Vec<Hop>), Problem> {
         let ends = self.ends(&route.from, &route.to)?;
         let refuse = |message: String| Err(Problem::new(message).within("via"));
         let mut at = ends.0;
         let mut passed = HashSet::from([at]);
         let mut path = Vec::with_capacity(route.via.len());
-        for name in &route.via {
-            let Some(link) = by_name.get(name.as_str()) else {
-                return refuse(format!(
-                    "unknown link \"{name}\"{} (links here: {})",
-                    did_you_mean(name, self.links.iter().map(|link| link.name.as_str())),
-                    list(self.links.iter().map(|link| link.name.as_str()))
-                ));
-            };
-            let name_at = self.names[at as usize];
-            let ends = &self.links[*link as usize].ends;
-            let way = if ends[0] == name_at {
-                Way::Forward
-            } else if ends[1] == name_at {
-                Way::Reverse
-            } else {
-                return refuse(format!(
-                    "link \"{name}\" joins \"{}\" and \"{}\", but the route is at \"{name_at}\"",
-                    ends[0], ends[1]
-                ));
-            };
-            path.push(Hop { link: *link, way });
-            at = self.nodes[ends[usize::from(way == Way::Forward)].as_str()];
+        let mut via = Via { network: self, names: &route.via, to: ends.1 };
+        while let Some(step) = via.step(at) {
+            let (hop, next) = step.map_err(|problem| problem.within("via"))?;
+            path.push(hop);
+            at = next;
             if !passed.insert(at) {
                 return refuse(format!("passes \"{}\" twice", self.names[at as usize]));
             }
@@ -145,6 +149,8 @@ impl<'a> Network<'a> {
             let (from, to) = ends[index];
             match self.path(from, to, &mut search) {
                 Some(path) if path.len() <= HOPS_MAX => {
+                    self.check_choice(&path)
+                        .map_err(|problem| problem.within_element("flow", index))?;
                     let back = self.written.get(&(to, from)).cloned();
                     flows[index].reverse_path = back.unwrap_or_else(|| reversed(&path));
                     flows[index].forward_path = path;
@@ -155,6 +161,40 @@ impl<'a> Network<'a> {
         let Some(index) = refused else { return Ok(()) };
         let (from, to) = ends[index];
         Err(self.refusal(from, to).within("to").within_element("flow", index))
+    }
+
+    /// Of two wlans that join the same stations none is the obvious one. A path that is written
+    /// passes here too: it has chosen.
+    fn check_choice(&self, path: &[Hop]) -> Result<(), Problem> {
+        if self.wlans.len() < 2 || self.written.values().any(|written| written == path) {
+            return Ok(());
+        }
+        for hop in path {
+            let Hop::Wlan { wlan, from, to } = *hop else { continue };
+            let stations = &self.wlans[wlan as usize].config.stations;
+            let [from, to] = [from, to].map(|station| &stations[usize::from(station)]);
+            let [from_node, to_node] = [from, to].map(|name| self.nodes[name.as_str()]);
+            let others: Vec<&str> =
+                self.wlans_between(from_node, to_node).map(|(name, _)| name).collect();
+            if others.len() > 1 {
+                return Err(Problem::new(format!(
+                    "both \"{from}\" and \"{to}\" are stations of {}: say with a [[route]] which \
+                     of them packets pass",
+                    list(others.iter().copied())
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The wlans that lead from one node to another, with their hops.
+    fn wlans_between(&self, from: Node, to: Node) -> impl Iterator<Item = (&'a str, Hop)> {
+        self.ways[from as usize].iter().filter(move |(_, next)| *next == to).filter_map(
+            |(hop, _)| match hop {
+                Hop::Wlan { wlan, .. } => Some((self.wlans[*wlan as usize].name.as_str(), *hop)),
+                Hop::Link { .. } => None,
+            },
+        )
     }
 
     fn path(&self, from: Node, to: Node, search: &mut Search) -> Option<Vec<Hop>> {
@@ -177,7 +217,7 @@ impl<'a> Network<'a> {
         }
         let reached = search.reached.iter().filter(|node| **node != from);
         Problem::new(format!(
-            "no way from \"{}\" to \"{}\": links lead from there to {} only",
+            "no way from \"{}\" to \"{}\": links and wlans lead from there to {} only",
             self.names[from as usize],
             self.names[to as usize],
             list(reached.map(|node| self.names[*node as usize]))
@@ -247,7 +287,7 @@ impl<'a> Search<'a> {
 }
 
 fn reversed(path: &[Hop]) -> Vec<Hop> {
-    path.iter().rev().map(|hop| Hop { link: hop.link, way: hop.way.opposite() }).collect()
+    path.iter().rev().map(|hop| hop.reversed()).collect()
 }
 
 fn too_long(hops: usize) -> Problem {

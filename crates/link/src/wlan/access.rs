@@ -1,0 +1,100 @@
+//! When a station may send: IEEE 802.11-1999 §9.2.5.
+
+use super::Cell;
+use super::station::{Access, Activity, Radio};
+use retx_units::{Duration, Time};
+
+impl Cell {
+    /// A packet has come into service at a station that had none.
+    pub(super) fn begin_access(&mut self, now: Time, station: u16) {
+        let index = usize::from(station);
+        let slot = self.parameters.slot;
+        let start = self.slots_start(index);
+        let radio = &mut self.radios[index];
+        radio.wants = true;
+        let idle = !radio.is_occupied();
+        if idle && let Access::Backoff(slots) = radio.access {
+            // What was left to wait after the last packet may have passed.
+            if slots <= whole_slots(now, start, slot) {
+                radio.access = Access::Free;
+            }
+        }
+        if radio.access == Access::Free {
+            let busy = !idle || radio.nav > now || radio.activity != Activity::Contending;
+            // §9.2.5.1: a medium found idle needs no backoff.
+            radio.access =
+                if busy { Access::Backoff(self.senders[index].draw()) } else { Access::Fresh };
+        }
+        self.set_turn(now, index);
+    }
+
+    /// The medium has become busy for a station: backoff stands still.
+    #[inline]
+    pub(super) fn note_busy(&mut self, now: Time, index: usize) {
+        match self.radios[index].access {
+            Access::Free => {}
+            Access::Fresh => {
+                self.radios[index].access = Access::Backoff(self.senders[index].draw());
+            }
+            Access::Backoff(slots) => {
+                let passed = whole_slots(now, self.slots_start(index), self.parameters.slot);
+                let left = slots.saturating_sub(passed);
+                let radio = &mut self.radios[index];
+                radio.access =
+                    if left == 0 && !radio.wants { Access::Free } else { Access::Backoff(left) };
+            }
+        }
+        let radio = &mut self.radios[index];
+        if radio.activity == Activity::Contending {
+            radio.due = Time::NEVER;
+        }
+    }
+
+    /// The medium has become idle for a station.
+    #[inline]
+    pub(super) fn note_idle(&mut self, now: Time, index: usize) {
+        self.radios[index].idle_since = now;
+        self.set_turn(now, index);
+    }
+
+    /// Computes when a station's turn comes, if the medium stays idle.
+    #[inline]
+    pub(super) fn set_turn(&mut self, now: Time, index: usize) {
+        let radio = &self.radios[index];
+        if radio.activity != Activity::Contending {
+            return;
+        }
+        let due = if !radio.wants || radio.is_occupied() {
+            Time::NEVER
+        } else {
+            let start = self.slots_start(index);
+            match radio.access {
+                Access::Backoff(slots) => start + self.parameters.slot * u64::from(slots),
+                Access::Fresh | Access::Free => start.max(now),
+            }
+        };
+        self.radios[index].due = due;
+    }
+
+    /// From when on slots count while the medium is idle.
+    #[inline]
+    fn slots_start(&self, index: usize) -> Time {
+        let Radio { idle_since, nav, not_before, eifs, .. } = self.radios[index];
+        let parameters = &self.parameters;
+        let space = if eifs { parameters.eifs } else { parameters.difs };
+        // §9.2.3.4: EIFS without regard to the virtual carrier sense.
+        let physical = idle_since + space;
+        let reserved = if nav > idle_since { nav + parameters.difs } else { Time::ZERO };
+        physical.max(reserved).max(not_before)
+    }
+}
+
+/// Slots that have passed from `start` to `now`.
+#[inline]
+fn whole_slots(now: Time, start: Time, slot: Duration) -> u32 {
+    let passed = now.since(start).as_nanos();
+    if passed < slot.as_nanos() {
+        return 0;
+    }
+    u32::try_from(passed / slot.as_nanos()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,342 @@
+//! Frames on the air, and what follows from hearing them: IEEE 802.11-1999 §9.2.5.4 to §9.2.8.
+
+use super::reach::Bond;
+use super::station::{Access, Activity, Head, NOBODY};
+use super::{Cell, Departure, parameters};
+use crate::channel::{Channel, Fate, Frame};
+use retx_units::{Duration, Time};
+
+/// What a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Data,
+    Ack,
+    Rts,
+    Cts,
+}
+
+/// A frame on the air, or about to be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Transmission {
+    pub to: u16,
+    pub kind: Kind,
+    /// Its duration field: how long the medium is reserved from its end.
+    pub reserves: Duration,
+}
+
+impl Transmission {
+    pub const NONE: Self = Self { to: NOBODY, kind: Kind::Ack, reserves: Duration::ZERO };
+}
+
+impl Cell {
+    /// A station goes on the air, with what it wants to send or with what it answers.
+    pub(super) fn take_turn(&mut self, now: Time, station: u16) {
+        let index = usize::from(station);
+        if self.radios[index].activity == Activity::Contending {
+            self.radios[index].access = Access::Free;
+            let head = self.head(station);
+            self.on_air[index] = if self.is_announced(&head) {
+                self.rts(&head)
+            } else {
+                Transmission { to: head.to, kind: Kind::Data, reserves: self.answer_time() }
+            };
+        } else if !self.radios[index].is_occupied() {
+            self.note_busy(now, index);
+        }
+        let airtime = self.airtime(station);
+        self.count_sent(station, airtime);
+        let radio = &mut self.radios[index];
+        // It cannot receive what it talks over.
+        radio.lock = NOBODY;
+        radio.activity = Activity::Transmitting;
+        radio.due = now + airtime + self.parameters.propagation;
+        if self.busy.transmitting == 0 {
+            self.busy.since = now;
+        }
+        self.busy.transmitting += 1;
+    }
+
+    fn head(&self, station: u16) -> Head {
+        self.senders[usize::from(station)].head.expect("who takes a turn has a packet")
+    }
+
+    /// Long frames are announced by an RTS.
+    fn is_announced(&self, head: &Head) -> bool {
+        // The threshold counts MAC header and checksum, and LLC and SNAP with the payload.
+        head.frame.bytes + self.parameters.mac_overhead > self.rts_threshold
+    }
+
+    fn rts(&mut self, head: &Head) -> Transmission {
+        let sifs = self.parameters.sifs;
+        let data = self.data_time(head.frame.bytes);
+        let reserves = sifs + self.times.cts + sifs + data + self.answer_time();
+        Transmission { to: head.to, kind: Kind::Rts, reserves }
+    }
+
+    /// What a data frame reserves: SIFS and its ACK.
+    fn answer_time(&self) -> Duration {
+        self.parameters.sifs + self.times.ack
+    }
+
+    fn data_time(&mut self, bytes: u32) -> Duration {
+        let known = &mut self.times.data;
+        if known[0].0 != bytes {
+            known.swap(0, 1);
+            if known[0].0 != bytes {
+                let on_air = bytes + self.parameters.mac_overhead;
+                known[0] = (bytes, self.parameters.airtime(on_air, self.parameters.rate));
+            }
+        }
+        known[0].1
+    }
+
+    fn airtime(&mut self, station: u16) -> Duration {
+        match self.on_air[usize::from(station)].kind {
+            Kind::Data => {
+                let bytes = self.head(station).frame.bytes;
+                self.data_time(bytes)
+            }
+            Kind::Ack => self.times.ack,
+            Kind::Rts => self.times.rts,
+            Kind::Cts => self.times.cts,
+        }
+    }
+
+    fn count_sent(&mut self, station: u16, airtime: Duration) {
+        let kind = self.on_air[usize::from(station)].kind;
+        let sender = &mut self.senders[usize::from(station)];
+        sender.counters.airtime += airtime;
+        if kind == Kind::Rts {
+            sender.counters.rts_sent += 1;
+        } else if kind == Kind::Data {
+            let head = sender.head.as_mut().expect("a packet is in service");
+            sender.counters.frames_sent += 1;
+            sender.counters.retries += u64::from(head.attempts > 0);
+            head.attempts = head.attempts.saturating_add(1);
+            head.arrived = false;
+        }
+    }
+
+    /// Everyone who hears a station that has just gone on the air takes note.
+    pub(super) fn announce(&mut self, now: Time, station: u16) {
+        for place in 0..self.reach.of(station).len() {
+            let (other, bond) = self.reach.of(station)[place];
+            let index = usize::from(other);
+            if bond.is(Bond::SENSES) && !self.radios[index].is_occupied() {
+                self.note_busy(now, index);
+            }
+            let radio = &mut self.radios[index];
+            let clear = radio.noise == 0 && radio.lock == NOBODY;
+            if bond.is(Bond::SUFFERS) {
+                radio.noise += 1;
+                radio.whole = false;
+            }
+            if bond.is(Bond::SENSES) {
+                let silent = radio.sensed == 0;
+                radio.sensed += 1;
+                if radio.activity == Activity::Transmitting || !clear {
+                    continue;
+                }
+                if bond.is(Bond::RECEIVES) {
+                    radio.lock = station;
+                    radio.whole = true;
+                    if radio.activity == Activity::Awaiting {
+                        // §9.2.8: the beginning of a frame within the timeout; its end decides.
+                        radio.due = Time::NEVER;
+                    }
+                } else if silent {
+                    // Too weak to be read.
+                    radio.lock = station;
+                    radio.whole = false;
+                }
+            }
+        }
+    }
+
+    /// A station's frame has ended, and has reached everyone.
+    pub(super) fn end_transmission(&mut self, now: Time, station: u16) {
+        self.busy.transmitting -= 1;
+        if self.busy.transmitting == 0 {
+            self.busy.total += now.since(self.busy.since);
+        }
+        let frame = self.on_air[usize::from(station)];
+        let intact = self.is_spared(now, station, &frame);
+        self.await_answer(now, station, frame.kind);
+        for place in 0..self.reach.of(station).len() {
+            let (other, bond) = self.reach.of(station)[place];
+            let index = usize::from(other);
+            let radio = &mut self.radios[index];
+            radio.noise -= u16::from(bond.is(Bond::SUFFERS));
+            radio.sensed -= u16::from(bond.is(Bond::SENSES));
+            if radio.lock == station {
+                radio.lock = NOBODY;
+                let whole = radio.whole && (intact || other != frame.to);
+                self.heard(now, other, (station, &frame), whole);
+            }
+            if bond.is(Bond::SENSES) && !self.radios[index].is_occupied() {
+                self.note_idle(now, index);
+            }
+        }
+        if frame.kind == Kind::Data {
+            self.count_errors(station, intact);
+        }
+        let index = usize::from(station);
+        if !self.radios[index].is_occupied() {
+            self.note_idle(now, index);
+        }
+    }
+
+    /// What a station does when its frame has ended.
+    fn await_answer(&mut self, now: Time, station: u16, kind: Kind) {
+        let radio = &mut self.radios[usize::from(station)];
+        if matches!(kind, Kind::Data | Kind::Rts) {
+            radio.activity = Activity::Awaiting;
+            radio.due = now + self.parameters.ack_timeout;
+        } else {
+            radio.activity = Activity::Contending;
+            radio.due = Time::NEVER;
+        }
+    }
+
+    /// Asks the channels between sender and receiver, once per frame, collided or not.
+    fn is_spared(&mut self, now: Time, station: u16, frame: &Transmission) -> bool {
+        let seen = match frame.kind {
+            Kind::Data => {
+                let frame = self.head(station).frame;
+                Frame { bytes: frame.bytes + self.parameters.mac_overhead, ..frame }
+            }
+            Kind::Ack => Frame::control(parameters::ACK_BYTES),
+            Kind::Cts => Frame::control(parameters::CTS_BYTES),
+            Kind::Rts => Frame::control(parameters::RTS_BYTES),
+        };
+        let end = Time::from_nanos(now.as_nanos() - self.parameters.propagation.as_nanos());
+        let mut channels = self.channels.between(station, frame.to).iter_mut();
+        channels.all(|(model, stream)| !matches!(model.fate(end, &seen, stream), Fate::Lose(_)))
+    }
+
+    /// A station has heard a frame to its end.
+    fn heard(
+        &mut self,
+        now: Time,
+        listener: u16,
+        (from, frame): (u16, &Transmission),
+        whole: bool,
+    ) {
+        let index = usize::from(listener);
+        self.radios[index].eifs = !whole;
+        let awaiting = self.radios[index].activity == Activity::Awaiting;
+        if awaiting && whole && frame.to == listener && self.is_answer(listener, from, frame.kind) {
+            match frame.kind {
+                Kind::Cts => self.respond(now, listener, (from, Kind::Data), self.answer_time()),
+                _ => self.finish_packet(now, listener),
+            }
+            return;
+        }
+        if awaiting && (whole || self.radios[index].due == Time::NEVER) {
+            // §9.2.8: whatever else it hears says that its frame has failed.
+            self.give_up_waiting(now, listener);
+        }
+        if !whole {
+            return;
+        }
+        if frame.to != listener {
+            let radio = &mut self.radios[index];
+            radio.nav = radio.nav.max(now + frame.reserves);
+            return;
+        }
+        match frame.kind {
+            Kind::Data => {
+                self.arrive(from);
+                self.respond(now, listener, (from, Kind::Ack), Duration::ZERO);
+            }
+            // §9.2.5.7: a station whose NAV says busy stays silent.
+            Kind::Rts if self.radios[index].nav <= now => {
+                let reserves = frame.reserves - self.parameters.sifs - self.times.cts;
+                self.respond(now, listener, (from, Kind::Cts), reserves);
+            }
+            Kind::Rts | Kind::Ack | Kind::Cts => {}
+        }
+    }
+
+    fn is_answer(&self, station: u16, from: u16, kind: Kind) -> bool {
+        let sent = &self.on_air[usize::from(station)];
+        let expected = if sent.kind == Kind::Rts { Kind::Cts } else { Kind::Ack };
+        sent.to == from && kind == expected
+    }
+
+    /// A station will answer after a SIFS, whatever the medium is like then.
+    fn respond(&mut self, now: Time, station: u16, (to, kind): (u16, Kind), reserves: Duration) {
+        let index = usize::from(station);
+        self.on_air[index] = Transmission { to, kind, reserves };
+        self.radios[index].activity = Activity::Responding;
+        self.radios[index].due = now + self.parameters.sifs;
+    }
+
+    /// A data frame is whole at its receiver, which has seen it before or hands it on.
+    fn arrive(&mut self, from: u16) {
+        let sender = &mut self.senders[usize::from(from)];
+        let head = sender.head.as_mut().expect("its packet is in service until acknowledged");
+        head.arrived = true;
+        if !head.delivered {
+            head.delivered = true;
+            sender.counters.packets_delivered += 1;
+            self.departures.push_back(Departure::Delivered { id: head.id });
+        }
+    }
+
+    fn count_errors(&mut self, station: u16, intact: bool) {
+        let sender = &mut self.senders[usize::from(station)];
+        let arrived = sender.head.is_some_and(|head| head.arrived);
+        sender.counters.frames_erroneous += u64::from(!arrived);
+        sender.counters.frames_collided += u64::from(!arrived && intact);
+        sender.counters.error_bursts.note(!arrived);
+        self.bursts[0].note(!arrived);
+    }
+
+    /// No answer has come: IEEE 802.11-1999 §9.2.5.3.
+    pub(super) fn give_up_waiting(&mut self, now: Time, station: u16) {
+        let index = usize::from(station);
+        let radio = &mut self.radios[index];
+        radio.activity = Activity::Contending;
+        radio.not_before = now;
+        let head = self.head(station);
+        let announced = self.is_announced(&head);
+        let sender = &mut self.senders[index];
+        let head = sender.head.as_mut().expect("a packet is in service");
+        let rts = self.on_air[index].kind == Kind::Rts;
+        sender.counters.rts_failed += u64::from(rts);
+        sender.counters.acks_lost += u64::from(!rts && head.arrived);
+        let (retries, limit) = if announced && !rts {
+            (&mut head.long_retries, self.long_retry_limit)
+        } else {
+            (&mut head.short_retries, self.short_retry_limit)
+        };
+        *retries = retries.saturating_add(1);
+        if limit.is_some_and(|limit| *retries >= limit) {
+            self.finish_packet(now, station);
+        } else {
+            sender.cw = (2 * sender.cw + 1).min(self.parameters.cw_max);
+            self.radios[index].access = Access::Backoff(sender.draw());
+        }
+        self.set_turn(now, index);
+    }
+
+    /// The packet in service has been acknowledged or given up; its station backs off before the
+    /// next, whether there is one or not (§9.2.5.2).
+    fn finish_packet(&mut self, now: Time, station: u16) {
+        let index = usize::from(station);
+        let sender = &mut self.senders[index];
+        let head = sender.advance(now);
+        if !head.delivered {
+            sender.counters.dropped_at_retry_limit += 1;
+            self.departures.push_back(Departure::GivenUp { id: head.id });
+        }
+        sender.counters.loss_bursts.note(!head.delivered);
+        self.bursts[1].note(!head.delivered);
+        sender.cw = self.parameters.cw_min;
+        let radio = &mut self.radios[index];
+        radio.activity = Activity::Contending;
+        radio.access = Access::Backoff(sender.draw());
+        radio.wants = sender.head.is_some();
+    }
+}

@@ -1,0 +1,328 @@
+//! *What it does.* A cell of 802.11 stations that share the air by the distributed coordination
+//! function: carrier sense, backoff, acknowledgments, retries, RTS and CTS.
+//!
+//! *Reference.* IEEE 802.11-1999 §9.2, IEEE 802.11b-1999 §18.3; Bianchi 2000 for saturation.
+//!
+//! *How.* Every station has at most one instant at which it does something of its own accord: its
+//! turn comes, its frame ends, it answers, it gives up waiting. The cell waits for the earliest of
+//! them ([`Cell::poll_timeout`]). No slot is an event: a station's turn is computed from the end
+//! of the last transmission that it senses, and a transmission takes off as many slots as have
+//! passed whole. Stations whose turns fall on the same instant all send.
+//!
+//! *Where we differ.* A transmission is sensed at once, and its end one propagation delay after
+//! its last bit, by everyone: so slots of stations that hear each other coincide, as Bianchi has
+//! it. Of two frames that overlap at a receiver neither is received (no capture); a frame too weak
+//! to be received makes the medium busy and calls for EIFS, as in ns-2 and ns-3. Channel models
+//! are asked at the addressed receiver only: others read headers without error. The reset of the
+//! NAV after an RTS without a CTS, which the standard permits, is not done. There are no beacons,
+//! fragments, or power saving.
+
+mod access;
+mod exchange;
+pub mod parameters;
+pub mod reach;
+mod station;
+pub mod statistics;
+
+#[cfg(test)]
+mod tests;
+
+use crate::channel::{self, Frame};
+use crate::queue;
+pub use parameters::{Parameters, Preamble, Standard};
+pub use reach::Geometry;
+use reach::Reach;
+use retx_units::{Duration, Stream, StreamKey, Time};
+use station::{Activity, Radio, Sender};
+pub use statistics::{Bursts, Counters, Statistics};
+use std::collections::VecDeque;
+
+/// Most stations of a cell.
+pub const STATIONS_MAX: usize = 1000;
+
+/// How a cell works.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// The stations' names, which their random streams are called after.
+    pub stations: Vec<String>,
+    /// Timing, windows and rates.
+    pub parameters: Parameters,
+    /// Attempts at an RTS, or at a data frame that needs none; `None` without a limit.
+    pub short_retry_limit: Option<u32>,
+    /// Attempts at a data frame that an RTS announces; `None` without a limit.
+    pub long_retry_limit: Option<u32>,
+    /// Longer frames are announced by an RTS; in bytes, MAC header and checksum included.
+    pub rts_threshold: u32,
+    /// Where the stations are; without it everyone hears everyone.
+    pub geometry: Option<Geometry>,
+    /// Who may wait at a station.
+    pub queue: queue::Config,
+    /// What becomes of a frame from one station to another; each ordered pair has its own.
+    pub channel: Vec<channel::Config>,
+}
+
+/// From one station to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Port {
+    /// Index of the station that sends.
+    pub from: u16,
+    /// Index of the station that receives.
+    pub to: u16,
+}
+
+/// A packet as a cell sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Packet {
+    /// What the caller calls it.
+    pub id: u32,
+    /// What the channel may know of it; `bytes` are those of the IP packet.
+    pub frame: Frame,
+}
+
+/// What became of a packet that wanted to enter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Entry {
+    /// It is in the cell.
+    Accepted,
+    /// The station's queue turned it away.
+    QueueFull,
+}
+
+/// A packet that leaves a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Departure {
+    /// At the station that it was for.
+    Delivered {
+        /// What the caller called it.
+        id: u32,
+    },
+    /// Given up at the retry limit.
+    GivenUp {
+        /// What the caller called it.
+        id: u32,
+    },
+}
+
+/// A running cell.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    parameters: Parameters,
+    times: Times,
+    short_retry_limit: Option<u32>,
+    long_retry_limit: Option<u32>,
+    rts_threshold: u32,
+    reach: Reach,
+    radios: Vec<Radio>,
+    senders: Vec<Sender>,
+    /// What each station has on the air, or had last.
+    on_air: Vec<exchange::Transmission>,
+    channels: Channels,
+    /// The earliest of all stations' instants.
+    next: Time,
+    /// Stations whose turn has come; empty between calls.
+    turns: Vec<u16>,
+    departures: VecDeque<Departure>,
+    /// Bursts over the frames and packets of all stations, in order of time.
+    bursts: [Bursts; 2],
+    busy: Busy,
+}
+
+/// How long what is of fixed length takes.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    ack: Duration,
+    cts: Duration,
+    rts: Duration,
+    /// The last data frames' sizes and times, which spares the division.
+    data: [(u32, Duration); 2],
+}
+
+/// How long someone was on the air.
+#[derive(Debug, Clone, Copy, Default)]
+struct Busy {
+    transmitting: u32,
+    since: Time,
+    total: Duration,
+}
+
+/// The channels of each ordered pair of stations, made when they are first needed.
+#[derive(Debug, Clone)]
+struct Channels {
+    config: Vec<channel::Config>,
+    names: Vec<String>,
+    key: StreamKey,
+    pairs: Vec<Vec<(channel::State, Stream)>>,
+}
+
+impl Cell {
+    /// A silent cell. Station S draws its backoff from the stream `NAME.S.backoff`; the channels
+    /// from S to T draw from `NAME.S-T.channel.0`, …
+    ///
+    /// # Panics
+    /// With more than [`STATIONS_MAX`] stations.
+    pub fn new(config: &Config, key: StreamKey, name: &str) -> Self {
+        let count = config.stations.len();
+        assert!(count <= STATIONS_MAX, "the scenario has checked it");
+        let parameters = config.parameters.clone();
+        let control = parameters.control_rate();
+        let time = |bytes| parameters.airtime(bytes, control);
+        let sender = |station: &String| {
+            let stream = key.stream(&format!("{name}.{station}.backoff"));
+            Sender::new(&config.queue, stream, parameters.cw_min)
+        };
+        Self {
+            times: Times {
+                ack: time(parameters::ACK_BYTES),
+                cts: time(parameters::CTS_BYTES),
+                rts: time(parameters::RTS_BYTES),
+                data: [(0, Duration::ZERO); 2],
+            },
+            short_retry_limit: config.short_retry_limit,
+            long_retry_limit: config.long_retry_limit,
+            rts_threshold: config.rts_threshold,
+            reach: Reach::new(count as u16, config.geometry.as_ref()),
+            radios: vec![Radio::new(); count],
+            senders: config.stations.iter().map(sender).collect(),
+            on_air: vec![exchange::Transmission::NONE; count],
+            channels: Channels::new(config, key, name),
+            next: Time::NEVER,
+            turns: Vec::new(),
+            departures: VecDeque::new(),
+            bursts: [Bursts::default(); 2],
+            busy: Busy::default(),
+            parameters,
+        }
+    }
+
+    /// A packet arrives at a station, to be sent to another.
+    pub fn handle_packet(&mut self, now: Time, port: Port, packet: &Packet) -> Entry {
+        let sender = &mut self.senders[usize::from(port.from)];
+        let idle = sender.head.is_none();
+        if !sender.admit(now, packet.id, port.to, packet.frame) {
+            return Entry::QueueFull;
+        }
+        if idle {
+            self.begin_access(now, port.from);
+            self.next = self.next.min(self.radios[usize::from(port.from)].due);
+        }
+        Entry::Accepted
+    }
+
+    /// When the next thing happens; [`Time::NEVER`] in a cell that has nothing to do.
+    #[inline]
+    pub const fn poll_timeout(&self) -> Time {
+        self.next
+    }
+
+    /// Does all that is due by `now`.
+    ///
+    /// Frames end first, then waiting ends, then all whose turn it is send: who sends at the same
+    /// instant has not heard the others.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if now < self.next {
+            return;
+        }
+        assert!(now == self.next, "what was due is done when it is due");
+        let mut turns = std::mem::take(&mut self.turns);
+        let radios = self.radios.iter().enumerate();
+        turns.extend(radios.filter(|(_, radio)| radio.due == now).map(|(i, _)| i as u16));
+        self.each(now, &turns, Activity::Transmitting, Self::end_transmission);
+        self.each(now, &turns, Activity::Awaiting, Self::give_up_waiting);
+        turns.retain(|station| self.radios[usize::from(*station)].due == now);
+        for station in &turns {
+            self.take_turn(now, *station);
+        }
+        for station in turns.drain(..) {
+            self.announce(now, station);
+        }
+        self.turns = turns;
+        self.next = self.radios.iter().map(|radio| radio.due).min().unwrap_or(Time::NEVER);
+        assert!(self.next > now, "time goes on");
+    }
+
+    fn each(&mut self, now: Time, of: &[u16], activity: Activity, act: fn(&mut Self, Time, u16)) {
+        for station in of {
+            let radio = &self.radios[usize::from(*station)];
+            if radio.due == now && radio.activity == activity {
+                act(self, now, *station);
+            }
+        }
+    }
+
+    /// The next packet that has left, until `None`.
+    #[inline]
+    pub fn poll_transmit(&mut self, _: Time) -> Option<Departure> {
+        self.departures.pop_front()
+    }
+
+    /// A station's statistics at `now`.
+    pub fn statistics(&self, now: Time, station: u16) -> Statistics {
+        let sender = &self.senders[usize::from(station)];
+        Statistics {
+            counters: sender.counters,
+            queued: sender.queued(),
+            in_service: u64::from(sender.head.is_some_and(|head| !head.delivered)),
+            waited: sender.waited(now),
+            queue_max: sender.queue_max(),
+        }
+    }
+
+    /// The counters of all stations together.
+    pub fn counters(&self) -> Counters {
+        let mut sum = Counters::default();
+        for sender in &self.senders {
+            sum.add(&sender.counters);
+        }
+        let [error_bursts, loss_bursts] = self.bursts;
+        Counters { error_bursts, loss_bursts, ..sum }
+    }
+
+    /// How long someone was on the air until `now`.
+    pub fn busy(&self, now: Time) -> Duration {
+        let Busy { transmitting, since, total } = self.busy;
+        total + if transmitting > 0 { now.since(since) } else { Duration::ZERO }
+    }
+
+    /// Forgets maxima and ends runs: the next statistics tell those from now on.
+    pub fn restart_maxima(&mut self) {
+        self.senders.iter_mut().for_each(Sender::restart_maxima);
+        self.bursts.iter_mut().for_each(Bursts::restart);
+    }
+
+    /// How many stations there are.
+    pub const fn stations(&self) -> u16 {
+        self.radios.len() as u16
+    }
+}
+
+impl Channels {
+    fn new(config: &Config, key: StreamKey, name: &str) -> Self {
+        let count = if config.channel.is_empty() { 0 } else { config.stations.len() };
+        Self {
+            config: config.channel.clone(),
+            names: config.stations.iter().map(|station| format!("{name}.{station}")).collect(),
+            key,
+            pairs: vec![Vec::new(); count * count],
+        }
+    }
+
+    /// The channels from one station to another.
+    fn between(&mut self, from: u16, to: u16) -> &mut [(channel::State, Stream)] {
+        let (from, to) = (usize::from(from), usize::from(to));
+        if self.pairs.is_empty() {
+            return &mut [];
+        }
+        let pair = &mut self.pairs[from * self.names.len() + to];
+        if pair.is_empty() {
+            let far = self.names[to].rsplit_once('.').map_or("", |(_, station)| station);
+            let near = &self.names[from];
+            let channel = |(index, model): (usize, &channel::Config)| {
+                let stream = self.key.stream(&format!("{near}-{far}.channel.{index}"));
+                (model.build(), stream)
+            };
+            pair.extend(self.config.iter().enumerate().map(channel));
+        }
+        pair
+    }
+}

@@ -1,0 +1,178 @@
+//! The numbers of a standard, and how long its frames take.
+//!
+//! *Reference.* IEEE 802.11-1999 §9.2 (DCF), §15.3 (DSSS); IEEE 802.11b-1999 §18.3.3 (slot 20 µs,
+//! SIFS 10 µs, CWmin 31, CWmax 1023), §18.3.4 (TXTIME, rounded up to whole microseconds);
+//! Bianchi 2000, Table II (the FHSS set).
+
+use retx_units::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A set of parameters by name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Standard {
+    /// High-rate DSSS: 1, 2, 5.5 and 11 Mbit/s.
+    #[default]
+    #[serde(rename = "802.11b")]
+    B,
+    /// Frequency hopping at 1 and 2 Mbit/s, with the numbers of Bianchi 2000, Table II.
+    #[serde(rename = "802.11-fhss")]
+    Fhss,
+}
+
+/// The physical layer's preamble and header.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Preamble {
+    /// 192 µs in 802.11b.
+    #[default]
+    Long,
+    /// 96 µs in 802.11b; frames at 1 Mbit/s keep the long one.
+    Short,
+}
+
+/// What a cell's timing is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameters {
+    /// aSlotTime.
+    pub slot: Duration,
+    /// Short interframe space.
+    pub sifs: Duration,
+    /// DCF interframe space.
+    pub difs: Duration,
+    /// Extended interframe space, after a frame that was not received correctly.
+    pub eifs: Duration,
+    /// How long a sender waits for the beginning of an ACK or a CTS, from the end of its frame.
+    pub ack_timeout: Duration,
+    /// Propagation delay, the same between all stations.
+    pub propagation: Duration,
+    /// Preamble and PLCP header of frames at the lowest rate.
+    pub plcp_long: Duration,
+    /// Preamble and PLCP header of the others.
+    pub plcp: Duration,
+    /// Smallest contention window.
+    pub cw_min: u32,
+    /// Largest contention window.
+    pub cw_max: u32,
+    /// Bytes that the MAC adds to an IP packet: header, checksum, LLC and SNAP.
+    pub mac_overhead: u32,
+    /// Rate of data frames.
+    pub rate: Rate,
+    /// Rates that every station knows, in which control frames are sent.
+    pub basic_rates: Vec<Rate>,
+    /// The standard's lowest rate.
+    pub lowest: Rate,
+}
+
+/// Bytes of an ACK frame.
+pub const ACK_BYTES: u32 = 14;
+/// Bytes of a CTS frame.
+pub const CTS_BYTES: u32 = 14;
+/// Bytes of an RTS frame.
+pub const RTS_BYTES: u32 = 20;
+/// Largest MSDU (IEEE 802.11-1999 §6.2.1.1.2) without LLC and SNAP, in bytes.
+pub const MTU: u32 = 2304 - 8;
+
+impl Standard {
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::B => "802.11b",
+            Self::Fhss => "802.11-fhss",
+        }
+    }
+
+    /// Rates of data frames, from the lowest.
+    pub fn rates(self) -> Vec<Rate> {
+        let kbit: &[u64] = match self {
+            Self::B => &[1_000, 2_000, 5_500, 11_000],
+            Self::Fhss => &[1_000, 2_000],
+        };
+        kbit.iter().map(|kbit| Rate::from_bit_s(kbit * 1000)).collect()
+    }
+
+    /// The rate that data frames have when none is named.
+    pub fn default_rate(self) -> Rate {
+        match self {
+            Self::B => Rate::from_bit_s(11_000_000),
+            Self::Fhss => Rate::from_bit_s(1_000_000),
+        }
+    }
+
+    /// Preamble and PLCP header; `None` where the standard has no such preamble.
+    pub const fn plcp(self, preamble: Preamble) -> Option<Duration> {
+        match (self, preamble) {
+            (Self::B, Preamble::Long) => Some(Duration::from_micros(192)),
+            (Self::B, Preamble::Short) => Some(Duration::from_micros(96)),
+            (Self::Fhss, Preamble::Long) => Some(Duration::from_micros(128)),
+            (Self::Fhss, Preamble::Short) => None,
+        }
+    }
+
+    /// Everything but the rate that the standard says, with the long preamble.
+    pub fn parameters(self) -> Parameters {
+        let lowest = Rate::from_bit_s(1_000_000);
+        let plcp = self.plcp(Preamble::Long).expect("every standard has a long preamble");
+        let (slot, sifs, mac_overhead, basic_rates) = match self {
+            // MAC header 24, checksum 4, LLC and SNAP 8 bytes.
+            Self::B => (20, 10, 36, vec![lowest, Rate::from_bit_s(2_000_000)]),
+            // A MAC header of 272 bits, and nothing else.
+            Self::Fhss => (50, 28, 34, vec![lowest]),
+        };
+        let [slot, sifs] = [slot, sifs].map(Duration::from_micros);
+        let mut parameters = Parameters {
+            slot,
+            sifs,
+            difs: Duration::ZERO,
+            eifs: Duration::ZERO,
+            ack_timeout: Duration::ZERO,
+            propagation: Duration::from_micros(1),
+            plcp_long: plcp,
+            plcp,
+            cw_min: 31,
+            cw_max: 1023,
+            mac_overhead,
+            rate: self.default_rate(),
+            basic_rates,
+            lowest,
+        };
+        parameters.derive();
+        parameters
+    }
+}
+
+impl Parameters {
+    /// Computes what the standard computes from slot, SIFS and preamble; the 1999 standard leaves
+    /// the ACK timeout open, so it is that of IEEE 802.11-2007 §9.2.8.
+    pub fn derive(&mut self) {
+        // IEEE 802.11-1999 §9.2.10.
+        self.difs = self.sifs + self.slot * 2;
+        self.derive_eifs();
+        // The beginning of the response is known when its preamble has been received.
+        self.ack_timeout = self.sifs + self.slot + self.plcp;
+    }
+
+    /// Computes EIFS from the others: after SIFS and an ACK at the lowest rate comes DIFS.
+    pub fn derive_eifs(&mut self) {
+        self.eifs = self.sifs + self.difs + self.plcp_long + bits_time(ACK_BYTES, self.lowest);
+    }
+
+    /// How long a frame is on the air.
+    pub fn airtime(&self, bytes: u32, rate: Rate) -> Duration {
+        let plcp = if rate <= self.lowest { self.plcp_long } else { self.plcp };
+        plcp + bits_time(bytes, rate)
+    }
+
+    /// The rate of control frames that answer a frame at the data rate: the highest basic rate
+    /// that is not above it (IEEE 802.11-1999 §9.6).
+    pub fn control_rate(&self) -> Rate {
+        let fit = self.basic_rates.iter().copied().filter(|rate| *rate <= self.rate);
+        fit.max().unwrap_or(self.lowest)
+    }
+}
+
+/// Whole microseconds, rounded up (IEEE 802.11b-1999 §18.3.4).
+fn bits_time(bytes: u32, rate: Rate) -> Duration {
+    let bit_micros = u64::from(bytes) * 8_000_000;
+    Duration::from_micros(bit_micros.div_ceil(rate.as_bit_s()))
+}

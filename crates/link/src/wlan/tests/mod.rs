@@ -1,0 +1,5 @@
+//! Tests of the cell.
+
+mod bianchi;
+mod rig;
+mod timelines;

@@ -1,0 +1,362 @@
+//! Timelines against hand calculation, in microseconds.
+//!
+//! 802.11b at 11 Mbit/s with the long preamble: a packet of 1464 bytes is a frame of 1500, which
+//! takes 192 + ⌈12000/11⌉ = 1283; ACK and CTS take 192 + 56 = 248, an RTS 192 + 80 = 272. Every
+//! frame ends 1 after its last bit.
+
+use super::rig::{Rig, config, packet};
+use crate::channel;
+use crate::wlan::{Config, Departure, Geometry};
+
+const BYTES: u32 = 1464;
+const DATA: u64 = 1283 + 1;
+const ACK: u64 = 248 + 1;
+const RTS: u64 = 272 + 1;
+const SIFS: u64 = 10;
+const SLOT: u64 = 20;
+const DIFS: u64 = 50;
+const EIFS: u64 = 364;
+const ACK_TIMEOUT: u64 = 222;
+
+const DELIVERED: fn(u32) -> Departure = |id| Departure::Delivered { id };
+
+/// Every backoff is zero slots, so that times can be told beforehand.
+fn eager(stations: usize) -> Config {
+    let mut config = config(stations);
+    config.parameters.cw_min = 0;
+    config.parameters.cw_max = 0;
+    config
+}
+
+/// These frames are lost, each ordered pair of stations counting its own from 0.
+fn losing(drop: &[u64]) -> Vec<channel::Config> {
+    let script = channel::script::Config { drop: drop.to_vec(), ..Default::default() };
+    vec![channel::Config::script(script)]
+}
+
+#[test]
+fn the_standards_numbers() {
+    let parameters = config(2).parameters;
+    let us = |duration: retx_units::Duration| duration.as_nanos() / 1000;
+    assert_eq!(us(parameters.difs), DIFS);
+    assert_eq!(us(parameters.eifs), EIFS);
+    assert_eq!(us(parameters.ack_timeout), ACK_TIMEOUT);
+    assert_eq!(us(parameters.airtime(1500, parameters.rate)) + 1, DATA);
+    assert_eq!(us(parameters.airtime(14, parameters.control_rate())) + 1, ACK);
+    assert_eq!(us(parameters.airtime(20, parameters.control_rate())) + 1, RTS);
+}
+
+#[test]
+fn a_frame_on_an_idle_medium_goes_at_once() {
+    let mut rig = Rig::new(&config(2), 1);
+    let _ = rig.send(1000, (0, 1), &packet(7, BYTES));
+    rig.run_to(10_000);
+    assert_eq!(rig.left, [(1000 + DATA, DELIVERED(7))]);
+    // Start, end, ACK's start and end; nothing follows, and the backoff is no event.
+    assert_eq!(rig.events, 4);
+    // Before the medium has been idle for DIFS it waits for the rest of that.
+    let mut rig = Rig::new(&config(2), 1);
+    let _ = rig.send(20, (0, 1), &packet(7, BYTES));
+    rig.run_to(10_000);
+    assert_eq!(rig.left, [(DIFS + DATA, DELIVERED(7))]);
+}
+
+#[test]
+fn packets_follow_each_other_after_ack_difs_and_backoff() {
+    let mut rig = Rig::new(&eager(2), 1);
+    for id in 0..3 {
+        let _ = rig.send(1000, (0, 1), &packet(id, BYTES));
+    }
+    rig.run_to(20_000);
+    let round = DATA + SIFS + ACK + DIFS;
+    let times: Vec<u64> = rig.left.iter().map(|(time, _)| time - 1000 - DATA).collect();
+    assert_eq!(times, [0, round, 2 * round]);
+}
+
+#[test]
+fn backoff_is_drawn_and_counts_in_slots() {
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in 0..400 {
+        let mut rig = Rig::new(&config(2), seed);
+        for id in 0..2 {
+            let _ = rig.send(1000, (0, 1), &packet(id, BYTES));
+        }
+        rig.run_to(20_000);
+        let waited = rig.left[1].0 - rig.left[0].0 - SIFS - ACK - DIFS - DATA;
+        assert_eq!(waited % SLOT, 0);
+        seen.insert(waited / SLOT);
+    }
+    assert_eq!(seen, (0..=31).collect());
+}
+
+#[test]
+fn a_lost_frame_is_sent_again_after_the_ack_timeout() {
+    let mut rig = Rig::new(&Config { channel: losing(&[0, 1]), ..eager(2) }, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    rig.run_to(20_000);
+    // The receiver answers nothing: slots count from the timeout on, as DIFS is over by then.
+    assert_eq!(rig.left, [(1000 + 2 * (DATA + ACK_TIMEOUT) + DATA, DELIVERED(0))]);
+    let counters = rig.cell.counters();
+    // The script loses the first two ACKs as well.
+    assert_eq!((counters.frames_sent, counters.frames_erroneous, counters.retries), (5, 2, 4));
+    assert_eq!(counters.acks_lost, 2);
+    assert_eq!((counters.error_bursts.count, counters.error_bursts.longest), (1, 2));
+    assert_eq!(counters.frames_collided, 0);
+}
+
+#[test]
+fn a_lost_ack_makes_a_duplicate_that_the_receiver_filters() {
+    // The first frame from 1 to 0 is the ACK; the data's own direction loses frame 3.
+    let config = Config { channel: losing(&[0]), ..eager(2) };
+    let mut rig = Rig::new(&config, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    let _ = rig.send(1000, (0, 1), &packet(1, BYTES));
+    rig.run_to(20_000);
+    let counters = rig.cell.counters();
+    // Data 0 lost; again, delivered, its ACK lost; again, a duplicate, acknowledged; data 1.
+    assert_eq!((counters.frames_sent, counters.acks_lost, counters.retries), (4, 1, 2));
+    let second = 1000 + DATA + ACK_TIMEOUT + DATA;
+    // After the broken ACK comes EIFS.
+    let third = second + SIFS + ACK + EIFS + DATA;
+    let fourth = third + SIFS + ACK + DIFS + DATA;
+    assert_eq!(rig.left, [(second, DELIVERED(0)), (fourth, DELIVERED(1))]);
+}
+
+#[test]
+fn at_the_retry_limit_only_what_has_not_arrived_is_lost() {
+    let lost = Config { channel: losing(&[0, 1, 2, 3, 4, 5, 6]), ..eager(2) };
+    let mut rig = Rig::new(&lost, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    rig.run_to(50_000);
+    let end = 1000 + 7 * (DATA + ACK_TIMEOUT);
+    assert_eq!(rig.left, [(end, Departure::GivenUp { id: 0 })]);
+    assert_eq!(rig.cell.counters().dropped_at_retry_limit, 1);
+    // Delivered at the last of three attempts, never acknowledged: it is no loss.
+    let unheard = Config { channel: losing(&[0, 1]), short_retry_limit: Some(3), ..eager(2) };
+    let mut rig = Rig::new(&unheard, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    rig.run_to(50_000);
+    assert_eq!(rig.left, [(1000 + 2 * (DATA + ACK_TIMEOUT) + DATA, DELIVERED(0))]);
+    let counters = rig.cell.counters();
+    assert_eq!((counters.acks_lost, counters.dropped_at_retry_limit), (1, 0));
+    assert_eq!(counters.loss_bursts.total, 0);
+    // Without a limit it goes on.
+    let endless = Config { short_retry_limit: None, ..lost };
+    let mut rig = Rig::new(&endless, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    rig.run_to(50_000);
+    // Seven frames are lost, the eighth arrives; of its ACKs seven are lost as well.
+    assert_eq!(rig.left, [(1000 + 7 * (DATA + ACK_TIMEOUT) + DATA, DELIVERED(0))]);
+    assert_eq!(rig.cell.counters().frames_sent, 15);
+}
+
+#[test]
+fn contention_windows_double_and_start_again() {
+    let mut config = config(2);
+    config.channel = losing(&[0, 1, 2, 3, 4, 5, 6]);
+    let mut most = [0; 7];
+    for seed in 0..3000 {
+        let mut rig = Rig::new(&config, seed);
+        let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+        let _ = rig.send(1000, (0, 1), &packet(1, BYTES));
+        let mut starts = Vec::new();
+        while starts.len() < 8 {
+            let sent = rig.cell.counters().frames_sent;
+            rig.step();
+            if rig.cell.counters().frames_sent > sent {
+                starts.push(rig.now.as_nanos() / 1000);
+            }
+        }
+        for (attempt, pair) in starts.windows(2).enumerate() {
+            let slots = (pair[1] - pair[0] - DATA - ACK_TIMEOUT) / SLOT;
+            most[attempt] = most[attempt].max(slots);
+        }
+    }
+    // After the last attempt at the first packet the window is the smallest again.
+    let windows = [63, 127, 255, 511, 1023, 1023, 31];
+    for (seen, window) in most.into_iter().zip(windows) {
+        // The largest of 3000 draws comes within a hundredth of the window, almost surely.
+        assert!(seen <= window && seen * 100 >= window * 99, "{most:?}");
+    }
+}
+
+#[test]
+fn a_collision_costs_others_eifs_and_its_senders_the_timeout() {
+    let mut config = eager(4);
+    config.short_retry_limit = Some(1);
+    let mut rig = Rig::new(&config, 1);
+    // Both find the medium idle at the same instant.
+    let _ = rig.send(1000, (0, 2), &packet(0, BYTES));
+    let _ = rig.send(1000, (1, 2), &packet(1, BYTES));
+    // A bystander has a packet while they are on the air.
+    let _ = rig.send(1500, (3, 2), &packet(3, BYTES));
+    rig.run_to(20_000);
+    let end = 1000 + DATA;
+    let given_up = |id| (end + ACK_TIMEOUT, Departure::GivenUp { id });
+    assert_eq!(rig.left, [given_up(0), given_up(1), (end + EIFS + DATA, DELIVERED(3))]);
+    let counters = rig.cell.counters();
+    assert_eq!((counters.frames_erroneous, counters.frames_collided), (2, 2));
+}
+
+#[test]
+fn rts_and_cts_go_before_long_frames() {
+    let mut config = eager(3);
+    config.rts_threshold = 1499;
+    let mut rig = Rig::new(&config, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    let _ = rig.send(1000, (2, 1), &packet(2, BYTES - 1));
+    rig.run_to(20_000);
+    let counters = rig.cell.counters();
+    // 1500 bytes are announced, 1499 are not: the short frame and the RTS meet.
+    assert_eq!((counters.rts_sent, counters.rts_failed), (2, 1));
+    // Alone:
+    let mut rig = Rig::new(&config, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    rig.run_to(20_000);
+    assert_eq!(rig.left, [(1000 + RTS + SIFS + ACK + SIFS + DATA, DELIVERED(0))]);
+}
+
+/// Short retries count RTS frames, long ones the data that they announce.
+#[test]
+fn announced_frames_have_their_own_limit() {
+    let mut config = Config { rts_threshold: 100, channel: losing(&[0, 2]), ..eager(2) };
+    config.short_retry_limit = Some(2);
+    config.long_retry_limit = Some(1);
+    let mut rig = Rig::new(&config, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    rig.run_to(20_000);
+    // 0 → 1: RTS lost, RTS, data lost. 1 → 0: the first CTS is lost, so is nothing after it …
+    let counters = rig.cell.counters();
+    assert_eq!((counters.rts_sent, counters.rts_failed), (2, 2));
+    let end = 1000 + RTS + ACK_TIMEOUT + RTS + SIFS + ACK;
+    assert_eq!(rig.left, [(end, Departure::GivenUp { id: 0 })]);
+    // … and with one more RTS the data frame is what fails.
+    config.short_retry_limit = Some(3);
+    config.channel = losing(&[0, 3]);
+    let mut rig = Rig::new(&config, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    rig.run_to(20_000);
+    let counters = rig.cell.counters();
+    assert_eq!((counters.rts_sent, counters.rts_failed, counters.frames_sent), (3, 2, 1));
+    assert_eq!(rig.left.len(), 1);
+    assert!(matches!(rig.left[0].1, Departure::GivenUp { id: 0 }));
+}
+
+/// Stations in a row, as far apart as `metres`, that receive over 250 m.
+fn row(stations: usize, metres: i64, sense_m: u64) -> Config {
+    let positions = (0..stations as i64).map(|place| [place * metres * 1000, 0]).collect();
+    Config {
+        geometry: Some(Geometry {
+            positions,
+            range: 250_000,
+            carrier_sense_range: sense_m * 1000,
+            interference_range: sense_m * 1000,
+        }),
+        ..eager(stations)
+    }
+}
+
+#[test]
+fn hidden_stations_collide_at_the_receiver() {
+    let mut rig = Rig::new(&Config { short_retry_limit: Some(1), ..row(3, 200, 250) }, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    // In the middle of the other's frame, which it cannot hear.
+    let _ = rig.send(1600, (2, 1), &packet(2, BYTES));
+    rig.run_to(20_000);
+    let given_up = |start, id| (start + DATA + ACK_TIMEOUT, Departure::GivenUp { id });
+    assert_eq!(rig.left, [given_up(1000, 0), given_up(1600, 2)]);
+    // Stations that hear each other take turns instead.
+    let mut rig = Rig::new(&Config { short_retry_limit: Some(1), ..row(3, 200, 450) }, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    let _ = rig.send(1600, (2, 1), &packet(2, BYTES));
+    rig.run_to(20_000);
+    // It hears the data but cannot read them, so EIFS; the ACK that follows it can read.
+    let second = 1000 + DATA + SIFS + ACK + DIFS;
+    assert_eq!(rig.left, [(1000 + DATA, DELIVERED(0)), (second + DATA, DELIVERED(2))]);
+}
+
+#[test]
+fn the_nav_of_a_cts_silences_a_hidden_station() {
+    let mut config = row(3, 200, 250);
+    config.rts_threshold = 100;
+    let mut rig = Rig::new(&config, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    // The hidden station wants to send in the middle of the data frame: it has heard the CTS.
+    let data_start = 1000 + RTS + SIFS + ACK + SIFS;
+    let _ = rig.send(data_start + 600, (2, 1), &packet(2, BYTES));
+    rig.run_to(20_000);
+    assert_eq!(rig.left[0], (data_start + DATA, DELIVERED(0)));
+    // It hears the ACK too, a propagation delay after its NAV has run out.
+    let start = data_start + DATA + SIFS + ACK + DIFS;
+    assert_eq!(rig.left[1], (start + RTS + SIFS + ACK + SIFS + DATA, DELIVERED(2)));
+    assert_eq!(rig.cell.counters().rts_failed, 0);
+}
+
+#[test]
+fn the_nav_of_data_covers_an_ack_that_cannot_be_heard() {
+    // 0 ← 1 → 2: station 0 hears the data of 1, not the ACK of 2.
+    let mut rig = Rig::new(&row(3, 200, 250), 1);
+    let _ = rig.send(1000, (1, 2), &packet(1, BYTES));
+    let _ = rig.send(1500, (0, 1), &packet(0, BYTES));
+    rig.run_to(20_000);
+    let data_end = 1000 + DATA;
+    assert_eq!(rig.left[0], (data_end, DELIVERED(1)));
+    // Its NAV ends with the ACK's last bit, 1 before the ACK has reached everyone.
+    let start = data_end + SIFS + ACK - 1 + DIFS;
+    assert_eq!(rig.left[1], (start + DATA, DELIVERED(0)));
+}
+
+#[test]
+fn exposed_stations_wait_though_they_need_not() {
+    // 0 ← 1   2 → 3: the senders hear each other, the receivers hear their own sender only.
+    let both = |sense| {
+        let mut rig = Rig::new(&row(4, 200, sense), 1);
+        let _ = rig.send(1000, (1, 0), &packet(1, BYTES));
+        let _ = rig.send(1600, (2, 3), &packet(2, BYTES));
+        rig.run_to(20_000);
+        rig.left
+    };
+    let wait = 1000 + DATA + SIFS + ACK - 1 + DIFS;
+    assert_eq!(both(250), [(1000 + DATA, DELIVERED(1)), (wait + DATA, DELIVERED(2))]);
+    // Without carrier sense between them both get through at once.
+    let mut config = row(4, 200, 250);
+    if let Some(geometry) = &mut config.geometry {
+        geometry.positions = vec![[0, 0], [200_000, 0], [600_000, 0], [800_000, 0]];
+    }
+    let mut rig = Rig::new(&config, 1);
+    let _ = rig.send(1000, (1, 0), &packet(1, BYTES));
+    let _ = rig.send(1600, (2, 3), &packet(2, BYTES));
+    rig.run_to(20_000);
+    assert_eq!(rig.left, [(1000 + DATA, DELIVERED(1)), (1600 + DATA, DELIVERED(2))]);
+}
+
+#[test]
+fn backoff_stands_still_while_others_send() {
+    // Station 0's second packet waits its slots; station 1 sends in between.
+    for seed in 0..200 {
+        let alone = second_start(seed, None);
+        let slots = (alone - 1000 - DATA - SIFS - ACK - DIFS) / SLOT;
+        // The other's packet comes half way through slot 5 and goes at once.
+        let other = 1000 + DATA + SIFS + ACK + DIFS + 5 * SLOT + SLOT / 2;
+        let held_up = second_start(seed, Some(other));
+        if slots > 5 {
+            let frozen = DATA + SIFS + ACK + DIFS;
+            assert_eq!(held_up, other + frozen + (slots - 5) * SLOT, "{slots} slots");
+        } else {
+            assert_eq!(held_up, alone);
+        }
+    }
+}
+
+/// When station 0's second packet goes on the air.
+fn second_start(seed: u64, other: Option<u64>) -> u64 {
+    let mut rig = Rig::new(&config(3), seed);
+    let _ = rig.send(1000, (0, 2), &packet(0, BYTES));
+    let _ = rig.send(1000, (0, 2), &packet(1, BYTES));
+    if let Some(at) = other {
+        let _ = rig.send(at, (1, 2), &packet(9, BYTES));
+    }
+    rig.run_to(50_000);
+    let arrived = rig.left.iter().find(|(_, left)| *left == DELIVERED(1)).expect("it arrives");
+    arrived.0 - DATA
+}

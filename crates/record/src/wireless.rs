@@ -1,0 +1,64 @@
+//! Results of wlans, as `retx run --json` prints them.
+
+use crate::summary::DropSummary;
+use serde::Serialize;
+
+/// Results of one wlan, from the end of the warm-up on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct WlanSummary {
+    pub name: String,
+    /// All stations together; bursts are those in the order of time, whoever sent.
+    #[serde(flatten)]
+    pub counts: WlanCounts,
+    /// Share of the time in which someone was on the air.
+    pub utilisation: f64,
+    /// One per station, in the scenario's order.
+    pub stations: Vec<StationSummary>,
+}
+
+/// Results of one station as a sender.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct StationSummary {
+    pub name: String,
+    #[serde(flatten)]
+    pub counts: WlanCounts,
+    /// Mean number of packets waiting behind the one in service.
+    pub queue_mean_packets: f64,
+    pub queue_max_packets: u64,
+    /// Waiting when the run ended.
+    pub packets_queued: u64,
+    /// In service when the run ended.
+    pub packets_in_service: u64,
+}
+
+/// What is counted of a station, and of a wlan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct WlanCounts {
+    pub packets_in: u64,
+    pub packets_delivered: u64,
+    pub drops: DropSummary,
+    /// Data frames sent, retries included.
+    pub frames_sent: u64,
+    /// Those that did not reach their receiver whole.
+    pub frames_erroneous: u64,
+    /// Those of them that another transmission has spoilt.
+    pub frames_collided: u64,
+    /// Erroneous frames over frames sent; `None` without a frame.
+    pub frame_error_rate: Option<f64>,
+    /// Mean and longest run of erroneous frames.
+    pub error_burst_mean: Option<f64>,
+    pub error_burst_max: u64,
+    /// Mean and longest run of packets given up at the retry limit.
+    pub loss_burst_mean: Option<f64>,
+    pub loss_burst_max: u64,
+    pub retries: u64,
+    /// Data frames that arrived and whose acknowledgment did not.
+    pub acks_lost: u64,
+    pub rts_sent: u64,
+    pub rts_failed: u64,
+    /// Share of the time on the air, with acknowledgments and other control frames.
+    pub airtime_share: f64,
+}

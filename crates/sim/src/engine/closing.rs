@@ -1,0 +1,71 @@
+//! Where statistics begin and end, and what has to hold then.
+
+use super::layout::Placed;
+use super::{Baseline, Counts, Engine};
+use crate::run::RunError;
+use retx_link::Pipe;
+
+impl Engine<'_> {
+    /// Statistics start now.
+    pub(super) fn take_baseline(&mut self) {
+        let now = self.now;
+        let pipe = |pipe: &mut Pipe| {
+            pipe.restart_maximum(now);
+            pipe.statistics(now)
+        };
+        let snapshot = |placed: &mut Placed| {
+            placed.stage.restart_maxima();
+            placed.stage.snapshot(now)
+        };
+        self.baseline = Baseline {
+            at: now,
+            flows: self.flows.iter_mut().map(|flow| flow.ledger.begin_statistics(now)).collect(),
+            pipes: self.pipes.iter_mut().map(pipe).collect(),
+            stages: self.stages.iter_mut().map(snapshot).collect(),
+        };
+    }
+
+    /// Ends the statistics.
+    ///
+    /// # Errors
+    /// Packets that came from nowhere or went nowhere.
+    pub fn finish(&mut self) -> Result<(), RunError> {
+        if self.baseline.at < self.plan.warmup {
+            // The run was over before the warm-up: there is nothing to tell.
+            self.take_baseline();
+        }
+        for flow in &mut self.flows {
+            flow.ledger.counters.cwnd.settle(self.now);
+        }
+        self.check_conservation()
+    }
+
+    /// Packets in = delivered + dropped + queued + in the air: of each pipe, of each other stage,
+    /// and of the network.
+    fn check_conservation(&self) -> Result<(), RunError> {
+        let mut inside = 0;
+        for (pipe, plan) in self.pipes.iter().zip(&self.plan.pipes) {
+            let statistics = pipe.statistics(self.now);
+            inside += statistics.queued + statistics.in_air;
+            if !statistics.is_conserved() {
+                let place = format!("{}.{}", plan.link, plan.direction);
+                return Err(RunError::Conservation { place, counts: format!("{statistics:?}") });
+            }
+        }
+        for (placed, plan) in self.stages.iter().zip(&self.plan.stages) {
+            let snapshot = placed.stage.snapshot(self.now);
+            inside += snapshot.inside();
+            if !snapshot.is_conserved() {
+                let place = plan.name().to_owned();
+                return Err(RunError::Conservation { place, counts: format!("{snapshot:?}") });
+            }
+        }
+        let Counts { sent, received, dropped } = self.counts;
+        if sent != received + dropped + inside || inside != self.packets.count() {
+            let counts =
+                format!("{:?}, {inside} on their way, {} held", self.counts, self.packets.count());
+            return Err(RunError::Conservation { place: "the network".into(), counts });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! Routes and stages as the engine holds them.
+
+use super::HOST;
+use crate::plan::{Hop, Plan, Port, StagePlan};
+use crate::stage::Stage;
+use retx_units::StreamKey;
+
+/// A stage, and where its places begin among those of the tables.
+#[derive(Debug, Clone)]
+pub(crate) struct Placed {
+    pub stage: Stage,
+    pub first: u32,
+}
+
+/// The stages of a plan.
+pub(super) fn stages(plan: &Plan, key: StreamKey) -> Vec<Placed> {
+    let mut first = plan.pipes.len() as u32;
+    let placed = |plan: &StagePlan| {
+        let stage = Placed { stage: Stage::new(plan, key), first };
+        first += plan.places().count() as u32;
+        stage
+    };
+    plan.stages.iter().map(placed).collect()
+}
+
+/// Routes as they are laid.
+pub(super) struct Ways {
+    pub routes: Vec<u32>,
+    pub ports: Vec<Port>,
+    /// How many there are.
+    pub pipes: usize,
+}
+
+impl Ways {
+    /// Appends a route; returns where it begins.
+    pub fn lay(&mut self, route: &[Hop]) -> u32 {
+        assert!(!route.is_empty(), "a route has a hop at least");
+        let start = u32::try_from(self.routes.len()).expect("fewer than 2^32 hops");
+        for hop in route {
+            let word = match hop {
+                Hop::Pipe(index) => *index,
+                Hop::Stage(port) => {
+                    self.ports.push(*port);
+                    let word = self.pipes + self.ports.len() - 1;
+                    u32::try_from(word).expect("fewer than 2^32 hops")
+                }
+            };
+            self.routes.push(word);
+        }
+        self.routes.push(HOST);
+        start
+    }
+}

@@ -1,0 +1,158 @@
+//! Stages that are no pipes: what several ports share, each with its own way through it.
+//!
+//! All have the same verbs. `handle_packet` takes a packet in at a port, `poll_transmit` gives
+//! those back that leave, `poll_timeout` says when the stage wants to be woken (now, when something
+//! is ready to leave), `handle_timeout` wakes it. Polling more often changes nothing. A stage
+//! never calls a stage: the engine moves packets on, and waits for one event per stage.
+
+use crate::plan::{Port, StagePlan};
+use retx_link::channel::Frame;
+use retx_link::wlan::{self, Cell};
+use retx_units::{Duration, StreamKey, Time};
+
+/// A packet as a stage sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Packet {
+    /// Its number in the engine.
+    pub id: u32,
+    /// What the channel may know of it.
+    pub frame: Frame,
+}
+
+/// What became of a packet that wanted to enter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Entry {
+    /// It is in the stage.
+    Accepted,
+    /// The queue at its port turned it away.
+    QueueFull,
+}
+
+/// A packet that leaves a stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Departure {
+    /// Where its port leads.
+    Delivered {
+        /// Its number in the engine.
+        id: u32,
+    },
+    /// Into nothing: a link has given up.
+    GivenUp {
+        /// Its number in the engine.
+        id: u32,
+    },
+}
+
+/// A running stage.
+#[derive(Debug, Clone)]
+pub enum Stage {
+    /// A cell of 802.11 stations.
+    Wlan(Box<Cell>),
+}
+
+/// What a stage has counted up to some instant.
+#[derive(Debug, Clone)]
+pub enum Snapshot {
+    /// A cell.
+    Wlan(CellSnapshot),
+}
+
+/// What a cell has counted.
+#[derive(Debug, Clone)]
+pub struct CellSnapshot {
+    /// All stations together.
+    pub counters: wlan::Counters,
+    /// Time in which someone was on the air.
+    pub busy: Duration,
+    /// Each station.
+    pub stations: Vec<wlan::Statistics>,
+}
+
+impl Stage {
+    /// A stage in which there is nothing yet.
+    pub fn new(plan: &StagePlan, key: StreamKey) -> Self {
+        match plan {
+            StagePlan::Wlan(plan) => {
+                let name = format!("wlan.{}", plan.name);
+                Self::Wlan(Box::new(Cell::new(&plan.config, key, &name)))
+            }
+        }
+    }
+
+    /// A packet enters at a port.
+    #[inline]
+    pub fn handle_packet(&mut self, now: Time, port: Port, packet: &Packet) -> Entry {
+        match self {
+            Self::Wlan(cell) => {
+                let way = wlan::Port { from: port.entry, to: port.exit };
+                let packet = wlan::Packet { id: packet.id, frame: packet.frame };
+                match cell.handle_packet(now, way, &packet) {
+                    wlan::Entry::Accepted => Entry::Accepted,
+                    wlan::Entry::QueueFull => Entry::QueueFull,
+                }
+            }
+        }
+    }
+
+    /// The next packet that leaves by `now`, until `None`.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Departure> {
+        match self {
+            Self::Wlan(cell) => cell.poll_transmit(now).map(|departure| match departure {
+                wlan::Departure::Delivered { id } => Departure::Delivered { id },
+                wlan::Departure::GivenUp { id } => Departure::GivenUp { id },
+            }),
+        }
+    }
+
+    /// When it wants to be woken.
+    #[inline]
+    pub fn poll_timeout(&self) -> Time {
+        match self {
+            Self::Wlan(cell) => cell.poll_timeout(),
+        }
+    }
+
+    /// Does what is due.
+    #[inline]
+    pub fn handle_timeout(&mut self, now: Time) {
+        match self {
+            Self::Wlan(cell) => cell.handle_timeout(now),
+        }
+    }
+
+    /// Forgets maxima: the next snapshot tells those from now on.
+    pub fn restart_maxima(&mut self) {
+        match self {
+            Self::Wlan(cell) => cell.restart_maxima(),
+        }
+    }
+
+    /// What has been counted by `now`.
+    pub fn snapshot(&self, now: Time) -> Snapshot {
+        match self {
+            Self::Wlan(cell) => Snapshot::Wlan(CellSnapshot {
+                counters: cell.counters(),
+                busy: cell.busy(now),
+                stations: (0..cell.stations()).map(|it| cell.statistics(now, it)).collect(),
+            }),
+        }
+    }
+}
+
+impl Snapshot {
+    /// Packets in the stage.
+    pub fn inside(&self) -> u64 {
+        match self {
+            Self::Wlan(cell) => cell.stations.iter().map(|it| it.queued + it.in_service).sum(),
+        }
+    }
+
+    /// Packets in = delivered + dropped + inside, at each port.
+    pub fn is_conserved(&self) -> bool {
+        match self {
+            Self::Wlan(cell) => cell.stations.iter().all(wlan::Statistics::is_conserved),
+        }
+    }
+}

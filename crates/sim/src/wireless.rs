@@ -1,0 +1,76 @@
+//! What wlans tell in the summary of a run.
+
+use crate::engine::Engine;
+use crate::plan::{Plan, StagePlan, WlanPlan};
+use crate::stage::{CellSnapshot, Snapshot};
+use retx_link::wlan::{Counters, Statistics};
+use retx_record::summary::{DropSummary, StationSummary, WlanCounts, WlanSummary};
+
+/// One per wlan.
+pub fn summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<WlanSummary> {
+    let span = engine.now().since(engine.baseline.at).as_nanos() as f64;
+    let stages = plan.stages.iter().zip(&engine.stages).zip(&engine.baseline.stages);
+    let cells = stages.map(|((plan, placed), start)| {
+        let StagePlan::Wlan(plan) = plan;
+        let (Snapshot::Wlan(start), Snapshot::Wlan(end)) =
+            (start, placed.stage.snapshot(engine.now()));
+        summary(plan, (start, &end), span)
+    });
+    cells.collect()
+}
+
+fn summary(
+    plan: &WlanPlan,
+    (start, end): (&CellSnapshot, &CellSnapshot),
+    span: f64,
+) -> WlanSummary {
+    let stations = plan.config.stations.iter().zip(start.stations.iter().zip(&end.stations));
+    WlanSummary {
+        name: plan.name.clone(),
+        counts: counts(&end.counters.since(&start.counters), span),
+        utilisation: share((end.busy - start.busy).as_nanos() as f64, span),
+        stations: stations.map(|(name, ends)| station(name, ends, span)).collect(),
+    }
+}
+
+fn station(name: &str, (start, end): (&Statistics, &Statistics), span: f64) -> StationSummary {
+    StationSummary {
+        name: name.to_owned(),
+        counts: counts(&end.counters.since(&start.counters), span),
+        queue_mean_packets: share((end.waited - start.waited) as f64, span),
+        queue_max_packets: end.queue_max,
+        packets_queued: end.queued,
+        packets_in_service: end.in_service,
+    }
+}
+
+fn share(part: f64, span: f64) -> f64 {
+    if span > 0.0 { part / span } else { 0.0 }
+}
+
+fn counts(of: &Counters, span: f64) -> WlanCounts {
+    let frames = of.frames_sent;
+    WlanCounts {
+        packets_in: of.packets_in,
+        packets_delivered: of.packets_delivered,
+        drops: DropSummary {
+            queue: of.dropped_by_queue,
+            channel: 0,
+            retry_limit: of.dropped_at_retry_limit,
+            script: 0,
+        },
+        frames_sent: frames,
+        frames_erroneous: of.frames_erroneous,
+        frames_collided: of.frames_collided,
+        frame_error_rate: (frames > 0).then(|| of.frames_erroneous as f64 / frames as f64),
+        error_burst_mean: of.error_bursts.mean(),
+        error_burst_max: of.error_bursts.longest,
+        loss_burst_mean: of.loss_bursts.mean(),
+        loss_burst_max: of.loss_bursts.longest,
+        retries: of.retries,
+        acks_lost: of.acks_lost,
+        rts_sent: of.rts_sent,
+        rts_failed: of.rts_failed,
+        airtime_share: share(of.airtime.as_nanos() as f64, span),
+    }
+}

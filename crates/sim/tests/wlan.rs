@@ -1,0 +1,111 @@
+//! TCP over 802.11 cells, from scenario files.
+
+use retx_record::capture::DropReason;
+use retx_scenario::{Source, parse};
+use retx_sim::{CapturePoint, Control, Options, Outcome, run};
+
+const ONE: &str = include_str!("../../../scenarios/wifi.toml");
+const CHAIN: &str = include_str!("../../../scenarios/wifi-chain.toml");
+const HIDDEN: &str = include_str!("../../../scenarios/wifi-hidden.toml");
+
+fn outcome(text: &str, set: &[(&str, &str)]) -> Outcome {
+    let overrides: Vec<(String, String)> =
+        set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let source = Source { name: "wlan.toml", text, overrides: &overrides };
+    let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
+    let capture = vec![CapturePoint::Stage { stage: 0, place: 0 }];
+    let options = Options { replication: 0, segments: true, drops: true, episodes: true, capture };
+    run(&scenario, &options, &Control::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn goodput(outcome: &Outcome) -> f64 {
+    outcome.flows[0].goodput_bit_s
+}
+
+/// A segment of 1460 bytes in a frame of 1536 takes 192 + 1118 µs, an ACK of 40 bytes in a frame of
+/// 76 takes 192 + 56 µs, each with 10 + 248 + 50 + 2 µs and a backoff of 310 µs: with one TCP ACK
+/// for two segments, and no two ever at the same time, 5.26 Mbit/s. Collisions and backoffs that
+/// run at the same time on both sides change that by a few percent.
+#[test]
+fn one_flow_comes_near_5_mbit_s() {
+    let one = outcome(ONE, &[]);
+    let [segment, ack] = [192.0 + 1118.0, 192.0 + 56.0].map(|frame| frame + 310.0 + 310.0);
+    let alone = 2.0 * 1460.0 * 8.0 / (2.0 * segment + ack) * 1e6;
+    let share = goodput(&one) / alone;
+    assert!((0.95..1.10).contains(&share), "{} of {alone}", goodput(&one));
+    assert_eq!(one.flows[0].segments_retransmitted, 0);
+    let server = &one.wlans[0].stations[0];
+    assert_eq!(server.counts.drops, Default::default());
+    assert!(server.queue_max_packets <= 45 && one.wlans[0].utilisation < 1.0);
+}
+
+/// Of stations in a row where all sense all, only one sends at a time: h hops take h times as long.
+/// With ns-2's ranges stations three hops apart are hidden from each other, which costs more.
+#[test]
+fn a_chain_shares_the_air_among_its_hops() {
+    let to = |station, set: &[(&'static str, &'static str)]| {
+        let set: Vec<_> = set.iter().copied().chain([("flow.transfer.to", station)]).collect();
+        goodput(&outcome(CHAIN, &set))
+    };
+    let far = [("wlan.mesh.carrier_sense_range", "1 km"), ("wlan.mesh.interference_range", "1 km")];
+    let [all, hidden] =
+        [&far[..], &[]].map(|set| ["b", "c", "d", "e"].map(|station| to(station, set)));
+    for hops in 1..4 {
+        let times = (hops + 1) as f64;
+        let [all, hidden] = [all, hidden].map(|row| row[hops] / row[0] * times);
+        // No collision but of neighbours whose turns fall on the same slot.
+        assert!((0.97..1.03).contains(&all), "{times} hops: {all} of a fair share");
+        // Li et al. 2001 find about 1/4 of one hop on a long chain with these ranges, and less
+        // when its stations contend on their own.
+        assert!((0.7..1.03).contains(&hidden), "{times} hops: {hidden} of a fair share");
+    }
+}
+
+/// What two hidden senders spoil of each other's long frames, they spoil of short RTS frames.
+#[test]
+fn rts_and_cts_help_hidden_stations() {
+    let [without, with] = ["2347", "500"].map(|threshold| {
+        let outcome = outcome(HIDDEN, &[("wlan.cell.rts_threshold", threshold)]);
+        outcome.wlans[0].counts.clone()
+    });
+    assert!(without.rts_sent == 0 && with.rts_sent > 0 && with.rts_failed > 0);
+    let spoilt = [&without, &with].map(|counts| counts.frame_error_rate.expect("frames were sent"));
+    assert!(spoilt[1] < spoilt[0] / 3.0, "{spoilt:?}");
+}
+
+/// The retry limit's losses are told as such, and are wireless.
+#[test]
+fn losses_at_the_retry_limit_are_wireless() {
+    let set = [
+        ("wlan.cell.channel", "{ model = \"bernoulli\", p = 0.3 }"),
+        ("wlan.cell.retry_limit", "4"),
+    ];
+    let lossy = outcome(ONE, &set);
+    let episodes = &lossy.flows[0].episodes;
+    assert!(episodes.frr.wireless > 0);
+    assert_eq!(episodes.frr.congestion + episodes.rto.congestion, 0);
+    let counts = &lossy.wlans[0].counts;
+    // What has passed every queue is lost nowhere else.
+    let drops = lossy.tables.drops.as_ref().expect("asked for").rows();
+    assert_eq!(drops.len() as u64, counts.drops.retry_limit);
+    assert!(drops.iter().all(|drop| drop.reason == DropReason::RetryLimit));
+    // A packet is lost when four frames in a row are: 0.3^4, at 4 sigma.
+    let (packets, lost) = (counts.packets_in as f64, counts.drops.retry_limit as f64);
+    let p: f64 = 0.3f64.powi(4);
+    assert!((lost - packets * p).abs() < 4.0 * (packets * p).sqrt() + 4.0, "{counts:?}");
+    let rate = counts.frame_error_rate.expect("frames were sent");
+    let collided = counts.frames_collided as f64 / counts.frames_sent as f64;
+    let sigma = (0.3 * 0.7 / counts.frames_sent as f64).sqrt();
+    // A frame that a collision has spoilt may have been spared by the channel or not.
+    assert!((rate - collided - 0.3).abs() < 4.0 * sigma + 0.01, "{rate} {collided}");
+    let endless = outcome(
+        ONE,
+        &[
+            ("wlan.cell.channel", "{ model = \"bernoulli\", p = 0.5 }"),
+            ("wlan.cell.retry_limit", "unlimited"),
+        ],
+    );
+    let counts = &endless.wlans[0].counts;
+    assert_eq!(counts.drops.retry_limit, 0);
+    assert!(counts.error_burst_max > 7 && counts.acks_lost > 0);
+}
