@@ -11,6 +11,8 @@ pub struct Delivered {
     pub bytes: u64,
     /// Of these, newly selectively acknowledged.
     pub sacked: u64,
+    /// Segments among them.
+    pub segments: u64,
     /// The segment among them that was sent last: when, where it ends, and whether it had been
     /// retransmitted (RFC 8985 §6.2, step 2).
     pub newest: Option<Newest>,
@@ -44,6 +46,7 @@ impl Newest {
 impl Delivered {
     /// A segment is among what was delivered.
     pub(crate) fn note(&mut self, record: &Record) {
+        self.segments += 1;
         if self.newest.is_none_or(|newest| !newest.is_after(record.sent, record.end())) {
             self.newest = Some(Newest {
                 sent: record.sent,

@@ -108,6 +108,11 @@ pub const PRESETS: &[Preset] = &[
         config: congestion::cubic,
     },
     Preset {
+        name: "bbr",
+        summary: "BBR version 1 as in Linux's tcp_bbr.c, paced, on RACK-TLP",
+        config: congestion::bbr,
+    },
+    Preset {
         name: "threshold_reno",
         summary: "Reno that takes a loss at a low RTT for corruption (Teng & Chang)",
         config: threshold_reno,
@@ -155,6 +160,7 @@ fn reno() -> Config {
         slow_start_after_idle: true,
         cwnd_validation: CwndValidation::Rfc7661,
         max_cwnd: None,
+        pacing: false,
         send_buffer: Size::Bytes(4 << 20),
         receive_buffer: Size::Bytes(4 << 20),
         advertised_window: None,

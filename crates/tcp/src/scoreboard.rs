@@ -49,6 +49,8 @@ pub struct Scoreboard {
     sacked_bytes: u64,
     sacked_segments: u64,
     lost_bytes: u64,
+    /// How often a segment has been taken for lost.
+    pub losses: u64,
     doubled_bytes: u64,
     /// Lost and not yet sent again, lowest first; entries may be out of date.
     to_retransmit: BinaryHeap<Reverse<u64>>,
@@ -165,6 +167,7 @@ impl Scoreboard {
         }
         let length = u64::from(record.length);
         record.lost = true;
+        self.losses += 1;
         self.lost_bytes += length;
         record.retransmitted = false;
         if std::mem::take(&mut record.doubled) {

@@ -13,6 +13,8 @@ pub(crate) struct Timers {
     pub reordering: Time,
     /// Tail loss probe (RFC 8985 §7.2).
     pub tail_loss_probe: Time,
+    /// The pacing gate opens.
+    pub pacing: Time,
     /// Delayed acknowledgment (RFC 5681 §4.2).
     pub delayed_ack: Time,
     /// End of TIME-WAIT (RFC 9293 §3.6.1).
@@ -25,6 +27,7 @@ impl Timers {
         persist: Time::NEVER,
         reordering: Time::NEVER,
         tail_loss_probe: Time::NEVER,
+        pacing: Time::NEVER,
         delayed_ack: Time::NEVER,
         time_wait: Time::NEVER,
     };
@@ -33,7 +36,7 @@ impl Timers {
     pub fn next(&self) -> Time {
         let sender = self.retransmit.min(self.persist);
         let loss_detection = self.reordering.min(self.tail_loss_probe);
-        sender.min(loss_detection).min(self.delayed_ack.min(self.time_wait))
+        sender.min(loss_detection).min(self.delayed_ack.min(self.time_wait)).min(self.pacing)
     }
 
     /// True, once, when the deadline has come.

@@ -4,7 +4,7 @@ mod rig;
 
 use proptest::prelude::*;
 use retx_tcp::congestion_control::{
-    Ack, Config, CongestionControl, Loss, NotNegative, Sent, State, Window,
+    Ack, Config, CongestionControl, Delivery, Loss, NotNegative, Phase, Sent, Start, State, Window,
 };
 use retx_tcp::{loss_detection, presets};
 use retx_units::{Duration, SeqNr, StreamKey, Time};
@@ -96,14 +96,41 @@ struct Sender {
     now: Time,
     snd_una: u64,
     snd_nxt: u64,
+    lost: u64,
 }
 
 impl Sender {
     fn new(name: &'static str, config: &Config, window: Window) -> Self {
         let mut tcp = (presets::find("reno").expect("a preset").config)();
         tcp.mss = window.smss;
-        let control = config.build(&tcp);
-        Self { name, control, window, now: Time::ZERO, snd_una: 1, snd_nxt: 1 }
+        let mut control = config.build(&tcp);
+        let mut window = window;
+        control.on_connected(&mut window, &Start { now: Time::ZERO, rtt: None, identity: 1 });
+        Self { name, control, window, now: Time::ZERO, snd_una: 1, snd_nxt: 1, lost: 0 }
+    }
+
+    /// Those that model the path set the window after all else.
+    fn deliver(&mut self, ack: &Ack, lost: u64) {
+        let segments = |bytes: u64| bytes.div_ceil(self.window.smss.into());
+        let short = ack.bytes_acked < u64::from(self.window.smss);
+        self.lost += lost;
+        let delivery = Delivery {
+            now: self.now,
+            snd_una: self.snd_una,
+            segments: segments(ack.delivered),
+            is_selective: ack.bytes_acked == 0 && short,
+            newest: (ack.bytes_acked == 0).then_some(self.snd_nxt),
+            is_short: short,
+            lost,
+            lost_total: self.lost,
+            flight_before: segments(ack.flight_size),
+            flight: segments(self.flight()),
+            phase: if ack.in_recovery { Phase::Recovery } else { Phase::Open },
+            rtt: ack.rtt,
+            srtt: ack.srtt,
+            pacing_delay: Duration::ZERO,
+        };
+        self.control.on_delivery(&mut self.window, &delivery);
     }
 
     fn flight(&self) -> u64 {
@@ -167,12 +194,20 @@ impl Sender {
                 };
                 self.control.observe(&ack, smss);
                 self.control.on_ack(&mut self.window, &ack);
+                self.deliver(&ack, 0);
             }
             What::Duplicate { delivered } => {
                 let ack = Ack { delivered, ..self.ack() };
                 self.control.observe(&ack, smss);
+                self.deliver(&ack, delivered % 3);
             }
-            What::Send { bytes } => self.send(self.snd_nxt, bytes.min(smss), false),
+            What::Send { bytes } => {
+                if self.flight() == 0 {
+                    self.control.on_app_limited(0);
+                    self.control.on_restart(&mut self.window, self.now);
+                }
+                self.send(self.snd_nxt, bytes.min(smss), false);
+            }
             What::Resend => {
                 let bytes = u64::from(smss).min(self.flight()) as u32;
                 if bytes > 0 {

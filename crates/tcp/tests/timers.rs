@@ -2,7 +2,7 @@
 
 mod rig;
 
-use retx_tcp::{Event, Size, State};
+use retx_tcp::{Config, Event, Size, State};
 use retx_units::{Duration, Time};
 use rig::{End, Pair, preset, seconds};
 
@@ -146,8 +146,8 @@ fn timestamps_end_the_backoff_at_once() {
 /// Calling `handle_timeout` and `poll_transmit` more often than asked changes nothing.
 #[test]
 fn needless_polling_changes_nothing() {
-    let run = |eager: bool| {
-        let mut pair = Pair::new(&preset("newreno"));
+    let run = |config: &Config, eager: bool| {
+        let mut pair = Pair::new(config);
         pair.lose_copies(End::Server, &[(1, 0), (14_601, 0), (29_201, 0), (29_201, 1)]);
         pair.server.to_write = 100_000;
         if eager {
@@ -162,5 +162,8 @@ fn needless_polling_changes_nothing() {
         pair.drive(seconds(60.0));
         pair.sent.iter().map(|sent| (sent.at, sent.transmit)).collect::<Vec<_>>()
     };
-    assert_eq!(run(false), run(true));
+    let paced = Config { pacing: true, ..preset("rack") };
+    for config in [preset("newreno"), preset("bbr"), paced] {
+        assert_eq!(run(&config, false), run(&config, true));
+    }
 }

@@ -3,7 +3,7 @@
 mod rig;
 
 use proptest::prelude::*;
-use retx_tcp::{Event, Size, State, loss_detection, spurious};
+use retx_tcp::{Event, Size, State, congestion_control, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, StreamKey, Time};
 use retx_wire::Flags;
 use rig::{End, Pair, preset, seconds};
@@ -231,6 +231,7 @@ struct Case {
     trouble: Trouble,
     detection: usize,
     spurious: usize,
+    control: usize,
     mss: u32,
     buffer: u64,
     bytes: [u64; 2],
@@ -246,6 +247,7 @@ fn case() -> impl Strategy<Value = Case> {
             trouble(),
             0..loss_detection::Config::NAMES.len(),
             0..spurious::Config::NAMES.len(),
+            0..congestion_control::Config::NAMES.len(),
         ),
         (prop_oneof![Just(536u32), Just(1460), 1u32..3_000], 1u64..200_000),
         ([0u64..60_000, 0u64..8_000], prop_oneof![Just(u64::MAX), 100u64..20_000]),
@@ -257,6 +259,7 @@ fn case() -> impl Strategy<Value = Case> {
             trouble: a.1,
             detection: a.2,
             spurious: a.3,
+            control: a.4,
             mss: b.0.max(40),
             buffer: b.1.max(200),
             bytes: c.0,
@@ -272,6 +275,8 @@ fn run(case: &Case) -> Pair {
     config.loss_detection = serde_json::from_value(name.into()).expect("a registered name");
     let name = spurious::Config::NAMES[case.spurious];
     config.spurious = serde_json::from_value(name.into()).expect("a registered name");
+    let name = congestion_control::Config::NAMES[case.control];
+    config.congestion_control = serde_json::from_value(name.into()).expect("a registered name");
     config.mss = case.mss;
     config.receive_buffer = Size::Bytes(case.buffer);
     config.send_buffer = Size::Bytes(case.buffer.max(1000));
@@ -281,6 +286,7 @@ fn run(case: &Case) -> Pair {
     config.nagle = case.switches & 8 != 0;
     config.limited_transmit = case.switches & 16 != 0;
     config.delayed_ack.segments = 1 + u32::from(case.switches >> 5 & 3);
+    config.pacing = case.switches & 128 != 0;
     config.max_rto = Duration::from_secs(8);
     let mut pair = Pair::with(&config, &config, case.iss.map(SeqNr));
     let mut stream = StreamKey { seed: case.seed, replication: 0 }.stream("wire");

@@ -6,15 +6,17 @@ retx_units::registry! { $
     /// How fast may I send?
     tag = "name", schema = "CongestionControl", context = &crate::Config;
     reno, reno_linux, tahoe, vegas, vegas_linux, veno, veno_linux, westwood, westwood_plus,
-    westwood_bulk_repeat_like, jtcp_like, prairie_like, dynamic, hybla, cubic
+    westwood_bulk_repeat_like, jtcp_like, prairie_like, dynamic, hybla, cubic, bbr
 }
 
 mod bandwidth;
+pub(crate) mod delivery_rate;
 mod number;
 mod segments;
 pub(crate) mod send_times;
 #[cfg(test)]
 mod testing;
+pub(crate) mod windowed;
 
 pub use number::{Fraction, NotNegative, Positive};
 
@@ -97,6 +99,62 @@ pub struct Sent {
     pub retransmission: bool,
 }
 
+/// The handshake is over.
+#[derive(Debug, Clone, Copy)]
+pub struct Start {
+    /// When.
+    pub now: Time,
+    /// RTT of the handshake, where it was measured.
+    pub rtt: Option<Duration>,
+    /// Both ends' initial sequence numbers: what tells a connection from others, for those who
+    /// have to differ from their like.
+    pub identity: u64,
+}
+
+/// Where a sender stands with its losses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Nothing is being repaired.
+    Open,
+    /// Fast recovery.
+    Recovery,
+    /// Repairing what a timeout found.
+    Loss,
+}
+
+/// An acknowledgment as those see it that model the path. Counts are of segments.
+#[derive(Debug, Clone, Copy)]
+pub struct Delivery {
+    /// When it came.
+    pub now: Time,
+    /// First unacknowledged position, this ACK counted.
+    pub snd_una: u64,
+    /// Delivered by it for the first time.
+    pub segments: u64,
+    /// Both ends use SACK, …
+    pub is_selective: bool,
+    /// … and this is the position after the segment sent last of those it has delivered.
+    pub newest: Option<u64>,
+    /// It acknowledges less than a full segment.
+    pub is_short: bool,
+    /// Newly taken for lost on its account.
+    pub lost: u64,
+    /// Taken for lost since the connection began.
+    pub lost_total: u64,
+    /// Taken to be in flight before it, …
+    pub flight_before: u64,
+    /// … and after it.
+    pub flight: u64,
+    /// Where the sender stands after it.
+    pub phase: Phase,
+    /// The connection's own raw RTT sample.
+    pub rtt: Option<Duration>,
+    /// Smoothed RTT.
+    pub srtt: Option<Duration>,
+    /// How long pacing holds the next segment back.
+    pub pacing_delay: Duration,
+}
+
 /// A congestion control. It gets raw samples and changes the window; which segments are
 /// retransmitted, and what recovery adds to the window, is not its business.
 pub trait CongestionControl {
@@ -133,7 +191,36 @@ pub trait CongestionControl {
         let _ = window;
     }
 
-    /// The rate at which segments are to leave; `None` to let acknowledgments clock them.
+    /// True for those that model the path: they set cwnd at every acknowledgment, in recovery too
+    /// (`cong_control` in Linux). The connection then adds nothing to the window, and takes nothing
+    /// from it; and such a congestion control gets the calls that follow.
+    fn models_path(&self) -> bool {
+        false
+    }
+
+    /// For models: the handshake is over.
+    fn on_connected(&mut self, window: &mut Window, start: &Start) {
+        let _ = (window, start);
+    }
+
+    /// For models: the application has left the sender without data, with so many segments in
+    /// flight, although the window had room.
+    fn on_app_limited(&mut self, flight: u64) {
+        let _ = flight;
+    }
+
+    /// For models: data are about to leave while none are in flight.
+    fn on_restart(&mut self, window: &mut Window, now: Time) {
+        let _ = (window, now);
+    }
+
+    /// For models: an acknowledgment has been taken in, with all that follows from it.
+    fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
+        let _ = (window, delivery);
+    }
+
+    /// The rate at which segments are to leave: always, or never (`None`), in which case
+    /// acknowledgments clock them, or `pacing` of the configuration.
     fn pacing_rate(&self, window: &Window, srtt: Option<Duration>) -> Option<Rate> {
         let _ = (window, srtt);
         None
@@ -189,6 +276,26 @@ impl CongestionControl for State {
 
     fn on_undo(&mut self, window: &mut Window) {
         dispatch!(self, it => it.on_undo(window));
+    }
+
+    fn models_path(&self) -> bool {
+        dispatch!(self, it => it.models_path())
+    }
+
+    fn on_connected(&mut self, window: &mut Window, start: &Start) {
+        dispatch!(self, it => it.on_connected(window, start));
+    }
+
+    fn on_app_limited(&mut self, flight: u64) {
+        dispatch!(self, it => it.on_app_limited(flight));
+    }
+
+    fn on_restart(&mut self, window: &mut Window, now: Time) {
+        dispatch!(self, it => it.on_restart(window, now));
+    }
+
+    fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
+        dispatch!(self, it => it.on_delivery(window, delivery));
     }
 
     fn pacing_rate(&self, window: &Window, srtt: Option<Duration>) -> Option<Rate> {

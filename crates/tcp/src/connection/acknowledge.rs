@@ -23,6 +23,7 @@ impl Connection {
             self.receiver.ack_now = true;
             return false;
         }
+        sender.prepare_model();
         if ack < sender.snd_una as i64 {
             // Its blocks, and its data, may still be good.
             let selective = self.take_selective(segment, ack);
@@ -202,9 +203,10 @@ impl Connection {
                 sender.clamp_cwnd();
             }
         } else {
-            self.react(now, reaction, progress);
+            self.react_to(now, reaction, progress);
         }
         self.reduce(progress, self.sender.board.lost_bytes() <= lost_before);
+        self.tell_model(ack, seen.bytes_acked, selective);
         if is_new {
             self.end_timeout_recovery();
             if restart || self.sender.snd_una == self.sender.snd_max {
@@ -232,7 +234,7 @@ impl Connection {
         self.timers.retransmit = if self.sender.snd_una == self.sender.snd_max {
             Time::NEVER
         } else {
-            self.deadline(now, self.rto())
+            self.deadline(now, self.rto() + self.pacing_delay(now))
         };
     }
 

@@ -244,11 +244,13 @@ impl Connection {
         sender.timeout_recovery_end = 0;
         sender.backoff_reset();
         self.timers.retransmit = Time::NEVER;
-        match sender.timed.take() {
-            Some((_, sent)) => self.take_rtt_sample(self.measured_rtt(now, sent)),
+        let rtt = sender.timed.take().map(|(_, sent)| self.measured_rtt(now, sent));
+        match rtt {
+            Some(rtt) => self.take_rtt_sample(rtt),
             // RFC 6298 §5.7.
-            None => sender.estimator.on_lost_syn(Duration::from_secs(3)),
+            None => self.sender.estimator.on_lost_syn(Duration::from_secs(3)),
         }
+        self.start_model(now, rtt);
         self.state = State::Established;
         self.events.push_back(Event::Connected);
     }

@@ -6,6 +6,8 @@
 mod acknowledge;
 mod arrive;
 mod info;
+mod model;
+mod pacing;
 mod receive;
 mod recover;
 mod reduction;

@@ -1,9 +1,11 @@
 //! The sending half: what is written, sent, acknowledged, and the four decisions about it.
 
+use super::model::Model;
+use super::pacing::Pacer;
 use super::reduction::Reduction;
 use super::validation::Validation;
 use crate::backoff::{self, Backoff};
-use crate::congestion_control::{self, Window};
+use crate::congestion_control::{self, CongestionControl, Window};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
 use crate::rto::{self, Estimator};
@@ -70,6 +72,11 @@ pub(crate) struct Sender {
     /// Proportional rate reduction, while it is on.
     pub reduction: Option<Reduction>,
 
+    /// Present where the congestion control models the path.
+    pub model: Option<Model>,
+    /// The gate that data wait at, where they are paced.
+    pub pacer: Option<Pacer>,
+
     /// The window before the last reduction, until it is known whether that was right.
     pub undo: Option<Undo>,
     /// New segments to be sent whatever `cwnd` says (F-RTO).
@@ -108,6 +115,14 @@ pub(crate) struct Sender {
 impl Sender {
     pub fn new(config: &Config, iss: SeqNr) -> Self {
         let smss = config.mss;
+        let window = Window {
+            cwnd: config.initial_window.bytes(smss),
+            ssthresh: config.initial_ssthresh.map_or(u64::MAX, |size| size.bytes(smss)),
+            smss,
+        };
+        let congestion_control = config.congestion_control.build(config);
+        let paced = config.pacing || congestion_control.pacing_rate(&window, None).is_some();
+        let model = congestion_control.models_path().then(Model::default);
         Self {
             iss,
             snd_una: 0,
@@ -122,14 +137,10 @@ impl Sender {
             written: 1,
             buffer: config.send_buffer.bytes(smss),
             fin_queued: false,
-            window: Window {
-                cwnd: config.initial_window.bytes(smss),
-                ssthresh: config.initial_ssthresh.map_or(u64::MAX, |size| size.bytes(smss)),
-                smss,
-            },
+            window,
             initial_window: config.initial_window,
             max_cwnd: config.max_cwnd.map_or(u64::MAX, |size| size.bytes(smss)),
-            congestion_control: config.congestion_control.build(config),
+            congestion_control,
             loss_detection: config.loss_detection.build(config),
             loss_cause: config.loss_cause.build(config),
             spurious: config.spurious.build(config),
@@ -140,6 +151,8 @@ impl Sender {
             high_rxt: 0,
             rescued: false,
             reduction: None,
+            model,
+            pacer: paced.then(Pacer::default),
             undo: None,
             forced_new: 0,
             timed: None,
@@ -161,6 +174,9 @@ impl Sender {
 
     /// Takes what fits into the send buffer.
     pub fn write(&mut self, bytes: u64) -> u64 {
+        if bytes > 0 {
+            self.note_shortage();
+        }
         let held = self.written - self.snd_una.max(1).min(self.written);
         let taken = bytes.min(self.buffer.saturating_sub(held));
         self.written += taken;
@@ -197,7 +213,11 @@ impl Sender {
 
     /// The same when so much is outstanding.
     pub fn pipe_of(&self, flight_size: u64) -> u64 {
-        if self.selective { self.board.pipe(flight_size) } else { flight_size }
+        if self.selective {
+            return self.board.pipe(flight_size);
+        }
+        let left_network = self.model.map_or(0, |model| model.left_network);
+        flight_size.saturating_sub(left_network)
     }
 
     /// Room that `cwnd` leaves; for new data limited transmit adds to it (RFC 3042 §2).
@@ -305,7 +325,7 @@ impl Sender {
 
     /// RFC 5681 §4.1: after a pause longer than the RTO, start again from the restart window.
     pub fn restart_after_idle(&mut self, now: Time, max_rto: Duration) {
-        if now.since(self.last_sent) > self.rto(max_rto) {
+        if now.since(self.last_sent) > self.rto(max_rto) && self.model.is_none() {
             self.window.cwnd = self.window.cwnd.min(self.initial_window.bytes(self.window.smss));
         }
     }

@@ -19,11 +19,12 @@ impl Connection {
         if Timers::expire(&mut self.timers.delayed_ack, now) {
             self.receiver.ack_now = true;
         }
+        Timers::expire(&mut self.timers.pacing, now);
         if Timers::expire(&mut self.timers.reordering, now) {
             let sender = &mut self.sender;
             let reaction =
                 sender.loss_detection.on_deadline(now, sender.snd_max, &mut sender.board);
-            self.react(now, reaction, Progress::default());
+            self.react_to(now, reaction, Progress::default());
             self.reduce(Progress::default(), false);
             self.schedule_loss_detection(now);
         }
@@ -51,11 +52,15 @@ impl Connection {
             return;
         }
         let (rto, backoff) = (self.rto(), self.sender.backoff.exponent());
+        self.note_timeout_for_model();
         let sender = &mut self.sender;
         let repeated = sender.timeouts_in_row > 0;
         sender.timeouts_in_row += 1;
         // Karn: what is sent again cannot be timed.
         sender.timed = None;
+        if let Some(pacer) = &mut sender.pacer {
+            pacer.on_timeout();
+        }
         if !sender.congestion_control.holds_rto() {
             sender.backoff.on_timeout(&backoff::Timeout {
                 bandwidth_delay_bytes: sender.congestion_control.bandwidth_delay_bytes(),
@@ -130,7 +135,7 @@ impl Connection {
         let wait = if idle { None } else { sender.loss_detection.probe_timeout(&flight) };
         self.timers.tail_loss_probe = match wait {
             // RFC 8985 §7.2: never later than the RTO would fire.
-            Some(wait) => (now + wait).min(self.timers.retransmit),
+            Some(wait) => (now + wait + self.pacing_delay(now)).min(self.timers.retransmit),
             None => Time::NEVER,
         };
     }

@@ -52,6 +52,9 @@ impl Connection {
     }
 
     fn send_data(&mut self, now: Time) -> Option<Transmit> {
+        if self.is_paced_out(now) {
+            return None;
+        }
         if let Some(chunk) = self.next_retransmission() {
             return Some(self.send(now, chunk));
         }
@@ -226,6 +229,7 @@ impl Connection {
         let again = position == sender.snd_una && position < sender.snd_max && !sender.selective;
         let short = again && length > 1 && sender.spurious.shortens();
         let length = length - u32::from(short);
+        sender.restart_model(now);
         if position == sender.snd_max {
             sender.forced_new = sender.forced_new.saturating_sub(1);
         }
@@ -265,6 +269,7 @@ impl Connection {
         if right > position {
             self.note_on_board(now, position, (right - position) as u32);
             self.note_sent(now, position, right, retransmission);
+            self.pace(now, length);
         }
         let (window, edge) = self.window_field();
         let segment = Segment {

@@ -42,7 +42,9 @@ impl Connection {
             }
             Verdict::Genuine { cwnd_segments } => {
                 let bound = cwnd_segments * u64::from(sender.window.smss);
-                sender.window.cwnd = sender.window.cwnd.min(bound);
+                if sender.model.is_none() {
+                    sender.window.cwnd = sender.window.cwnd.min(bound);
+                }
                 sender.forced_new = 0;
                 if !sender.selective {
                     sender.snd_nxt = sender.snd_una;
@@ -64,6 +66,7 @@ impl Connection {
         sender.reduction = None;
         sender.timeout_recovery_end = 0;
         let flight_size = sender.pipe();
+        let cwnd = sender.window.cwnd;
         let window = &mut sender.window;
         match sender.spurious.response() {
             Response::FullUndo => {
@@ -78,6 +81,9 @@ impl Connection {
                 window.ssthresh = before.flight_size.max(before.window.ssthresh);
             }
             Response::Conservative => window.cwnd = window.ssthresh,
+        }
+        if sender.model.is_some() {
+            window.cwnd = cwnd;
         }
         sender.clamp_cwnd();
         sender.congestion_control.on_undo(&mut sender.window);

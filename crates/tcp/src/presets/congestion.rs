@@ -89,3 +89,7 @@ pub(super) fn cubic() -> Config {
         ..rack()
     }
 }
+
+pub(super) fn bbr() -> Config {
+    kernel(Control::bbr(Default::default()))
+}

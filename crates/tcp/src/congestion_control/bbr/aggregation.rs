@@ -1,0 +1,113 @@
+//! How much more than the estimated rate allows for do acknowledgments deliver at once? Medium
+//! access and offloads bundle them; so much more is to be in flight that the sender need not fall
+//! silent between bundles. Linux: `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`.
+
+use super::Bandwidth;
+use retx_units::{Duration, Time};
+
+/// Each of the two halves of the window, in rounds.
+const HALF_WINDOW: u32 = 5;
+/// An epoch with so many segments is over.
+const LONGEST_EPOCH: u64 = 1 << 20;
+/// What the estimated rate delivers in so much time is the most that is allowed for.
+const MOST: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Aggregation {
+    epoch: Time,
+    acked: u64,
+    /// The largest excess of the last rounds, in two halves.
+    excess: [u64; 2],
+    half: usize,
+    rounds: u32,
+}
+
+/// An acknowledgment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Acked {
+    pub at: Time,
+    pub segments: u64,
+    pub round_start: bool,
+    pub bandwidth: Bandwidth,
+    /// cwnd in segments.
+    pub cwnd: u64,
+    pub smss: u64,
+}
+
+impl Aggregation {
+    /// An epoch begins.
+    pub fn restart(&mut self, now: Time) {
+        self.epoch = now;
+        self.acked = 0;
+    }
+
+    pub fn on_ack(&mut self, ack: &Acked) {
+        if ack.round_start {
+            self.rounds += 1;
+            if self.rounds >= HALF_WINDOW {
+                self.rounds = 0;
+                self.half ^= 1;
+                self.excess[self.half] = 0;
+            }
+        }
+        let elapsed = ack.at.since(self.epoch);
+        let mut expected = ack.bandwidth.segments_in(elapsed, ack.smss);
+        if self.acked <= expected || self.acked + ack.segments >= LONGEST_EPOCH {
+            self.restart(ack.at);
+            expected = 0;
+        }
+        self.acked = (self.acked + ack.segments).min(LONGEST_EPOCH - 1);
+        let excess = self.acked.saturating_sub(expected).min(ack.cwnd);
+        self.excess[self.half] = self.excess[self.half].max(excess);
+    }
+
+    /// Segments to have in flight beyond the model's.
+    pub fn allowance(&self, bandwidth: Bandwidth, smss: u64) -> u64 {
+        self.excess[0].max(self.excess[1]).min(bandwidth.segments_in(MOST, smss))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: Bandwidth = Bandwidth(1_000_000);
+
+    fn feed(aggregation: &mut Aggregation, ms: u64, segments: u64, round_start: bool) {
+        aggregation.on_ack(&Acked {
+            at: Time::ZERO + Duration::from_millis(ms),
+            segments,
+            round_start,
+            bandwidth: RATE,
+            cwnd: 500,
+            smss: 1000,
+        });
+    }
+
+    /// One segment per millisecond, in bundles of twenty: the bundle is the excess, for five to ten
+    /// rounds.
+    #[test]
+    fn bundles() {
+        let mut aggregation = Aggregation::default();
+        for n in 1..50 {
+            feed(&mut aggregation, 20 * n, 20, false);
+            assert_eq!(aggregation.allowance(RATE, 1000), 20);
+        }
+        let mut rounds = 0;
+        while aggregation.allowance(RATE, 1000) == 20 {
+            rounds += 1;
+            feed(&mut aggregation, 1000 + rounds, 1, true);
+        }
+        assert!((5..=10).contains(&rounds), "{rounds}");
+    }
+
+    #[test]
+    fn the_allowance_is_bounded_by_time_and_cwnd() {
+        let mut aggregation = Aggregation::default();
+        feed(&mut aggregation, 1, 400, false);
+        assert_eq!(aggregation.allowance(RATE, 1000), 100);
+        assert_eq!(aggregation.allowance(Bandwidth(9_000_000), 1000), 400);
+        feed(&mut aggregation, 2, 4000, false);
+        assert_eq!(aggregation.allowance(Bandwidth(90_000_000), 1000), 500);
+    }
+}

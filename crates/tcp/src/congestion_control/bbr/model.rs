@@ -1,0 +1,198 @@
+//! What BBR believes of the path: bandwidth, round trips, least RTT, and whether the pipe is full.
+
+use super::UNIT;
+use crate::congestion_control::windowed::WindowedMax;
+use retx_units::{Duration, Time};
+
+/// A delivery rate, in bytes a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Bandwidth(pub u64);
+
+impl Bandwidth {
+    /// So many segments in so much time.
+    pub fn of(segments: u64, smss: u64, time: Duration) -> Self {
+        let bytes = u128::from(segments) * u128::from(smss);
+        let bytes_s = bytes.saturating_mul(1_000_000_000) / u128::from(time.as_nanos().max(1));
+        Self(u64::try_from(bytes_s).unwrap_or(u64::MAX))
+    }
+
+    /// Whole segments in so much time.
+    pub fn segments_in(self, time: Duration, smss: u64) -> u64 {
+        let bytes = u128::from(self.0) * u128::from(time.as_nanos()) / 1_000_000_000;
+        u64::try_from(bytes / u128::from(smss)).unwrap_or(u64::MAX)
+    }
+
+    /// Segments in flight at this rate, times a gain, rounded up: rounding down would feed back.
+    pub fn in_flight(self, rtt: Duration, gain: u64, smss: u64) -> u64 {
+        let bytes = (u128::from(self.0) * u128::from(rtt.as_nanos())).saturating_mul(gain.into())
+            / u128::from(UNIT * 1_000_000_000);
+        u64::try_from(bytes.div_ceil(u128::from(smss))).unwrap_or(u64::MAX)
+    }
+
+    /// Bytes a second to send at, on average 1 % below (`bbr_pacing_margin_percent`).
+    pub fn pacing_rate(self, gain: u64) -> u64 {
+        let rate = u128::from(self.0) * u128::from(gain) / u128::from(UNIT) * 99 / 100;
+        u64::try_from(rate).unwrap_or(u64::MAX)
+    }
+}
+
+/// How long the bandwidth counts, in rounds: a cycle of gains, and two more.
+const BANDWIDTH_WINDOW: u64 = 10;
+/// How long the least RTT counts.
+const LEAST_RTT_WINDOW: Duration = Duration::from_secs(10);
+
+/// The largest bandwidth of ten rounds, and the rounds: each ends when something is delivered that
+/// was sent after it began.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rounds {
+    bandwidth: WindowedMax,
+    count: u64,
+    /// Ends when this many segments were delivered at the sending of what is now delivered.
+    end: u64,
+    /// The acknowledgment at hand begins one.
+    pub start: bool,
+}
+
+impl Rounds {
+    pub fn new() -> Self {
+        Self { bandwidth: WindowedMax::new(BANDWIDTH_WINDOW), count: 0, end: 0, start: false }
+    }
+
+    /// Takes a sample's first count; `delivered` counts all. True when a round begins.
+    pub fn on_sample(&mut self, prior_delivered: u64, delivered: u64) -> bool {
+        self.start = prior_delivered >= self.end;
+        if self.start {
+            self.end = delivered;
+            self.count += 1;
+        }
+        self.start
+    }
+
+    /// A round begins now, whatever has been delivered.
+    pub fn begin_at(&mut self, delivered: u64) {
+        self.end = delivered;
+    }
+
+    pub fn add(&mut self, bandwidth: Bandwidth) {
+        self.bandwidth.add(self.count, bandwidth.0);
+    }
+
+    pub fn bandwidth(&self) -> Bandwidth {
+        Bandwidth(self.bandwidth.max())
+    }
+}
+
+/// The least RTT of ten seconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LeastRtt {
+    pub value: Option<Duration>,
+    at: Time,
+}
+
+impl LeastRtt {
+    pub const fn new(value: Option<Duration>, at: Time) -> Self {
+        Self { value, at }
+    }
+
+    /// Takes a sample. True when the old one had expired.
+    pub fn update(&mut self, now: Time, rtt: Option<Duration>, may_be_delayed: bool) -> bool {
+        let expired = now > self.at + LEAST_RTT_WINDOW;
+        if let Some(rtt) = rtt
+            && (self.value.is_none_or(|least| rtt <= least) || (expired && !may_be_delayed))
+        {
+            *self = Self::new(Some(rtt), now);
+        }
+        expired
+    }
+
+    /// It counts for a whole window again.
+    pub const fn renew(&mut self, now: Time) {
+        self.at = now;
+    }
+}
+
+/// Is the pipe full? When three rounds in a row have not brought a quarter more.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct FullPipe {
+    best: Bandwidth,
+    rounds: u32,
+    pub reached: bool,
+}
+
+impl FullPipe {
+    /// A round has begun that was not limited by the application.
+    pub fn on_round(&mut self, bandwidth: Bandwidth) {
+        if self.reached {
+            return;
+        }
+        // 5/4 in 1/256, as Linux rounds it.
+        let threshold = u128::from(self.best.0) * u128::from(UNIT * 5 / 4) / u128::from(UNIT);
+        if u128::from(bandwidth.0) >= threshold {
+            self.best = bandwidth;
+            self.rounds = 0;
+            return;
+        }
+        self.rounds += 1;
+        self.reached = self.rounds >= 3;
+    }
+
+    /// The best so far counts no more.
+    pub const fn forget_best(&mut self) {
+        self.best = Bandwidth(0);
+    }
+
+    /// The search for it begins anew, unless it is over.
+    pub const fn restart(&mut self) {
+        self.forget_best();
+        self.rounds = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bandwidth_in_other_units() {
+        let ten_mbit = Bandwidth::of(1250, 1000, Duration::from_secs(1));
+        assert_eq!(ten_mbit, Bandwidth(1_250_000));
+        let rtt = Duration::from_millis(40);
+        assert_eq!(ten_mbit.in_flight(rtt, UNIT, 1000), 50);
+        assert_eq!(ten_mbit.in_flight(rtt, UNIT + 1, 1000), 51, "rounded up");
+        assert_eq!(ten_mbit.segments_in(rtt, 1000), 50);
+        assert_eq!(ten_mbit.pacing_rate(2 * UNIT), 2_475_000);
+    }
+
+    #[test]
+    fn a_round_ends_with_what_was_sent_after_it_began() {
+        let mut rounds = Rounds::new();
+        assert!(rounds.on_sample(1, 11));
+        assert!(!rounds.on_sample(10, 20));
+        assert!(rounds.on_sample(11, 21));
+    }
+
+    #[test]
+    fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
+        let mut full = FullPipe::default();
+        for bandwidth in [100, 200, 249, 249, 250, 300, 300] {
+            full.on_round(Bandwidth(bandwidth));
+            assert!(!full.reached, "{bandwidth}");
+        }
+        full.on_round(Bandwidth(311));
+        assert!(full.reached);
+    }
+
+    #[test]
+    fn the_least_rtt_expires_after_ten_seconds() {
+        let [ms40, ms50] = [40, 50].map(Duration::from_millis);
+        let at = |secs| Time::ZERO + Duration::from_secs(secs);
+        let mut least = LeastRtt::new(Some(ms40), at(0));
+        assert!(!least.update(at(10), Some(ms50), false));
+        assert_eq!(least.value, Some(ms40));
+        assert!(least.update(at(11), Some(ms50), true));
+        assert_eq!(least.value, Some(ms40), "it may have been delayed");
+        assert!(least.update(at(11), Some(ms50), false));
+        assert_eq!(least.value, Some(ms50));
+        assert!(!least.update(at(21), Some(ms50), false));
+    }
+}

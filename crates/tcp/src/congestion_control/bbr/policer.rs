@@ -1,0 +1,202 @@
+//! Long-term sampling: does a token bucket police this path? Two intervals of at least four rounds,
+//! each ended by a loss, each with a fifth of the segments lost, and of about the same rate: then
+//! that rate counts for 48 rounds. Linux: `bbr_lt_bw_sampling`, `bbr_lt_bw_interval_done`.
+//!
+//! *Where we differ.* Linux counts what a timeout takes for lost before it samples; here that
+//! counts from the next acknowledgment on.
+
+use super::{Bandwidth, UNIT};
+use retx_units::{Duration, Time};
+
+/// Rounds of the shortest interval; the longest has four times as many.
+const SHORTEST: u32 = 4;
+/// lost/delivered in 1/256 from which on an interval is lossy.
+const LOSSY: u64 = 50;
+/// Rounds for which the policed rate counts.
+const HOLDS: u32 = 48;
+/// Rates that differ by no more are the same: bytes a second.
+const SAME: u64 = 4000 / 8;
+
+/// What an acknowledgment adds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Progress {
+    pub round_start: bool,
+    /// It shows a loss.
+    pub lossy: bool,
+    pub is_app_limited: bool,
+    /// The sender is cruising, where the rounds of a policed rate count.
+    pub cruising: bool,
+    pub total: Total,
+}
+
+/// The connection so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Total {
+    pub at: Time,
+    /// Segments.
+    pub delivered: u64,
+    /// Segments.
+    pub lost: u64,
+}
+
+/// What has become of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Nothing,
+    /// The path is policed.
+    Found,
+    /// The policed rate has counted for long enough.
+    Over,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Policer {
+    is_sampling: bool,
+    rounds: u32,
+    start: Total,
+    /// Of the last interval, or policed.
+    bandwidth: Bandwidth,
+    policed: bool,
+}
+
+impl Policer {
+    /// The policed rate, while it counts.
+    pub fn bandwidth(&self) -> Option<Bandwidth> {
+        self.policed.then_some(self.bandwidth)
+    }
+
+    pub fn reset(&mut self) {
+        *self = Self::default();
+    }
+
+    pub fn sample(&mut self, progress: &Progress, smss: u64) -> Outcome {
+        if self.policed {
+            if progress.cruising && progress.round_start {
+                self.rounds += 1;
+                if self.rounds >= HOLDS {
+                    self.reset();
+                    return Outcome::Over;
+                }
+            }
+            return Outcome::Nothing;
+        }
+        // The policer's tokens are to be used up first.
+        if !self.is_sampling {
+            if !progress.lossy {
+                return Outcome::Nothing;
+            }
+            self.is_sampling = true;
+            self.begin(progress);
+        }
+        if progress.is_app_limited {
+            self.reset();
+            return Outcome::Nothing;
+        }
+        self.rounds += u32::from(progress.round_start);
+        if self.rounds < SHORTEST {
+            return Outcome::Nothing;
+        }
+        if self.rounds > 4 * SHORTEST {
+            self.reset();
+            return Outcome::Nothing;
+        }
+        // And again at the end of the interval.
+        if progress.lossy { self.end(progress, smss) } else { Outcome::Nothing }
+    }
+
+    fn begin(&mut self, progress: &Progress) {
+        self.start = progress.total;
+        self.rounds = 0;
+    }
+
+    fn end(&mut self, progress: &Progress, smss: u64) -> Outcome {
+        let total = progress.total;
+        let lost = total.lost - self.start.lost;
+        let delivered = total.delivered - self.start.delivered;
+        let interval = total.at.since(self.start.at);
+        let too_short = interval < Duration::from_millis(1);
+        if delivered == 0 || lost.saturating_mul(UNIT) < LOSSY * delivered || too_short {
+            return Outcome::Nothing;
+        }
+        let bandwidth = Bandwidth::of(delivered, smss, interval);
+        let difference = bandwidth.0.abs_diff(self.bandwidth.0);
+        let close =
+            difference <= self.bandwidth.0 / 8 || Bandwidth(difference).pacing_rate(UNIT) <= SAME;
+        if self.bandwidth.0 > 0 && close {
+            self.bandwidth = Bandwidth(u64::midpoint(bandwidth.0, self.bandwidth.0));
+            self.policed = true;
+            self.rounds = 0;
+            return Outcome::Found;
+        }
+        self.bandwidth = bandwidth;
+        self.begin(progress);
+        Outcome::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of 100 ms: so many segments delivered and lost in each, the loss in the middle.
+    fn rounds(policer: &mut Policer, total: &mut Total, rounds: &[(u64, u64)]) -> Vec<Outcome> {
+        let mut seen = Vec::new();
+        for &(delivered, lost) in rounds {
+            for half in 0..2 {
+                total.at += Duration::from_millis(50);
+                total.delivered += delivered / 2;
+                total.lost += half * lost;
+                let progress = Progress {
+                    round_start: half == 0,
+                    lossy: half * lost > 0,
+                    is_app_limited: false,
+                    cruising: true,
+                    total: *total,
+                };
+                seen.push(policer.sample(&progress, 1000));
+            }
+        }
+        seen
+    }
+
+    /// 80 segments delivered and 20 lost each round, 250 lost for 1000 delivered: 256·0.25 ≥ 50.
+    #[test]
+    fn a_policed_path_is_found_after_two_intervals_and_held_for_48_rounds() {
+        let (mut policer, mut total) = (Policer::default(), Total::default());
+        let seen = rounds(&mut policer, &mut total, &[(80, 20); 9]);
+        // The first loss begins; four rounds later an interval ends, and four later the second.
+        let found = seen.iter().position(|it| *it == Outcome::Found);
+        assert_eq!(found, Some(2 * 8 + 1), "{seen:?}");
+        assert_eq!(policer.bandwidth(), Some(Bandwidth(800_000)));
+        let seen = rounds(&mut policer, &mut total, &[(80, 20); 48]);
+        assert_eq!(seen.iter().position(|it| *it == Outcome::Over), Some(2 * 47));
+        assert_eq!(policer.bandwidth(), None);
+    }
+
+    #[test]
+    fn unequal_intervals_and_few_losses_are_no_policer() {
+        let (mut policer, mut total) = (Policer::default(), Total::default());
+        let faster: Vec<(u64, u64)> = (0..60).map(|n| (80 << (n / 4 % 2), 40)).collect();
+        rounds(&mut policer, &mut total, &faster);
+        assert_eq!(policer.bandwidth(), None);
+        let mut policer = Policer::default();
+        rounds(&mut policer, &mut total, &[(100, 19); 60]);
+        assert_eq!(policer.bandwidth(), None);
+    }
+
+    #[test]
+    fn a_shortage_of_data_ends_sampling() {
+        let (mut policer, mut total) = (Policer::default(), Total::default());
+        rounds(&mut policer, &mut total, &[(80, 20); 7]);
+        let progress = Progress {
+            round_start: false,
+            lossy: false,
+            is_app_limited: true,
+            cruising: true,
+            total,
+        };
+        policer.sample(&progress, 1000);
+        rounds(&mut policer, &mut total, &[(80, 20); 5]);
+        assert_eq!(policer.bandwidth(), None);
+    }
+}

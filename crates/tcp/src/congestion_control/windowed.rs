@@ -1,0 +1,131 @@
+//! The largest of the samples in a sliding window, from three of them: after K. Nichols, as in
+//! Linux's `lib/win_minmax.c` (`minmax_running_max`, `minmax_subwin_update`).
+//!
+//! The best sample counts; second and third best are kept from later parts of the window, to take
+//! its place when it grows too old. So the answer costs the same whatever the window holds; where
+//! samples fall for long, it is the largest of slightly less than a window.
+
+/// A sample: when, on any clock that does not run backwards, and how much.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sample {
+    at: u64,
+    value: u64,
+}
+
+/// The filter.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WindowedMax {
+    window: u64,
+    /// Best first.
+    best: [Sample; 3],
+}
+
+impl WindowedMax {
+    /// A filter over `window` units of the clock.
+    pub fn new(window: u64) -> Self {
+        Self { window, best: [Sample::default(); 3] }
+    }
+
+    /// The largest value.
+    pub const fn max(&self) -> u64 {
+        self.best[0].value
+    }
+
+    /// Takes a sample.
+    pub fn add(&mut self, at: u64, value: u64) {
+        let sample = Sample { at, value };
+        if value >= self.best[0].value || at - self.best[2].at > self.window {
+            self.best = [sample; 3];
+            return;
+        }
+        if value >= self.best[1].value {
+            self.best[1] = sample;
+            self.best[2] = sample;
+        } else if value >= self.best[2].value {
+            self.best[2] = sample;
+        }
+        self.age(sample);
+    }
+
+    fn age(&mut self, sample: Sample) {
+        let age = sample.at - self.best[0].at;
+        if age > self.window {
+            // The best is too old; perhaps the second is too.
+            self.best = [self.best[1], self.best[2], sample];
+            if sample.at - self.best[0].at > self.window {
+                self.best = [self.best[1], self.best[2], sample];
+            }
+        } else if self.best[1].at == self.best[0].at && age > self.window / 4 {
+            // A quarter of the window without a second: this one.
+            self.best[1] = sample;
+            self.best[2] = sample;
+        } else if self.best[2].at == self.best[1].at && age > self.window / 2 {
+            self.best[2] = sample;
+        }
+    }
+}
+
+/// The smallest duration of a sliding window, in nanoseconds, by the same means.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WindowedMin(WindowedMax);
+
+impl WindowedMin {
+    /// A filter over `window` units of the clock.
+    pub fn new(window: u64) -> Self {
+        Self(WindowedMax::new(window))
+    }
+
+    /// The smallest value, `u64::MAX` before the first.
+    pub const fn min(&self) -> u64 {
+        u64::MAX - self.0.max()
+    }
+
+    /// Takes a sample.
+    pub fn add(&mut self, at: u64, value: u64) {
+        self.0.add(at, u64::MAX - value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against the definition: never above the largest value of the window, never below the
+        /// newest, and exact while that is the largest since the filter's best.
+        #[test]
+        fn bounds(samples in proptest::collection::vec((0..4_u64, 0..1000_u64), 1..200)) {
+            let (mut filter, mut at) = (WindowedMax::new(10), 0);
+            let mut seen: Vec<(u64, u64)> = Vec::new();
+            for (after, value) in samples {
+                at += after;
+                filter.add(at, value);
+                seen.push((at, value));
+                let inside = seen.iter().filter(|it| at - it.0 <= 10).map(|it| it.1);
+                let largest = inside.max().expect("the newest");
+                prop_assert!(filter.max() <= largest, "{} of {seen:?}", filter.max());
+                prop_assert!(filter.max() >= value);
+            }
+        }
+    }
+
+    #[test]
+    fn the_best_is_forgotten_after_a_window() {
+        let mut filter = WindowedMax::new(10);
+        filter.add(0, 90);
+        for at in 1..=10 {
+            filter.add(at, 50);
+            assert_eq!(filter.max(), 90, "{at}");
+        }
+        filter.add(11, 40);
+        assert_eq!(filter.max(), 50);
+        let mut least = WindowedMin::new(10);
+        assert_eq!(least.min(), u64::MAX);
+        least.add(0, 7);
+        least.add(5, 9);
+        assert_eq!(least.min(), 7);
+        least.add(16, 11);
+        assert_eq!(least.min(), 11);
+    }
+}

@@ -1,0 +1,177 @@
+//! A congestion control that models the path sets the window at every acknowledgment, in recovery
+//! too: what it is told, and what the connection then leaves alone.
+//!
+//! *Reference.* Linux `tcp_input.c`: `tcp_cong_control`, which a `cong_control` replaces;
+//! `tcp_init_cwnd_reduction`, `tcp_end_cwnd_reduction`, which it leaves without effect on cwnd;
+//! `tcp_add_reno_sack`, `tcp_remove_reno_sacks`, `tcp_limit_reno_sacked` for peers without SACK.
+
+use super::{Connection, Sender};
+use crate::congestion_control::{self, CongestionControl, Delivery, Phase, Start};
+use crate::loss_detection::{LossDetection, Reaction};
+use crate::rto::Estimator;
+use crate::scoreboard::Delivered;
+use retx_units::{Duration, Time};
+
+/// What a model needs beside an acknowledgment.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Model {
+    /// Bytes taken to be in flight before the acknowledgment.
+    flight_before: u64,
+    /// Losses known before it.
+    losses_before: u64,
+    /// Losses found without a scoreboard.
+    losses: u64,
+    /// Without SACK: bytes that duplicate ACKs say have left the network.
+    pub left_network: u64,
+}
+
+impl Sender {
+    fn losses(&self, model: &Model) -> u64 {
+        self.board.losses + model.losses
+    }
+
+    /// An acknowledgment is about to be taken in.
+    #[inline]
+    pub fn prepare_model(&mut self) {
+        if let Some(mut model) = self.model {
+            model.flight_before = self.pipe();
+            model.losses_before = self.losses(&model);
+            self.model = Some(model);
+        }
+    }
+
+    /// The application is about to write. With less than a segment to send, room in the window and
+    /// nothing to repair, there has been a gap (`tcp_rate_check_app_limited`).
+    #[inline]
+    pub fn note_shortage(&mut self) {
+        if self.model.is_none() {
+            return;
+        }
+        let queued = self.written.saturating_sub(self.snd_nxt.max(1));
+        let short = queued < u64::from(self.window.smss);
+        let flight = self.pipe();
+        if short && flight < self.window.cwnd && self.board.lost_bytes() == 0 {
+            let flight = self.in_segments(flight);
+            self.congestion_control.on_app_limited(flight);
+        }
+    }
+
+    /// Data are about to leave.
+    #[inline]
+    pub fn restart_model(&mut self, now: Time) {
+        if self.model.is_some() && self.snd_una == self.snd_max {
+            self.congestion_control.on_restart(&mut self.window, now);
+        }
+    }
+
+    fn in_segments(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.window.smss.into())
+    }
+
+    /// Without SACK: how many segments an acknowledgment delivers for the first time, counting one
+    /// per duplicate.
+    fn delivered_without_sack(&self, model: &mut Model, acked: u64) -> u64 {
+        let smss = u64::from(self.window.smss);
+        if acked == 0 {
+            let most = self.flight_size().saturating_sub(smss);
+            model.left_network = (model.left_network + smss).min(most);
+            return 1;
+        }
+        // The first fills the hole, the others may have been counted as they arrived.
+        let segments = self.in_segments(acked);
+        let counted = model.left_network / smss;
+        model.left_network = model.left_network.saturating_sub((segments - 1) * smss);
+        segments.saturating_sub(counted).max(1)
+    }
+
+    /// What loss detection has asked for has been done to the window; a model undoes that.
+    fn keep_window(&mut self, reaction: Reaction, cwnd: u64) {
+        let Some(model) = &mut self.model else { return };
+        self.window.cwnd = cwnd;
+        self.reduction = None;
+        self.limited_credit = 0;
+        match reaction {
+            Reaction::FastRetransmit | Reaction::PartialAck { .. } | Reaction::GoBackN => {
+                model.losses += 1;
+            }
+            Reaction::EndRecovery => model.left_network = 0,
+            _ => {}
+        }
+    }
+}
+
+impl Connection {
+    /// The handshake is over.
+    pub(super) fn start_model(&mut self, now: Time, rtt: Option<Duration>) {
+        let ours = u64::from(self.sender.iss.0);
+        let identity = ours << 32 | u64::from(self.receiver.irs.0);
+        let sender = &mut self.sender;
+        if sender.model.is_some() {
+            let start = Start { now, rtt, identity };
+            sender.congestion_control.on_connected(&mut sender.window, &start);
+        }
+    }
+
+    /// [`Connection::react`], which leaves the window to a model.
+    pub(super) fn react_to(&mut self, now: Time, reaction: Reaction, bytes_acked: u64) {
+        let cwnd = self.sender.window.cwnd;
+        self.react(now, reaction, bytes_acked);
+        if self.sender.model.is_some() {
+            self.sender.keep_window(reaction, cwnd);
+        }
+    }
+
+    /// A timeout: what was in flight is lost, and duplicate ACKs count anew.
+    pub(super) fn note_timeout_for_model(&mut self) {
+        let sender = &mut self.sender;
+        let lost = if sender.selective { 0 } else { sender.in_segments(sender.pipe()) };
+        if let Some(model) = &mut sender.model {
+            model.losses += lost;
+            model.left_network = 0;
+        }
+    }
+
+    /// All that follows from an acknowledgment has been done, but for the window.
+    #[inline]
+    pub(super) fn tell_model(
+        &mut self,
+        ack: &congestion_control::Ack,
+        acked: u64,
+        selective: Option<Delivered>,
+    ) {
+        let Some(mut model) = self.sender.model else { return };
+        let pacing_delay = self.pacing_delay(ack.now);
+        let sender = &mut self.sender;
+        let segments = match selective {
+            Some(delivered) => delivered.segments,
+            None => sender.delivered_without_sack(&mut model, acked),
+        };
+        sender.model = Some(model);
+        let lost_total = sender.losses(&model);
+        let phase = if sender.timeout_recovery_end > sender.snd_una {
+            Phase::Loss
+        } else if sender.loss_detection.in_recovery() {
+            Phase::Recovery
+        } else {
+            Phase::Open
+        };
+        let delivery = Delivery {
+            now: ack.now,
+            snd_una: sender.snd_una,
+            segments,
+            is_selective: selective.is_some(),
+            newest: selective.and_then(|delivered| Some(delivered.newest?.end)),
+            is_short: acked < u64::from(sender.window.smss),
+            lost: lost_total - model.losses_before,
+            lost_total,
+            flight_before: sender.in_segments(model.flight_before),
+            flight: sender.in_segments(sender.pipe()),
+            phase,
+            rtt: ack.rtt,
+            srtt: sender.estimator.srtt(),
+            pacing_delay,
+        };
+        sender.congestion_control.on_delivery(&mut sender.window, &delivery);
+        sender.clamp_cwnd();
+    }
+}

@@ -1,0 +1,169 @@
+//! Pacing: data leave segment by segment, at the rate that the congestion control asks for, or at
+//! the one that Linux gives to every TCP behind a pacing queue.
+//!
+//! *Reference.* Linux `tcp_output.c`: `tcp_update_skb_after_send` (the gap), `tcp_pacing_check`
+//! (who waits); `tcp.h`: `tcp_pacing_delay`; `tcp_input.c`: `tcp_update_pacing_rate`.
+//!
+//! *Equations.* A segment of L payload bytes that leaves at t closes the gate until t + L/rate −
+//! min(L/(2·rate), credit), where credit is the time that the gate had been open. The first ten
+//! segments leave it open. rate = ratio·SMSS·max(cwnd, segments out)/SRTT with ratio 2 while
+//! cwnd < ssthresh/2, else 1.2, unless the congestion control has a rate of its own.
+//!
+//! *Where we differ.* Linux hands bursts of about 1 ms to the segmentation offload; here each
+//! segment waits for its own turn. Pure acknowledgments neither wait nor use up credit.
+
+use super::Connection;
+use crate::congestion_control::CongestionControl;
+use crate::rto::Estimator;
+use retx_units::{Duration, Rate, Time};
+
+/// So many data segments leave before pacing begins, as Linux's queue `fq` has it.
+const UNPACED_SEGMENTS: u32 = 10;
+
+/// The gate that data wait at.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pacer {
+    /// It opens then; in the past, it has been open since.
+    opens: Option<Time>,
+    /// Data segments that have passed, as far as that matters.
+    segments: u32,
+    /// A timeout lets the next segment through.
+    ignored_once: bool,
+}
+
+impl Pacer {
+    /// When the gate opens, if it is closed.
+    pub fn closed_until(&self, now: Time) -> Option<Time> {
+        self.opens.filter(|opens| *opens > now && !self.ignored_once)
+    }
+
+    /// How long the next segment waits.
+    pub fn delay(&self, now: Time) -> Duration {
+        self.opens.map_or(Duration::ZERO, |opens| opens.max(now).since(now))
+    }
+
+    /// The segment at the front goes whatever the gate says.
+    pub fn on_timeout(&mut self) {
+        self.ignored_once = true;
+    }
+
+    /// A segment of so many payload bytes leaves.
+    fn on_sent(&mut self, now: Time, bytes: u32, rate: Option<Rate>) {
+        self.ignored_once = false;
+        self.segments = (self.segments + 1).min(UNPACED_SEGMENTS);
+        let opened = self.opens.unwrap_or(now);
+        let leaves = opened.max(now);
+        let gap = match rate {
+            Some(rate) if self.segments == UNPACED_SEGMENTS => rate.duration_of(bytes),
+            _ => Duration::ZERO,
+        };
+        let credit = leaves.since(opened).min(gap / 2);
+        self.opens = Some(leaves + gap.saturating_sub(credit));
+    }
+}
+
+impl Connection {
+    /// True when data have to wait; the timer then says until when.
+    #[inline]
+    pub(super) fn is_paced_out(&mut self, now: Time) -> bool {
+        let Some(pacer) = &self.sender.pacer else { return false };
+        let closed = pacer.closed_until(now);
+        self.timers.pacing = closed.unwrap_or(Time::NEVER);
+        closed.is_some()
+    }
+
+    /// Payload has left.
+    #[inline]
+    pub(super) fn pace(&mut self, now: Time, bytes: u32) {
+        if self.sender.pacer.is_none() || bytes == 0 {
+            return;
+        }
+        let rate = self.pacing_rate();
+        if let Some(pacer) = &mut self.sender.pacer {
+            pacer.on_sent(now, bytes, rate);
+        }
+    }
+
+    /// The rate at which segments are to leave; without one they are not held back.
+    fn pacing_rate(&self) -> Option<Rate> {
+        let sender = &self.sender;
+        let srtt = sender.estimator.srtt();
+        let window = &sender.window;
+        if let Some(rate) = sender.congestion_control.pacing_rate(window, srtt) {
+            return Some(Rate::from_bit_s(rate.as_bit_s().max(1)));
+        }
+        let srtt = srtt.filter(|srtt| !srtt.is_zero())?;
+        let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
+        let bytes = u128::from(window.cwnd.max(sender.snd_max - sender.snd_una));
+        let bit_s = bytes * 8 * percent * 10_000_000 / u128::from(srtt.as_nanos());
+        Some(Rate::from_bit_s(u64::try_from(bit_s).unwrap_or(u64::MAX).max(1)))
+    }
+
+    /// How much later timers are due because the next segment waits (`tcp_pacing_delay`).
+    #[inline]
+    pub(super) fn pacing_delay(&self, now: Time) -> Duration {
+        self.sender.pacer.map_or(Duration::ZERO, |pacer| pacer.delay(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// 1000 bytes a millisecond.
+    const RATE: Rate = Rate::from_bit_s(8_000_000);
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + MS * ms
+    }
+
+    fn warm() -> Pacer {
+        let mut pacer = Pacer::default();
+        for _ in 0..UNPACED_SEGMENTS - 1 {
+            pacer.on_sent(at(5), 1000, Some(RATE));
+            assert_eq!(pacer.closed_until(at(5)), None);
+        }
+        pacer
+    }
+
+    #[test]
+    fn the_tenth_segment_is_the_first_to_close_the_gate() {
+        let mut pacer = warm();
+        pacer.on_sent(at(5), 1000, Some(RATE));
+        assert_eq!(pacer.closed_until(at(5)), Some(at(6)));
+        assert_eq!(pacer.closed_until(at(6)), None);
+        assert_eq!(pacer.delay(at(5)), MS);
+        pacer.on_sent(at(6), 500, Some(RATE));
+        assert_eq!(pacer.closed_until(at(6)), Some(at(6) + MS / 2));
+    }
+
+    /// What was not used in time is made good by half a gap at most.
+    #[test]
+    fn credit_shortens_a_gap_by_half_at_most() {
+        let mut pacer = warm();
+        pacer.on_sent(at(5), 1000, Some(RATE));
+        pacer.on_sent(at(6) + MS / 4, 1000, Some(RATE));
+        assert_eq!(pacer.closed_until(at(6) + MS / 4), Some(at(7)));
+        pacer.on_sent(at(50), 1000, Some(RATE));
+        assert_eq!(pacer.closed_until(at(50)), Some(at(50) + MS / 2));
+    }
+
+    #[test]
+    fn a_timeout_lets_one_segment_through() {
+        let mut pacer = warm();
+        pacer.on_sent(at(5), 8000, Some(RATE));
+        pacer.on_timeout();
+        assert_eq!(pacer.closed_until(at(6)), None);
+        pacer.on_sent(at(6), 1000, Some(RATE));
+        assert_eq!(pacer.closed_until(at(6)), Some(at(14)));
+    }
+
+    #[test]
+    fn without_a_rate_the_gate_stays_open() {
+        let mut pacer = warm();
+        pacer.on_sent(at(5), 1000, None);
+        assert_eq!(pacer.closed_until(at(5)), None);
+    }
+}
