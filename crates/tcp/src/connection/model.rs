@@ -5,6 +5,7 @@
 //! `tcp_init_cwnd_reduction`, `tcp_end_cwnd_reduction`, which it leaves without effect on cwnd;
 //! `tcp_add_reno_sack`, `tcp_remove_reno_sacks`, `tcp_limit_reno_sacked` for peers without SACK.
 
+use super::recover::Progress;
 use super::{Connection, Sender};
 use crate::congestion_control::{self, CongestionControl, Delivery, Phase, Start};
 use crate::loss_detection::{LossDetection, Reaction};
@@ -21,8 +22,6 @@ pub(crate) struct Model {
     losses_before: u64,
     /// Losses found without a scoreboard.
     losses: u64,
-    /// Without SACK: bytes that duplicate ACKs say have left the network.
-    pub left_network: u64,
 }
 
 impl Sender {
@@ -33,11 +32,10 @@ impl Sender {
     /// An acknowledgment is about to be taken in.
     #[inline]
     pub fn prepare_model(&mut self) {
-        if let Some(mut model) = self.model {
-            model.flight_before = self.pipe();
-            model.losses_before = self.losses(&model);
-            self.model = Some(model);
-        }
+        let Some(mut model) = self.model else { return };
+        model.flight_before = self.pipe();
+        model.losses_before = self.losses(&model);
+        self.model = Some(model);
     }
 
     /// The application is about to write. With less than a segment to send, room in the window and
@@ -70,17 +68,17 @@ impl Sender {
 
     /// Without SACK: how many segments an acknowledgment delivers for the first time, counting one
     /// per duplicate.
-    fn delivered_without_sack(&self, model: &mut Model, acked: u64) -> u64 {
+    fn delivered_without_sack(&mut self, acked: u64) -> u64 {
         let smss = u64::from(self.window.smss);
         if acked == 0 {
             let most = self.flight_size().saturating_sub(smss);
-            model.left_network = (model.left_network + smss).min(most);
+            self.left_network = (self.left_network + smss).min(most);
             return 1;
         }
         // The first fills the hole, the others may have been counted as they arrived.
         let segments = self.in_segments(acked);
-        let counted = model.left_network / smss;
-        model.left_network = model.left_network.saturating_sub((segments - 1) * smss);
+        let counted = self.left_network / smss;
+        self.left_network = self.left_network.saturating_sub((segments - 1) * smss);
         segments.saturating_sub(counted).max(1)
     }
 
@@ -94,7 +92,7 @@ impl Sender {
             Reaction::FastRetransmit | Reaction::PartialAck { .. } | Reaction::GoBackN => {
                 model.losses += 1;
             }
-            Reaction::EndRecovery => model.left_network = 0,
+            Reaction::EndRecovery => self.left_network = 0,
             _ => {}
         }
     }
@@ -113,9 +111,9 @@ impl Connection {
     }
 
     /// [`Connection::react`], which leaves the window to a model.
-    pub(super) fn react_to(&mut self, now: Time, reaction: Reaction, bytes_acked: u64) {
+    pub(super) fn react_to(&mut self, now: Time, reaction: Reaction, progress: Progress) {
         let cwnd = self.sender.window.cwnd;
-        self.react(now, reaction, bytes_acked);
+        self.react(now, reaction, progress);
         if self.sender.model.is_some() {
             self.sender.keep_window(reaction, cwnd);
         }
@@ -127,7 +125,7 @@ impl Connection {
         let lost = if sender.selective { 0 } else { sender.in_segments(sender.pipe()) };
         if let Some(model) = &mut sender.model {
             model.losses += lost;
-            model.left_network = 0;
+            sender.left_network = 0;
         }
     }
 
@@ -139,14 +137,13 @@ impl Connection {
         acked: u64,
         selective: Option<Delivered>,
     ) {
-        let Some(mut model) = self.sender.model else { return };
+        let Some(model) = self.sender.model else { return };
         let pacing_delay = self.pacing_delay(ack.now);
         let sender = &mut self.sender;
         let segments = match selective {
             Some(delivered) => delivered.segments,
-            None => sender.delivered_without_sack(&mut model, acked),
+            None => sender.delivered_without_sack(acked),
         };
-        sender.model = Some(model);
         let lost_total = sender.losses(&model);
         let phase = if sender.timeout_recovery_end > sender.snd_una {
             Phase::Loss

@@ -74,6 +74,8 @@ pub(crate) struct Sender {
 
     /// Present where the congestion control models the path.
     pub model: Option<Model>,
+    /// For a model without SACK: bytes that duplicate ACKs say have left the network.
+    pub left_network: u64,
     /// The gate that data wait at, where they are paced.
     pub pacer: Option<Pacer>,
 
@@ -152,6 +154,7 @@ impl Sender {
             rescued: false,
             reduction: None,
             model,
+            left_network: 0,
             pacer: paced.then(Pacer::default),
             undo: None,
             forced_new: 0,
@@ -216,8 +219,7 @@ impl Sender {
         if self.selective {
             return self.board.pipe(flight_size);
         }
-        let left_network = self.model.map_or(0, |model| model.left_network);
-        flight_size.saturating_sub(left_network)
+        flight_size.saturating_sub(self.left_network)
     }
 
     /// Room that `cwnd` leaves; for new data limited transmit adds to it (RFC 3042 §2).
