@@ -248,7 +248,7 @@ impl Sender {
         // Whoever asks must get an answer.
         let _ = self.control.pacing_rate(&self.window, None);
         let _ = self.control.bandwidth_delay_bytes();
-        let _ = self.control.fine_timeout();
+        let _ = self.control.is_overdue(self.now);
         let _ = (self.control.repeats_window(), self.control.holds_rto());
     }
 }

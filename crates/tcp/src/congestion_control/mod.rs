@@ -231,10 +231,11 @@ pub trait CongestionControl {
         None
     }
 
-    /// How long the first segment in flight may be out before a duplicate ACK, or one of the first
-    /// two ACKs after a retransmission, has it sent again (Vegas's fine-grained timeout).
-    fn fine_timeout(&self) -> Option<Duration> {
-        None
+    /// Asked on a duplicate ACK, and on the first two ACKs after a retransmission: the first segment
+    /// in flight has been out too long, and is to be sent again (Vegas's fine-grained timeout).
+    fn is_overdue(&self, now: Time) -> bool {
+        let _ = now;
+        false
     }
 
     /// Asked after a loss that duplicate or selective ACKs found: send everything that is
@@ -306,8 +307,8 @@ impl CongestionControl for State {
         dispatch!(self, it => it.bandwidth_delay_bytes())
     }
 
-    fn fine_timeout(&self) -> Option<Duration> {
-        dispatch!(self, it => it.fine_timeout())
+    fn is_overdue(&self, now: Time) -> bool {
+        dispatch!(self, it => it.is_overdue(now))
     }
 
     fn repeats_window(&self) -> bool {

@@ -19,7 +19,8 @@
 //! (ns-2 also takes the window just after the ACK, one segment less, and rounds diff.) A loss or
 //! timeout begins a new round: what spans a recovery measures the recovery. +1 per round whatever
 //! the ACK policy. A repeated timeout leaves `ssthresh` (RFC 5681 §3.1). As in ns-2 the window
-//! grows only when at most two segments of it were unused.
+//! grows only when at most two segments of it were unused. In ns-2 the ACKs after a retransmission by
+//! the fine-grained timeout count as duplicates that inflate the window; here recovery is over.
 
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, half_of_flight};
@@ -139,6 +140,11 @@ impl State {
             timer: None,
             last_cut: None,
         }
+    }
+
+    /// How long a segment may be out, once there was a sample.
+    fn fine_timeout(&self) -> Option<Duration> {
+        self.timer.map(|timer| Duration::from_nanos(timer.timeout as u64))
     }
 
     /// The tagged segment has been acknowledged: decides, and tags the next one to be sent.
@@ -271,9 +277,10 @@ impl CongestionControl for State {
         self.restart();
     }
 
-    fn fine_timeout(&self) -> Option<Duration> {
-        let timer = self.timer.filter(|_| self.config.fine_retransmission)?;
-        Some(Duration::from_nanos(timer.timeout as u64))
+    fn is_overdue(&self, now: Time) -> bool {
+        let age = self.times.oldest().map(|first| now.since(first.sent));
+        self.config.fine_retransmission
+            && age.zip(self.fine_timeout()).is_some_and(|(age, timeout)| age >= timeout)
     }
 }
 
@@ -401,7 +408,11 @@ mod tests {
         vegas.on_loss(&mut window(9, 2), &loss(at(300_200), 9));
         let backed_off = vegas.fine_timeout().unwrap();
         assert!(backed_off.abs_diff(timeout * 9 / 8) < Duration::from_nanos(2));
+        let due = at(300_000) + backed_off;
+        assert!(vegas.is_overdue(due));
+        let early = Duration::from_nanos(backed_off.as_nanos() - 1);
+        assert!(!vegas.is_overdue(at(300_000) + early));
         let coarse = Config { fine_retransmission: false, ..Config::default() };
-        assert_eq!(State { config: coarse, ..vegas }.fine_timeout(), None);
+        assert!(!State { config: coarse, ..vegas }.is_overdue(due));
     }
 }

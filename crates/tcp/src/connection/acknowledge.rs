@@ -130,6 +130,7 @@ impl Connection {
         let previous_una = sender.snd_una;
         sender.snd_una = ack;
         sender.snd_nxt = sender.snd_nxt.max(ack);
+        sender.duplicates = 0;
         sender.limited_credit = 0;
         sender.limited_bytes = 0;
         sender.timeouts_in_row = 0;
@@ -163,6 +164,7 @@ impl Connection {
     fn on_duplicate_ack(&mut self, now: Time, selective: Option<Delivered>) {
         let sender = &mut self.sender;
         let smss = u64::from(sender.window.smss);
+        sender.duplicates += 1;
         let delivered = selective.map_or(smss, |delivered| delivered.bytes);
         let ack = congestion_control::Ack { delivered, ..sender.ack_summary(now, None) };
         self.decide(&ack, selective);
@@ -177,6 +179,7 @@ impl Connection {
         sender.loss_cause.on_ack(ack, &sender.window);
         let is_new = sender.snd_una != sender.last_una;
         sender.last_una = sender.snd_una;
+        let overdue = sender.congestion_control.is_overdue(now);
         let lost_before = sender.board.lost_bytes();
         let seen = loss_detection::Ack {
             now,
@@ -187,6 +190,7 @@ impl Connection {
             snd_una: sender.snd_una,
             snd_max: sender.snd_max,
             dupack_threshold: self.parameters.dupack_threshold,
+            overdue,
             smss: sender.window.smss,
             selective,
         };
@@ -208,6 +212,7 @@ impl Connection {
         self.reduce(progress, self.sender.board.lost_bytes() <= lost_before);
         self.tell_model(ack, seen.bytes_acked, selective);
         if is_new {
+            self.look_again(overdue);
             self.end_timeout_recovery();
             if restart || self.sender.snd_una == self.sender.snd_max {
                 self.restart_retransmit_timer(now);

@@ -32,8 +32,10 @@ impl Connection {
             Reaction::FastRetransmit => {
                 self.on_loss(now);
                 // RFC 5681 §3.2, step 3: the segments that have left the network.
-                self.sender.window.cwnd += u64::from(self.parameters.dupack_threshold) * smss;
+                let left = self.sender.duplicates.min(self.parameters.dupack_threshold.into());
+                self.sender.window.cwnd += left * smss;
                 self.sender.retransmit_first = true;
+                self.sender.looks = 2;
                 self.repeat_window();
             }
             Reaction::SelectiveRecovery => {
@@ -77,6 +79,18 @@ impl Connection {
                 self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
             }
         }
+    }
+
+    /// New data were acknowledged. On the first two ACKs after a fast retransmit Vegas looks whether
+    /// the segment that is first now is overdue, too; the window has been cut for it already
+    /// (Brakmo & Peterson 1995, §3.1).
+    pub(super) fn look_again(&mut self, overdue: bool) {
+        let sender = &mut self.sender;
+        if sender.looks == 0 {
+            return;
+        }
+        sender.looks = if overdue { sender.looks - 1 } else { 0 };
+        sender.retransmit_first |= overdue;
     }
 
     /// Everything unacknowledged is to be sent once more, where the congestion control says so.

@@ -89,6 +89,10 @@ pub(crate) struct Sender {
     pub timed: Option<(u64, Time)>,
     /// Retransmit the segment at `snd_una` next, whatever the window.
     pub retransmit_first: bool,
+    /// Duplicate ACKs in a row.
+    pub duplicates: u64,
+    /// ACKs on which Vegas looks yet whether the first segment in flight is overdue.
+    pub looks: u32,
     /// `cwnd` to return to when fast recovery ends.
     pub cwnd_after_recovery: u64,
     /// Segments that limited transmit may have beyond `cwnd`.
@@ -160,6 +164,8 @@ impl Sender {
             forced_new: 0,
             timed: None,
             retransmit_first: false,
+            duplicates: 0,
+            looks: 0,
             cwnd_after_recovery: 0,
             limited_credit: 0,
             limited_bytes: 0,

@@ -85,6 +85,7 @@ impl Connection {
         sender.limited_credit = 0;
         sender.limited_bytes = 0;
         sender.retransmit_first = false;
+        sender.looks = 0;
         sender.reduction = None;
         sender.tail_probe = false;
         self.timers.reordering = Time::NEVER;

@@ -30,6 +30,8 @@ pub struct Ack {
     pub snd_max: u64,
     /// Duplicate ACKs that announce a loss.
     pub dupack_threshold: u32,
+    /// The congestion control takes the first segment in flight for lost, whatever the count.
+    pub overdue: bool,
     /// Payload of a full segment.
     pub smss: u32,
     /// What it has delivered, where both ends use SACK.

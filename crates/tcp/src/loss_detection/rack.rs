@@ -289,6 +289,7 @@ mod tests {
             now: Time::ZERO,
             srtt: None,
             sampled: false,
+            overdue: false,
             bytes_acked: 1,
             snd_una,
             snd_max: snd_una + 10,

@@ -86,6 +86,7 @@ mod tests {
             now: retx_units::Time::ZERO,
             srtt: None,
             sampled: false,
+            overdue: false,
             smss: 1_000,
             selective: None,
             bytes_acked,

@@ -52,7 +52,8 @@ impl State {
         }
         self.dupacks += 1;
         // §5: (1) enough duplicates, or (2) IsLost(HighACK + 1); not for what a timeout repairs.
-        let lost = self.dupacks >= ack.dupack_threshold || board.is_first_lost();
+        let many = self.dupacks >= ack.dupack_threshold;
+        let lost = many || ack.overdue || board.is_first_lost();
         if lost && ack.snd_una >= self.recover {
             board.mark_first_lost();
             self.recover = ack.snd_max;
