@@ -1,109 +1,192 @@
-//! What every channel model owes: the loss rate that it states, draws that repeat with the seed,
-//! and no memory of how it is asked.
+//! What every channel model owes: the loss rate and the bursts that it states, draws that repeat
+//! with the seed, and no memory of how it is asked.
 
-use retx_link::channel::{self, Channel, Fate, Frame};
+use retx_link::channel::{self, Channel, Fate, Frame, Model};
 use retx_units::{StreamKey, Time};
 
-/// Each model with parameters that lose a measurable share of frames.
-fn samples(name: &str) -> Vec<channel::Config> {
-    let texts: &[&str] = match name {
-        "bernoulli" => &[r#"{"p":0.01}"#, r#"{"p":0.3}"#, r#"{"p":0}"#, r#"{"p":1}"#],
+/// Each model with parameters that lose a measurable share of frames. Where nothing is random, a
+/// `!` says so.
+fn texts(name: &str) -> &'static [&'static str] {
+    match name {
+        "bernoulli" => &[r#"{"p":0.01}"#, r#"{"p":0.3}"#, r#"!{"p":0}"#, r#"!{"p":1}"#],
         "ber" => &[
             r#"{"ber":1e-5}"#,
             r#"{"ber":1e-5,"form":"linear"}"#,
-            r#"{"ber":0}"#,
-            r#"{"ber":0.9,"form":"linear"}"#,
+            r#"!{"ber":0}"#,
+            r#"!{"ber":0.9,"form":"linear"}"#,
         ],
-        "periodic" => &[r#"{"every":7}"#, r#"{"every":1}"#, r#"{"every":100,"after":50}"#],
-        "script" => &[r#"{"drop":[0,5,6,1000],"drop_seq":[1461,1461]}"#],
+        "periodic" => &[r#"!{"every":7}"#, r#"!{"every":1}"#, r#"!{"every":100,"after":50}"#],
+        "script" => &[r#"!{"drop":[0,5,6,1000],"drop_seq":[1461,1461]}"#],
+        "gilbert_elliott" => &[
+            r#"{"p":0.01,"r":0.2,"k":0.99,"h":0.3}"#,
+            r#"{"p":0.5,"r":0.7,"k":0.2,"h":0.9}"#,
+            r#"{"p":0.9,"r":0.9}"#,
+            r#"{"loss":0.01,"mean_burst":3}"#,
+            r#"{"loss":0.05,"mean_burst":5}"#,
+            r#"{"loss":0.5,"mean_burst":1}"#,
+            r#"!{"loss":0,"mean_burst":1}"#,
+        ],
+        "gilbert_elliott_time" => &[
+            r#"{"mean_good":"50 ms","mean_bad":"10 ms"}"#,
+            r#"{"mean_good":"0.1 ms","mean_bad":"0.3 ms","k":0.9,"h":0.4}"#,
+            r#"{"loss":0.05,"mean_burst":"20 ms"}"#,
+        ],
+        "outage" => &[
+            r#"{"count":7,"within":"500 ms","duration":"10 ms"}"#,
+            r#"{"count":3,"within":"400 ms","duration":"7.3 ms"}"#,
+            r#"!{"count":4,"within":"100 ms","duration":"25 ms"}"#,
+            r#"!{"count":0,"within":"100 ms","duration":"25 ms"}"#,
+            r#"!{"times":[{"start":"3 ms","duration":"20 ms"}],"every":"200 ms"}"#,
+        ],
+        "random_delay" => &[
+            r#"{"share":0.1,"delay":"2 s"}"#,
+            r#"{"shares":[0.1,0.9],"every":"1 s","law":"pareto","min":"1 ms","shape":1.5}"#,
+            r#"!{"share":1,"law":"constant","delay":"20 ms","reorder":true}"#,
+        ],
+        "jitter" => {
+            &[r#"{"max":"10 ms"}"#, r#"{"law":"exponential","delay":"1 ms","reorder":true}"#]
+        }
+        "duplicate" => &[r#"{"p":0.1}"#, r#"!{"p":1,"after":"10 ms"}"#],
+        "reorder" => &[r#"{"p":0.1,"packets":3}"#, r#"{"p":0.5,"delay":"1 ms"}"#],
         other => panic!("give the new model {other} its sample parameters here"),
-    };
-    let read = |text: &&str| {
-        let mut table: serde_json::Value = serde_json::from_str(text).expect("JSON");
-        table["model"] = name.into();
-        serde_json::from_value(table).expect("a model")
-    };
-    texts.iter().map(read).collect()
+    }
+}
+
+fn read(name: &str, text: &str) -> channel::Config {
+    let mut table: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    table["model"] = name.into();
+    serde_json::from_value(table).unwrap_or_else(|error| panic!("{name} {text}: {error}"))
+}
+
+/// Every model with every sample, and whether it draws anything that tells.
+fn samples() -> impl Iterator<Item = (channel::Config, bool)> {
+    channel::Config::NAMES.iter().flat_map(|name| {
+        texts(name).iter().map(|text| {
+            let certain = text.strip_prefix('!');
+            (read(name, certain.unwrap_or(text)), certain.is_none())
+        })
+    })
 }
 
 fn all() -> impl Iterator<Item = channel::Config> {
-    channel::Config::NAMES.iter().flat_map(|name| samples(name))
+    samples().map(|(config, _)| config)
 }
 
-/// The fates of `count` frames of `bytes`.
-fn fates(config: &channel::Config, seed: u64, count: u32, bytes: u32) -> Vec<bool> {
+/// What becomes of `count` frames of `bytes`, one each millisecond.
+fn all_fates(config: &channel::Config, seed: u64, count: u32, bytes: u32) -> Vec<Fate> {
     let mut state = config.build();
     let mut stream = StreamKey { seed, replication: 0 }.stream("channel");
-    let mut lost = |index: u32| {
+    let mut fate = |index: u32| {
         let payload_bytes = bytes - 40;
         let position = u64::from(index) * u64::from(payload_bytes);
         let frame = Frame { bytes, flow: 0, position, payload_bytes };
-        let now = Time::from_nanos(u64::from(index) * 1_000_000);
-        matches!(state.fate(now, &frame, &mut stream), Fate::Lose(_))
+        state.fate(Time::from_nanos(u64::from(index) * 1_000_000), &frame, &mut stream)
     };
-    (0..count).map(&mut lost).collect()
+    (0..count).map(&mut fate).collect()
 }
 
-/// Four standard errors of a share of independent losses; models whose losses are not independent
-/// are regular, and vary less.
+/// Which of them are lost.
+fn fates(config: &channel::Config, seed: u64, count: u32, bytes: u32) -> Vec<bool> {
+    all_fates(config, seed, count, bytes).into_iter().map(Fate::is_loss).collect()
+}
+
+/// Frames lost, and bursts begun, in each of many runs.
+struct Runs {
+    frames: f64,
+    losses: Vec<f64>,
+    starts: Vec<f64>,
+}
+
+/// Runs from seeds of their own: they are independent of each other, whatever the correlation
+/// within each, and the spread among them is the standard error of their mean. Models start from their
+/// stationary law, so that a short run is as good as any.
+fn runs(config: &channel::Config, bytes: u32) -> Runs {
+    const RUNS: u64 = 400;
+    const FRAMES: u32 = 2000;
+    let mut runs = Runs { frames: f64::from(FRAMES), losses: vec![], starts: vec![] };
+    for seed in 0..RUNS {
+        // One frame before, which says whether a loss in the first begins a burst.
+        let lost = fates(config, 1000 + seed, FRAMES + 1, bytes);
+        runs.losses.push(lost[1..].iter().filter(|lost| **lost).count() as f64);
+        runs.starts.push(lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64);
+    }
+    runs
+}
+
+/// The ratio of two sums, and its standard error over independent runs.
+fn ratio(of: &[f64], to: &[f64]) -> (f64, f64) {
+    let count = of.len() as f64;
+    let mean = to.iter().sum::<f64>() / count;
+    let ratio = of.iter().sum::<f64>() / count / mean;
+    let squares: f64 = of.iter().zip(to).map(|(of, to)| (of - ratio * to).powi(2)).sum();
+    (ratio, (squares / (count - 1.0) / count).sqrt() / mean)
+}
+
+/// What may lie between a stated value and the measured one: four standard errors, or, when all
+/// runs are equal because nothing is random, two frames at the edges of each run.
+fn allowed(sigma: f64, edge: f64) -> f64 {
+    if sigma < 1e-12 { edge } else { 4.0 * sigma }
+}
+
 #[test]
 fn the_stated_loss_rate_holds() {
     for config in all() {
-        for bytes in [40, 576, 1500] {
+        for bytes in [40, 1500] {
             let Some(rate) = config.loss_rate(bytes) else { continue };
-            let count = 400_000;
-            let lost = fates(&config, 11, count, bytes).iter().filter(|lost| **lost).count();
-            let measured = lost as f64 / f64::from(count);
-            let sigma = (rate * (1.0 - rate) / f64::from(count)).sqrt();
-            // A model that starts late, or stops between two losses, is off by a few frames.
-            let edge = 2.0 / f64::from(count);
+            let runs = runs(&config, bytes);
+            let (measured, sigma) = ratio(&runs.losses, &vec![runs.frames; runs.losses.len()]);
             assert!(
-                (measured - rate).abs() <= 4.0 * sigma + edge,
-                "{config:?} at {bytes} bytes: {measured} instead of {rate}"
+                (measured - rate).abs() <= allowed(sigma, 2.0 / runs.frames),
+                "{config:?} at {bytes} bytes: {measured} ± {sigma} instead of {rate}"
             );
         }
     }
 }
 
-/// Independent losses come in bursts of mean length 1/(1 − p), regular ones alone.
 #[test]
 fn the_stated_burst_length_holds() {
     for config in all() {
-        let mean = match &config {
-            channel::Config::bernoulli(config) => 1.0 / (1.0 - config.p.value()),
-            channel::Config::ber(ber) => 1.0 / (1.0 - ber.loss_rate(1500)),
-            channel::Config::periodic(config) if config.every.get() > 1 => 1.0,
-            _ => continue,
-        };
-        let lost = fates(&config, 12, 400_000, 1500);
-        let losses = lost.iter().filter(|lost| **lost).count() as f64;
-        let starts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64
-            + f64::from(u8::from(lost[0]));
-        if starts == 0.0 || !mean.is_finite() {
-            continue;
-        }
-        // Geometric lengths: variance p/(1 − p)², with mean 1/(1 − p).
-        let p = 1.0 - 1.0 / mean;
-        let sigma = (p.sqrt() * mean) / starts.sqrt();
-        // The last burst may be cut off.
+        let Some(mean) = config.mean_burst(1500) else { continue };
+        let runs = runs(&config, 1500);
+        assert!(runs.starts.iter().sum::<f64>() > 100.0, "{config:?} shows too few bursts");
+        let (measured, sigma) = ratio(&runs.losses, &runs.starts);
         assert!(
-            (losses / starts - mean).abs() <= 4.0 * sigma + mean / starts,
-            "{config:?}: {} instead of {mean}",
-            losses / starts
+            (measured - mean).abs() <= allowed(sigma, 2.0 * mean / runs.frames),
+            "{config:?}: {measured} ± {sigma} instead of {mean}"
         );
+    }
+}
+
+/// A schedule that changes nothing changes nothing.
+#[test]
+fn a_model_carries_over_what_it_remembers() {
+    for config in all() {
+        let run = |adopts: bool| -> Vec<Fate> {
+            let mut state = config.build();
+            let mut stream = StreamKey { seed: 9, replication: 0 }.stream("channel");
+            let mut fate = |index: u64| {
+                if adopts && index % 37 == 5 {
+                    state.adopt(config.build());
+                }
+                let frame =
+                    Frame { bytes: 1500, flow: 0, position: index * 1460, payload_bytes: 1460 };
+                state.fate(Time::from_nanos(index * 1_000_000), &frame, &mut stream)
+            };
+            (0..3000).map(&mut fate).collect()
+        };
+        // Segments that a script names are named anew.
+        if !matches!(config, channel::Config::script(_)) {
+            assert_eq!(run(true), run(false), "{config:?}");
+        }
     }
 }
 
 #[test]
 fn the_seed_decides() {
-    for config in all() {
-        assert_eq!(fates(&config, 5, 5000, 1500), fates(&config, 5, 5000, 1500), "{config:?}");
-        let rate = config.loss_rate(1500).unwrap_or(0.0);
-        let random = matches!(config, channel::Config::bernoulli(_) | channel::Config::ber(_))
-            && rate > 0.001
-            && rate < 1.0;
-        let other = fates(&config, 6, 5000, 1500);
-        assert_eq!(fates(&config, 5, 5000, 1500) != other, random, "{config:?}");
+    for (config, random) in samples() {
+        let [one, same] = [(); 2].map(|()| all_fates(&config, 5, 5000, 1500));
+        assert_eq!(one, same, "{config:?}");
+        assert_eq!(all_fates(&config, 6, 5000, 1500) != one, random, "{config:?}");
     }
 }
 
@@ -121,7 +204,7 @@ fn a_larger_rate_loses_the_same_frames_and_more() {
 
 #[test]
 fn a_script_drops_exactly_what_it_names() {
-    let script = samples("script").remove(0);
+    let script = read("script", texts("script")[0].trim_start_matches('!'));
     let lost = fates(&script, 1, 2000, 1500);
     let indices: Vec<usize> = (0..lost.len()).filter(|index| lost[*index]).collect();
     // Position 1461 lies in frame 1 (1460 … 2919); its second copy never comes.

@@ -134,6 +134,7 @@ proptest! {
             overhead: 38,
             queue: droptail(Some(packets), None),
             channel: vec![],
+            changes: vec![],
         };
         let mut pipe = Pipe::new(&config, KEY, "link");
         let (log, refused) = drive(&mut pipe, &arrivals, &[]);
@@ -184,6 +185,7 @@ proptest! {
             overhead: 0,
             queue: droptail(Some(packets), None),
             channel: vec![bernoulli(loss), bernoulli(loss)],
+            changes: vec![],
         };
         let mut seldom = Pipe::new(&config, KEY, "link");
         let mut often = seldom.clone();
@@ -206,6 +208,7 @@ proptest! {
             overhead: 0,
             queue: droptail(None, None),
             channel: vec![],
+            changes: vec![],
         };
         let mut pipe = Pipe::new(&config, KEY, "link");
         let mut now = 0;
@@ -235,6 +238,7 @@ fn slow(channel: Vec<channel::Config>) -> Pipe {
         overhead: 0,
         queue: droptail(None, None),
         channel,
+        changes: vec![],
     };
     Pipe::new(&config, KEY, "link")
 }
@@ -274,6 +278,7 @@ fn a_queue_holds_what_it_says() {
             overhead: 38,
             queue,
             channel: vec![],
+            changes: vec![],
         };
         let mut pipe = Pipe::new(&config, KEY, "link");
         let enter = |(id, bytes): (usize, &u32)| {
@@ -296,6 +301,7 @@ fn without_a_rate_packets_take_no_time() {
         overhead: 38,
         queue: droptail(Some(0), None),
         channel: vec![],
+        changes: vec![],
     };
     let mut pipe = Pipe::new(&config, KEY, "link");
     for id in 0..100 {
@@ -340,6 +346,7 @@ fn delays_end_with_time() {
         overhead: 0,
         queue: droptail(None, None),
         channel: vec![],
+        changes: vec![],
     };
     let mut pipe = Pipe::new(&config, KEY, "link");
     for id in 0..3 {

@@ -201,7 +201,13 @@ pub struct LinkSummary {
     pub direction: &'static str,
     pub packets_in: u64,
     pub packets_delivered: u64,
+    /// Copies that the channel made: packets in + copies = delivered + dropped + inside.
+    pub packets_duplicated: u64,
     pub drops: DropSummary,
+    /// Mean number of frames that the channel lost in a row, in the order of transmission; 0
+    /// without a loss. Counted when a frame enters, which settles its fate.
+    pub loss_burst_mean_packets: f64,
+    pub loss_burst_max_packets: u64,
     /// Mean number of packets waiting, the one in transmission not counted.
     pub queue_mean_packets: f64,
     pub queue_max_packets: u64,

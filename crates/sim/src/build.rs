@@ -102,6 +102,7 @@ fn pipe(link: &Link, way: Way) -> PipePlan {
             overhead: direction.overhead,
             queue: direction.queue.clone(),
             channel: direction.channel.clone(),
+            changes: Vec::new(),
         },
     }
 }

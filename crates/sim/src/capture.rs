@@ -50,8 +50,9 @@ pub struct Capture {
     /// Who opens each flow's connections.
     initiators: Vec<Side>,
     packets: Vec<PacketId>,
-    /// Retransmissions taken for unnecessary, by flow and copy.
-    unnecessary: BTreeMap<(u32, u64), PacketId>,
+    /// Retransmissions taken for unnecessary, by flow and copy, and which packet of ours it is: the
+    /// network may have made more of it.
+    unnecessary: BTreeMap<(u32, u64, u32), PacketId>,
 }
 
 impl Capture {
@@ -151,11 +152,12 @@ impl Capture {
             },
             segment,
         });
+        let own = u32::try_from(self.packets.len()).expect("fewer than 2^32 packets in a capture");
         if packet.transmission == Transmission::Unnecessary {
-            self.unnecessary.insert((flow, packet.copy), id);
+            self.unnecessary.insert((flow, packet.copy, own), id);
         }
         self.packets.push(id);
-        u32::try_from(self.packets.len() - 1).expect("fewer than 2^32 packets in a capture")
+        own
     }
 
     /// A packet has reached its host.
@@ -185,7 +187,9 @@ impl Capture {
     /// A retransmission was necessary after all.
     pub fn was_necessary(&mut self, flow: u32, copy: u64) {
         // Those that no capture point has seen yet are not held.
-        if let Some(id) = self.unnecessary.remove(&(flow, copy)) {
+        let range = (flow, copy, 0)..=(flow, copy, u32::MAX);
+        while let Some((&key, &id)) = self.unnecessary.range(range.clone()).next() {
+            self.unnecessary.remove(&key);
             self.buffer.set_transmission(id, capture::Transmission::Necessary);
         }
     }

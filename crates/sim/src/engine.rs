@@ -67,6 +67,7 @@ pub struct Engine<'a> {
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     sent: u64,
+    copied: u64,
     received: u64,
     dropped: u64,
 }
@@ -253,6 +254,7 @@ impl<'a> Engine<'a> {
         let packet = self.packets.get(id);
         match pipe.handle_packet(self.now, &pipe::Packet { id, frame: packet.frame() }) {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
+            Entry::AcceptedTwice => self.copy(index, id),
             Entry::QueueFull => self.drop(id, &Drop::by_queue(self.now, index)),
         }
     }
@@ -270,8 +272,19 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// A channel has made a copy of a packet.
+    #[cold]
+    fn copy(&mut self, index: u32, id: u32) {
+        self.counts.copied += 1;
+        let copy = self.packets.copy(id);
+        let pipe = &mut self.pipes[index as usize];
+        pipe.add_copy(copy);
+        self.agenda.wake(index, pipe.poll_timeout());
+    }
+
     #[inline]
     fn deliver(&mut self, id: u32) {
+        self.packets.end(id, true);
         let packet = self.packets.get(id);
         let (index, side) = (packet.flow(), packet.side());
         self.counts.received += 1;
@@ -284,6 +297,7 @@ impl<'a> Engine<'a> {
     }
 
     fn drop(&mut self, id: u32, drop: &Drop) {
+        self.packets.end(id, false);
         let packet = self.packets.get(id);
         self.counts.dropped += 1;
         let flow = &mut self.flows[packet.flow() as usize];

@@ -1,7 +1,7 @@
 //! A flow: its two ends, each an application on a connection.
 
 use crate::app::App;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, brought_otherwise};
 use crate::packet::{Packet, Transmission};
 use crate::plan::{FlowPlan, Side, TcpPlan, Work};
 use crate::recorder::{Drop, Recorder};
@@ -322,6 +322,9 @@ impl Flow {
         let smss = self.ends[SENDER].window().smss;
         recorder.dropped(packet, smss, drop);
         if packet.connection != self.connections || self.phase != Phase::Open {
+            return;
+        }
+        if brought_otherwise(packet, &self.ends[RECEIVER]) {
             return;
         }
         let sender = &self.ends[SENDER];

@@ -1,6 +1,6 @@
 //! What is kept of a flow: its counters, and what the verdicts on its losses need.
 
-use crate::packet::{Packet, Transmission};
+use crate::packet::{Others, Packet, Transmission};
 use crate::recorder::{Drop, Recorder};
 use retx_record::counters::{FlowCounters, IdleEnd};
 use retx_record::reason::{Belief, EpisodeKind, SaidCause};
@@ -203,6 +203,9 @@ impl Ledger {
     pub fn arrived(&mut self, packet: &Packet, receiver: &Connection, to: &mut Recorder) {
         let end = packet.end();
         if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
+            if packet.others == Others::OnTheirWay {
+                return;
+            }
             self.truth().refused(packet_copy(packet), &mut to.corrections);
             self.correct(to);
         } else if let Some(truth) = &mut self.truth {
@@ -337,6 +340,21 @@ impl Ledger {
             truth.stop_counting();
         }
         self.counters
+    }
+}
+
+/// True when a copy of a dropped packet that the network has made brings, or has brought, what it
+/// carried.
+pub fn brought_otherwise(packet: &Packet, receiver: &Connection) -> bool {
+    match packet.others {
+        Others::None => false,
+        Others::OnTheirWay => true,
+        // It may have been thrown away for lack of room.
+        Others::Arrived => {
+            !packet.carries_data_direction()
+                || packet.end() <= receiver.rcv_nxt()
+                || receiver.has_received(packet.position, packet.end())
+        }
     }
 }
 

@@ -44,6 +44,9 @@ pub struct Packet {
     pub row: u32,
     /// Its number in the capture.
     pub captured: u32,
+    /// The group of copies that the network has made of one packet, itself among them; [`NONE`]
+    /// for a packet of which it has made none.
+    twins: u32,
     /// The header's sequence number.
     pub seq: SeqNr,
     /// The header's acknowledgment number.
@@ -54,6 +57,8 @@ pub struct Packet {
     pub flags: Flags,
     /// What it was worth to send.
     pub transmission: Transmission,
+    /// What else there is of it, once it has come to its end.
+    pub others: Others,
     has_options: bool,
 }
 
@@ -73,11 +78,13 @@ impl Packet {
             connection: 0,
             row: NONE,
             captured: NONE,
+            twins: NONE,
             seq: segment.seq,
             ack: segment.ack,
             window: segment.window,
             flags: segment.flags,
             transmission: Transmission::First,
+            others: Others::None,
             has_options: has_options(&segment.options),
         }
     }
@@ -133,6 +140,26 @@ const fn has_options(options: &Options) -> bool {
         || !options.sack.is_empty()
 }
 
+/// What is left of the copies that the network has made of one packet.
+#[derive(Debug, Clone, Copy, Default)]
+struct Twins {
+    /// Still on their way.
+    alive: u32,
+    /// One has reached the host.
+    arrived: bool,
+}
+
+/// What else there is of a packet that has come to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Others {
+    /// Nothing.
+    None,
+    /// A copy has reached the host before; none is on its way.
+    Arrived,
+    /// A copy is on its way.
+    OnTheirWay,
+}
+
 /// The packets in the network.
 #[derive(Debug, Clone, Default)]
 pub struct Packets {
@@ -140,6 +167,8 @@ pub struct Packets {
     /// The options of those that have any, at their number.
     options: Vec<Options>,
     free: Vec<u32>,
+    twins: Vec<Twins>,
+    free_twins: Vec<u32>,
 }
 
 impl Packets {
@@ -166,6 +195,57 @@ impl Packets {
             self.options.resize(self.slots.len(), Options::default());
         }
         self.options[place] = *options;
+    }
+
+    /// A copy of a packet, where the packet is; returns its number. It belongs to no row and to no
+    /// sight of a capture: those are the packet's own.
+    pub fn copy(&mut self, id: u32) -> u32 {
+        let segment = self.segment(id);
+        if self.get(id).twins == NONE {
+            let group = self.free_twins.pop().unwrap_or_else(|| {
+                self.twins.push(Twins::default());
+                u32::try_from(self.twins.len() - 1).expect("fewer than 2^32 copies")
+            });
+            self.twins[group as usize] = Twins { alive: 1, arrived: false };
+            self.get_mut(id).twins = group;
+        }
+        let copy = self.insert(&segment);
+        *self.get_mut(copy) = Packet { captured: NONE, ..*self.get(id) };
+        let group = self.get(id).twins;
+        self.twins[group as usize].alive += 1;
+        copy
+    }
+
+    /// A packet has come to its end, at its host or by being dropped: notes in it whether there are
+    /// others of it.
+    #[inline]
+    pub fn end(&mut self, id: u32, arrived: bool) {
+        if self.get(id).twins != NONE {
+            self.end_among_twins(id, arrived);
+        }
+    }
+
+    #[cold]
+    fn end_among_twins(&mut self, id: u32, arrived: bool) {
+        let group = self.get(id).twins;
+        let twins = &mut self.twins[group as usize];
+        twins.alive -= 1;
+        let before = twins.arrived;
+        twins.arrived |= arrived;
+        let others = match (twins.alive, before) {
+            (0, false) => Others::None,
+            (0, true) => Others::Arrived,
+            _ => Others::OnTheirWay,
+        };
+        if others != Others::OnTheirWay {
+            self.free_twins.push(group);
+        }
+        let packet = self.get_mut(id);
+        packet.others = others;
+        // The first to arrive is written down, and a drop when there is no other.
+        if before || !arrived && others == Others::OnTheirWay {
+            packet.row = NONE;
+        }
     }
 
     /// A packet in the network.

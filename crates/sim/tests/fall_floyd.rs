@@ -52,6 +52,7 @@ fn pipes(drops: &[u64]) -> Vec<PipePlan> {
                 bytes: None,
             }),
             channel,
+            changes: vec![],
         },
     };
     vec![

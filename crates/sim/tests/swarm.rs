@@ -4,15 +4,16 @@
 
 mod plans;
 
-use plans::{LinkOf, bernoulli, one_flow, tcp};
+use plans::{LinkOf, one_flow, tcp};
+use retx_link::channel;
 use retx_record::reason::EpisodeKind;
 use retx_sim::plan::{FlowPlan, Plan, Side, Sizes, Work};
 use retx_sim::{CapturePoint, Control, Options, Outcome, run_plan};
 use retx_tcp::Size;
 use retx_units::{Duration, Stream, StreamKey, Time};
 
-fn pick<T: Copy>(stream: &mut Stream, of: &[T]) -> T {
-    of[stream.below(of.len() as u64) as usize]
+fn pick<T: Clone>(stream: &mut Stream, of: &[T]) -> T {
+    of[stream.below(of.len() as u64) as usize].clone()
 }
 
 fn link(stream: &mut Stream, worst: f64) -> LinkOf {
@@ -20,9 +21,34 @@ fn link(stream: &mut Stream, worst: f64) -> LinkOf {
     link.mbit_s = pick(stream, &[None, Some(1), Some(10), Some(1000)]);
     link.delay = Duration::from_micros(pick(stream, &[0, 100, 10_000, 300_000]));
     link.packets = pick(stream, &[None, Some(0), Some(3), Some(50)]);
-    link.forward = vec![bernoulli(stream.uniform() * worst)];
-    link.reverse = vec![bernoulli(stream.uniform() * worst)];
+    link.forward = channels(stream, worst);
+    link.reverse = channels(stream, worst);
     link
+}
+
+/// Losses up to `worst`, and now and then something stranger.
+fn channels(stream: &mut Stream, worst: f64) -> Vec<channel::Config> {
+    let loss = stream.uniform() * worst;
+    let lossy = pick(
+        stream,
+        &[
+            format!(r#"{{"model":"bernoulli","p":{loss}}}"#),
+            format!(r#"{{"model":"gilbert_elliott","loss":{loss},"mean_burst":3}}"#),
+            format!(r#"{{"model":"gilbert_elliott_time","loss":{loss},"mean_burst":"50 ms"}}"#),
+            r#"{"model":"outage","count":3,"within":"10 s","duration":"0.3 s"}"#.to_owned(),
+        ],
+    );
+    let strange = [
+        r#"{"model":"duplicate","p":0.2,"after":"3 ms"}"#,
+        r#"{"model":"duplicate","p":0.5}"#,
+        r#"{"model":"reorder","p":0.1,"packets":4}"#,
+        r#"{"model":"reorder","p":0.1,"delay":"30 ms"}"#,
+        r#"{"model":"jitter","max":"20 ms","reorder":true}"#,
+        r#"{"model":"random_delay","share":0.05,"delay":"0.5 s"}"#,
+    ];
+    let strange = (0..stream.below(3)).map(|_| pick(stream, &strange).to_owned());
+    let texts: Vec<String> = std::iter::once(lossy).chain(strange).collect();
+    texts.iter().map(|text| serde_json::from_str(text).expect("a model")).collect()
 }
 
 fn work(stream: &mut Stream) -> Work {
@@ -107,7 +133,10 @@ fn check(plan: &Plan, outcome: &Outcome) {
     for link in &outcome.links {
         let gone = link.drops.queue + link.drops.channel;
         let inside = link.packets_queued + link.packets_in_air;
-        assert_eq!(link.packets_in, link.packets_delivered + gone + inside);
+        assert_eq!(
+            link.packets_in + link.packets_duplicated,
+            link.packets_delivered + gone + inside
+        );
         assert!(link.utilisation <= 1.0 + 1e-9 && link.queue_mean_packets >= 0.0);
         assert!(link.queue_mean_packets <= link.queue_max_packets as f64 + 1e-9);
     }

@@ -138,7 +138,8 @@ pub fn schema(tag: &str, choices: Vec<(&'static str, schemars::Schema)>) -> sche
 /// Each word is a module with `pub struct Config` (serde, `JsonSchema`, `Clone`, `Debug`,
 /// `PartialEq`; its doc comment is what listings show) and `pub struct State`. The macro declares
 /// the modules, `enum Config` (variants named like the modules) with `NAMES`, `name()`,
-/// `schemas()`, `enum State`, and a local macro `dispatch!` that matches over the running forms.
+/// `schemas()`, `enum State`, and local macros that match over the list: `dispatch!` over the
+/// running forms, `dispatch_config!` over the configurations, `dispatch_pair!` over two running forms.
 /// With `context = T`, `Config::build(T)` calls `State::new(&Config, T)` of the chosen module.
 /// The first token is a literal `$`, which lets the macro write that inner macro.
 #[macro_export]
@@ -218,11 +219,39 @@ macro_rules! registry {
         #[derive(Debug, Clone)]
         pub enum State { $($word($word::State),)+ }
 
+        $(impl From<$word::State> for State {
+            fn from(state: $word::State) -> Self {
+                Self::$word(state)
+            }
+        })+
+
         /// `dispatch!(state, it => it.method())`: a `match` over the list, not a virtual call.
         #[allow(unused_macros)]
         macro_rules! dispatch {
             ($dollar state:expr, $dollar it:ident => $dollar call:expr) => {
                 match $dollar state { $(State::$word($dollar it) => $dollar call,)+ }
+            };
+        }
+
+        /// The same over configurations.
+        #[allow(unused_macros)]
+        macro_rules! dispatch_config {
+            ($dollar config:expr, $dollar it:ident => $dollar call:expr) => {
+                match $dollar config { $(Config::$word($dollar it) => $dollar call,)+ }
+            };
+        }
+
+        /// `dispatch_pair!(one, other, (a, b) => both_the_same, neither)`: over two running forms.
+        #[allow(unused_macros)]
+        macro_rules! dispatch_pair {
+            ($dollar one:expr, $dollar other:expr,
+             ($dollar a:ident, $dollar b:ident) => $dollar call:expr,
+             ($dollar c:ident, $dollar d:ident) => $dollar else:expr) => {
+                match ($dollar one, $dollar other) {
+                    $((State::$word($dollar a), State::$word($dollar b)) => $dollar call,)+
+                    #[allow(unreachable_patterns)]
+                    ($dollar c, $dollar d) => $dollar else,
+                }
             };
         }
     };

@@ -6,7 +6,7 @@
 //! *Equations.* Exact: PER = 1 − (1 − BER)^L, L the bits of the IP packet. Linear: PER = BER·L,
 //! held at 1.
 
-use super::{Channel, DELIVER, Fate, Frame, Reason};
+use super::{Channel, DELIVER, Fate, Frame, Model, Reason, independent_burst};
 use retx_units::{Probability, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub enum Form {
 
 impl Config {
     /// The probability of losing a packet of so many bytes.
-    pub fn loss_rate(&self, bytes: u32) -> f64 {
+    pub fn error_rate(&self, bytes: u32) -> f64 {
         let bits = 8.0 * f64::from(bytes);
         match self.form {
             Form::Exact => -libm::expm1(bits * libm::log1p(-self.ber.value())),
@@ -61,10 +61,26 @@ impl State {
         if self.known[0].0 != bytes {
             self.known.swap(0, 1);
             if self.known[0].0 != bytes {
-                self.known[0] = (bytes, self.config.loss_rate(bytes));
+                self.known[0] = (bytes, self.config.error_rate(bytes));
             }
         }
         self.known[0].1
+    }
+}
+
+impl Model for Config {
+    type Running = State;
+
+    fn build(&self) -> State {
+        State::new(*self)
+    }
+
+    fn loss_rate(&self, bytes: u32) -> Option<f64> {
+        Some(self.error_rate(bytes))
+    }
+
+    fn mean_burst(&self, bytes: u32) -> Option<f64> {
+        independent_burst(self.error_rate(bytes))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! *Equations.* Loss rate p; a burst of losses has mean length 1/(1 − p).
 
-use super::{Channel, DELIVER, Fate, Frame, Reason};
+use super::{Channel, DELIVER, Fate, Frame, Model, Reason, independent_burst};
 use retx_units::{Probability, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,22 @@ impl State {
     /// A channel with these parameters.
     pub fn new(config: Config) -> Self {
         Self { p: config.p.value() }
+    }
+}
+
+impl Model for Config {
+    type Running = State;
+
+    fn build(&self) -> State {
+        State::new(*self)
+    }
+
+    fn loss_rate(&self, _: u32) -> Option<f64> {
+        Some(self.p.value())
+    }
+
+    fn mean_burst(&self, _: u32) -> Option<f64> {
+        independent_burst(self.p.value())
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! *Equations.* Loss rate 1/n, bursts of one.
 
-use super::{Channel, DELIVER, Fate, Frame, Reason};
+use super::{Channel, DELIVER, Fate, Frame, Model, Reason};
 use retx_units::{Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,22 @@ impl State {
     }
 }
 
+impl Model for Config {
+    type Running = State;
+
+    fn build(&self) -> State {
+        State::new(*self)
+    }
+
+    fn loss_rate(&self, _: u32) -> Option<f64> {
+        Some(1.0 / f64::from(self.every.get()))
+    }
+
+    fn mean_burst(&self, _: u32) -> Option<f64> {
+        (self.every.get() > 1).then_some(1.0)
+    }
+}
+
 impl Channel for State {
     fn fate(&mut self, _: Time, _: &Frame, _: &mut Stream) -> Fate {
         if self.after > 0 {
@@ -48,5 +64,10 @@ impl Channel for State {
         }
         self.count = 0;
         Fate::Lose(Reason::Channel)
+    }
+
+    /// What has been counted stays.
+    fn adopt(&mut self, new: Self) {
+        self.every = new.every;
     }
 }

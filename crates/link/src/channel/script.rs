@@ -2,7 +2,7 @@
 //!
 //! *Reference.* The scripted drops of Fall & Floyd 1996.
 
-use super::{Channel, DELIVER, Fate, Frame, Reason};
+use super::{Channel, DELIVER, Fate, Frame, Model, Reason};
 use retx_units::{Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,8 +72,33 @@ impl State {
     }
 }
 
+impl Model for Config {
+    type Running = State;
+
+    fn build(&self) -> State {
+        State::new(self)
+    }
+
+    fn loss_rate(&self, _: u32) -> Option<f64> {
+        None
+    }
+
+    fn mean_burst(&self, _: u32) -> Option<f64> {
+        None
+    }
+}
+
 impl Channel for State {
     fn fate(&mut self, _: Time, frame: &Frame, _: &mut Stream) -> Fate {
         if self.named(frame) { Fate::Lose(self.reason) } else { DELIVER }
+    }
+
+    /// Frames are counted on; those that have passed are not named any more.
+    fn adopt(&mut self, new: Self) {
+        let count = self.count;
+        *self = Self { count, ..new };
+        while self.drop.last().is_some_and(|index| *index < count) {
+            self.drop.pop();
+        }
     }
 }

@@ -13,10 +13,24 @@ pub(super) struct Air {
     next: Time,
     /// The latest arrival at the far end so far.
     last: Time,
+    /// The latest of those in line: none in line arrives before it.
+    line: Time,
     /// Arrival at the far end.
     delivered: Ring<(Time, u32)>,
     /// End of transmission of those that the channel loses; usually there are none.
     lost: VecDeque<(Time, u32, Reason)>,
+    /// Those among `delivered` that wait for others to overtake them; usually there are none.
+    held: Vec<Held>,
+}
+
+/// A packet that is held back: it arrives at its time, or right behind the last that overtakes it.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    id: u32,
+    /// Its arrival as it stands among `delivered`.
+    at: Time,
+    /// How many are yet to overtake it.
+    packets: u32,
 }
 
 impl Air {
@@ -24,22 +38,73 @@ impl Air {
         Self {
             next: Time::NEVER,
             last: Time::ZERO,
+            line: Time::ZERO,
             delivered: Ring::default(),
             lost: VecDeque::new(),
+            held: Vec::new(),
         }
     }
 
-    /// A packet that arrives at the far end at `arrival`.
+    /// A packet that arrives at the far end at `arrival`, or when the one before it in line does.
+    /// Returns when.
     #[inline]
-    pub fn send(&mut self, arrival: Time, id: u32) {
+    pub fn send(&mut self, arrival: Time, id: u32) -> Time {
+        let arrival = arrival.max(self.line);
+        self.line = arrival;
+        self.put(arrival, id);
+        if !self.held.is_empty() {
+            self.overtake(arrival);
+        }
+        arrival
+    }
+
+    /// A packet out of line: it arrives at `arrival`, whatever overtakes what.
+    pub fn stray(&mut self, arrival: Time, id: u32) {
+        self.put(arrival, id);
+    }
+
+    /// A packet out of line that arrives at `latest`, or right behind the `packets`-th that is sent
+    /// in line after it, should that come before.
+    #[cold]
+    pub fn hold(&mut self, latest: Time, id: u32, packets: u32) {
+        self.put(latest, id);
+        self.held.push(Held { id, at: latest, packets });
+    }
+
+    #[inline]
+    fn put(&mut self, arrival: Time, id: u32) {
         self.next = self.next.min(arrival);
         if arrival >= self.last {
             self.last = arrival;
             self.delivered.push_back((arrival, id));
         } else {
-            // Only channels that say so let a packet overtake another.
             self.delivered.insert_before((arrival, id), |(time, _)| *time > arrival);
         }
+    }
+
+    /// A packet in line that arrives at `arrival` overtakes those that are held back.
+    #[cold]
+    fn overtake(&mut self, arrival: Time) {
+        let mut kept = 0;
+        for index in 0..self.held.len() {
+            let mut held = self.held[index];
+            held.packets -= 1;
+            if held.packets > 0 {
+                self.held[kept] = held;
+                kept += 1;
+            } else if held.at > arrival {
+                self.delivered.remove(|place| *place == (held.at, held.id));
+                self.put(arrival, held.id);
+            }
+        }
+        self.held.truncate(kept);
+        self.next = self.first();
+    }
+
+    fn first(&self) -> Time {
+        let delivered = self.delivered.front().map_or(Time::NEVER, |(time, _)| *time);
+        let lost = self.lost.front().map_or(Time::NEVER, |(time, ..)| *time);
+        delivered.min(lost)
     }
 
     /// A packet that is lost when its transmission ends; transmissions end in order.
@@ -61,8 +126,8 @@ impl Air {
         if first > now || first == Time::NEVER {
             return None;
         }
-        if !self.lost.is_empty() {
-            return self.pop_among_losses(first);
+        if !self.lost.is_empty() || !self.held.is_empty() {
+            return self.pop_among_exceptions(first);
         }
         let (_, id) = self.delivered.pop_front()?;
         self.next = self.delivered.front().map_or(Time::NEVER, |(time, _)| *time);
@@ -70,7 +135,7 @@ impl Air {
     }
 
     #[cold]
-    fn pop_among_losses(&mut self, first: Time) -> Option<Departure> {
+    fn pop_among_exceptions(&mut self, first: Time) -> Option<Departure> {
         // At the same instant a loss comes first: its transmission ended no later than that of the
         // packet that arrives now.
         let departure = if self.lost.front().is_some_and(|(time, ..)| *time == first) {
@@ -78,11 +143,10 @@ impl Air {
             Departure::Lost { id, at, reason }
         } else {
             let (_, id) = self.delivered.pop_front()?;
+            self.held.retain(|held| held.id != id);
             Departure::Delivered { id }
         };
-        let delivered = self.delivered.front().map_or(Time::NEVER, |(time, _)| *time);
-        let lost = self.lost.front().map_or(Time::NEVER, |(time, ..)| *time);
-        self.next = delivered.min(lost);
+        self.next = self.first();
         Some(departure)
     }
 
@@ -97,36 +161,67 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// A packet as a plain list holds it: sorted, the list is the order in which packets leave.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    struct Plain {
+        time: u64,
+        delivered: bool,
+        turn: usize,
+        id: u32,
+        /// How many are yet to overtake it.
+        packets: u32,
+    }
+
     proptest! {
         /// Whatever overtakes what: packets leave in order of time, at the same time a loss first,
         /// else in the order in which they came.
         #[test]
-        fn leaves_in_order(arrivals in prop::collection::vec((0u64..30, any::<bool>()), 0..60)) {
+        fn leaves_in_order(arrivals in prop::collection::vec((0u64..30, 0u8..5), 0..60)) {
             let mut air = Air::new();
-            let mut expected = Vec::new();
-            let mut end = 0;
-            for (id, (arrival, lost)) in arrivals.into_iter().enumerate() {
-                let id = id as u32;
-                if lost {
-                    // Transmissions end in order.
-                    end += arrival % 3;
-                    air.lose(Time::from_nanos(end), id, Reason::Channel);
-                    expected.push((end, 0, id));
-                } else {
-                    air.send(Time::from_nanos(arrival), id);
-                    expected.push((arrival, 1, id));
+            let mut plain: Vec<Plain> = Vec::new();
+            let (mut end, mut line) = (0, 0);
+            for (turn, (arrival, kind)) in arrivals.into_iter().enumerate() {
+                let id = turn as u32;
+                let mut new =
+                    Plain { time: arrival, delivered: true, turn: 2 * turn, id, packets: 0 };
+                let time = Time::from_nanos(arrival);
+                match kind {
+                    0 => {
+                        // Transmissions end in order.
+                        end += arrival % 3;
+                        air.lose(Time::from_nanos(end), id, Reason::Channel);
+                        new = Plain { time: end, delivered: false, ..new };
+                    }
+                    1 => air.stray(time, id),
+                    2 => {
+                        new.packets = 1 + arrival as u32 % 3;
+                        air.hold(time, id, new.packets);
+                    }
+                    _ => {
+                        line = arrival.max(line);
+                        new.time = line;
+                        prop_assert_eq!(air.send(time, id), Time::from_nanos(line));
+                        for held in plain.iter_mut().filter(|held| held.packets > 0) {
+                            held.packets -= 1;
+                            if held.packets == 0 && held.time > line {
+                                (held.time, held.turn) = (line, 2 * turn + 1);
+                            }
+                        }
+                    }
                 }
+                plain.push(new);
             }
-            expected.sort_unstable();
-            for (time, delivered, id) in expected {
+            plain.sort_unstable();
+            for Plain { time, delivered, id, .. } in plain {
                 let time = Time::from_nanos(time);
                 prop_assert_eq!(air.next(), time);
                 if time > Time::ZERO {
                     prop_assert_eq!(air.pop(Time::from_nanos(time.as_nanos() - 1)), None);
                 }
-                prop_assert_eq!(air.pop(time), Some(match delivered {
-                    0 => Departure::Lost { id, at: time, reason: Reason::Channel },
-                    _ => Departure::Delivered { id },
+                prop_assert_eq!(air.pop(time), Some(if delivered {
+                    Departure::Delivered { id }
+                } else {
+                    Departure::Lost { id, at: time, reason: Reason::Channel }
                 }));
             }
             prop_assert_eq!(air.len(), 0);

@@ -6,24 +6,37 @@
 //! first of the packets in it to come out ([`Pipe::poll_timeout`]).
 //!
 //! What the channel loses leaves the pipe when its transmission ends, never before: the counters
-//! hold at every instant, and packets in = delivered + dropped + queued + in the air.
+//! hold at every instant, and packets in + copies = delivered + dropped + queued + in the air.
+//!
+//! *Order.* Frames arrive in the order of transmission, whatever their delays: one that was delayed
+//! holds up those behind it, also when the propagation delay falls. Only a fate that says so
+//! takes a frame out of line (`Fate::Stray`, `Fate::HoldBack`, copies).
+//!
+//! *Rates that change* are known beforehand, by a schedule or a trace, so that the end of a
+//! transmission still follows at arrival: it integrates the rate.
 
 mod air;
+mod changes;
+mod rates;
 mod ring;
 mod statistics;
 mod transmitter;
 
-use crate::channel::{self, Channel, Fate, Frame, Reason};
+use crate::channel::{self, Channel, Fate, Frame, Model, Reason};
 use crate::queue;
 use air::Air;
+pub use changes::Change;
+use changes::Changes;
+pub use rates::Rates;
 use retx_units::{Duration, Rate, Stream, StreamKey, Time};
-pub use statistics::{Drops, Statistics};
+pub use statistics::{Bursts, Drops, Statistics};
 use transmitter::Transmitter;
 
 /// One direction of a link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Transmission rate; without one a packet takes no time to send, and none ever waits.
+    /// Transmission rate; without one a packet takes no time to send, and none ever waits, unless a
+    /// channel model says how the rate goes.
     pub rate: Option<Rate>,
     /// Propagation delay.
     pub delay: Duration,
@@ -33,6 +46,8 @@ pub struct Config {
     pub queue: queue::Config,
     /// What becomes of a frame: every model is asked in this order until one loses it.
     pub channel: Vec<channel::Config>,
+    /// What changes as time goes, in order of time.
+    pub changes: Vec<Change>,
 }
 
 /// A packet as a pipe sees it.
@@ -50,6 +65,9 @@ pub struct Packet {
 pub enum Entry {
     /// It is in the pipe.
     Accepted,
+    /// It is in the pipe, and so is a copy of it, for which the caller has to find a name at once
+    /// ([`Pipe::add_copy`]).
+    AcceptedTwice,
     /// The queue turned it away.
     QueueFull,
 }
@@ -82,6 +100,10 @@ pub struct Pipe {
     delay: Duration,
     air: Air,
     counts: Counts,
+    /// When the copy arrives that has no name yet.
+    copy: Option<Time>,
+    next_change: Time,
+    changes: Option<Box<Changes>>,
 }
 
 /// What a pipe counts as packets pass.
@@ -89,24 +111,49 @@ pub struct Pipe {
 struct Counts {
     packets_in: u64,
     delivered: u64,
+    copies: u64,
     drops: Drops,
+    bursts: Bursts,
+}
+
+/// How a frame that is not lost gets to the far end.
+#[derive(Debug, Clone, Copy, Default)]
+struct Journey {
+    /// On top of the propagation delay.
+    extra: Duration,
+    /// It does not wait in line.
+    stray: bool,
+    /// It waits for so many to overtake it, at most so long.
+    held: Option<(u32, Duration)>,
+    /// A copy arrives so much later.
+    copy: Option<Duration>,
 }
 
 impl Pipe {
     /// An empty pipe. Its channels draw from the streams `NAME.channel.0`, `NAME.channel.1`, …
     pub fn new(config: &Config, key: StreamKey, name: &str) -> Self {
-        let channels = config.channel.iter().enumerate();
+        let rates = config.channel.iter().find_map(Model::rates);
+        let rates = rates.or_else(|| changes::rates(config.rate, &config.changes));
+        let later = config.changes.iter().filter_map(|change| change.channel.as_ref());
+        let most = later.map(Vec::len).fold(config.channel.len(), usize::max);
+        let stream = |index: usize| key.stream(&format!("{name}.channel.{index}"));
+        let built = config.channel.iter().map(Model::build);
+        let changes = (!config.changes.is_empty()).then(|| {
+            Box::new(Changes {
+                to_come: config.changes.iter().rev().cloned().collect(),
+                streams: (config.channel.len()..most).rev().map(stream).collect(),
+            })
+        });
         Self {
-            transmitter: Transmitter::new(config.rate, config.overhead),
+            transmitter: Transmitter::new(config.rate, rates, config.overhead),
             queue: config.queue.build(),
-            channels: channels
-                .map(|(index, model)| {
-                    (model.build(), key.stream(&format!("{name}.channel.{index}")))
-                })
-                .collect(),
+            channels: built.enumerate().map(|(index, model)| (model, stream(index))).collect(),
             delay: config.delay,
             air: Air::new(),
             counts: Counts::default(),
+            copy: None,
+            next_change: changes.as_ref().map_or(Time::NEVER, |changes| changes.next()),
+            changes,
         }
     }
 
@@ -120,26 +167,100 @@ impl Pipe {
             return Entry::QueueFull;
         }
         let end = self.transmitter.start(now, frame.bytes);
-        match self.fate(end, frame) {
-            Fate::Deliver { extra_delay } => {
-                self.air.send(later(end, later_by(self.delay, extra_delay)), packet.id);
-            }
-            Fate::Lose(reason) => self.air.lose(end, packet.id, reason),
+        if end >= self.next_change {
+            self.change(end);
         }
-        Entry::Accepted
+        if self.channels.is_empty() {
+            self.air.send(later(end, self.delay), packet.id);
+            return Entry::Accepted;
+        }
+        self.pass_channels(end, packet)
+    }
+
+    fn pass_channels(&mut self, end: Time, packet: &Packet) -> Entry {
+        let journey = match self.fate(end, &packet.frame) {
+            Ok(journey) => journey,
+            Err(reason) => {
+                self.counts.bursts.lost();
+                self.air.lose(end, packet.id, reason);
+                return Entry::Accepted;
+            }
+        };
+        self.counts.bursts.survived();
+        let own = later(end, later_by(self.delay, journey.extra));
+        let arrival = match journey {
+            Journey { held: Some((packets, at_most)), .. } => {
+                self.air.hold(later(own, at_most), packet.id, packets);
+                own
+            }
+            Journey { stray: true, .. } => {
+                self.air.stray(own, packet.id);
+                own
+            }
+            _ => self.air.send(own, packet.id),
+        };
+        let Some(after) = journey.copy else { return Entry::Accepted };
+        self.copy = Some(later(arrival, after));
+        Entry::AcceptedTwice
     }
 
     /// The fate of a frame whose transmission ends at `end`: the first loss decides, delays add up.
     #[inline]
-    fn fate(&mut self, end: Time, frame: &Frame) -> Fate {
-        let mut total = Duration::ZERO;
+    fn fate(&mut self, end: Time, frame: &Frame) -> Result<Journey, Reason> {
+        let mut journey = Journey::default();
         for (model, stream) in &mut self.channels {
             match model.fate(end, frame, stream) {
-                Fate::Deliver { extra_delay } => total = later_by(total, extra_delay),
-                lost @ Fate::Lose(_) => return lost,
+                Fate::Deliver { extra_delay } => {
+                    journey.extra = later_by(journey.extra, extra_delay);
+                }
+                Fate::Stray { extra_delay } => {
+                    journey.extra = later_by(journey.extra, extra_delay);
+                    journey.stray = true;
+                }
+                Fate::HoldBack { packets, at_most } => {
+                    let (most, longest) = journey.held.unwrap_or_default();
+                    journey.held = Some((most.max(packets), longest.max(at_most)));
+                }
+                Fate::Twice { after } => journey.copy = Some(after),
+                Fate::Lose(reason) => return Err(reason),
             }
         }
-        Fate::Deliver { extra_delay: total }
+        Ok(journey)
+    }
+
+    /// Names the copy that [`Entry::AcceptedTwice`] has announced.
+    ///
+    /// # Panics
+    /// Without one.
+    pub fn add_copy(&mut self, id: u32) {
+        let arrival = self.copy.take().expect("a copy was announced");
+        self.counts.copies += 1;
+        self.air.stray(arrival, id);
+    }
+
+    /// What a schedule has changed by the end of a transmission at `end`.
+    #[cold]
+    fn change(&mut self, end: Time) {
+        let Some(changes) = &mut self.changes else { return };
+        while changes.next() <= end
+            && let Some(change) = changes.to_come.pop()
+        {
+            self.delay = change.delay.unwrap_or(self.delay);
+            let Some(models) = change.channel else { continue };
+            while self.channels.len() > models.len()
+                && let Some((_, stream)) = self.channels.pop()
+            {
+                changes.streams.push(stream);
+            }
+            for (index, model) in models.iter().enumerate() {
+                if let Some((running, _)) = self.channels.get_mut(index) {
+                    running.adopt(model.build());
+                } else if let Some(stream) = changes.streams.pop() {
+                    self.channels.push((model.build(), stream));
+                }
+            }
+        }
+        self.next_change = changes.next();
     }
 
     /// When the next packet leaves; [`Time::NEVER`] for an empty pipe.
@@ -167,7 +288,9 @@ impl Pipe {
         Statistics {
             packets_in: self.counts.packets_in,
             packets_delivered: self.counts.delivered,
+            copies: self.counts.copies,
             drops: self.counts.drops,
+            bursts: self.counts.bursts,
             queued: queued.packets,
             in_air: self.air.len() - queued.packets,
             waited: self.transmitter.waited(now),
@@ -176,9 +299,11 @@ impl Pipe {
         }
     }
 
-    /// Forgets the longest queue so far: the next statistics tell the longest from `now` on.
+    /// Forgets the longest queue and the longest burst so far: the next statistics tell the longest
+    /// from `now` on.
     pub fn restart_maximum(&mut self, now: Time) {
         self.transmitter.restart_maximum(now);
+        self.counts.bursts.restart_maximum();
     }
 }
 

@@ -80,6 +80,21 @@ impl<T: Copy + Default> Ring<T> {
         self.slots[here] = item;
     }
 
+    /// Takes out the last for which `is` holds.
+    #[cold]
+    pub fn remove(&mut self, is: impl Fn(&T) -> bool) {
+        let count = self.len();
+        let at = |index: usize| self.place(self.head.wrapping_add(index));
+        let Some(found) = (0..count).rev().find(|index| is(&self.slots[at(*index)])) else {
+            return;
+        };
+        for index in found + 1..count {
+            let [to, from] = [index - 1, index].map(|i| self.place(self.head.wrapping_add(i)));
+            self.slots[to] = self.slots[from];
+        }
+        self.tail = self.tail.wrapping_sub(1);
+    }
+
     /// Empties it.
     #[inline]
     pub const fn clear(&mut self) {
@@ -120,6 +135,12 @@ mod tests {
                     1 if value == 0 => {
                         ring.clear();
                         queue.clear();
+                    }
+                    1 if value < 10 => {
+                        ring.remove(|other| *other == value);
+                        if let Some(at) = queue.iter().rposition(|other| *other == value) {
+                            queue.remove(at);
+                        }
                     }
                     1 => {
                         let later = queue.iter().rev().take_while(|other| **other > value).count();

@@ -1,6 +1,7 @@
 //! The queue's line and the rate: who waits, and when each transmission starts and ends.
 
 use super::later;
+use super::rates::{Job, Rates, Service};
 use super::ring::Ring;
 use crate::queue::{self, Occupancy, Queue};
 use retx_units::{Duration, Rate, Time};
@@ -8,7 +9,10 @@ use retx_units::{Duration, Rate, Time};
 /// A first-in-first-out transmitter and those that wait for it.
 #[derive(Debug, Clone)]
 pub(super) struct Transmitter {
+    /// Without one, packets take no time, or what `service` says.
     rate: Option<Rate>,
+    /// For a rate that changes.
+    service: Option<Box<Service>>,
     overhead: u32,
     /// How long the last two packet sizes take, which spares the division.
     known: [(u32, Duration); 2],
@@ -24,9 +28,11 @@ pub(super) struct Transmitter {
 }
 
 impl Transmitter {
-    pub fn new(rate: Option<Rate>, overhead: u32) -> Self {
+    pub fn new(rate: Option<Rate>, rates: Option<Rates>, overhead: u32) -> Self {
+        let service = rates.map(|rates| Box::new(Service::new(rates)));
         Self {
-            rate,
+            rate: if service.is_some() { None } else { rate },
+            service,
             overhead,
             known: [(0, Duration::ZERO); 2],
             busy_until: Time::ZERO,
@@ -61,7 +67,31 @@ impl Transmitter {
     /// Takes a packet that [`Self::admits`] has let in; returns when its transmission ends.
     #[inline]
     pub fn start(&mut self, now: Time, bytes: u32) -> Time {
-        let Some(rate) = self.rate else { return now };
+        let Some(rate) = self.rate else { return self.start_otherwise(now, bytes) };
+        let start = self.turn(now, bytes);
+        let duration = self.duration_of(rate, bytes);
+        self.busy += duration;
+        self.busy_until = later(start, duration);
+        self.busy_until
+    }
+
+    /// Without a constant rate.
+    fn start_otherwise(&mut self, now: Time, bytes: u32) -> Time {
+        if self.service.is_none() {
+            return now;
+        }
+        let start = self.turn(now, bytes);
+        let on_wire = bytes + self.overhead;
+        let Some(service) = &mut self.service else { return now };
+        let end = service.end(&Job { start, waited: start > now, bytes, on_wire });
+        self.busy += end.since(start);
+        self.busy_until = end;
+        end
+    }
+
+    /// When the transmission of a packet begins that arrives at `now`.
+    #[inline]
+    fn turn(&mut self, now: Time, bytes: u32) -> Time {
         let start = self.busy_until.max(now);
         if start > now {
             self.waiting.push_back((start, bytes));
@@ -69,10 +99,7 @@ impl Transmitter {
             self.waited += u128::from(start.since(now).as_nanos());
             self.queue_max = self.queue_max.max(self.waiting.len() as u64);
         }
-        let duration = self.duration_of(rate, bytes);
-        self.busy += duration;
-        self.busy_until = later(start, duration);
-        self.busy_until
+        start
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use super::reach::Bond;
 use super::station::{Access, Activity, Head, NOBODY};
 use super::{Cell, Departure, parameters};
-use crate::channel::{Channel, Fate, Frame};
+use crate::channel::{Channel, Frame};
 use retx_units::{Duration, Time};
 
 /// What a frame is.
@@ -211,7 +211,7 @@ impl Cell {
         };
         let end = Time::from_nanos(now.as_nanos() - self.parameters.propagation.as_nanos());
         let mut channels = self.channels.between(station, frame.to).iter_mut();
-        channels.all(|(model, stream)| !matches!(model.fate(end, &seen, stream), Fate::Lose(_)))
+        channels.all(|(model, stream)| !model.fate(end, &seen, stream).is_loss())
     }
 
     /// A station has heard a frame to its end.

@@ -27,7 +27,7 @@ pub mod statistics;
 #[cfg(test)]
 mod tests;
 
-use crate::channel::{self, Frame};
+use crate::channel::{self, Frame, Model};
 use crate::queue;
 pub use parameters::{Parameters, Preamble, Standard};
 pub use reach::Geometry;

@@ -40,7 +40,7 @@ impl Engine<'_> {
         self.check_conservation()
     }
 
-    /// Packets in = delivered + dropped + queued + in the air: of each pipe, of each other stage,
+    /// Packets in + copies = delivered + dropped + queued + in the air: of each pipe, of each other stage,
     /// and of the network.
     fn check_conservation(&self) -> Result<(), RunError> {
         let mut inside = 0;
@@ -60,8 +60,8 @@ impl Engine<'_> {
                 return Err(RunError::Conservation { place, counts: format!("{snapshot:?}") });
             }
         }
-        let Counts { sent, received, dropped } = self.counts;
-        if sent != received + dropped + inside || inside != self.packets.count() {
+        let Counts { sent, copied, received, dropped } = self.counts;
+        if sent + copied != received + dropped + inside || inside != self.packets.count() {
             let counts =
                 format!("{:?}, {inside} on their way, {} held", self.counts, self.packets.count());
             return Err(RunError::Conservation { place: "the network".into(), counts });

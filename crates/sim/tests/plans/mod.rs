@@ -44,6 +44,7 @@ impl LinkOf {
                     bytes: None,
                 }),
                 channel: channel.to_vec(),
+                changes: vec![],
             },
         };
         [

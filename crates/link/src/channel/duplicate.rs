@@ -1,0 +1,51 @@
+//! *What it does.* Lets a share of the frames arrive twice.
+//!
+//! *Equations.* Copies per frame that arrives: p.
+//!
+//! A copy is made of what arrives: whatever else the channel's list does to the frame, the copy
+//! comes `after` it. It is a packet of its own from then on, and may be lost on the next link.
+
+use super::{Channel, DELIVER, Fate, Frame, Model};
+use retx_units::{Duration, Probability, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Each frame arrives a second time with probability p.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Probability that a frame is duplicated.
+    pub p: Probability,
+    /// From the frame's arrival to the copy's; others may come in between.
+    #[serde(default)]
+    pub after: Duration,
+}
+
+impl Model for Config {
+    type Running = State;
+
+    fn build(&self) -> State {
+        State { p: self.p.value(), after: self.after }
+    }
+
+    fn loss_rate(&self, _: u32) -> Option<f64> {
+        Some(0.0)
+    }
+
+    fn mean_burst(&self, _: u32) -> Option<f64> {
+        None
+    }
+}
+
+/// A running channel.
+#[derive(Debug, Clone)]
+pub struct State {
+    p: f64,
+    after: Duration,
+}
+
+impl Channel for State {
+    fn fate(&mut self, _: Time, _: &Frame, stream: &mut Stream) -> Fate {
+        if stream.uniform() < self.p { Fate::Twice { after: self.after } } else { DELIVER }
+    }
+}

@@ -1,0 +1,193 @@
+//! *What it does.* Loses frames in bursts that last for a time: a chain of two states, good and
+//! bad, moves as time passes, whether frames are sent or not.
+//!
+//! *Reference.* The continuous-time form of Gilbert 1960 and Elliott 1963.
+//!
+//! *Equations.* Sojourns are exponential with means T_g and T_b; a = 1/T_g, b = 1/T_b. Share of bad
+//! time π = a/(a + b). A time τ after a frame that found the chain bad, it is bad with probability
+//! π + (1 − π)·exp(−(a + b)τ); after one that found it good, with π·(1 − exp(−(a + b)τ)). These are
+//! exact, so the outcome does not depend on how time is cut. Loss rate of frames that do not choose
+//! their instants: (1 − k)(1 − π) + (1 − h)π. From loss rate L and mean burst T: T_b = T,
+//! T_g = T·(1 − L)/L.
+//!
+//! *Where it differs from `gilbert_elliott`.* There a burst ends after so many *frames*: a sender
+//! that backs off finds the same burst when it comes back. Here it ends after some *time*: waiting
+//! helps. How many frames a burst takes depends on how fast they come, so there is no closed form
+//! for that without their rate: frames a fixed τ apart, with k = 1 and h = 0, are lost
+//! 1/((1 − π)(1 − exp(−(a + b)τ))) in a row.
+
+use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
+use retx_units::{Duration, Probability, Stream, Time, choice};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Losses in bursts: a two-state chain moves with time, also while the link is idle. Write either
+/// mean_good and mean_bad (with k and h), or loss and mean_burst.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields, default)]
+pub struct Config {
+    /// Mean time in the good state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_good: Option<Duration>,
+    /// Mean time in the bad state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_bad: Option<Duration>,
+    /// Probability that a frame survives the good state; 1 without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k: Option<Probability>,
+    /// Probability that a frame survives the bad state; 0 without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub h: Option<Probability>,
+    /// Share of bad time, in which every frame is lost; in good time none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Probability>,
+    /// Mean length of a bad time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_burst: Option<Duration>,
+}
+
+checked!(Config);
+
+/// The chain.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Chain {
+    /// Share of time that is bad.
+    pub bad_share: f64,
+    /// a + b: how fast the state is forgotten, per second.
+    pub decay_s: f64,
+    /// Loss probability in the good state.
+    pub good_loss: f64,
+    /// Loss probability in the bad state.
+    pub bad_loss: f64,
+}
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        self.read().map(|_| ())
+    }
+
+    /// The chain, from either form.
+    ///
+    /// # Errors
+    /// A mixture of the two forms, an incomplete one, times that are none.
+    fn read(&self) -> Result<Chain, String> {
+        let own = [
+            ("mean_good", self.mean_good.is_some()),
+            ("mean_bad", self.mean_bad.is_some()),
+            ("k", self.k.is_some()),
+            ("h", self.h.is_some()),
+        ];
+        let given = own.iter().find(|(_, given)| *given);
+        match (given, self.loss, self.mean_burst) {
+            (Some((key, _)), ..) if self.loss.is_some() || self.mean_burst.is_some() => Err(
+                choice::at(key, "contradicts `loss` and `mean_burst`: write one form or the other"),
+            ),
+            (None, Some(loss), Some(burst)) => from_loss(loss.value(), burst),
+            (None, Some(_), None) => {
+                Err("`loss` needs `mean_burst`, the mean length of a bad time".into())
+            }
+            (None, None, Some(_)) => Err("`mean_burst` needs `loss`, the share of bad time".into()),
+            _ => self.sojourns(),
+        }
+    }
+
+    fn sojourns(&self) -> Result<Chain, String> {
+        let (Some(good), Some(bad)) = (self.mean_good, self.mean_bad) else {
+            return Err(
+                "needs mean_good and mean_bad (and may have k and h), or loss and mean_burst"
+                    .into(),
+            );
+        };
+        for (key, time) in [("mean_good", good), ("mean_bad", bad)] {
+            if time.is_zero() {
+                return Err(choice::at(key, "0 s is refused: write a duration above 0 s"));
+            }
+        }
+        let [good, bad] = [good, bad].map(Duration::as_secs_f64);
+        let loss = |survival: Option<Probability>, otherwise: f64| {
+            1.0 - survival.map_or(otherwise, Probability::value)
+        };
+        Ok(Chain {
+            bad_share: bad / (good + bad),
+            decay_s: 1.0 / good + 1.0 / bad,
+            good_loss: loss(self.k, 1.0),
+            bad_loss: loss(self.h, 0.0),
+        })
+    }
+
+    /// The chain that this is.
+    ///
+    /// # Panics
+    /// For a configuration that reading would have refused.
+    pub fn chain(&self) -> Chain {
+        self.read().unwrap_or_else(|error| panic!("unchecked parameters: {error}"))
+    }
+}
+
+fn from_loss(loss: f64, burst: Duration) -> Result<Chain, String> {
+    if burst.is_zero() {
+        return Err(choice::at("mean_burst", "0 s is refused: write a duration above 0 s"));
+    }
+    if loss >= 1.0 {
+        return Err(choice::at("loss", "1 is refused: between bursts the channel is good"));
+    }
+    // a = b·L/(1 − L), so a + b = b/(1 − L).
+    let decay_s = 1.0 / (burst.as_secs_f64() * (1.0 - loss));
+    Ok(Chain { bad_share: loss, decay_s, good_loss: 0.0, bad_loss: 1.0 })
+}
+
+impl Chain {
+    /// The probability of finding the chain bad `after` a frame that found it `bad`.
+    pub fn bad_after(&self, bad: bool, after: Duration) -> f64 {
+        let forgotten = -libm::expm1(-self.decay_s * after.as_secs_f64());
+        if bad { 1.0 - (1.0 - self.bad_share) * forgotten } else { self.bad_share * forgotten }
+    }
+
+    /// The loss rate of frames that do not choose their instants.
+    pub fn loss_rate(&self) -> f64 {
+        (1.0 - self.bad_share) * self.good_loss + self.bad_share * self.bad_loss
+    }
+}
+
+impl Model for Config {
+    type Running = State;
+
+    fn build(&self) -> State {
+        State { chain: self.chain(), last: None }
+    }
+
+    fn loss_rate(&self, _: u32) -> Option<f64> {
+        Some(self.chain().loss_rate())
+    }
+
+    fn mean_burst(&self, _: u32) -> Option<f64> {
+        None
+    }
+}
+
+/// A running channel.
+#[derive(Debug, Clone)]
+pub struct State {
+    chain: Chain,
+    /// The last frame, and whether it found the chain bad.
+    last: Option<(Time, bool)>,
+}
+
+impl Channel for State {
+    fn fate(&mut self, now: Time, _: &Frame, stream: &mut Stream) -> Fate {
+        let chain = &self.chain;
+        let probability = match self.last {
+            Some((time, bad)) => chain.bad_after(bad, now.since(time)),
+            None => chain.bad_share,
+        };
+        // Two draws per frame in either state: runs that differ in a parameter stay paired.
+        let bad = stream.uniform() < probability;
+        let lost = stream.uniform() < if bad { chain.bad_loss } else { chain.good_loss };
+        self.last = Some((now, bad));
+        if lost { Fate::Lose(Reason::Channel) } else { DELIVER }
+    }
+
+    fn adopt(&mut self, new: Self) {
+        self.chain = new.chain;
+    }
+}

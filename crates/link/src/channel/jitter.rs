@@ -1,0 +1,84 @@
+//! *What it does.* Delays every frame for a time of its own, drawn independently from a law.
+//!
+//! *Equations.* Mean extra delay: the law's mean, before waiting in line.
+//!
+//! *Order.* A frame waits for the one before it. With `reorder = true` each arrives at its own
+//! time, whatever overtakes what, as with Linux' netem.
+
+use super::law::Amounts;
+use super::{Channel, Fate, Frame, Law, LawKind, Model, checked};
+use retx_units::{Duration, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Every frame is delayed for a random time; order is kept unless reorder is true.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields)]
+pub struct Config {
+    /// How long they are delayed.
+    #[serde(default = "uniform")]
+    pub law: LawKind,
+    /// The delay (constant), or its mean (exponential).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// The shortest delay (uniform, pareto).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<Duration>,
+    /// The longest delay (uniform).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<Duration>,
+    /// The exponent (pareto).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<f64>,
+    /// Frames may overtake each other.
+    #[serde(default)]
+    pub reorder: bool,
+}
+
+checked!(Config);
+
+fn uniform() -> LawKind {
+    LawKind::Uniform
+}
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        self.law().map(|_| ())
+    }
+
+    fn law(&self) -> Result<Law, String> {
+        let Self { law, delay, min, max, shape, .. } = *self;
+        Amounts { law, delay, min, max, shape }.law()
+    }
+}
+
+impl Model for Config {
+    type Running = State;
+
+    fn build(&self) -> State {
+        let law = self.law().unwrap_or_else(|error| panic!("unchecked: {error}"));
+        State { law, reorder: self.reorder }
+    }
+
+    fn loss_rate(&self, _: u32) -> Option<f64> {
+        Some(0.0)
+    }
+
+    fn mean_burst(&self, _: u32) -> Option<f64> {
+        None
+    }
+}
+
+/// A running channel.
+#[derive(Debug, Clone)]
+pub struct State {
+    law: Law,
+    reorder: bool,
+}
+
+impl Channel for State {
+    fn fate(&mut self, _: Time, _: &Frame, stream: &mut Stream) -> Fate {
+        let extra_delay = self.law.draw(stream);
+        if self.reorder { Fate::Stray { extra_delay } } else { Fate::Deliver { extra_delay } }
+    }
+}

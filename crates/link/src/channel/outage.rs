@@ -1,0 +1,251 @@
+//! *What it does.* Loses every frame while the link is down, at stated times or so many times at
+//! random.
+//!
+//! *Reference.* The faults of Park, Chung & Ahn 2012 ("faults … 0/5/15/30/45/60/75 times in
+//! 200 s"). How long a fault lasts is not printed there; here `duration` says it.
+//!
+//! *Equations.* Random: in each span of `within` exactly n outages of length d, at instants drawn
+//! uniformly among those at which they do not overlap: n uniform draws over within − n·d, sorted,
+//! the i-th moved back by i·d. Share of the time that is down: n·d/within. Listed: with a period,
+//! the sum of the lengths over the period.
+//!
+//! The instants depend on seed and time alone, not on the traffic: two TCPs meet the same outages.
+
+use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
+use retx_units::{Duration, Stream, StreamKey, Time, choice};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Every frame is lost while the link is down. Write either `times`, a list, or `count`, `within`
+/// and `duration` for outages at random instants.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields, default)]
+pub struct Config {
+    /// The outages one by one, in order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<Outage>,
+    /// With `times`: they come again after so long, counted from the beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
+    /// So many outages in each span of `within`, at random instants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// The span in which `count` outages happen; spans follow each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<Duration>,
+    /// How long each of the random outages lasts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Duration>,
+}
+
+checked!(Config);
+
+/// An outage at a stated time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Outage {
+    /// When it begins.
+    pub start: Duration,
+    /// How long it lasts.
+    pub duration: Duration,
+}
+
+/// Most outages in one span.
+const COUNT_MAX: u32 = 1_000_000;
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        let random = [
+            ("count", self.count.is_some()),
+            ("within", self.within.is_some()),
+            ("duration", self.duration.is_some()),
+        ];
+        let given = random.iter().find(|(_, given)| *given);
+        let lacks = random.iter().find(|(_, given)| !*given);
+        match (given, lacks) {
+            (None, _) => self.check_times(),
+            (Some((key, _)), _) if !self.times.is_empty() => {
+                Err(choice::at(key, "contradicts `times`: write one form or the other"))
+            }
+            (Some(_), Some((key, _))) => {
+                Err(format!("lacks `{key}`: random outages have count, within and duration"))
+            }
+            (Some(_), None) => self.check_random(),
+        }
+    }
+
+    fn check_random(&self) -> Result<(), String> {
+        let (count, within, duration) = self.random();
+        if self.every.is_some() {
+            return Err(choice::at(
+                "every",
+                "belongs to `times`: random outages go on by themselves",
+            ));
+        }
+        if count > COUNT_MAX {
+            return Err(choice::at("count", &format!("{count} lies outside 0 … {COUNT_MAX}")));
+        }
+        if within.is_zero() {
+            return Err(choice::at("within", "0 s is refused: write a duration above 0 s"));
+        }
+        let longest = within.as_nanos() / u64::from(count.max(1));
+        if duration.as_nanos() > longest {
+            let message = format!(
+                "{count} outages of {duration} do not fit into {within} without overlapping: at \
+                 most {} each",
+                Duration::from_nanos(longest)
+            );
+            return Err(choice::at("duration", &message));
+        }
+        Ok(())
+    }
+
+    fn check_times(&self) -> Result<(), String> {
+        if self.times.is_empty() {
+            return Err("needs times, or count, within and duration".into());
+        }
+        let mut end = Duration::ZERO;
+        for (index, outage) in self.times.iter().enumerate() {
+            if outage.start < end {
+                let message = format!(
+                    "{} lies before the end of the outage before, {end}: write them in order of \
+                     time",
+                    outage.start
+                );
+                return Err(choice::at(&format!("times.{index}.start"), &message));
+            }
+            end = Duration::from_nanos(
+                outage.start.as_nanos().saturating_add(outage.duration.as_nanos()),
+            );
+        }
+        match self.every {
+            Some(every) if every < end || every.is_zero() => Err(choice::at(
+                "every",
+                &format!("{every} is too short: the last outage ends after {end}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn random(&self) -> (u32, Duration, Duration) {
+        let [within, duration] = [self.within, self.duration].map(Option::unwrap_or_default);
+        (self.count.unwrap_or(0), within, duration)
+    }
+}
+
+impl Model for Config {
+    type Running = State;
+
+    fn build(&self) -> State {
+        State::new(self)
+    }
+
+    fn loss_rate(&self, _: u32) -> Option<f64> {
+        let (count, within, duration) = self.random();
+        let (down, of) = if self.times.is_empty() {
+            (duration.as_secs_f64() * f64::from(count), within)
+        } else {
+            // Without a period the share depends on how long one looks.
+            (self.times.iter().map(|outage| outage.duration.as_secs_f64()).sum(), self.every?)
+        };
+        Some(down / of.as_secs_f64())
+    }
+
+    fn mean_burst(&self, _: u32) -> Option<f64> {
+        None
+    }
+}
+
+/// Running outages.
+#[derive(Debug, Clone)]
+pub struct State {
+    /// Beginning and end of each outage of the current span, from the span's beginning.
+    spans: Vec<(u64, u64)>,
+    /// The length of a span; `u64::MAX` for a list that does not come again.
+    period: u64,
+    random: Option<Random>,
+    /// Which span `spans` holds; none before the first frame.
+    current: Option<u64>,
+    /// The first outage of the span that has not ended.
+    next: usize,
+}
+
+/// Outages at random instants.
+#[derive(Debug, Clone, Copy)]
+struct Random {
+    duration: u64,
+    /// What all spans are drawn from; drawn itself with the first frame.
+    key: Option<u64>,
+}
+
+impl State {
+    /// A link with these outages.
+    pub fn new(config: &Config) -> Self {
+        let (count, within, duration) = config.random();
+        let nanos = |outage: &Outage| {
+            let start = outage.start.as_nanos();
+            (start, start.saturating_add(outage.duration.as_nanos()))
+        };
+        let listed = !config.times.is_empty();
+        Self {
+            spans: if listed {
+                config.times.iter().map(nanos).collect()
+            } else {
+                vec![(0, 0); count as usize]
+            },
+            period: match (listed, config.every) {
+                (true, Some(every)) => every.as_nanos(),
+                (true, None) => u64::MAX,
+                (false, _) => within.as_nanos(),
+            },
+            random: (!listed).then_some(Random { duration: duration.as_nanos(), key: None }),
+            current: None,
+            next: 0,
+        }
+    }
+
+    /// Draws the outages of a span, each span from a stream of its own, so that an idle link skips
+    /// the spans in which nothing was sent.
+    #[cold]
+    fn enter(&mut self, span: u64, stream: &mut Stream) {
+        self.current = Some(span);
+        self.next = 0;
+        let Some(random) = &mut self.random else { return };
+        let seed = *random.key.get_or_insert_with(|| stream.next_u64());
+        let mut stream = StreamKey { seed, replication: span }.stream("outage");
+        let free = self.period - self.spans.len() as u64 * random.duration;
+        for outage in &mut self.spans {
+            outage.0 = stream.below(free + 1);
+        }
+        self.spans.sort_unstable();
+        for (index, outage) in self.spans.iter_mut().enumerate() {
+            outage.0 += index as u64 * random.duration;
+            outage.1 = outage.0 + random.duration;
+        }
+    }
+}
+
+impl Channel for State {
+    fn fate(&mut self, now: Time, _: &Frame, stream: &mut Stream) -> Fate {
+        let (span, at) = (now.as_nanos() / self.period, now.as_nanos() % self.period);
+        if self.current != Some(span) {
+            self.enter(span, stream);
+        }
+        while self.spans.get(self.next).is_some_and(|(_, end)| *end <= at) {
+            self.next += 1;
+        }
+        match self.spans.get(self.next) {
+            Some((start, _)) if *start <= at => Fate::Lose(Reason::Channel),
+            _ => DELIVER,
+        }
+    }
+
+    /// The same instants as long as the numbers stay the same.
+    fn adopt(&mut self, new: Self) {
+        let key = self.random.and_then(|random| random.key);
+        *self = new;
+        if let Some(random) = &mut self.random {
+            random.key = key;
+        }
+    }
+}

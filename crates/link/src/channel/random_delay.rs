@@ -1,0 +1,125 @@
+//! *What it does.* Delays a share of the frames, each for a time drawn from a law.
+//!
+//! *Reference.* The reliable MAC of Pavilanskas (ECMS): "a percentage P_v of packets is delayed by
+//! 0.5, 1 or 2 s", by an exponential law; there P_v takes a new value every 10 s.
+//!
+//! *Equations.* Mean extra delay: share × the law's mean, before waiting in line.
+//!
+//! *Order.* A delayed frame holds up those behind it, as a MAC does that repeats a frame until it
+//! is acknowledged. With `reorder = true` they overtake it.
+
+use super::law::Amounts;
+use super::{Channel, DELIVER, Fate, Frame, Law, LawKind, Model, checked};
+use retx_units::{Duration, Probability, Stream, Time, choice};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A share of the frames is delayed for a random time; order is kept unless reorder is true.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields)]
+pub struct Config {
+    /// Share of frames that are delayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<Probability>,
+    /// Instead of `share`: shares that follow each other in time, round and round.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Probability>,
+    /// How long each of `shares` holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
+    /// How long they are delayed.
+    #[serde(default = "exponential")]
+    pub law: LawKind,
+    /// The delay (constant), or its mean (exponential).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// The shortest delay (uniform, pareto).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<Duration>,
+    /// The longest delay (uniform).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<Duration>,
+    /// The exponent (pareto).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<f64>,
+    /// Other frames overtake a delayed one.
+    #[serde(default)]
+    pub reorder: bool,
+}
+
+checked!(Config);
+
+fn exponential() -> LawKind {
+    LawKind::Exponential
+}
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        self.amounts().law()?;
+        match (self.share, self.shares.as_slice(), self.every) {
+            (None, [], _) => Err("needs share, or shares and every".into()),
+            (Some(_), [_, ..], _) => {
+                Err(choice::at("share", "contradicts `shares`: write one or the other"))
+            }
+            (Some(_), _, Some(_)) => Err(choice::at("every", "belongs to `shares`")),
+            (None, _, None) => Err("`shares` need `every`: how long each of them holds".into()),
+            (None, _, Some(Duration::ZERO)) => {
+                Err(choice::at("every", "0 s is refused: write a duration above 0 s"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    const fn amounts(&self) -> Amounts {
+        let Self { law, delay, min, max, shape, .. } = *self;
+        Amounts { law, delay, min, max, shape }
+    }
+}
+
+impl Model for Config {
+    type Running = State;
+
+    fn build(&self) -> State {
+        let shares = self.share.map_or_else(|| self.shares.clone(), |share| vec![share]);
+        State {
+            shares: shares.into_iter().map(Probability::value).collect(),
+            every: self.every.map_or(u64::MAX, Duration::as_nanos),
+            law: self.amounts().law().unwrap_or_else(|error| panic!("unchecked: {error}")),
+            reorder: self.reorder,
+        }
+    }
+
+    fn loss_rate(&self, _: u32) -> Option<f64> {
+        Some(0.0)
+    }
+
+    fn mean_burst(&self, _: u32) -> Option<f64> {
+        None
+    }
+}
+
+/// A running channel.
+#[derive(Debug, Clone)]
+pub struct State {
+    shares: Vec<f64>,
+    every: u64,
+    law: Law,
+    reorder: bool,
+}
+
+impl Channel for State {
+    fn fate(&mut self, now: Time, _: &Frame, stream: &mut Stream) -> Fate {
+        let share = match self.shares.as_slice() {
+            [share] => *share,
+            shares => shares[((now.as_nanos() / self.every) % shares.len() as u64) as usize],
+        };
+        // Two draws per frame: runs that differ in the share stay paired.
+        let delayed = stream.uniform() < share;
+        let extra_delay = self.law.draw(stream);
+        match (delayed, self.reorder) {
+            (false, _) => DELIVER,
+            (true, false) => Fate::Deliver { extra_delay },
+            (true, true) => Fate::Stray { extra_delay },
+        }
+    }
+}

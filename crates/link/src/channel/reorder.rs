@@ -1,0 +1,84 @@
+//! *What it does.* Lets a share of the frames be overtaken: by a number of packets, or by whatever
+//! comes within a time.
+//!
+//! *Reference.* RFC 4737 §4.2.1: a packet that `packets` others overtake arrives with a reordering
+//! extent of `packets`.
+//!
+//! *Equations.* Share of frames taken out of line: p. Of these all have the extent `packets`,
+//! unless fewer packets follow within `at_most`.
+
+use super::{Channel, DELIVER, Fate, Frame, Model, checked};
+use retx_units::{Duration, Probability, Stream, Time, choice};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Each frame is held back with probability p, until so many packets or so much time have passed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields)]
+pub struct Config {
+    /// Probability that a frame is held back.
+    pub p: Probability,
+    /// It arrives right behind the packets-th that overtakes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<u32>,
+    /// With `packets`: how long it waits for them; 1 s without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<Duration>,
+    /// Instead of `packets`: it arrives so much later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+}
+
+checked!(Config);
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        match (self.packets, self.delay, self.at_most) {
+            (None, None, _) => Err("needs packets (and may have at_most), or delay".into()),
+            (Some(_), Some(_), _) => {
+                Err(choice::at("delay", "contradicts `packets`: write one or the other"))
+            }
+            (None, _, Some(_)) => Err(choice::at("at_most", "belongs to `packets`")),
+            (Some(0), ..) => {
+                Err(choice::at("packets", "0 is refused: at least 1 packet overtakes"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Model for Config {
+    type Running = State;
+
+    fn build(&self) -> State {
+        let fate = match (self.packets, self.delay) {
+            (Some(packets), _) => {
+                let at_most = self.at_most.unwrap_or(Duration::from_secs(1));
+                Fate::HoldBack { packets, at_most }
+            }
+            (None, delay) => Fate::Stray { extra_delay: delay.unwrap_or_default() },
+        };
+        State { p: self.p.value(), fate }
+    }
+
+    fn loss_rate(&self, _: u32) -> Option<f64> {
+        Some(0.0)
+    }
+
+    fn mean_burst(&self, _: u32) -> Option<f64> {
+        None
+    }
+}
+
+/// A running channel.
+#[derive(Debug, Clone)]
+pub struct State {
+    p: f64,
+    fate: Fate,
+}
+
+impl Channel for State {
+    fn fate(&mut self, _: Time, _: &Frame, stream: &mut Stream) -> Fate {
+        if stream.uniform() < self.p { self.fate } else { DELIVER }
+    }
+}

@@ -1,0 +1,239 @@
+//! Rates that change: how long a transmission takes that may see several of them.
+
+use retx_units::{Duration, Rate, Time};
+
+/// A rate over time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rates {
+    /// A rate from each instant on, which may be 0 for a while. A frame in transmission goes on at
+    /// the new rate.
+    Steps {
+        /// The instants in ascending order, the first at 0.
+        steps: Vec<(Duration, Rate)>,
+        /// They come again after so long, above all instants; some rate is above 0 then.
+        period: Option<Duration>,
+    },
+    /// Instants at which so many bytes of IP packets may leave, as in Mahimahi's traces. What an
+    /// instant finds no packet for is lost; a packet that does not fit waits for the next one with
+    /// what is left of it.
+    Opportunities {
+        /// The instants in ascending order; they come again after the last, which is above 0.
+        at: Vec<Duration>,
+        /// What may leave at each.
+        bytes: u32,
+    },
+}
+
+/// A packet that is to be transmitted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Job {
+    /// When its turn comes.
+    pub start: Time,
+    /// It has waited for the packet before it.
+    pub waited: bool,
+    /// Bytes of the IP packet.
+    pub bytes: u32,
+    /// Bytes of the frame.
+    pub on_wire: u32,
+}
+
+/// A transmitter whose rate changes.
+#[derive(Debug, Clone)]
+pub(super) struct Service {
+    rates: Rates,
+    /// Where the current round of opportunities began, in nanoseconds.
+    round: u64,
+    /// The next opportunity in it.
+    next: usize,
+    /// What is left of the opportunity used last.
+    left: u32,
+}
+
+impl Service {
+    pub const fn new(rates: Rates) -> Self {
+        Self { rates, round: 0, next: 0, left: 0 }
+    }
+
+    /// When the transmission ends; [`Time::NEVER`] when the rate stays at 0.
+    pub fn end(&mut self, job: &Job) -> Time {
+        let start = job.start.as_nanos();
+        Time::from_nanos(match &self.rates {
+            Rates::Steps { steps, period } => {
+                let period = period.map_or(u64::MAX, Duration::as_nanos);
+                end_by_steps(steps, period, start, u64::from(job.on_wire) * 8)
+            }
+            Rates::Opportunities { .. } => self.end_by_opportunities(start, job),
+        })
+    }
+
+    fn end_by_opportunities(&mut self, start: u64, job: &Job) -> u64 {
+        let Rates::Opportunities { at, bytes } = &self.rates else { return start };
+        let period = at.last().map_or(u64::MAX, |last| last.as_nanos());
+        if !job.waited {
+            self.left = 0;
+            // An opportunity at the very instant of an arrival has passed, as in mm-link.
+            if self.round.saturating_add(at[self.next].as_nanos()) <= start {
+                self.round = start / period * period;
+                let passed = |time: &Duration| self.round.saturating_add(time.as_nanos()) <= start;
+                self.next = at.partition_point(passed);
+            }
+        }
+        let mut need = job.bytes;
+        let mut now = start;
+        loop {
+            let taken = need.min(self.left);
+            self.left -= taken;
+            need -= taken;
+            if need == 0 || now == u64::MAX {
+                return now;
+            }
+            if self.next == at.len() {
+                self.round = self.round.saturating_add(period);
+                self.next = 0;
+            }
+            now = self.round.saturating_add(at[self.next].as_nanos());
+            self.next += 1;
+            self.left = *bytes;
+            if self.next == at.len() {
+                self.round = self.round.saturating_add(period);
+                self.next = 0;
+            }
+        }
+    }
+}
+
+/// When `bits` have been sent that begin at `start`.
+fn end_by_steps(steps: &[(Duration, Rate)], period: u64, start: u64, bits: u64) -> u64 {
+    // In bits times nanoseconds per second.
+    let mut work = u128::from(bits) * 1_000_000_000;
+    let mut round = start / period * period;
+    let mut index = steps.partition_point(|(at, _)| round.saturating_add(at.as_nanos()) <= start);
+    assert!(index > 0, "rates begin at 0");
+    index -= 1;
+    let mut now = start;
+    loop {
+        let rate = u128::from(steps[index].1.as_bit_s());
+        let end = steps.get(index + 1).map_or(period, |(at, _)| at.as_nanos());
+        let end = round.saturating_add(end);
+        let room = u128::from(end - now) * rate;
+        if rate > 0 && (work <= room || end == u64::MAX) {
+            return u64::try_from((work + rate / 2) / rate)
+                .map_or(u64::MAX, |nanos| now.saturating_add(nanos));
+        }
+        if end == u64::MAX {
+            return u64::MAX;
+        }
+        work -= room;
+        now = end;
+        index += 1;
+        if index == steps.len() {
+            index = 0;
+            // Whole rounds at once.
+            let each = work_of_round(steps, period);
+            let rounds = u64::try_from((work - 1) / each).unwrap_or(u64::MAX);
+            work -= u128::from(rounds) * each;
+            round = end.saturating_add(rounds.saturating_mul(period));
+            now = round;
+        }
+    }
+}
+
+/// What one round transmits, in bits times nanoseconds per second.
+fn work_of_round(steps: &[(Duration, Rate)], period: u64) -> u128 {
+    let ends = steps.iter().skip(1).map(|(at, _)| at.as_nanos()).chain([period]);
+    let each = steps
+        .iter()
+        .zip(ends)
+        .map(|((at, rate), end)| u128::from(end - at.as_nanos()) * u128::from(rate.as_bit_s()));
+    let sum = each.sum();
+    assert!(sum > 0, "rates that come again are not all 0");
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn job(start: u64, bytes: u32) -> Job {
+        Job { start: Time::from_nanos(start), waited: false, bytes, on_wire: bytes }
+    }
+
+    proptest! {
+        /// Against a transmitter that goes nanosecond by nanosecond.
+        #[test]
+        fn the_integral_over_the_steps(
+            gaps in prop::collection::vec((1u64..40, 0u64..4), 1..6),
+            last in 1u64..40,
+            start in 0u64..300,
+            bytes in 1u32..30,
+            repeats in any::<bool>(),
+        ) {
+            // Rates in whole bits per nanosecond, so that the plain count is exact.
+            let mut at = 0;
+            let steps: Vec<(Duration, Rate)> = gaps.iter().map(|&(gap, rate)| {
+                let step = (Duration::from_nanos(at), Rate::from_bit_s(rate * 1_000_000_000));
+                at += gap;
+                step
+            }).collect();
+            let period = at + last;
+            let rate_at = |time: u64| {
+                let time = if repeats { time % period } else { time };
+                steps.iter().rev().find(|(at, _)| at.as_nanos() <= time).unwrap().1.as_bit_s()
+            };
+            let ends = repeats && steps.iter().any(|step| step.1.as_bit_s() > 0)
+                || !repeats && steps.last().unwrap().1.as_bit_s() > 0;
+            prop_assume!(ends);
+            let mut left = i64::from(bytes) * 8;
+            let mut now = start;
+            let mut last_rate = 1;
+            while left > 0 {
+                last_rate = (rate_at(now) / 1_000_000_000) as i64;
+                left -= last_rate;
+                now += 1;
+            }
+            // The plain count ends on a whole nanosecond; the integral rounds to the nearest.
+            let early = u64::from(2 * -left > last_rate);
+            let rates = Rates::Steps {
+                steps: steps.clone(),
+                period: repeats.then_some(Duration::from_nanos(period)),
+            };
+            let end = Service::new(rates).end(&job(start, bytes)).as_nanos();
+            prop_assert_eq!(end, now - early);
+        }
+    }
+
+    #[test]
+    fn a_rate_that_stays_at_nothing_never_ends() {
+        let steps = vec![
+            (Duration::ZERO, Rate::from_bit_s(8_000_000)),
+            (Duration::from_millis(1), Rate::from_bit_s(0)),
+        ];
+        let mut service = Service::new(Rates::Steps { steps, period: None });
+        assert_eq!(service.end(&job(0, 1000)), Time::from_nanos(1_000_000));
+        assert_eq!(service.end(&job(1, 1000)), Time::NEVER);
+        assert_eq!(service.end(&Job { start: Time::NEVER, ..job(0, 1000) }), Time::NEVER);
+    }
+
+    /// Packets of 600 bytes share opportunities of 1500; what no packet waits for is lost.
+    #[test]
+    fn opportunities_are_shared_and_lost() {
+        let ms = Duration::from_millis;
+        let rates = Rates::Opportunities { at: vec![ms(2), ms(2), ms(5)], bytes: 1500 };
+        let mut service = Service::new(rates);
+        let at = |ms: u64| ms * 1_000_000;
+        let mut send = |start: u64, waited: bool, bytes: u32| {
+            service.end(&Job { waited, ..job(at(start), bytes) }).as_nanos() / 1_000_000
+        };
+        assert_eq!(send(0, false, 600), 2);
+        // In the rest of the first, and with 300 bytes in the second.
+        assert_eq!(send(2, true, 1200), 2);
+        // Nobody waited: both are gone.
+        assert_eq!(send(2, false, 100), 5);
+        assert_eq!(send(5, false, 1500), 7);
+        assert_eq!(send(7, true, 1501), 10);
+        // Three rounds later.
+        assert_eq!(send(21, false, 1500), 22);
+        assert_eq!(send(22, true, 4500), 27);
+    }
+}

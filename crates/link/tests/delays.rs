@@ -1,0 +1,274 @@
+//! Channels that delay, repeat and reorder, as a pipe carries them out.
+
+use retx_link::channel::{self, Channel, Fate, Frame, LawKind, Model};
+use retx_link::pipe::{Change, Config, Departure, Entry, Packet, Pipe};
+use retx_link::queue;
+use retx_units::{Duration, Rate, StreamKey, Time};
+
+fn model(text: &str) -> channel::Config {
+    serde_json::from_str(text).expect("a model")
+}
+
+fn frame(bytes: u32) -> Frame {
+    Frame { bytes, flow: 0, position: 0, payload_bytes: bytes - 40 }
+}
+
+fn config(channel: &[&str], delay_ms: u64) -> Config {
+    Config {
+        rate: Some(Rate::from_bit_s(8_000_000)),
+        delay: Duration::from_millis(delay_ms),
+        overhead: 0,
+        queue: queue::Config::droptail(Default::default()),
+        channel: channel.iter().map(|text| model(text)).collect(),
+        changes: vec![],
+    }
+}
+
+const KEY: StreamKey = StreamKey { seed: 3, replication: 0 };
+
+fn ms(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
+/// What leaves when one frame of 1 ms enters per millisecond: time, number, and if it is a copy.
+fn arrivals(config: &Config, count: u32) -> Vec<(Time, u32, bool)> {
+    let mut pipe = Pipe::new(config, KEY, "link");
+    let mut out = Vec::new();
+    let mut drain = |pipe: &mut Pipe, until: Time| {
+        while pipe.poll_timeout() <= until {
+            let now = pipe.poll_timeout();
+            assert!(pipe.statistics(now).is_conserved());
+            match pipe.poll_transmit(now) {
+                Some(Departure::Delivered { id }) => out.push((now, id % count, id >= count)),
+                Some(Departure::Lost { .. }) => {}
+                None => panic!("something is due"),
+            }
+        }
+    };
+    for id in 0..count {
+        drain(&mut pipe, ms(u64::from(id)));
+        match pipe.handle_packet(ms(u64::from(id)), &Packet { id, frame: frame(1000) }) {
+            Entry::Accepted => {}
+            Entry::AcceptedTwice => pipe.add_copy(count + id),
+            Entry::QueueFull => panic!("there is room"),
+        }
+        assert!(pipe.statistics(ms(u64::from(id))).is_conserved());
+    }
+    drain(&mut pipe, Time::from_nanos(u64::MAX - 1));
+    out
+}
+
+/// Whatever the laws, and however many: frames arrive in the order of transmission.
+#[test]
+fn delays_keep_the_order() {
+    for channel in [
+        &[r#"{"model":"jitter","max":"50 ms"}"#][..],
+        &[r#"{"model":"random_delay","share":0.1,"delay":"2 s"}"#],
+        &[
+            r#"{"model":"jitter","law":"pareto","min":"1 ms","shape":1.1}"#,
+            r#"{"model":"random_delay","share":0.5,"law":"uniform","max":"30 ms"}"#,
+        ],
+    ] {
+        let arrivals = arrivals(&config(channel, 10), 2000);
+        assert!(arrivals.iter().map(|(_, id, _)| *id).eq(0..2000), "{channel:?}");
+        // Something was delayed, and someone waited.
+        assert!(arrivals.iter().any(|(time, id, _)| *time > ms(u64::from(*id) + 11)));
+    }
+}
+
+/// With `reorder` each frame arrives at its own time: delays are those of the law.
+#[test]
+fn delays_that_reorder_follow_the_law() {
+    let laws = [
+        (r#""law":"exponential","delay":"20 ms""#, LawKind::Exponential),
+        (r#""law":"uniform","min":"5 ms","max":"40 ms""#, LawKind::Uniform),
+        (r#""law":"pareto","min":"5 ms","shape":2.5"#, LawKind::Pareto),
+    ];
+    for (text, kind) in laws {
+        let jitter = format!(r#"{{"model":"jitter","reorder":true,{text}}}"#);
+        let count = 20_000;
+        let arrivals = arrivals(&config(&[&jitter], 10), count);
+        let mut delays: Vec<f64> = arrivals
+            .iter()
+            .map(|(time, id, _)| time.since(ms(u64::from(*id) + 11)).as_secs_f64())
+            .collect();
+        delays.sort_by(f64::total_cmp);
+        // The laws as they are written in every textbook, in seconds.
+        let law = |t: f64| match kind {
+            LawKind::Constant => unreachable!("has no density"),
+            LawKind::Exponential => 1.0 - (-t / 0.02).exp(),
+            LawKind::Uniform => ((t - 0.005) / 0.035).clamp(0.0, 1.0),
+            LawKind::Pareto => 1.0 - (0.005 / t.max(0.005)).powf(2.5),
+        };
+        // Kolmogorov and Smirnov at level 1e-4: 2.23/√n.
+        let n = f64::from(count);
+        let distance = delays.iter().enumerate().map(|(index, delay)| {
+            let (below, above) = (index as f64 / n, (index + 1) as f64 / n);
+            (law(*delay) - below).abs().max((law(*delay) - above).abs())
+        });
+        let worst = distance.fold(0.0, f64::max);
+        assert!(worst < 2.23 / n.sqrt(), "{text}: {worst}");
+        assert!(arrivals.windows(2).any(|pair| pair[0].1 > pair[1].1), "{text}: reorders");
+    }
+}
+
+/// The shares of a chart follow each other, round and round.
+#[test]
+fn shares_change_with_time() {
+    let chart = r#"{"model":"random_delay","shares":[0,1,0.5],"every":"2 s","law":"constant",
+        "delay":"20 ms","reorder":true}"#;
+    let arrivals = arrivals(&config(&[chart], 10), 12_000);
+    let delayed = |from: u32| {
+        let of = arrivals.iter().filter(|(_, id, _)| (from..from + 1999).contains(id));
+        of.filter(|(time, id, _)| *time > ms(u64::from(*id) + 11)).count()
+    };
+    // The channel is asked when a transmission ends, a millisecond after it began.
+    assert_eq!([delayed(0), delayed(2000), delayed(6000), delayed(8000)], [0, 1999, 0, 1999]);
+    // 0.5 of 1999, σ = 22.
+    assert!(delayed(4000).abs_diff(1000) < 90 && delayed(10_000).abs_diff(1000) < 90);
+}
+
+#[test]
+fn duplicates_come_right_behind_or_later() {
+    let count = 20_000;
+    let at_once = arrivals(&config(&[r#"{"model":"duplicate","p":0.1}"#], 10), count);
+    for pair in at_once.windows(2).filter(|pair| pair[1].2) {
+        assert_eq!((pair[0].0, pair[0].1, pair[0].2), (pair[1].0, pair[1].1, false));
+    }
+    let copies = at_once.iter().filter(|(.., copy)| *copy).count();
+    // σ of 20,000 draws at 0.1: 42.
+    assert!(copies.abs_diff(2000) < 170, "{copies}");
+    let later = [r#"{"model":"duplicate","p":1,"after":"2.5 ms"}"#];
+    for (time, id, copy) in arrivals(&config(&later, 10), 100) {
+        let own = ms(u64::from(id) + 11);
+        let expected = if copy { own + Duration::from_micros(2500) } else { own };
+        assert_eq!(time, expected);
+    }
+    // What is lost has no copy.
+    let lost = [r#"{"model":"duplicate","p":1}"#, r#"{"model":"periodic","every":2}"#];
+    assert_eq!(arrivals(&config(&lost, 10), 100).len(), 100);
+}
+
+/// RFC 4737 §4.2.1: the reordering extent of a late packet is the number of packets that have
+/// overtaken it.
+#[test]
+fn a_held_frame_is_overtaken_by_so_many() {
+    let held = [r#"{"model":"reorder","p":0.02,"packets":3}"#];
+    let count = 20_000;
+    let arrivals = arrivals(&config(&held, 10), count);
+    let mut late = 0;
+    for (place, (time, id, _)) in arrivals.iter().enumerate() {
+        let overtaken =
+            arrivals[..place].iter().rev().take(20).filter(|other| other.1 > *id).count();
+        if overtaken == 0 {
+            assert_eq!(*time, ms(u64::from(*id) + 11));
+            continue;
+        }
+        late += 1;
+        // Others that are held themselves overtake nobody in line.
+        let between = arrivals[..place].iter().rev().take(20);
+        let held = between.filter(|other| other.1 > *id && other.0 > ms(u64::from(other.1) + 11));
+        assert_eq!(overtaken - held.count(), 3, "{id}");
+    }
+    // σ of 20,000 draws at 0.02: 20; the last few have no three behind them.
+    assert!(u32::abs_diff(late, 400) < 80, "{late}");
+}
+
+/// When nobody follows, a held frame comes at the latest after its time.
+#[test]
+fn a_held_frame_does_not_wait_for_ever() {
+    let held = [r#"{"model":"reorder","p":1,"packets":3,"at_most":"5 ms"}"#];
+    let all = arrivals(&config(&held, 10), 3);
+    assert_eq!(all, [(ms(16), 0, false), (ms(17), 1, false), (ms(18), 2, false)]);
+    let later = arrivals(&config(&[r#"{"model":"reorder","p":1,"delay":"7 ms"}"#], 10), 2);
+    assert_eq!(later, [(ms(18), 0, false), (ms(19), 1, false)]);
+}
+
+fn change(at: u64) -> Change {
+    Change { at: ms(at), rate: None, delay: None, channel: None }
+}
+
+/// A transmission goes on at the new rate; a shorter delay lets nobody overtake.
+#[test]
+fn rate_and_delay_change_at_their_time() {
+    let changes = vec![
+        Change { rate: Some(Rate::from_bit_s(4_000_000)), ..change(2) },
+        Change { delay: Some(Duration::from_millis(1)), ..change(6) },
+    ];
+    let config = Config { changes, ..config(&[], 10) };
+    let mut pipe = Pipe::new(&config, KEY, "link");
+    for id in 0..5 {
+        // 12,000 bit: 1.5 ms, then 3 ms.
+        assert_eq!(
+            pipe.handle_packet(Time::ZERO, &Packet { id, frame: frame(1500) }),
+            Entry::Accepted
+        );
+    }
+    let mut times = Vec::new();
+    while let Some(Departure::Delivered { .. }) = {
+        times.push(pipe.poll_timeout().as_nanos() / 1000);
+        pipe.poll_transmit(pipe.poll_timeout())
+    } {}
+    // Ends of transmission: 1.5, then 0.5 ms at the old rate and 2 ms at the new, 4, 7, 10, 13 ms.
+    // The third ends at 7 ms, with a delay of 1 ms behind one that arrives at 14 ms.
+    assert_eq!(times[..5], [11_500, 14_000, 14_000, 14_000, 14_000]);
+}
+
+/// A model whose parameters change keeps its state and its draws; a new one in its place starts
+/// afresh.
+#[test]
+fn channels_change_at_their_time() {
+    let never = model(r#"{"model":"bernoulli","p":0}"#);
+    let always = model(r#"{"model":"bernoulli","p":1}"#);
+    let every = |n: u32| model(&format!(r#"{{"model":"periodic","every":{n}}}"#));
+    let to = |at, channel: &[&channel::Config]| Change {
+        channel: Some(channel.iter().map(|model| (*model).clone()).collect()),
+        ..change(at)
+    };
+    let mut config = config(&[r#"{"model":"periodic","every":4}"#], 10);
+    config.changes =
+        vec![to(11, &[&every(6)]), to(20, &[]), to(30, &[&never, &every(2)]), to(40, &[&always])];
+    let arrived: Vec<u32> = arrivals(&config, 50).iter().map(|(_, id, _)| *id).collect();
+    let lost: Vec<u32> = (0..50).filter(|id| !arrived.contains(id)).collect();
+    // Frame n ends at n + 1 ms. Two had passed when 6 came in place of 4: the sixth is frame 13.
+    let mut expected = vec![3, 7, 13];
+    expected.extend([30, 32, 34, 36, 38]);
+    expected.extend(39..50);
+    assert_eq!(lost, expected);
+}
+
+/// An outage loses what ends in it, whatever the traffic: the same instants for all.
+#[test]
+fn outages_do_not_depend_on_traffic() {
+    let outage = model(r#"{"model":"outage","count":5,"within":"1 s","duration":"20 ms"}"#);
+    let down = |step: usize| -> Vec<bool> {
+        let mut state = outage.build();
+        let mut stream = KEY.stream("outage");
+        let instants = (0..30_000u64).step_by(step);
+        instants
+            .map(|at| state.fate(ms(at), &frame(1500), &mut stream) != channel::DELIVER)
+            .collect()
+    };
+    let all = down(1);
+    assert_eq!(down(7), all.iter().copied().step_by(7).collect::<Vec<_>>());
+    assert_eq!(down(3700), all.iter().copied().step_by(3700).collect::<Vec<_>>());
+    // Five times 20 ms in each second, and not at the same instants in each.
+    for second in all.chunks(1000) {
+        assert_eq!(second.iter().filter(|down| **down).count(), 100);
+        let starts = second.windows(2).filter(|pair| !pair[0] && pair[1]).count();
+        assert!((1..=5).contains(&starts));
+    }
+    assert_ne!(all[..1000], all[1000..2000]);
+}
+
+/// The extra delay that a fate adds, as one number: laws compose by sum in a list.
+#[test]
+fn delays_of_a_list_add_up() {
+    let constant = r#"{"model":"jitter","law":"constant","delay":"3 ms"}"#;
+    let all = arrivals(&config(&[constant, constant], 10), 3);
+    assert_eq!(all, [(ms(17), 0, false), (ms(18), 1, false), (ms(19), 2, false)]);
+    assert_eq!(
+        model(constant).build().fate(Time::ZERO, &frame(100), &mut KEY.stream("x")),
+        Fate::Deliver { extra_delay: Duration::from_millis(3) }
+    );
+}
