@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: build demo test lint test-rust test-python tshark bench conformance clean
+.PHONY: build demo test lint test-rust test-python tshark bench conformance certify clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -56,6 +56,10 @@ conformance: build
 	    --library "$${CARGO_TARGET_DIR:-target}/release/libretx_packetdrill.so" \
 	    --retx $(BIN)/retx --google "$(GOOGLE)" --linux "$(LINUX)" --nplab "$(NPLAB)" \
 	    --freebsd "$(FREEBSD)"
+
+# Plays drills/linux on this machine's kernel; needs root. PACKETDRILL: the program, or its checkout.
+certify:
+	tools/certify.py --packetdrill "$(or $(PACKETDRILL),$(error PACKETDRILL=... is missing))" drills/linux
 
 clean:
 	rm -rf $(VENV) target python/retx/*.so

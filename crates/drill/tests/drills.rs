@@ -56,8 +56,12 @@ fn every_script_names_its_source_and_is_exact() {
     for (path, text) in scripts() {
         let name = path.display();
         let first = text.lines().next().unwrap_or_default();
+        let linux = first.starts_with("// Linux ");
         let cites = first.starts_with("// RFC ") || first.contains(" 19") || first.contains(" 20");
-        assert!(cites, "{name} begins with the clause that it is about: {first}");
+        assert!(cites || linux, "{name} begins with the clause that it is about: {first}");
+        assert_eq!(linux, path.parent().is_some_and(|room| room.ends_with("linux")), "{name}");
+        // What Linux does, no clause says: the kernel itself did it.
+        assert_eq!(linux, text.contains("\n// Certified on Linux "), "{name}");
         assert!(text.contains("\n--retx-tcp="), "{name} names its TCP");
         assert!(text.contains("\n--retx-exact\n"), "{name} is exact");
         assert!(text.lines().count() <= 60, "{name} makes one claim");

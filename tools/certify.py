@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Plays scripts of drills/linux on the kernel of this machine, with packetdrill.
+
+    tools/certify.py --packetdrill PATH [--runs 10] [SCRIPT or DIRECTORY]…
+
+PATH is google's packetdrill (github.com/google/packetdrill, built by `./configure && make` in
+gtests/net/packetdrill), or its checkout. Each run has a network namespace of its own, which is
+removed after it: no traffic leaves it. Needs Linux, root, /dev/net/tun, iproute2 and python3.
+
+The scripts are played as they stand, but for retx's own flags. The preset says which congestion
+control the kernel takes: Reno for `linux_reno`, else CUBIC. Timers of the kernel are late, by up to
+an eighth with HZ = 250: the scripts give ranges for that, and a machine that is busy with other
+work may miss them.
+
+Exit code 0: every run of every script passed. 1: one failed. 2: nothing could be played.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NoReturn
+
+DRILLS = Path(__file__).parents[1] / "drills" / "linux"
+IN_CHECKOUT = ("packetdrill", "gtests/net/packetdrill/packetdrill")
+
+# A route's congestion control holds for a namespace, too, where the setting would be refused. No
+# queueing discipline that paces, and no memory of earlier runs.
+PREPARE = """\
+#!/bin/sh
+set -e
+ip tcp_metrics flush all >/dev/null 2>&1 || true
+ip -4 route change $(ip -4 route show | grep via) congctl lock {congestion_control}
+tc qdisc add dev tun0 root pfifo
+"""
+
+
+def main() -> int:
+    """Plays them all; the exit code."""
+    arguments = parsed()
+    tool = packetdrill(arguments.packetdrill)
+    scripts = sorted(found(arguments.scripts or [DRILLS]))
+    if not scripts:
+        refuse("no .pkt files there")
+    print(f"Linux {platform.release()}, {arguments.runs} runs each")
+    failed = 0
+    for script in scripts:
+        faults = [fault for _ in range(arguments.runs) if (fault := played(tool, script))]
+        passed = arguments.runs - len(faults)
+        failed += bool(faults)
+        print(f"{script}: {passed} of {arguments.runs}", flush=True)
+        for fault in sorted(set(faults))[:3]:
+            print("    " + fault.replace("\n", "\n    "))
+    return 1 if failed else 0
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--packetdrill", required=True, type=Path, metavar="PATH")
+    parser.add_argument("--runs", type=int, default=10, metavar="N")
+    parser.add_argument("scripts", nargs="*", type=Path, metavar="SCRIPT")
+    arguments = parser.parse_args()
+    if arguments.runs < 1:
+        parser.error(f"--runs {arguments.runs}: at least 1")
+    return arguments
+
+
+def refuse(message: str) -> NoReturn:
+    """Ends with a message and exit code 2."""
+    print(f"tools/certify.py: {message}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def packetdrill(path: Path) -> Path:
+    """The program, which everything that it needs is there for."""
+    if platform.system() != "Linux" or os.geteuid() != 0 or not Path("/dev/net/tun").exists():
+        refuse("needs Linux, root and /dev/net/tun")
+    for candidate in (path, *(path / name for name in IN_CHECKOUT)):
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return candidate.resolve()
+    refuse(f"--packetdrill {path}: no program packetdrill there; is it built?")
+
+
+def found(paths: list[Path]) -> set[Path]:
+    """The scripts there, those of directories included."""
+    scripts: set[Path] = set()
+    for path in paths:
+        if not path.exists():
+            refuse(f"{path}: does not exist")
+        scripts.update(path.rglob("*.pkt") if path.is_dir() else [path])
+    return scripts
+
+
+def played(tool: Path, script: Path) -> str:
+    """What went wrong; nothing, if nothing did."""
+    namespace = f"certify-{os.getpid()}"
+    with tempfile.TemporaryDirectory() as directory:
+        copy = Path(directory) / script.name
+        copy.write_text(for_the_kernel(script.read_text(encoding="utf-8"), Path(directory)))
+        subprocess.run(["ip", "netns", "add", namespace], check=True)
+        try:
+            subprocess.run(["ip", "-netns", namespace, "link", "set", "lo", "up"], check=True)
+            command = ["ip", "netns", "exec", namespace, tool, "--ip_version=ipv4", copy]
+            run = subprocess.run(command, capture_output=True, text=True)
+        finally:
+            subprocess.run(["ip", "netns", "delete", namespace], check=True)
+        said = (run.stdout + run.stderr).replace(f"{directory}/", "").strip()
+    return (said or f"exit code {run.returncode}") if run.returncode else ""
+
+
+def for_the_kernel(text: str, directory: Path) -> str:
+    """A script without retx's flags, whose first command prepares the namespace."""
+    reno = "--retx-tcp=linux_reno" in text
+    prepare = directory / "prepare.sh"
+    prepare.write_text(PREPARE.format(congestion_control="reno" if reno else "cubic"))
+    prepare.chmod(0o755)
+    # Lines keep their numbers.
+    lines = ["" if line.startswith("--retx-") else line for line in text.split("\n")]
+    first = next(n for n, line in enumerate(lines) if line and not line.startswith(("//", "--")))
+    if lines[first].startswith("`"):
+        lines[first] = f"`{prepare}; {lines[first][1:]}"
+    else:
+        lines[first] = f"`{prepare}` {lines[first]}"
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
