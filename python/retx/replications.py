@@ -45,6 +45,16 @@ class Replications:
         return self._joined("links")
 
     @cached_property
+    def wlans(self) -> pl.DataFrame:
+        """One row per replication and wlan."""
+        return self._joined("wlans")
+
+    @cached_property
+    def stations(self) -> pl.DataFrame:
+        """One row per replication and station of a wlan."""
+        return self._joined("stations")
+
+    @cached_property
     def samples(self) -> pl.DataFrame:
         """As `Result.samples`."""
         return self._joined("samples")
@@ -82,11 +92,11 @@ class Replications:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Scenario, version and seed once; flows, links and engine of each run under `runs`."""
+        """Scenario, version and seed once; flows, links, wlans and engine of each run under `runs`."""
         shared = {key: self._runs[0].summary[key] for key in ("scenario", "version", "seed")}
         each = [
             {"replication": number}
-            | {key: result.summary[key] for key in ("flows", "links", "engine")}
+            | {key: result.summary[key] for key in ("flows", "links", "wlans", "engine")}
             for number, result in enumerate(self._runs)
         ]
         return shared | {"replications": len(self._runs), "runs": each}

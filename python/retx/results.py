@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from retx.plots.chooser import Plot
 
-TABLES = ("flows", "links", "samples", "segments", "acks", "drops", "episodes")
+TABLES = ("flows", "links", "wlans", "stations", "samples", "segments", "acks", "drops", "episodes")
 """The tables of a run, in the order of the documentation."""
 
 HOW_TO_RECORD = {
@@ -45,7 +45,7 @@ class Result:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Scenario, version, seed, flows, links and engine: what `retx run --json` prints."""
+        """Scenario, version, seed, flows, links, wlans and engine: what `retx run --json` prints."""
         summary: dict[str, Any] = json.loads(self._raw.summary())
         return summary
 
@@ -72,6 +72,24 @@ class Result:
         from retx.frames import frame_of_rows
 
         return frame_of_rows(self.summary["links"])
+
+    @cached_property
+    def wlans(self) -> pl.DataFrame:
+        """One row per wlan, all its stations together."""
+        from retx.frames import frame_of_rows
+
+        whole = ({k: v for k, v in row.items() if k != "stations"} for row in self.summary["wlans"])
+        return frame_of_rows(list(whole))
+
+    @cached_property
+    def stations(self) -> pl.DataFrame:
+        """One row per station of a wlan, as a sender."""
+        from retx.frames import frame_of_rows
+
+        wlans = self.summary["wlans"]
+        return frame_of_rows(
+            [{"wlan": wlan["name"]} | station for wlan in wlans for station in wlan["stations"]]
+        )
 
     @cached_property
     def samples(self) -> pl.DataFrame:
@@ -155,7 +173,9 @@ class Result:
         return frame(self._raw.take(name))
 
     def _has(self, name: str) -> bool:
-        return name in ("flows", "links") or self._raw.recorded(name)
+        if name in ("links", "wlans", "stations"):
+            return bool(self.summary["links" if name == "links" else "wlans"])
+        return name == "flows" or self._raw.recorded(name)
 
     def __repr__(self) -> str:
         engine = self.summary["engine"]

@@ -1,4 +1,4 @@
-//! How fast is the engine? Data segments delivered per CPU second in three scenarios, and beside
+//! How fast is the engine? Data segments delivered per CPU second in some scenarios, and beside
 //! each the bare event loop: as many events put into and taken out of the same queue, at the same
 //! number pending, with nothing else done.
 //!
@@ -9,7 +9,9 @@
 #[path = "../tests/plans/mod.rs"]
 mod plans;
 
-use plans::{LinkOf, dumbbell, high_ber, one_flow, tcp};
+use plans::{LinkOf, cell, dumbbell, high_ber, one_flow, tcp, wifi};
+use retx_link::channel::Frame;
+use retx_link::wlan::{Cell, Departure, Packet, Port};
 use retx_sim::Options;
 use retx_sim::engine::Engine;
 use retx_sim::event_queue::EventQueue;
@@ -48,18 +50,28 @@ fn main() {
         "{:<44}{:>12}{:>12}{:>9}{:>9}{:>9}{:>9}",
         "", "/CPU s", "/CPU s", "segment", "segment", "ns/seg.", "bare"
     );
-    let scenarios: [(&str, Vec<Plan>); 3] = [
+    let scenarios: [(&str, Vec<Plan>); 4] = [
         ("one flow, 1 Gbit/s x 10 ms", vec![fast_flow(seconds(20))]),
         ("dumbbell of 100 flows, 1 Gbit/s, 10 ms", vec![dumbbell(100, seconds(20))]),
         (
             "download, 2 x 10 Mbit/s, 20 ms, 1 % loss, x100",
             (0..if quick { 2 } else { 100 }).map(|seed| Plan { seed, ..high_ber(0.01) }).collect(),
         ),
+        ("802.11b, one station, one flow", vec![wifi(seconds(1000))]),
     ];
     for (name, plans) in scenarios.iter().filter(|(name, _)| wanted(name)) {
         report(name, plans, repetitions, bare);
     }
     println!();
+    if wanted("802.11b, 50 saturated stations") {
+        let (frames, cpu_s) = saturated(50, seconds(100));
+        println!(
+            "802.11b, 50 saturated stations: {:.0} frames, {:.0} channel events (a frame's \
+             beginning or end) per CPU second",
+            frames / cpu_s,
+            2.0 * frames / cpu_s
+        );
+    }
     for pending in [10, 1000, 100_000].into_iter().filter(|_| wanted("event queue")) {
         let count = if quick { 10_000 } else { 5_000_000 };
         let seconds = median(repetitions, || bare_loop(pending, count));
@@ -75,6 +87,36 @@ fn fast_flow(end: Duration) -> Plan {
     link.delay = Duration::from_millis(5);
     link.packets = Some(1000);
     Plan { end: Time::ZERO + end, ..one_flow(&[link], tcp("newreno"), Work::Bulk) }
+}
+
+/// A cell in which `stations` always have packets for one more; frames on the air, and CPU seconds.
+fn saturated(stations: u16, span: Duration) -> (f64, f64) {
+    let key = StreamKey { seed: 1, replication: 0 };
+    let mut cell = Cell::new(&cell(usize::from(stations) + 1), key, "wlan.saturated");
+    let frame = Frame { bytes: 1500, ..Frame::control(1500) };
+    let mut feed = |cell: &mut Cell, now, id: u32| {
+        let port = Port { from: id as u16, to: stations };
+        let _ = cell.handle_packet(now, port, &Packet { id, frame });
+    };
+    for round in 0..2 * u32::from(stations) {
+        feed(&mut cell, Time::ZERO, round / 2);
+    }
+    let end = Time::ZERO + span;
+    let start = cpu_seconds();
+    while cell.poll_timeout() < end {
+        let now = cell.poll_timeout();
+        cell.handle_timeout(now);
+        while let Some(Departure::Delivered { id } | Departure::GivenUp { id }) =
+            cell.poll_transmit(now)
+        {
+            feed(&mut cell, now, id);
+        }
+    }
+    let cpu_s = cpu_seconds() - start;
+    let counters = cell.counters();
+    // Every frame that has arrived was acknowledged, and nobody uses RTS.
+    let acks = counters.frames_sent - counters.frames_erroneous;
+    ((counters.frames_sent + acks) as f64, cpu_s)
 }
 
 fn report(name: &str, plans: &[Plan], repetitions: usize, bare: bool) {

@@ -4,9 +4,11 @@
 
 mod plans;
 
-use plans::{LinkOf, one_flow, tcp};
-use retx_link::channel;
+use plans::{LinkOf, bernoulli, cell, insert_cell, one_flow, tcp};
+use retx_link::wlan::{self, Geometry};
+use retx_link::{channel, queue};
 use retx_record::reason::EpisodeKind;
+use retx_record::summary::{WlanCounts, WlanSummary};
 use retx_sim::plan::{FlowPlan, Plan, Side, Sizes, Work};
 use retx_sim::{CapturePoint, Control, Options, Outcome, run_plan};
 use retx_tcp::Size;
@@ -51,6 +53,28 @@ fn channels(stream: &mut Stream, worst: f64) -> Vec<channel::Config> {
     texts.iter().map(|text| serde_json::from_str(text).expect("a model")).collect()
 }
 
+/// Two to four stations in a row, which may hear each other or not, and lose frames.
+fn random_cell(stream: &mut Stream) -> wlan::Config {
+    let stations = 2 + stream.below(3) as usize;
+    let mut config = cell(stations);
+    config.short_retry_limit = pick(stream, &[None, Some(7), Some(4)]);
+    config.long_retry_limit = pick(stream, &[None, Some(4)]);
+    config.rts_threshold = pick(stream, &[0, 500, 2347]);
+    config.channel = vec![bernoulli(stream.uniform() * 0.3)];
+    let packets = pick(stream, &[None, Some(0), Some(3), Some(50)]);
+    config.queue = queue::Config::droptail(queue::droptail::Config { packets, bytes: None });
+    let positions = (0..stations as i64).map(|place| [place * 200_000, 0]).collect();
+    let [sense, spoil] = [(); 2].map(|()| pick(stream, &[250_000, 450_000, 1_000_000]));
+    let geometry = Geometry {
+        positions,
+        range: 250_000,
+        carrier_sense_range: sense,
+        interference_range: spoil,
+    };
+    config.geometry = pick(stream, &[true, false]).then_some(geometry);
+    config
+}
+
 fn work(stream: &mut Stream) -> Work {
     match stream.below(4) {
         0 => Work::transfer(stream.below(200_000)),
@@ -71,9 +95,15 @@ fn random_plan(seed: u64) -> Plan {
     let hops = 1 + stream.below(3) as usize;
     // Up to 40 % lost each way in all.
     let links: Vec<LinkOf> = (0..hops).map(|_| link(&mut stream, 0.4 / hops as f64)).collect();
+    let cells = stream.below(3);
     let preset = pick(&mut stream, &["tahoe", "reno", "newreno", "riverbed_reno"]);
     let mut plan = one_flow(&links, tcp(preset), Work::Bulk);
     plan.seed = seed;
+    for _ in 0..cells {
+        let at = stream.below(plan.routes[0].len() as u64 + 1) as usize;
+        let config = random_cell(&mut stream);
+        insert_cell(&mut plan, at, config);
+    }
     plan.end = Time::ZERO + Duration::from_secs(200_000);
     let config = &mut plan.tcps[0].config;
     config.timestamps = stream.below(2) == 0;
@@ -129,7 +159,10 @@ fn check(plan: &Plan, outcome: &Outcome) {
         .iter()
         .map(|link| link.drops.queue + link.drops.channel + link.drops.script)
         .sum();
-    assert_eq!(drops.len() as u64, dropped);
+    let in_cells = outcome.wlans.iter().map(|wlan| wlan.counts.drops);
+    let in_cells: u64 = in_cells.map(|drops| drops.queue + drops.retry_limit).sum();
+    assert_eq!(drops.len() as u64, dropped + in_cells);
+    outcome.wlans.iter().for_each(check_cell);
     for link in &outcome.links {
         let gone = link.drops.queue + link.drops.channel;
         let inside = link.packets_queued + link.packets_in_air;
@@ -140,6 +173,23 @@ fn check(plan: &Plan, outcome: &Outcome) {
         assert!(link.utilisation <= 1.0 + 1e-9 && link.queue_mean_packets >= 0.0);
         assert!(link.queue_mean_packets <= link.queue_max_packets as f64 + 1e-9);
     }
+}
+
+fn check_cell(cell: &WlanSummary) {
+    for station in &cell.stations {
+        let counts = &station.counts;
+        let gone = counts.drops.queue + counts.drops.retry_limit;
+        let inside = station.packets_queued + station.packets_in_service;
+        assert_eq!(counts.packets_in, counts.packets_delivered + gone + inside);
+        assert!(counts.frames_collided <= counts.frames_erroneous);
+        assert!(counts.frames_erroneous + counts.packets_delivered <= counts.frames_sent);
+        assert!(counts.retries <= counts.frames_sent && counts.airtime_share <= 1.0 + 1e-9);
+    }
+    let sum =
+        |of: fn(&WlanCounts) -> u64| cell.stations.iter().map(|it| of(&it.counts)).sum::<u64>();
+    assert_eq!(cell.counts.frames_sent, sum(|counts| counts.frames_sent));
+    assert_eq!(cell.counts.packets_delivered, sum(|counts| counts.packets_delivered));
+    assert!(cell.utilisation <= 1.0 + 1e-9);
 }
 
 fn seed(seed: u64) {

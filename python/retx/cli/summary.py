@@ -34,7 +34,10 @@ def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
     if episodes.row_count:
         out.print(episodes)
     _print_confusion(out, summary["scenario"], [summary["flows"]])
-    out.print(_links(summary["links"]))
+    if summary["links"]:
+        out.print(_links(summary["links"]))
+    if summary["wlans"]:
+        out.print(_wlans(summary["wlans"]))
     speed = engine["events"] / engine["wall_s"] if engine["wall_s"] > 0 else 0
     out.print(
         f"Simulated {seconds(engine['simulated_s'])} in {seconds(engine['wall_s'])}: "
@@ -188,6 +191,38 @@ def _links(links: list[dict[str, Any]]) -> Table:
         )
 
     return _shortened(table, links, add)
+
+
+def _wlans(wlans: list[dict[str, Any]]) -> Table:
+    columns = (
+        "Wlan", "station", ">packets", ">lost: queue", ">retry limit", ">frames", ">in error",
+        ">collided", ">error burst", ">max", ">airtime",
+    )  # fmt: skip
+    table = _table("", *columns)
+    rows = []
+    for wlan in wlans:
+        rows += [(wlan["name"], station["name"], station) for station in wlan["stations"]]
+        rows.append((wlan["name"], "all", wlan))
+
+    def add(row: tuple[str, str, dict[str, Any]]) -> None:
+        name, station, counts = row
+        frames = counts["frames_sent"]
+        mean = counts["error_burst_mean"]
+        table.add_row(
+            _plain(name),
+            _plain(station),
+            count(counts["packets_in"]),
+            count(counts["drops"]["queue"]),
+            count(counts["drops"]["retry_limit"]),
+            count(frames),
+            "" if frames == 0 else share(counts["frame_error_rate"]),
+            "" if frames == 0 else share(counts["frames_collided"] / frames),
+            "" if mean is None else f"{mean:.3g}",
+            count(counts["error_burst_max"]),
+            share(counts["airtime_share"]),
+        )
+
+    return _shortened(table, rows, add)
 
 
 def _means(replications: Replications) -> Table:

@@ -1,8 +1,10 @@
 //! Plans that tests and benchmarks share.
 #![allow(dead_code)]
 
-use retx_link::{channel, pipe, queue};
-use retx_sim::plan::{FlowPlan, Hop, PipePlan, Plan, Sampling, Side, TcpPlan, Work};
+use retx_link::{channel, pipe, queue, wlan};
+use retx_sim::plan::{
+    FlowPlan, Hop, PipePlan, Plan, Port, Sampling, Side, StagePlan, TcpPlan, WlanPlan, Work,
+};
 use retx_units::{Duration, Probability, Rate, Time};
 
 /// A link of equal directions.
@@ -140,4 +142,40 @@ pub fn script(drop: &[u64], drop_seq: &[u64]) -> channel::Config {
         drop_seq: drop_seq.to_vec(),
         ..Default::default()
     })
+}
+
+/// An 802.11b cell at 11 Mbit/s of stations that hear each other.
+pub fn cell(stations: usize) -> wlan::Config {
+    wlan::Config {
+        stations: (0..stations).map(|number| format!("s{number}")).collect(),
+        parameters: wlan::Standard::B.parameters(),
+        short_retry_limit: Some(7),
+        long_retry_limit: Some(4),
+        rts_threshold: 2347,
+        geometry: None,
+        queue: queue::Config::droptail(queue::droptail::Config::default()),
+        channel: Vec::new(),
+    }
+}
+
+/// Lets both ways of all flows pass a cell from its first station to its last, each station on the
+/// way, as the given hop of the way of the data.
+pub fn insert_cell(plan: &mut Plan, at: usize, config: wlan::Config) {
+    let stage = plan.stages.len() as u32;
+    let hops = config.stations.len() as u16 - 1;
+    let forward = (0..hops).map(|entry| Hop::Stage(Port { stage, entry, exit: entry + 1 }));
+    let back = (0..hops).rev().map(|exit| Hop::Stage(Port { stage, entry: exit + 1, exit }));
+    plan.routes[0].splice(at..at, forward);
+    let from_the_end = plan.routes[1].len() - at;
+    plan.routes[1].splice(from_the_end..from_the_end, back);
+    let name = format!("cell{stage}");
+    plan.stages.push(StagePlan::Wlan(WlanPlan { name, config }));
+}
+
+/// One bulk flow between two stations; its window is smaller than any queue.
+pub fn wifi(end: Duration) -> Plan {
+    let mut plan = one_flow(&[], tcp("newreno"), Work::Bulk);
+    plan.tcps[0].config.receive_buffer = retx_tcp::Size::Mss(40);
+    insert_cell(&mut plan, 0, cell(2));
+    Plan { end: Time::ZERO + end, ..plan }
 }
