@@ -92,7 +92,7 @@ class Replications:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Scenario, version and seed once; flows, links, wlans and engine of each run under `runs`."""
+        """Scenario, version and seed once; under `runs` flows, links, wlans and engine of each."""
         shared = {key: self._runs[0].summary[key] for key in ("scenario", "version", "seed")}
         each = [
             {"replication": number}

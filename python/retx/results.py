@@ -45,7 +45,7 @@ class Result:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Scenario, version, seed, flows, links, wlans and engine: what `retx run --json` prints."""
+        """Scenario, version, seed, flows, links, wlans, engine: what `retx run --json` prints."""
         summary: dict[str, Any] = json.loads(self._raw.summary())
         return summary
 

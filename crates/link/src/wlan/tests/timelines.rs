@@ -231,7 +231,7 @@ fn announced_frames_have_their_own_limit() {
     let end = 1000 + RTS + ACK_TIMEOUT + RTS + SIFS + ACK;
     assert_eq!(rig.left, [(end, Departure::GivenUp { id: 0 })]);
     // … and with one more RTS the data frame is what fails.
-    config.short_retry_limit = Some(3);
+    config.short_retry_limit = Some(7);
     config.channel = losing(&[0, 3]);
     let mut rig = Rig::new(&config, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
@@ -290,6 +290,53 @@ fn the_nav_of_a_cts_silences_a_hidden_station() {
     let start = data_start + DATA + SIFS + ACK + DIFS;
     assert_eq!(rig.left[1], (start + RTS + SIFS + ACK + SIFS + DATA, DELIVERED(2)));
     assert_eq!(rig.cell.counters().rts_failed, 0);
+}
+
+#[test]
+fn a_station_whose_nav_is_set_answers_no_rts() {
+    // 0 → 1, and 3 → 2, which has heard the CTS of 1 but nothing of 0 and 3 the other way round.
+    let mut config = row(4, 200, 250);
+    config.rts_threshold = 100;
+    config.short_retry_limit = Some(1);
+    let mut rig = Rig::new(&config, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    let data_start = 1000 + RTS + SIFS + ACK + SIFS;
+    let _ = rig.send(data_start + 300, (3, 2), &packet(3, BYTES));
+    rig.run_to(20_000);
+    let given_up = data_start + 300 + RTS + ACK_TIMEOUT;
+    let left = [(given_up, Departure::GivenUp { id: 3 }), (data_start + DATA, DELIVERED(0))];
+    assert_eq!(rig.left, left);
+}
+
+#[test]
+fn who_talks_cannot_hear() {
+    // A hidden station begins in the SIFS before the ACK of the one that it talks to.
+    let mut rig = Rig::new(&Config { short_retry_limit: Some(1), ..row(3, 200, 250) }, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    let begun = 1000 + DATA + 5;
+    let _ = rig.send(begun, (2, 1), &packet(2, BYTES));
+    rig.run_to(20_000);
+    let given_up = (begun + DATA + ACK_TIMEOUT, Departure::GivenUp { id: 2 });
+    assert_eq!(rig.left, [(1000 + DATA, DELIVERED(0)), given_up]);
+    let counters = rig.cell.counters();
+    assert_eq!((counters.frames_collided, counters.acks_lost), (1, 0));
+}
+
+#[test]
+fn a_medium_that_becomes_busy_within_difs_calls_for_backoff() {
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in 0..400 {
+        let mut rig = Rig::new(&config(2), seed);
+        let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+        // An answer from above, before the station has sent its own ACK.
+        let _ = rig.send(1000 + DATA + 5, (1, 0), &packet(1, BYTES));
+        rig.run_to(20_000);
+        let start = rig.left[1].0 - DATA;
+        let slots = start - (1000 + DATA + SIFS + ACK + DIFS);
+        assert_eq!(slots % SLOT, 0);
+        seen.insert(slots / SLOT);
+    }
+    assert_eq!(seen, (0..=31).collect());
 }
 
 #[test]
