@@ -323,7 +323,7 @@ fn who_talks_cannot_hear() {
 }
 
 #[test]
-fn a_medium_that_becomes_busy_within_difs_calls_for_backoff() {
+fn a_packet_that_comes_before_ones_own_ack_backs_off() {
     let mut seen = std::collections::BTreeSet::new();
     for seed in 0..400 {
         let mut rig = Rig::new(&config(2), seed);
@@ -337,6 +337,33 @@ fn a_medium_that_becomes_busy_within_difs_calls_for_backoff() {
         seen.insert(slots / SLOT);
     }
     assert_eq!(seen, (0..=31).collect());
+}
+
+#[test]
+fn a_medium_that_becomes_busy_within_eifs_calls_for_backoff() {
+    let end = 1000 + DATA;
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in 0..1000 {
+        let mut rig = Rig::new(&config(4), seed);
+        let _ = rig.send(1000, (0, 2), &packet(0, BYTES));
+        let _ = rig.send(1000, (1, 2), &packet(1, BYTES));
+        // It comes when the medium is idle, but not yet for EIFS; those who have collided try
+        // again before that is over.
+        let _ = rig.send(end + 100, (3, 2), &packet(3, BYTES));
+        rig.run_to(50_000);
+        let (first, second) = (rig.left[0].0, rig.left[1]);
+        if first - DATA < end + EIFS && second.1 == DELIVERED(3) {
+            let start = second.0 - DATA;
+            // Without one more collision in between.
+            if let Some(waited) = start.checked_sub(first + SIFS + ACK + DIFS)
+                && waited <= 31 * SLOT
+            {
+                seen.insert(waited / SLOT);
+            }
+        }
+    }
+    // A packet that went at once whenever it could would wait no slot at all.
+    assert!(seen.len() > 16, "{seen:?}");
 }
 
 #[test]
