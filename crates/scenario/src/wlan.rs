@@ -170,6 +170,7 @@ impl Wlan {
         let limit = |own: Option<Attempts>, default: u32| {
             own.or(table.retry_limit).unwrap_or(Attempts(Some(default))).0
         };
+        check::check_channel(table.channel.as_ref())?;
         let Channels(channel) = table.channel.unwrap_or(Channels(Vec::new()));
         let queue = table.queue.unwrap_or_else(|| queue::Config::droptail(Default::default()));
         Ok(Self {

@@ -94,7 +94,7 @@ fn saturated(stations: u16, span: Duration) -> (f64, f64) {
     let key = StreamKey { seed: 1, replication: 0 };
     let mut cell = Cell::new(&cell(usize::from(stations) + 1), key, "wlan.saturated");
     let frame = Frame { bytes: 1500, ..Frame::control(1500) };
-    let mut feed = |cell: &mut Cell, now, id: u32| {
+    let feed = |cell: &mut Cell, now, id: u32| {
         let port = Port { from: id as u16, to: stations };
         let _ = cell.handle_packet(now, port, &Packet { id, frame });
     };

@@ -61,6 +61,15 @@ pub struct Config {
     pub channel: Vec<channel::Config>,
 }
 
+/// True for channel models that a cell asks: those that lose frames or deliver them as they are.
+/// An acknowledgment has to come a SIFS after its frame, so none can be late, twice or out of
+/// order; and the rate is the cell's.
+pub fn takes(model: &channel::Config) -> bool {
+    use channel::Config::{duplicate, jitter, random_delay, reorder};
+    let moves = matches!(model, random_delay(_) | jitter(_) | duplicate(_) | reorder(_));
+    !moves && model.rates().is_none()
+}
+
 /// From one station to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Port {

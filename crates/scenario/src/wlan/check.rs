@@ -2,9 +2,10 @@
 
 use super::WlanTable;
 use crate::error::Problem;
+use crate::file::Channels;
 use crate::suggest::list;
 use crate::wording::check_name;
-use retx_link::wlan::{Geometry, Parameters, STATIONS_MAX};
+use retx_link::wlan::{self, Geometry, Parameters, STATIONS_MAX};
 use retx_units::{Distance, Duration, Rate};
 
 /// Carrier sense and interference reach as many times further than reception as in ns-2, whose
@@ -121,6 +122,22 @@ fn check_parameters(parameters: &Parameters) -> Result<(), Problem> {
         return refuse("mac_overhead", format!("{mac_overhead} lies outside 0 … {NUMBER_MAX}"));
     }
     Ok(())
+}
+
+/// Only losses.
+pub(super) fn check_channel(channel: Option<&Channels>) -> Result<(), Problem> {
+    let models = channel.map_or(&[][..], |Channels(models)| models);
+    match models.iter().find(|model| !wlan::takes(model)) {
+        None => Ok(()),
+        Some(model) => refuse(
+            "channel",
+            format!(
+                "\"{}\" does more than lose frames, and a wlan's frames are answered at once: put it \
+                 on a [[link]]",
+                model.name()
+            ),
+        ),
+    }
 }
 
 pub(super) fn geometry(table: &WlanTable) -> Result<Option<Geometry>, Problem> {
