@@ -2,6 +2,7 @@
 //! they ask: a channel for each frame's fate, a queue for room.
 
 pub mod channel;
+pub mod modulation;
 pub mod pipe;
 pub mod queue;
 pub mod wlan;

@@ -13,7 +13,7 @@ retx_units::registry! { $
     /// What becomes of a frame?
     tag = "model", schema = "Channel";
     bernoulli, ber, periodic, script, gilbert_elliott, gilbert_elliott_time, outage, random_delay,
-    jitter, duplicate, reorder
+    jitter, duplicate, reorder, fading
 }
 
 /// A frame as a channel sees it.

@@ -1,0 +1,355 @@
+//! *What it does.* Loses frames as a fading radio link does: the signal-to-noise ratio varies with
+//! time, and each frame is lost with the error probability of its modulation at the ratio that it
+//! meets.
+//!
+//! *Reference.* Xiao, Zheng & Beaulieu 2006 (sums of sinusoids for Clarke's model, Rayleigh and
+//! Rician); Wang & Moayeri 1995 (finite-state Markov chains); errors from [`crate::modulation`].
+//!
+//! *Equations.* `sinusoids`: Y(t) = N^(−½) Σ exp(j(2π f_d t cos α_n + φ_n)), α_n = (2πn + θ_n)/N,
+//! φ_n and θ_n uniform in [−π, π), N = 32; with a direct path Z = (Y + √K·exp(jφ₀))/√(1 + K), which has
+//! no Doppler shift of its own. SNR = mean·|Z|². Rayleigh (K = 0), ρ² the ratio over its mean:
+//! level crossings √(2π) f_d ρ exp(−ρ²) per second, mean fade (exp(ρ²) − 1)/(ρ f_d √(2π)).
+//! `markov`: states of 2 dB from 30 dB below the mean to 8 dB above; a chain in continuous time
+//! that crosses each border as often as the Rayleigh process does. A state's error probability is
+//! the mean over its part of the exponential law.
+//! Loss rate for K = 0: ∫ FER(mean·x) p(x) dx with p(x) = exp(−x) for the chain; for the sinusoids
+//! p(x) = exp(−x)(1 − L₂(x)/(2N)), L₂ = 1 − 2x + x²/2, as a sum of N equal phasors is not quite
+//! Gaussian (Rayleigh 1880; the next term is of order 1/N²).
+//!
+//! *Where we differ.* The ratio is constant over a frame: that at the end of its transmission. L
+//! counts the bits of the IP packet only (in a cell: of the frame), as in `ber`.
+
+use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
+use crate::modulation::Modulation;
+use retx_units::{Duration, Rate, Stream, Time, choice};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::f64::consts::{PI, TAU};
+
+/// Losses of a radio link whose signal-to-noise ratio fades (Rayleigh, or Rician with a direct
+/// path), by the 802.11b modulation's errors. The ratio is constant over a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields)]
+pub struct Config {
+    /// Mean signal-to-noise ratio over 22 MHz, in dB.
+    pub mean_snr_db: f64,
+    /// Maximum Doppler shift in Hz: speed over wavelength.
+    pub doppler_hz: f64,
+    /// Power of the direct path over that of all others; 0 for Rayleigh fading.
+    #[serde(default)]
+    pub rician_k: f64,
+    /// The modulation, by its rate: 1, 2, 5.5 or 11 Mbit/s.
+    #[serde(default = "eleven")]
+    pub rate: Rate,
+    /// How the ratio varies.
+    #[serde(default)]
+    pub process: Process,
+}
+
+checked!(Config);
+
+/// How the signal-to-noise ratio varies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Process {
+    /// A sum of 32 sinusoids (Clarke's model): the ratio varies continuously.
+    #[default]
+    Sinusoids,
+    /// A Markov chain of 2 dB steps; Rayleigh only, and several times faster.
+    Markov,
+}
+
+fn eleven() -> Rate {
+    Rate::from_bit_s(11_000_000)
+}
+
+/// Sinusoids in a sum.
+const SINUSOIDS: usize = 32;
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        let within = |key: &str, value: f64, (least, most): (f64, f64), unit: &str| {
+            if (least..=most).contains(&value) {
+                return Ok(());
+            }
+            Err(choice::at(key, &format!("{value} lies outside {least} … {most}{unit}")))
+        };
+        within("mean_snr_db", self.mean_snr_db, (-100.0, 100.0), " dB")?;
+        within("doppler_hz", self.doppler_hz, (0.0, 1e6), " Hz")?;
+        within("rician_k", self.rician_k, (0.0, 1e6), "")?;
+        if Modulation::of_rate(self.rate.as_bit_s()).is_none() {
+            let message = format!("{} is none of 802.11b: 1, 2, 5.5 or 11 Mbit/s", self.rate);
+            return Err(choice::at("rate", &message));
+        }
+        if self.process == Process::Markov && self.rician_k > 0.0 {
+            let message = "a Markov chain has no direct path here: use process = \"sinusoids\"";
+            return Err(choice::at("rician_k", message));
+        }
+        Ok(())
+    }
+
+    fn modulation(&self) -> Modulation {
+        Modulation::of_rate(self.rate.as_bit_s()).expect("checked when it was read")
+    }
+
+    fn mean_snr(&self) -> f64 {
+        libm::pow(10.0, self.mean_snr_db / 10.0)
+    }
+
+    /// ∫ FER(mean·x) p(x) dx from `from` to `to`; x is the power over its mean.
+    fn error_integral(&self, bytes: u32, density: impl Fn(f64) -> f64, ends: (f64, f64)) -> f64 {
+        const STEPS: usize = 4000;
+        let (modulation, mean) = (self.modulation(), self.mean_snr());
+        // In √x, which spreads the deep fades, where errors happen.
+        let (from, to) = (libm::sqrt(ends.0), libm::sqrt(ends.1));
+        let width = (to - from) / STEPS as f64;
+        let at = |index: usize| {
+            let root = from + width * (index as f64 + 0.5);
+            let x = root * root;
+            2.0 * root * density(x) * modulation.frame_error_rate(mean * x, bytes)
+        };
+        (0..STEPS).map(at).sum::<f64>() * width
+    }
+}
+
+impl Model for Config {
+    type Running = State;
+
+    fn build(&self) -> State {
+        State {
+            config: *self,
+            mean_snr: self.mean_snr(),
+            modulation: self.modulation(),
+            source: match self.process {
+                Process::Sinusoids => Source::Sinusoids(Box::default()),
+                Process::Markov => Source::Markov(Box::new(Chain::new(self.doppler_hz))),
+            },
+        }
+    }
+
+    fn loss_rate(&self, bytes: u32) -> Option<f64> {
+        // Power beyond 60 times its mean has a probability of e^−60.
+        const ALL: (f64, f64) = (0.0, 60.0);
+        let uneven = match self.process {
+            _ if self.rician_k > 0.0 => return None,
+            Process::Sinusoids => 0.5 / SINUSOIDS as f64,
+            Process::Markov => 0.0,
+        };
+        let density = |x: f64| libm::exp(-x) * (1.0 - uneven * (1.0 - 2.0 * x + 0.5 * x * x));
+        Some(self.error_integral(bytes, density, ALL))
+    }
+
+    fn mean_burst(&self, _: u32) -> Option<f64> {
+        None
+    }
+}
+
+/// A running channel.
+#[derive(Debug, Clone)]
+pub struct State {
+    config: Config,
+    mean_snr: f64,
+    modulation: Modulation,
+    source: Source,
+}
+
+/// What the power over its mean comes from.
+#[derive(Debug, Clone)]
+enum Source {
+    Sinusoids(Box<Sinusoids>),
+    Markov(Box<Chain>),
+}
+
+/// Directions and phases, drawn with the first frame.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sinusoids {
+    drawn: bool,
+    /// cos α_n.
+    direction: [f64; SINUSOIDS],
+    /// φ_n, in turns.
+    phase: [f64; SINUSOIDS],
+    /// φ₀, in turns.
+    direct: f64,
+}
+
+impl Sinusoids {
+    #[cold]
+    fn draw(&mut self, stream: &mut Stream) {
+        self.drawn = true;
+        self.direct = stream.uniform();
+        for index in 0..SINUSOIDS {
+            let theta = PI * (2.0 * stream.uniform() - 1.0);
+            let alpha = (TAU * (index + 1) as f64 + theta) / SINUSOIDS as f64;
+            self.direction[index] = libm::cos(alpha);
+            self.phase[index] = stream.uniform();
+        }
+    }
+
+    /// |Z|², whose mean is 1.
+    fn power(&self, now: Time, doppler_hz: f64, k: f64) -> f64 {
+        let turns = now.as_secs_f64() * doppler_hz;
+        let (mut real, mut imaginary) = (0.0, 0.0);
+        for (direction, phase) in self.direction.iter().zip(&self.phase) {
+            let angle = turns * direction + phase;
+            let (sin, cos) = libm::sincos(TAU * (angle - libm::floor(angle)));
+            real += cos;
+            imaginary += sin;
+        }
+        let scale = 1.0 / libm::sqrt(SINUSOIDS as f64);
+        let (sin, cos) = libm::sincos(TAU * self.direct);
+        let direct = libm::sqrt(k);
+        let (real, imaginary) = (real * scale + direct * cos, imaginary * scale + direct * sin);
+        (real * real + imaginary * imaginary) / (1.0 + k)
+    }
+}
+
+/// States of the chain.
+const STATES: usize = 21;
+/// The first border, in dB over the mean; the others follow 2 dB apart.
+const FIRST_BORDER_DB: f64 = -30.0;
+
+/// The Rayleigh process as a chain: state k has a power between borders k and k + 1.
+#[derive(Debug, Clone)]
+struct Chain {
+    borders: [f64; STATES + 1],
+    /// Share of time in each state.
+    share: [f64; STATES],
+    /// Rates of going down and up, per second.
+    rates: [(f64, f64); STATES],
+    /// After so long, in seconds, the state of before says nothing.
+    forgotten_s: f64,
+    /// The last frame, and the state that it met.
+    last: Option<(Time, usize)>,
+    /// The error probabilities of the states for the last two frame sizes seen.
+    known: [(u32, [f64; STATES]); 2],
+}
+
+impl Chain {
+    fn new(doppler_hz: f64) -> Self {
+        let mut borders = [0.0; STATES + 1];
+        for (index, border) in borders.iter_mut().enumerate().take(STATES).skip(1) {
+            let db = FIRST_BORDER_DB + 2.0 * (index - 1) as f64;
+            *border = libm::pow(10.0, db / 10.0);
+        }
+        borders[STATES] = 60.0;
+        let crossings = |border: f64| libm::sqrt(TAU * border) * doppler_hz * libm::exp(-border);
+        let mut share = [0.0; STATES];
+        let mut rates = [(0.0, 0.0); STATES];
+        for state in 0..STATES {
+            let above = if state + 1 == STATES { 0.0 } else { libm::exp(-borders[state + 1]) };
+            share[state] = libm::exp(-borders[state]) - above;
+            let up = if state + 1 == STATES { 0.0 } else { crossings(borders[state + 1]) };
+            rates[state] = (crossings(borders[state]) / share[state], up / share[state]);
+        }
+        Self {
+            borders,
+            share,
+            rates,
+            // Bessel's J₀ has fallen to a tenth of that long before.
+            forgotten_s: 30.0 / doppler_hz.max(1e-9),
+            last: None,
+            known: [(0, [0.0; STATES]); 2],
+        }
+    }
+
+    fn stationary(&self, stream: &mut Stream) -> usize {
+        let mut left = stream.uniform();
+        self.share
+            .iter()
+            .position(|share| {
+                left -= share;
+                left < 0.0
+            })
+            .unwrap_or(STATES - 1)
+    }
+
+    /// The state at `now`.
+    fn state(&mut self, now: Time, stream: &mut Stream) -> usize {
+        let state = match self.last {
+            Some((time, state)) => self.walk(state, now.since(time), stream),
+            None => self.stationary(stream),
+        };
+        self.last = Some((now, state));
+        state
+    }
+
+    fn walk(&self, mut state: usize, elapsed: Duration, stream: &mut Stream) -> usize {
+        let mut left = elapsed.as_secs_f64();
+        if left > self.forgotten_s {
+            return self.stationary(stream);
+        }
+        loop {
+            let (down, up) = self.rates[state];
+            left -= stream.exponential() / (down + up);
+            if left < 0.0 || down + up == 0.0 {
+                return state;
+            }
+            if stream.uniform() * (down + up) < down { state -= 1 } else { state += 1 }
+        }
+    }
+
+    fn error_rate(&mut self, state: usize, bytes: u32, config: &Config) -> f64 {
+        if self.known[0].0 != bytes {
+            self.known.swap(0, 1);
+            if self.known[0].0 != bytes {
+                let mut rates = [0.0; STATES];
+                for (state, rate) in rates.iter_mut().enumerate() {
+                    let ends = (self.borders[state], self.borders[state + 1]);
+                    let all = config.error_integral(bytes, |x| libm::exp(-x), ends);
+                    *rate = all / self.share[state];
+                }
+                self.known[0] = (bytes, rates);
+            }
+        }
+        self.known[0].1[state]
+    }
+}
+
+impl State {
+    /// The signal-to-noise ratio at `now`, in dB; for a chain, the middle of its state.
+    pub fn snr_db(&mut self, now: Time, stream: &mut Stream) -> f64 {
+        let power = match &mut self.source {
+            Source::Sinusoids(sinusoids) => {
+                if !sinusoids.drawn {
+                    sinusoids.draw(stream);
+                }
+                sinusoids.power(now, self.config.doppler_hz, self.config.rician_k)
+            }
+            Source::Markov(chain) => {
+                let state = chain.state(now, stream);
+                libm::pow(10.0, (FIRST_BORDER_DB - 1.0 + 2.0 * state as f64) / 10.0)
+            }
+        };
+        10.0 * libm::log10(self.mean_snr * power)
+    }
+}
+
+impl Channel for State {
+    fn fate(&mut self, now: Time, frame: &Frame, stream: &mut Stream) -> Fate {
+        let error_rate = match &mut self.source {
+            Source::Sinusoids(sinusoids) => {
+                if !sinusoids.drawn {
+                    sinusoids.draw(stream);
+                }
+                let Config { doppler_hz, rician_k, .. } = self.config;
+                let power = sinusoids.power(now, doppler_hz, rician_k);
+                self.modulation.frame_error_rate(self.mean_snr * power, frame.bytes)
+            }
+            Source::Markov(chain) => {
+                let state = chain.state(now, stream);
+                chain.error_rate(state, frame.bytes, &self.config)
+            }
+        };
+        if stream.uniform() < error_rate { Fate::Lose(Reason::Channel) } else { DELIVER }
+    }
+
+    /// The paths stay; a change of the Doppler shift lets their phases jump.
+    fn adopt(&mut self, new: Self) {
+        let old = std::mem::replace(self, new);
+        match (&mut self.source, old.source) {
+            (Source::Sinusoids(own), Source::Sinusoids(old)) => *own = old,
+            (Source::Markov(own), Source::Markov(old)) => own.last = old.last,
+            _ => {}
+        }
+    }
+}

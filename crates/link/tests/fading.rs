@@ -1,0 +1,190 @@
+//! Fading: the Rayleigh process against its closed forms, and frame errors against the modulation's
+//! curve.
+
+use retx_link::channel::{self, Channel, Frame, Model};
+use retx_link::modulation::Modulation;
+use retx_units::{StreamKey, Time};
+use std::f64::consts::TAU;
+
+fn model(text: &str) -> channel::Config {
+    serde_json::from_str(text).expect("a model")
+}
+
+fn fading(text: &str) -> channel::fading::State {
+    let channel::Config::fading(config) = model(text) else { unreachable!() };
+    config.build()
+}
+
+/// A mean and its standard error over independent realisations.
+fn mean(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0) / count).sqrt())
+}
+
+/// Level crossings per second N = √(2π) f_d ρ exp(−ρ²), and mean fade (exp(ρ²) − 1)/(ρ f_d √(2π)).
+///
+/// The ratio is looked at every 0.2 ms, 1/60 of the shortest mean fade here, so few dips are
+/// missed.
+/// A sum of 32 phasors has the density of the Rayleigh law times 1 − L₂(ρ²)/64, which is applied to
+/// the crossings; a fade's mean length is the share of time below over the crossings.
+#[test]
+fn level_crossings_and_fades() {
+    let doppler = 10.0;
+    for process in ["sinusoids", "markov"] {
+        let text = format!(
+            r#"{{"model":"fading","mean_snr_db":0,"doppler_hz":{doppler},"process":"{process}"}}"#
+        );
+        // Borders of the chain's states, so that both processes have these levels.
+        for db in [-10, -6, 0] {
+            let rho = 10f64.powf(f64::from(db) / 20.0);
+            let x = rho * rho;
+            let (mut crossings, mut below) = (vec![], vec![]);
+            for seed in 0..150 {
+                let mut state = fading(&text);
+                let mut stream = StreamKey { seed, replication: 0 }.stream("fading");
+                let (step_s, steps) = (2e-4, 10_000);
+                let under: Vec<bool> = (0..steps)
+                    .map(|step| {
+                        let now = Time::from_nanos(step * 200_000);
+                        state.snr_db(now, &mut stream) < f64::from(db)
+                    })
+                    .collect();
+                let ups = under.windows(2).filter(|pair| pair[0] && !pair[1]).count();
+                crossings.push(ups as f64 / (step_s * steps as f64));
+                below.push(under.iter().filter(|under| **under).count() as f64 / steps as f64);
+            }
+            let uneven = if process == "sinusoids" {
+                1.0 - (1.0 - 2.0 * x + 0.5 * x * x) / 64.0
+            } else {
+                1.0
+            };
+            let rate = TAU.sqrt() * doppler * rho * (-x).exp();
+            let (measured, sigma) = mean(&crossings);
+            assert!(
+                (measured - rate * uneven).abs() < 4.0 * sigma,
+                "{process} at {db} dB: {measured} ± {sigma} crossings per second instead of {rate}"
+            );
+            let fade = (x.exp() - 1.0) / (rho * doppler * TAU.sqrt());
+            let (share, share_sigma) = mean(&below);
+            let measured_fade = share / measured;
+            let relative = ((share_sigma / share).powi(2) + (sigma / measured).powi(2)).sqrt();
+            // The share below differs from its law by less than the density does.
+            let uneven = (uneven - 1.0).abs();
+            assert!(
+                (measured_fade / fade - 1.0).abs() < 4.0 * relative + uneven,
+                "{process} at {db} dB: fades of {measured_fade} s instead of {fade}"
+            );
+        }
+    }
+}
+
+/// The mean power is the one that was asked for, in each single realisation: time averages of the
+/// sinusoids converge, whatever their phases.
+#[test]
+fn the_mean_ratio_holds_in_every_run() {
+    for k in [0.0, 5.0] {
+        let text =
+            format!(r#"{{"model":"fading","mean_snr_db":20,"doppler_hz":50,"rician_k":{k}}}"#);
+        let means: Vec<f64> = (0..40)
+            .map(|seed| {
+                let mut state = fading(&text);
+                let mut stream = StreamKey { seed, replication: 0 }.stream("fading");
+                let power = |step: u64| {
+                    let now = Time::from_nanos(step * 3_700_000);
+                    10f64.powf(state.snr_db(now, &mut stream) / 10.0)
+                };
+                (0..5000).map(power).sum::<f64>() / 5000.0
+            })
+            .collect();
+        let (measured, sigma) = mean(&means);
+        assert!((measured - 100.0).abs() < 4.0 * sigma, "{measured} ± {sigma}");
+        // 925 Doppler periods: a process of random power would vary by 100/√32 = 18 between runs.
+        assert!(means.iter().all(|mean| (mean - 100.0).abs() < 10.0), "{means:?}");
+    }
+}
+
+/// Without fading (a direct path a million times stronger than all others) the frame error rate is
+/// the modulation's.
+#[test]
+fn frame_errors_follow_the_curve() {
+    let cases = [
+        ("1", -7.0, 1_000_000),
+        ("2", -1.0, 2_000_000),
+        ("5.5", 1.0, 5_500_000),
+        ("11", 4.0, 11_000_000),
+    ];
+    for (rate, middle, bit_s) in cases {
+        let modulation = Modulation::of_rate(bit_s).expect("a rate of 802.11b");
+        let mut partial = 0;
+        for step in -8..=8 {
+            let db = middle + 0.5 * f64::from(step);
+            let config = model(&format!(
+                r#"{{"model":"fading","mean_snr_db":{db},"doppler_hz":0,"rician_k":1e6,
+                    "rate":"{rate} Mbit/s"}}"#
+            ));
+            let losses: Vec<f64> = (0..100)
+                .map(|seed| {
+                    let mut state = config.build();
+                    let mut stream = StreamKey { seed, replication: 0 }.stream("fading");
+                    let frame = Frame { bytes: 1500, flow: 0, position: 0, payload_bytes: 1460 };
+                    let lost = |_| state.fate(Time::ZERO, &frame, &mut stream).is_loss();
+                    (0..200).map(lost).filter(|lost| *lost).count() as f64 / 200.0
+                })
+                .collect();
+            let stated = modulation.frame_error_rate(10f64.powf(db / 10.0), 1500);
+            let (measured, sigma) = mean(&losses);
+            partial += usize::from((0.05..0.95).contains(&stated));
+            // Where none of 20,000 frames is expected to be lost, or all, one may differ.
+            let allowed =
+                (4.0 * sigma).max(if stated.min(1.0 - stated) < 1e-4 { 4e-4 } else { 0.0 });
+            assert!(
+                (measured - stated).abs() <= allowed,
+                "{rate} Mbit/s at {db} dB: {measured} ± {sigma} instead of {stated}"
+            );
+        }
+        assert!(partial >= 2, "{rate} Mbit/s: the curve was not met in its fall");
+    }
+}
+
+/// Rician fading loses what the noncentral law says: p(x) = (1 + K) exp(−K − (1 + K)x)
+/// I₀(2√(K(1 + K)x)).
+#[test]
+fn rician_frame_errors() {
+    let k = 4.0;
+    let config =
+        model(&format!(r#"{{"model":"fading","mean_snr_db":12,"doppler_hz":100,"rician_k":{k}}}"#));
+    // The power series of I₀.
+    let bessel = |z: f64| -> f64 {
+        let terms = std::iter::successors(Some((1.0, 1.0)), |&(n, term): &(f64, f64)| {
+            Some((n + 1.0, term * (z / 2.0 / n).powi(2)))
+        });
+        terms.take(200).map(|(_, term)| term).sum()
+    };
+    let density =
+        |x: f64| (1.0 + k) * (-k - (1.0 + k) * x).exp() * bessel(2.0 * (k * (1.0 + k) * x).sqrt());
+    let width = 1e-3;
+    let stated: f64 = (0..10_000)
+        .map(|index| {
+            let x = width * (f64::from(index) + 0.5);
+            let snr = 10f64.powf(1.2) * x;
+            width * density(x) * Modulation::Cck11.frame_error_rate(snr, 1500)
+        })
+        .sum();
+    let losses: Vec<f64> = (0..400)
+        .map(|seed| {
+            let mut state = config.build();
+            let mut stream = StreamKey { seed, replication: 0 }.stream("fading");
+            let frame = Frame { bytes: 1500, flow: 0, position: 0, payload_bytes: 1460 };
+            let mut lost = |step: u64| {
+                state.fate(Time::from_nanos(step * 1_000_000), &frame, &mut stream).is_loss()
+            };
+            (0..500u64).filter(|step| lost(*step)).count() as f64 / 500.0
+        })
+        .collect();
+    let (measured, sigma) = mean(&losses);
+    // 32 phasors are Gaussian up to 1/64 in the density.
+    let allowed = 4.0 * sigma + stated / 64.0;
+    assert!((measured - stated).abs() < allowed, "{measured} ± {sigma} instead of {stated}");
+}
