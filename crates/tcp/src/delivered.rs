@@ -16,6 +16,8 @@ pub struct Delivered {
     /// The segment among them that was sent last: when, where it ends, and whether it had been
     /// retransmitted (RFC 8985 §6.2, step 2).
     pub newest: Option<Newest>,
+    /// The same, of those never retransmitted.
+    pub newest_original: Option<Newest>,
     /// The lowest position selectively acknowledged by this ACK that was never retransmitted and
     /// lies below something acknowledged before: evidence of reordering (RFC 8985 §6.2, step 3).
     pub reordered: Option<u64>,
@@ -23,6 +25,10 @@ pub struct Delivered {
     pub dsack: Option<(u64, u64)>,
     /// The ACK carries a SACK option.
     pub reported: bool,
+    /// The highest of those that it acknowledges cumulatively, …
+    pub highest_acked: Option<Newest>,
+    /// … and of those that it acknowledges selectively: what Linux measures RACK's RTT by.
+    pub highest_sacked: Option<Newest>,
 }
 
 /// The most recently sent segment among those that an ACK delivered.
@@ -45,14 +51,25 @@ impl Newest {
 
 impl Delivered {
     /// A segment is among what was delivered.
-    pub(crate) fn note(&mut self, record: &Record) {
+    pub(crate) fn note(&mut self, record: &Record, selectively: bool) {
         self.segments += 1;
-        if self.newest.is_none_or(|newest| !newest.is_after(record.sent, record.end())) {
-            self.newest = Some(Newest {
-                sent: record.sent,
-                end: record.end(),
-                retransmitted: record.ever_retransmitted,
-            });
+        let this = Newest {
+            sent: record.sent,
+            end: record.end(),
+            retransmitted: record.ever_retransmitted,
+        };
+        let is_latest = |known: Option<Newest>| {
+            known.is_none_or(|known| !known.is_after(record.sent, record.end()))
+        };
+        if is_latest(self.newest) {
+            self.newest = Some(this);
+        }
+        if !this.retransmitted && is_latest(self.newest_original) {
+            self.newest_original = Some(this);
+        }
+        let highest = if selectively { &mut self.highest_sacked } else { &mut self.highest_acked };
+        if highest.is_none_or(|known| known.end < this.end) {
+            *highest = Some(this);
         }
     }
 }

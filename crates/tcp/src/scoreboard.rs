@@ -106,7 +106,7 @@ impl Scoreboard {
             } else {
                 self.forget(&record);
                 delivered.bytes += u64::from(record.length);
-                delivered.note(&record);
+                delivered.note(&record, false);
                 if !record.ever_retransmitted && record.end() <= highest_before {
                     delivered.reordered.get_or_insert(record.start);
                 }
@@ -138,7 +138,7 @@ impl Scoreboard {
                     self.sacked_segments += 1;
                     delivered.bytes += u64::from(copy.length);
                     delivered.sacked += u64::from(copy.length);
-                    delivered.note(&copy);
+                    delivered.note(&copy, true);
                     if !copy.ever_retransmitted && copy.end() <= highest {
                         let lowest = delivered.reordered.unwrap_or(u64::MAX).min(copy.start);
                         delivered.reordered = Some(lowest);

@@ -81,6 +81,7 @@ const LOOKS: &[(&str, Look)] = &[
     ("tcpi_min_rtt", |end, _| end.counts.rtt_min.map_or(u32::MAX.into(), micros)),
     ("tcpi_snd_ssthresh", |end, _| (end.connection.ssthresh() / smss(end)).min(INFINITE_SSTHRESH)),
     ("tcpi_snd_cwnd", |end, _| end.connection.cwnd() / smss(end)),
+    ("tcpi_reordering", |end, _| end.connection.info().reordering.into()),
     ("tcpi_total_retrans", |end, _| end.counts.retransmissions),
     ("tcpi_total_rto", |end, _| end.counts.timeouts),
     ("tcpi_bytes_acked", |end, _| end.connection.snd_una().saturating_sub(1)),

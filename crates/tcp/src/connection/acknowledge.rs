@@ -144,7 +144,7 @@ impl Connection {
             sampled: rtt.is_some(),
             loss_state_over: ack >= sender.timeout_recovery_end,
         });
-        let delivered = selective.map_or(bytes_acked, |delivered| delivered.bytes);
+        let delivered = sender.delivered(bytes_acked, selective);
         let mut ack = congestion_control::Ack {
             bytes_acked,
             delivered,
@@ -163,9 +163,8 @@ impl Connection {
 
     fn on_duplicate_ack(&mut self, now: Time, selective: Option<Delivered>) {
         let sender = &mut self.sender;
-        let smss = u64::from(sender.window.smss);
         sender.duplicates += 1;
-        let delivered = selective.map_or(smss, |delivered| delivered.bytes);
+        let delivered = sender.delivered(0, selective);
         let ack = congestion_control::Ack { delivered, ..sender.ack_summary(now, None) };
         self.decide(&ack, selective);
     }
@@ -218,7 +217,7 @@ impl Connection {
                 self.restart_retransmit_timer(now);
             }
         }
-        self.schedule_loss_detection(now);
+        self.schedule_loss_detection(now, is_new);
     }
 
     /// The timeout's aftermath is over once everything sent before it is acknowledged.

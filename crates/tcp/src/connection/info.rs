@@ -32,6 +32,9 @@ pub struct Info {
     pub segments_lost: u64,
     /// Segments sent again whose copies are taken to be in flight; known with SACK only.
     pub segments_retransmitted: u64,
+    /// Duplicate ACKs or selectively acknowledged segments that announce a loss, as far as the
+    /// reordering seen asks for more than at first.
+    pub reordering: u32,
     /// Both ends use timestamps.
     pub timestamps: bool,
     /// Both ends use SACK.
@@ -66,6 +69,10 @@ impl Connection {
             segments_sacked: sacked,
             segments_lost: lost,
             segments_retransmitted: retransmitted,
+            reordering: sender
+                .loss_detection
+                .reordering()
+                .unwrap_or(self.parameters.dupack_threshold),
             timestamps: self.timestamps,
             sack: receiver.sack,
             window_scaling: receiver.scaling,

@@ -9,7 +9,7 @@ use crate::congestion_control::{self, CongestionControl, Window};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
 use crate::rto::{self, Estimator};
-use crate::scoreboard::Scoreboard;
+use crate::scoreboard::{Delivered, Scoreboard};
 use crate::spurious::Detector;
 use crate::{Config, Size, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
@@ -109,6 +109,11 @@ pub(crate) struct Sender {
     pub probe: bool,
     /// A tail loss probe is due.
     pub tail_probe: bool,
+    /// Bytes that duplicate ACKs have stood for since the last acknowledgment of new data.
+    pub by_duplicates: u64,
+    /// Segments sent again, and segments that the peer said had arrived twice.
+    pub retransmissions: u64,
+    pub arrived_twice: u64,
     /// The SYN has been sent more than once.
     pub syn_retransmitted: bool,
     pub last_sent: Time,
@@ -174,6 +179,9 @@ impl Sender {
             probes_in_row: 0,
             probe: false,
             tail_probe: false,
+            by_duplicates: 0,
+            retransmissions: 0,
+            arrived_twice: 0,
             syn_retransmitted: false,
             last_sent: Time::ZERO,
             last_rtt: None,
@@ -246,6 +254,35 @@ impl Sender {
     /// The handshake is over.
     pub fn backoff_reset(&mut self) {
         self.backoff.reset();
+    }
+
+    /// `DeliveredData` of an acknowledgment. Without SACK each duplicate stands for a segment, which
+    /// the next acknowledgment of new data must not count again (RFC 9937 §6).
+    pub fn delivered(&mut self, bytes_acked: u64, selective: Option<Delivered>) -> u64 {
+        let smss = u64::from(self.window.smss);
+        if let Some(delivered) = selective {
+            let twice = delivered.dsack.filter(|_| self.loss_detection.counts_duplicates());
+            return delivered.bytes
+                + twice.map_or(0, |(left, right)| self.count_twice(right - left));
+        }
+        if bytes_acked == 0 {
+            self.by_duplicates += smss;
+            return smss;
+        }
+        let counted = self.by_duplicates;
+        self.by_duplicates = counted.saturating_sub(bytes_acked.saturating_sub(smss));
+        bytes_acked.saturating_sub(counted).max(smss.min(bytes_acked))
+    }
+
+    /// What a DSACK of so many bytes counts for: no more than was sent again (`tcp_dsack_seen`).
+    fn count_twice(&mut self, bytes: u64) -> u64 {
+        let smss = u64::from(self.window.smss);
+        let segments = bytes.div_ceil(smss);
+        self.arrived_twice += segments;
+        if bytes > self.max_snd_wnd || self.arrived_twice > self.retransmissions {
+            return 0;
+        }
+        segments * smss
     }
 
     /// What the congestion control is told with every acknowledgment; the rest is filled in.

@@ -26,7 +26,7 @@ impl Connection {
                 sender.loss_detection.on_deadline(now, sender.snd_max, &mut sender.board);
             self.react_to(now, reaction, Progress::default());
             self.reduce(Progress::default(), false);
-            self.schedule_loss_detection(now);
+            self.schedule_loss_detection(now, false);
         }
         if Timers::expire(&mut self.timers.tail_loss_probe, now) {
             // RFC 8985 §7.3: after the attempt to probe the retransmission timer starts anew, also
@@ -120,13 +120,14 @@ impl Connection {
         self.timers.persist = self.deadline(now, wait.min(longest));
     }
 
-    /// Sets the timers of loss detection after an acknowledgment or a transmission.
-    pub(super) fn schedule_loss_detection(&mut self, now: Time) {
+    /// Sets the timers of loss detection after an acknowledgment or a transmission. The probe's
+    /// starts anew with new data sent or acknowledged (RFC 8985 §7.2).
+    pub(super) fn schedule_loss_detection(&mut self, now: Time, progress: bool) {
         let sender = &self.sender;
         if !sender.selective {
             return;
         }
-        self.timers.reordering = sender.loss_detection.deadline();
+        let reordering = sender.loss_detection.deadline();
         let flight = loss_detection::Flight {
             segments: sender.board.segments(),
             sacked: sender.board.sacked_bytes() > 0,
@@ -134,9 +135,17 @@ impl Connection {
         };
         let idle = flight.segments == 0 || sender.timeout_recovery_end > 0;
         let wait = if idle { None } else { sender.loss_detection.probe_timeout(&flight) };
+        self.timers.reordering = if reordering == Time::NEVER {
+            reordering
+        } else {
+            self.deadline(now, reordering.since(now))
+        };
         self.timers.tail_loss_probe = match wait {
             // RFC 8985 §7.2: never later than the RTO would fire.
-            Some(wait) => (now + wait + self.pacing_delay(now)).min(self.timers.retransmit),
+            Some(wait) if progress => {
+                self.deadline(now, wait + self.pacing_delay(now)).min(self.timers.retransmit)
+            }
+            Some(_) => self.timers.tail_loss_probe,
             None => Time::NEVER,
         };
     }

@@ -310,6 +310,7 @@ impl Connection {
         let timestamp = self.timestamps.then(|| self.timestamp(now));
         let sender = &mut self.sender;
         if retransmission {
+            sender.retransmissions += 1;
             sender.spurious.on_retransmission(&spurious::Retransmission {
                 position,
                 end: right,
@@ -337,7 +338,7 @@ impl Connection {
         if self.timers.retransmit == Time::NEVER {
             self.timers.retransmit = self.deadline(now, self.rto());
         }
-        self.schedule_loss_detection(now);
+        self.schedule_loss_detection(now, !retransmission);
     }
 
     /// The window field, and the right edge that it stands for.

@@ -108,6 +108,17 @@ pub trait LossDetection {
         false
     }
 
+    /// True when a segment that the peer says has arrived twice counts as delivered.
+    fn counts_duplicates(&self) -> bool {
+        false
+    }
+
+    /// How many segments something is taken to be late by reordering at most; `None` for those that
+    /// do not measure it.
+    fn reordering(&self) -> Option<u32> {
+        None
+    }
+
     /// When [`Self::on_deadline`] wants to be called; [`Time::NEVER`] for not at all.
     fn deadline(&self) -> Time {
         Time::NEVER
@@ -158,6 +169,14 @@ impl LossDetection for State {
 
     fn guesses(&self) -> bool {
         dispatch!(self, it => it.guesses())
+    }
+
+    fn counts_duplicates(&self) -> bool {
+        dispatch!(self, it => it.counts_duplicates())
+    }
+
+    fn reordering(&self) -> Option<u32> {
+        dispatch!(self, it => it.reordering())
     }
 
     fn deadline(&self) -> Time {

@@ -8,6 +8,12 @@
 //! A segment is lost at xmit_ts + RACK.rtt + reo_wnd (step 5). PTO = 2·SRTT, plus the delayed-ACK
 //! allowance with one segment in flight, at most the RTO (§7.2).
 //!
+//! *Variant `linux`* (`net/ipv4/tcp_recovery.c`, `tcp_input.c`, Linux 6.18): RACK.rtt is that of the
+//! last segment that an ACK delivers in the order of the stream, not of time (`tcp_rack_advance`);
+//! DupThresh grows with the reordering seen, in segments (`tcp_check_sack_reordering`); the timer
+//! waits 2 ms longer (`TCP_TIMEOUT_MIN_US`); a segment that arrived twice counts as delivered
+//! (`tcp_dsack_seen`).
+//!
 //! *Where we differ.* min_RTT is the smallest of the connection. Without SACK this is `newreno`.
 
 use super::{Ack, Flight, LossDetection, Reaction, newreno};
@@ -28,6 +34,19 @@ pub struct Config {
     pub max_ack_delay: Duration,
     /// What any other probe allows for timers: two ticks of 1 ms in Linux.
     pub tlp_slack: Duration,
+    /// Whose details.
+    pub variant: Variant,
+}
+
+/// Where Linux differs from the RFC that describes it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Variant {
+    /// As RFC 8985 says.
+    #[default]
+    Rfc8985,
+    /// As Linux 6.18 does.
+    Linux,
 }
 
 impl Default for Config {
@@ -37,12 +56,16 @@ impl Default for Config {
             tlp: true,
             max_ack_delay: Duration::from_millis(200),
             tlp_slack: Duration::from_millis(2),
+            variant: Variant::Rfc8985,
         }
     }
 }
 
 /// Recoveries for which a widened reordering window is kept (§6.2, step 4).
 const PERSIST: u32 = 16;
+/// Linux's `TCP_TIMEOUT_MIN_US`, and `tcp_max_reordering`.
+const SLACK: Duration = Duration::from_millis(2);
+const MAX_REORDERING: u64 = 300;
 
 /// Where a RACK sender stands.
 #[derive(Debug, Clone)]
@@ -56,6 +79,8 @@ pub struct State {
     rtt: Duration,
     min_rtt: Duration,
     reordering_seen: bool,
+    /// DupThresh, in segments.
+    reordering: u32,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
     /// `SND.NXT` when the last DSACK widened the window.
@@ -92,6 +117,7 @@ impl State {
             rtt: Duration::ZERO,
             min_rtt: Duration::MAX,
             reordering_seen: false,
+            reordering: tcp.dupack_threshold,
             reo_wnd_mult: 1,
             reo_wnd_persist: 0,
             dsack_round: 0,
@@ -104,19 +130,39 @@ impl State {
     }
 
     /// §6.2, steps 1 to 3.
-    fn note_delivery(&mut self, ack: &Ack) {
+    fn note_delivery(&mut self, ack: &Ack, board: &Scoreboard) {
         let Some(delivered) = ack.selective else { return };
-        self.reordering_seen |= delivered.reordered.is_some();
-        let Some(newest) = delivered.newest else { return };
-        let rtt = ack.now.since(newest.sent);
-        // A retransmission that seems to be back sooner than any segment ever was: the original.
-        if newest.retransmitted && rtt < self.min_rtt {
-            return;
+        if let Some(low) = delivered.reordered {
+            self.reordering_seen = true;
+            self.note_reordering(ack, low, board);
         }
-        self.min_rtt = self.min_rtt.min(rtt);
-        self.rtt = rtt;
+        // A retransmission that seems to be back sooner than any segment ever was: the original.
+        let min_rtt = self.min_rtt;
+        let counts = |it: &Newest| !it.retransmitted || ack.now.since(it.sent) >= min_rtt;
+        let Some(newest) = delivered.newest.filter(counts).or(delivered.newest_original) else {
+            return;
+        };
+        let measured = match self.config.variant {
+            Variant::Rfc8985 => newest,
+            Variant::Linux => {
+                let highest = delivered.highest_acked.filter(counts);
+                highest.or(delivered.highest_sacked.filter(counts)).unwrap_or(newest)
+            }
+        };
+        self.rtt = ack.now.since(measured.sent);
+        self.min_rtt = min_rtt.min(ack.now.since(newest.sent));
         if self.newest.is_none_or(|known| newest.is_after(known.sent, known.end)) {
             self.newest = Some(newest);
+        }
+    }
+
+    /// Linux: how far behind the highest selectively acknowledged segment something arrived that was
+    /// sent once.
+    fn note_reordering(&mut self, ack: &Ack, low: u64, board: &Scoreboard) {
+        let highest = board.highest_sacked().unwrap_or(ack.snd_una);
+        let distance = highest.saturating_sub(low).div_ceil(ack.smss.into());
+        if self.config.variant == Variant::Linux {
+            self.reordering = self.reordering.max(distance.min(MAX_REORDERING) as u32);
         }
     }
 
@@ -139,7 +185,8 @@ impl State {
     /// §6.2, step 4.
     fn reordering_window(&self, ack: &Ack, board: &Scoreboard) -> Duration {
         let repairing = self.in_recovery || self.in_timeout_recovery;
-        let many = board.sacked_segments() >= u64::from(ack.dupack_threshold);
+        let threshold = ack.dupack_threshold.max(self.reordering);
+        let many = board.sacked_segments() >= u64::from(threshold);
         if !self.reordering_seen && (repairing || many) {
             return Duration::ZERO;
         }
@@ -154,7 +201,8 @@ impl State {
         let patience = self.rtt + self.window;
         let (bytes, latest) = board.mark_lost_by_time(&newest, |sent| sent + patience <= now);
         if let Some(sent) = latest {
-            self.reordering_deadline = sent + patience;
+            let slack = if self.config.variant == Variant::Linux { SLACK } else { Duration::ZERO };
+            self.reordering_deadline = sent + patience + slack;
         }
         bytes > 0
     }
@@ -181,7 +229,7 @@ impl State {
     }
 
     fn on_selective(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
-        self.note_delivery(ack);
+        self.note_delivery(ack, board);
         self.sampled_since_probe |= ack.sampled;
         let was_in_recovery = self.in_recovery;
         let recovery_ends =
@@ -243,6 +291,14 @@ impl LossDetection for State {
 
     fn in_recovery(&self) -> bool {
         self.in_recovery || self.without.in_recovery()
+    }
+
+    fn counts_duplicates(&self) -> bool {
+        self.config.variant == Variant::Linux
+    }
+
+    fn reordering(&self) -> Option<u32> {
+        Some(self.reordering)
     }
 
     fn deadline(&self) -> Time {
@@ -331,5 +387,50 @@ mod tests {
         }
         recover(&mut state, 115, false);
         assert_eq!(state.reo_wnd_mult, 1);
+    }
+
+    /// Ten segments of 1000 bytes sent at once, at 0 s, in the variant `linux`.
+    fn linux() -> (State, Scoreboard) {
+        let tcp = (crate::presets::find("linux").unwrap().config)();
+        let state = State::new(&Config { variant: Variant::Linux, ..Config::default() }, &tcp);
+        let mut board = Scoreboard::default();
+        for segment in 0..10 {
+            board.push(Time::ZERO, 1 + 1000 * segment, 1000);
+        }
+        (state, board)
+    }
+
+    fn take(state: &mut State, board: &mut Scoreboard, ms: u64, una: u64, block: (u64, u64)) {
+        let delivered = board.acknowledge(una, &[block]);
+        let now = Time::ZERO + Duration::from_millis(ms);
+        let seen = Ack { now, snd_max: 10_001, selective: Some(delivered), ..ack(una, false) };
+        state.on_ack(&seen, board);
+    }
+
+    /// `tcp_check_sack_reordering`: 4000:5000 after 8000:9000 is five segments late.
+    #[test]
+    fn linux_measures_reordering_in_segments() {
+        let (mut state, mut board) = linux();
+        take(&mut state, &mut board, 100, 1, (7001, 8001));
+        assert_eq!(state.reordering(), Some(3));
+        // A quarter of the RTT, and 2 ms.
+        assert_eq!(state.deadline(), Time::ZERO + Duration::from_millis(127));
+        take(&mut state, &mut board, 102, 1, (3001, 4001));
+        assert_eq!(state.reordering(), Some(5));
+    }
+
+    /// The ACK of a retransmission that also delivers an original: RACK.rtt is the original's 22 ms.
+    /// Original and SACK show reordering: a quarter of 10 ms, and 2 ms of slack.
+    #[test]
+    fn linux_goes_by_the_last_segment_in_order() {
+        let (mut state, mut board) = linux();
+        take(&mut state, &mut board, 10, 1, (1001, 3001));
+        take(&mut state, &mut board, 10, 1, (8001, 9001));
+        assert_eq!(board.lost_bytes(), 6000, "all but 9001");
+        board.resent(Time::ZERO + Duration::from_millis(10), 1);
+        take(&mut state, &mut board, 22, 4001, (8001, 9001));
+        assert_eq!(state.rtt, Duration::from_millis(22));
+        assert_eq!(board.lost_bytes(), 4000, "9001 waits");
+        assert_eq!(state.deadline(), Time::ZERO + Duration::from_micros(26_500));
     }
 }

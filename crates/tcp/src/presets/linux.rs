@@ -2,7 +2,7 @@
 
 use super::{rack, sack};
 use crate::congestion_control::{self, cubic};
-use crate::{Config, CwndValidation, Size, backoff, rto, spurious};
+use crate::{Config, CwndValidation, Size, backoff, loss_detection, rto, spurious};
 use retx_units::Duration;
 
 /// Linux 6.18 with its default sysctls and HZ = 250, sending by CUBIC.
@@ -12,8 +12,13 @@ pub(super) fn linux() -> Config {
         slow_start: cubic::SlowStart::Hystart,
         ..cubic::Config::default()
     };
+    let rack_of_linux = loss_detection::rack::Config {
+        variant: loss_detection::rack::Variant::Linux,
+        ..Default::default()
+    };
     Config {
         congestion_control: congestion_control::Config::cubic(cubic),
+        loss_detection: loss_detection::Config::rack(rack_of_linux),
         rto: rto::Config::linux(Default::default()),
         backoff: backoff::Config::linux(Default::default()),
         spurious: spurious::Config::linux(Default::default()),
