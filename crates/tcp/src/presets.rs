@@ -128,6 +128,11 @@ pub const PRESETS: &[Preset] = &[
         config: linux::linux_reno,
     },
     Preset {
+        name: "linux_bbr",
+        summary: "Linux 6.18 with its default settings, sending by BBR",
+        config: linux::linux_bbr,
+    },
+    Preset {
         name: "linux24",
         summary: "The Linux of García, Agüero & Muñoz: keeps the backoff while losing",
         config: linux::linux24,

@@ -47,6 +47,11 @@ pub(super) fn linux_reno() -> Config {
     }
 }
 
+/// The same, sending by BBR.
+pub(super) fn linux_bbr() -> Config {
+    Config { congestion_control: congestion_control::Config::bbr(Default::default()), ..linux() }
+}
+
 /// The Linux that García, Agüero & Muñoz measured (2002): its timer, and the loss state that keeps
 /// the backoff and holds new data back. Recovery was Linux's own of that time; RFC 6675 comes
 /// closest. Timers and RTTs tick at HZ = 100; the timers' grid is left out, so that waits are those
