@@ -125,8 +125,8 @@ fn over_pftk(preset: &'static str, b: u32, p: f64, seeds: u64) -> f64 {
 }
 
 /// Within 20 %, and 30 % at p = 0.1, where the window is four segments and a timeout ends half of
-/// the losses: what the model is known to agree by. Chance takes 8 % of that: the rate goes with the
-/// root of the mean distance of 600 loss events, so four standard errors are 4·½/√600.
+/// the losses: what the model is known to agree by. Chance takes 8 % of that: the rate goes with
+/// the root of the mean distance of 600 loss events, so four standard errors are 4·½/√600.
 fn agrees_with_pftk(preset: &'static str) {
     for b in [1, 2] {
         for p in [1e-3, 1e-2, 3e-2, 0.1] {
@@ -157,8 +157,8 @@ fn rare_losses() {
 }
 
 /// Every n-th segment lost is the model of Mathis. It leaves out the round of the recovery, one of
-/// b·W/2, and that the window before and after it are whole segments, each short of its part by up to
-/// one in W: so the rate is lower, by at most 4/W.
+/// b·W/2, and that the windows before and after it are whole segments, each short of its part by
+/// up to one in W: so the rate is lower, by at most 4/W.
 #[test]
 fn periodic_loss_is_mathis() {
     for preset in ["reno", "sack"] {

@@ -39,8 +39,8 @@ pub struct Config {
     /// Largest congestion window; without it only the buffers limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cwnd: Option<Size>,
-    /// Let data leave evenly over the round trip, at twice (in slow start) or 1.2 times cwnd/SRTT, as
-    /// Linux does. A congestion control with a rate of its own is paced in any case.
+    /// Let data leave evenly over the round trip, at twice (in slow start) or 1.2 times cwnd/SRTT,
+    /// as Linux does. A congestion control with a rate of its own is paced in any case.
     pub pacing: bool,
     /// Bytes that the application may write ahead of their acknowledgment.
     pub send_buffer: Size,

@@ -18,22 +18,28 @@
 //! On loss: cwnd follows what is delivered for a round, then grows by that, and returns when
 //! recovery ends. A path that is policed is sent at its policed rate (`bbr/policer.rs`).
 //!
-//! *Where we differ.* Bytes a second, where Linux counts segments in 2^-24 per microsecond; times in
-//! nanoseconds, not in jiffies. The budget for offloads is Linux's, though each segment leaves by
-//! itself. The phase of a cycle is drawn from a stream keyed by the connection's initial sequence
-//! numbers. A timeout within fast recovery saves no window.
+//! *Where we differ.* Bytes a second, where Linux counts segments in 2^-24 per microsecond; times
+//! in nanoseconds, not in jiffies. The budget for offloads is Linux's, though each segment leaves
+//! by itself. The phase of a cycle is drawn from a stream keyed by the connection's initial
+//! sequence numbers. A timeout within fast recovery saves no window.
+//!
+//! *Compared* with Linux 6.18 over 10 Mbit/s, 2 × 20 ms and a queue of 1000 packets, three runs of
+//! 15 s each (`linux_bbr`, five runs): goodput at 0, 1, 5, 10 and 20 % random loss 9.17, 8.95, 8.69,
+//! 8.03 and 3.87 Mbit/s (9.25, 9.16, 8.73, 7.81 and 4.51); the window tops startup at 102 to 106
+//! segments (102). At 20 % both take the path for policed in some runs.
 
 mod aggregation;
 mod model;
 mod policer;
+mod steps;
 
-use super::delivery_rate::{DeliveryRate, Reading};
+use super::delivery_rate::DeliveryRate;
 use super::segments;
 use super::{Ack, CongestionControl, Delivery, Loss, Phase, Sent, Start, Window};
-use aggregation::{Acked, Aggregation};
+use aggregation::Aggregation;
 use model::{Bandwidth, FullPipe, LeastRtt, Rounds};
-use policer::{Outcome, Policer, Progress, Total};
-use retx_units::{Duration, Rate, StreamKey, Time};
+use policer::{Policer, Total};
+use retx_units::{Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -204,226 +210,6 @@ impl Bbr {
     }
 }
 
-/// The steps of an acknowledgment, in Linux's order (`bbr_update_model`).
-impl Bbr {
-    fn update(&mut self, window: &mut Window, delivery: &Delivery) {
-        self.lost_total = delivery.lost_total;
-        let reading = self.rate.on_ack(delivery);
-        self.update_bandwidth(&reading, delivery);
-        self.update_aggregation(&reading, delivery, segments::cwnd(window));
-        if self.mode == Mode::ProbeBandwidth && self.phase_is_over(delivery) {
-            self.advance_phase();
-        }
-        if self.rounds.start && !reading.is_app_limited {
-            self.full.on_round(self.rounds.bandwidth());
-        }
-        self.check_drain(window, delivery);
-        self.update_least_rtt(window, &reading, delivery);
-        self.update_gains();
-    }
-
-    /// `bbr_update_bw`.
-    fn update_bandwidth(&mut self, reading: &Reading, delivery: &Delivery) {
-        self.rounds.start = false;
-        let Some(sample) = reading.sample else { return };
-        if self.rounds.on_sample(sample.prior_delivered, self.rate.delivered) {
-            self.conserves = false;
-        }
-        self.watch_for_policer(delivery.lost > 0, reading.is_app_limited);
-        let bandwidth = Bandwidth::of(sample.segments, self.smss, sample.interval);
-        // A sample that the application limits counts only if it shows more.
-        if !reading.is_app_limited || bandwidth >= self.rounds.bandwidth() {
-            self.rounds.add(bandwidth);
-        }
-    }
-
-    fn watch_for_policer(&mut self, lossy: bool, is_app_limited: bool) {
-        let progress = Progress {
-            round_start: self.rounds.start,
-            lossy,
-            is_app_limited,
-            cruising: self.mode == Mode::ProbeBandwidth,
-            total: self.totals(),
-        };
-        match self.policer.sample(&progress, self.smss) {
-            Outcome::Nothing => {}
-            Outcome::Found => self.pacing_gain = UNIT,
-            Outcome::Over => self.begin_cycle(),
-        }
-    }
-
-    fn update_aggregation(&mut self, reading: &Reading, delivery: &Delivery, cwnd: u64) {
-        if delivery.segments == 0 || reading.sample.is_none() {
-            return;
-        }
-        self.aggregation.on_ack(&Acked {
-            at: self.rate.delivered_at,
-            segments: delivery.segments,
-            round_start: self.rounds.start,
-            bandwidth: self.bandwidth(),
-            cwnd,
-            smss: self.smss,
-        });
-    }
-
-    /// `bbr_is_next_cycle_phase`.
-    fn phase_is_over(&self, delivery: &Delivery) -> bool {
-        let elapsed = self.rate.delivered_at.since(self.phase_start);
-        let is_full = self.least_rtt.value.is_some_and(|rtt| elapsed > rtt);
-        if self.pacing_gain == UNIT {
-            return is_full;
-        }
-        let flight = self.flight_at_departure(delivery.flight_before, delivery.pacing_delay);
-        if self.pacing_gain > UNIT {
-            // Until there is as much in flight as the gain asks for; a small buffer may not hold it.
-            return is_full && (delivery.lost > 0 || flight >= self.target(self.pacing_gain));
-        }
-        // Until the queue is gone.
-        is_full || flight <= self.target(UNIT)
-    }
-
-    fn advance_phase(&mut self) {
-        self.phase = (self.phase + 1) % CYCLE.len();
-        self.phase_start = self.rate.delivered_at;
-    }
-
-    /// `bbr_reset_probe_bw_mode`: flows that share a path begin anywhere but where the queue is
-    /// drained.
-    fn begin_cycle(&mut self) {
-        self.mode = Mode::ProbeBandwidth;
-        self.cycles += 1;
-        let key = StreamKey { seed: self.identity, replication: self.cycles };
-        self.phase = CYCLE.len() - 1 - key.stream("bbr.cycle").below(7) as usize;
-        self.advance_phase();
-    }
-
-    /// `bbr_check_drain`.
-    fn check_drain(&mut self, window: &mut Window, delivery: &Delivery) {
-        if self.mode == Mode::Startup && self.full.reached {
-            self.mode = Mode::Drain;
-            window.ssthresh = segments::bytes(window, self.target(UNIT));
-        }
-        if self.mode == Mode::Drain
-            && self.flight_at_departure(delivery.flight, delivery.pacing_delay) <= self.target(UNIT)
-        {
-            self.begin_cycle();
-        }
-    }
-
-    /// `bbr_update_min_rtt`.
-    fn update_least_rtt(&mut self, window: &mut Window, reading: &Reading, delivery: &Delivery) {
-        let now = delivery.now;
-        let expired = self.least_rtt.update(now, reading.rtt, reading.may_be_delayed);
-        if expired && !self.restarted && self.mode != Mode::ProbeRtt {
-            self.save_cwnd(window);
-            self.mode = Mode::ProbeRtt;
-            self.probe_end = None;
-        }
-        if self.mode == Mode::ProbeRtt {
-            // Samples of this time say nothing about the path.
-            self.rate.on_app_limited(delivery.flight);
-            if self.probe_end.is_some() {
-                self.probe_round |= self.rounds.start;
-                if self.probe_round {
-                    self.check_probe_end(window, now);
-                }
-            } else if delivery.flight <= LEAST_CWND {
-                self.probe_end = Some(now + PROBE_RTT);
-                self.probe_round = false;
-                self.rounds.begin_at(self.rate.delivered);
-            }
-        }
-        if reading.delivers {
-            self.restarted = false;
-        }
-    }
-
-    /// `bbr_check_probe_rtt_done`.
-    fn check_probe_end(&mut self, window: &mut Window, now: Time) {
-        if self.probe_end.is_none_or(|end| now <= end) {
-            return;
-        }
-        self.least_rtt.renew(now);
-        window.cwnd = window.cwnd.max(segments::bytes(window, self.prior_cwnd));
-        if self.full.reached {
-            self.begin_cycle();
-        } else {
-            self.mode = Mode::Startup;
-        }
-    }
-
-    fn update_gains(&mut self) {
-        (self.pacing_gain, self.cwnd_gain) = match self.mode {
-            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
-            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
-            Mode::ProbeBandwidth if self.policer.bandwidth().is_some() => (UNIT, CWND_GAIN),
-            Mode::ProbeBandwidth => (CYCLE[self.phase], CWND_GAIN),
-            Mode::ProbeRtt => (UNIT, UNIT),
-        };
-    }
-}
-
-/// The window.
-impl Bbr {
-    /// `bbr_save_cwnd`: before a recovery or an RTT probe cuts it.
-    fn save_cwnd(&mut self, window: &Window) {
-        let cwnd = segments::cwnd(window);
-        let good = self.losses == Phase::Open && self.mode != Mode::ProbeRtt;
-        self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
-    }
-
-    /// `bbr_set_cwnd`.
-    fn set_cwnd(&mut self, window: &mut Window, delivery: &Delivery) {
-        let mut cwnd = segments::cwnd(window);
-        if delivery.segments > 0 {
-            cwnd = self.recover_or_restore(cwnd, delivery);
-            if !self.conserves {
-                cwnd = self.grow(cwnd, delivery.segments).max(LEAST_CWND);
-            }
-        }
-        if self.mode == Mode::ProbeRtt {
-            cwnd = cwnd.min(LEAST_CWND);
-        }
-        window.cwnd = segments::bytes(window, cwnd);
-    }
-
-    /// `bbr_set_cwnd_to_recover_or_restore`: for the first round of a recovery as much leaves as is
-    /// delivered.
-    fn recover_or_restore(&mut self, mut cwnd: u64, delivery: &Delivery) -> u64 {
-        if delivery.lost > 0 {
-            cwnd = cwnd.saturating_sub(delivery.lost).max(1);
-        }
-        let conserved = delivery.flight + delivery.segments;
-        if delivery.phase == Phase::Recovery && self.losses != Phase::Recovery {
-            self.conserves = true;
-            self.rounds.begin_at(self.rate.delivered);
-            cwnd = conserved;
-        } else if self.losses != Phase::Open && delivery.phase == Phase::Open {
-            cwnd = cwnd.max(self.prior_cwnd);
-            self.conserves = false;
-        }
-        self.losses = delivery.phase;
-        if self.conserves { cwnd.max(conserved) } else { cwnd }
-    }
-
-    /// Towards the target; down to it only when the pipe has been full.
-    fn grow(&self, cwnd: u64, acked: u64) -> u64 {
-        let bandwidth = self.bandwidth();
-        let mut target = self.in_flight(bandwidth, self.cwnd_gain);
-        if self.full.reached {
-            target = target.saturating_add(self.aggregation.allowance(bandwidth, self.smss));
-        }
-        let target = self.with_budget(target);
-        if self.full.reached {
-            cwnd.saturating_add(acked).min(target)
-        } else if cwnd < target || self.rate.delivered < INITIAL_WINDOW {
-            cwnd.saturating_add(acked)
-        } else {
-            cwnd
-        }
-    }
-}
-
 impl CongestionControl for State {
     fn models_path(&self) -> bool {
         true
@@ -506,5 +292,154 @@ impl CongestionControl for State {
         let bbr = &self.0;
         let rtt = bbr.least_rtt.value?;
         Some(bbr.bandwidth().in_flight(rtt, UNIT, bbr.smss).saturating_mul(bbr.smss))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{at, loss, tcp, window};
+    use super::*;
+
+    const SMSS: u64 = 1000;
+
+    /// A path of a segment per ms and 20 ms, each segment acknowledged by itself.
+    struct Path {
+        state: State,
+        window: Window,
+        now: u64,
+        sent: u64,
+        acked: u64,
+        flying: std::collections::VecDeque<u64>,
+        /// Segments that pacing lets go, in 2^-20.
+        credit: u64,
+    }
+
+    impl Path {
+        fn new() -> Self {
+            let mut state = State::new(&Config {}, &tcp());
+            let mut window = window(10, 1 << 40);
+            let rtt = Some(Duration::from_millis(20));
+            state.on_connected(&mut window, &Start { now: at(0), rtt, identity: 7 });
+            let flying = std::collections::VecDeque::new();
+            Self { state, window, now: 20, sent: 0, acked: 0, flying, credit: 0 }
+        }
+
+        /// Each ms a segment is acknowledged, and what pacing and the window let go is sent.
+        fn step(&mut self, lost: u64, phase: Phase) {
+            let before = self.flying.len() as u64;
+            let left = self.flying.front().is_some_and(|left| *left <= self.now);
+            self.now += 1;
+            if left {
+                self.flying.pop_front();
+                self.flying.truncate((before - 1 - lost) as usize);
+                self.acked += 1;
+                let delivery = Delivery {
+                    now: at(self.now),
+                    snd_una: 1 + self.acked * SMSS,
+                    segments: 1,
+                    is_selective: false,
+                    newest: None,
+                    is_short: false,
+                    lost,
+                    lost_total: lost,
+                    flight_before: before,
+                    flight: before - 1 - lost,
+                    phase,
+                    rtt: None,
+                    srtt: Some(Duration::from_millis(20)),
+                    pacing_delay: Duration::ZERO,
+                };
+                self.state.on_delivery(&mut self.window, &delivery);
+            }
+            // A ms of the rate; what is not used in time is lost, but for one segment.
+            self.credit = self.credit.min(1 << 20) + (self.state.0.pacing_rate << 20) / 1_000_000;
+            while (self.flying.len() as u64) < self.window.cwnd / SMSS && self.credit >= 1 << 20 {
+                self.credit -= 1 << 20;
+                let served = self.flying.back().map_or(0, |last| last + 1).max(self.now + 19);
+                self.flying.push_back(served);
+                self.sent += 1;
+                self.state.on_sent(&Sent {
+                    now: at(self.now),
+                    position: 1 + (self.sent - 1) * SMSS,
+                    bytes: 1000,
+                    flight_size: self.flying.len() as u64 * SMSS,
+                    retransmission: false,
+                });
+            }
+        }
+
+        fn run(&mut self, steps: u64) {
+            (0..steps).for_each(|_| self.step(0, Phase::Open));
+        }
+
+        fn cwnd(&self) -> u64 {
+            self.window.cwnd / SMSS
+        }
+    }
+
+    /// 20 ms at a segment per ms: the bandwidth is found, and twice what the path holds, six for
+    /// the budget and two in the probing phase are the window; aggregation adds one segment.
+    #[test]
+    fn the_model_of_a_known_path() {
+        let mut path = Path::new();
+        path.run(2_000);
+        let bbr = &path.state.0;
+        assert_eq!(bbr.mode, Mode::ProbeBandwidth);
+        assert_eq!(bbr.bandwidth(), Bandwidth(1_000_000));
+        assert_eq!(bbr.least_rtt.value, Some(Duration::from_millis(20)));
+        assert!((46..=50).contains(&path.cwnd()), "{}", path.cwnd());
+        assert_eq!(path.state.bandwidth_delay_bytes(), Some(20_000));
+    }
+
+    /// In the first round of a recovery what is delivered may leave; when it ends the window is
+    /// what it was.
+    #[test]
+    fn a_recovery_conserves_packets_and_gives_the_window_back() {
+        let mut path = Path::new();
+        path.run(2_000);
+        let (before, flight) = (path.cwnd(), path.flying.len() as u64);
+        path.state.on_loss(&mut path.window, &loss(at(path.now), flight));
+        path.step(3, Phase::Recovery);
+        assert_eq!(path.cwnd(), flight - 3);
+        for _ in 0..15 {
+            path.step(0, Phase::Recovery);
+            assert_eq!(path.cwnd(), flight - 3);
+        }
+        path.step(0, Phase::Open);
+        assert!(path.cwnd() >= before - 2, "{}", path.cwnd());
+    }
+
+    /// A timeout leaves one segment; the window grows by what is delivered, and comes back when all
+    /// that was lost is repaired.
+    #[test]
+    fn a_timeout_leaves_one_segment() {
+        let mut path = Path::new();
+        path.run(2_000);
+        let before = path.cwnd();
+        path.state.on_timeout(&mut path.window, &loss(at(path.now), before), false);
+        assert_eq!(path.cwnd(), 1);
+        path.step(0, Phase::Loss);
+        assert_eq!(path.cwnd(), 4, "what keeps it going");
+        path.step(0, Phase::Loss);
+        assert_eq!(path.cwnd(), 5);
+        path.step(0, Phase::Open);
+        assert!(path.cwnd() >= before - 2, "{}", path.cwnd());
+    }
+
+    /// Flows that differ in nothing but their numbers begin their cycles in different phases.
+    #[test]
+    fn cycles_begin_anywhere_but_at_the_drain() {
+        let begins: Vec<usize> = (0..100)
+            .map(|identity| {
+                let mut state = State::new(&Config {}, &tcp());
+                state.0.identity = identity;
+                state.0.begin_cycle();
+                state.0.phase
+            })
+            .collect();
+        assert!(
+            (0..CYCLE.len()).all(|phase| begins.contains(&phase) != (phase == 1)),
+            "{begins:?}"
+        );
     }
 }

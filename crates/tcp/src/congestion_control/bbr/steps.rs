@@ -1,0 +1,231 @@
+//! What an acknowledgment changes, step by step, in the order of Linux's `bbr_main`.
+
+use super::aggregation::Acked;
+use super::model::Bandwidth;
+use super::policer::{Outcome, Progress};
+use super::{
+    Bbr, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, INITIAL_WINDOW, LEAST_CWND, Mode, PROBE_RTT, UNIT,
+};
+use crate::congestion_control::delivery_rate::Reading;
+use crate::congestion_control::{Delivery, Phase, Window, segments};
+use retx_units::{StreamKey, Time};
+
+/// `bbr_update_model`.
+impl Bbr {
+    pub(super) fn update(&mut self, window: &mut Window, delivery: &Delivery) {
+        self.lost_total = delivery.lost_total;
+        let reading = self.rate.on_ack(delivery);
+        self.update_bandwidth(&reading, delivery);
+        self.update_aggregation(&reading, delivery, segments::cwnd(window));
+        if self.mode == Mode::ProbeBandwidth && self.phase_is_over(delivery) {
+            self.advance_phase();
+        }
+        if self.rounds.start && !reading.is_app_limited {
+            self.full.on_round(self.rounds.bandwidth());
+        }
+        self.check_drain(window, delivery);
+        self.update_least_rtt(window, &reading, delivery);
+        self.update_gains();
+    }
+
+    /// `bbr_update_bw`.
+    fn update_bandwidth(&mut self, reading: &Reading, delivery: &Delivery) {
+        self.rounds.start = false;
+        let Some(sample) = reading.sample else { return };
+        if self.rounds.on_sample(sample.prior_delivered, self.rate.delivered) {
+            self.conserves = false;
+        }
+        self.watch_for_policer(delivery.lost > 0, reading.is_app_limited);
+        let bandwidth = Bandwidth::of(sample.segments, self.smss, sample.interval);
+        // A sample that the application limits counts only if it shows more.
+        if !reading.is_app_limited || bandwidth >= self.rounds.bandwidth() {
+            self.rounds.add(bandwidth);
+        }
+    }
+
+    pub(super) fn watch_for_policer(&mut self, lossy: bool, is_app_limited: bool) {
+        let progress = Progress {
+            round_start: self.rounds.start,
+            lossy,
+            is_app_limited,
+            cruising: self.mode == Mode::ProbeBandwidth,
+            total: self.totals(),
+        };
+        match self.policer.sample(&progress, self.smss) {
+            Outcome::Nothing => {}
+            Outcome::Found => self.pacing_gain = UNIT,
+            Outcome::Over => self.begin_cycle(),
+        }
+    }
+
+    fn update_aggregation(&mut self, reading: &Reading, delivery: &Delivery, cwnd: u64) {
+        if delivery.segments == 0 || reading.sample.is_none() {
+            return;
+        }
+        self.aggregation.on_ack(&Acked {
+            at: self.rate.delivered_at,
+            segments: delivery.segments,
+            round_start: self.rounds.start,
+            bandwidth: self.bandwidth(),
+            cwnd,
+            smss: self.smss,
+        });
+    }
+
+    /// `bbr_is_next_cycle_phase`.
+    fn phase_is_over(&self, delivery: &Delivery) -> bool {
+        let elapsed = self.rate.delivered_at.since(self.phase_start);
+        let is_full = self.least_rtt.value.is_some_and(|rtt| elapsed > rtt);
+        if self.pacing_gain == UNIT {
+            return is_full;
+        }
+        let flight = self.flight_at_departure(delivery.flight_before, delivery.pacing_delay);
+        if self.pacing_gain > UNIT {
+            // Until there is as much in flight as the gain asks for; a small buffer may not hold it.
+            return is_full && (delivery.lost > 0 || flight >= self.target(self.pacing_gain));
+        }
+        // Until the queue is gone.
+        is_full || flight <= self.target(UNIT)
+    }
+
+    fn advance_phase(&mut self) {
+        self.phase = (self.phase + 1) % CYCLE.len();
+        self.phase_start = self.rate.delivered_at;
+    }
+
+    /// `bbr_reset_probe_bw_mode`: flows that share a path begin anywhere but where the queue is
+    /// drained.
+    pub(super) fn begin_cycle(&mut self) {
+        self.mode = Mode::ProbeBandwidth;
+        self.cycles += 1;
+        let key = StreamKey { seed: self.identity, replication: self.cycles };
+        self.phase = CYCLE.len() - 1 - key.stream("bbr.cycle").below(7) as usize;
+        self.advance_phase();
+    }
+
+    /// `bbr_check_drain`.
+    fn check_drain(&mut self, window: &mut Window, delivery: &Delivery) {
+        if self.mode == Mode::Startup && self.full.reached {
+            self.mode = Mode::Drain;
+            window.ssthresh = segments::bytes(window, self.target(UNIT));
+        }
+        if self.mode == Mode::Drain
+            && self.flight_at_departure(delivery.flight, delivery.pacing_delay) <= self.target(UNIT)
+        {
+            self.begin_cycle();
+        }
+    }
+
+    /// `bbr_update_min_rtt`.
+    fn update_least_rtt(&mut self, window: &mut Window, reading: &Reading, delivery: &Delivery) {
+        let now = delivery.now;
+        let expired = self.least_rtt.update(now, reading.rtt, reading.may_be_delayed);
+        if expired && !self.restarted && self.mode != Mode::ProbeRtt {
+            self.save_cwnd(window);
+            self.mode = Mode::ProbeRtt;
+            self.probe_end = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            // Samples of this time say nothing about the path.
+            self.rate.on_app_limited(delivery.flight);
+            if self.probe_end.is_some() {
+                self.probe_round |= self.rounds.start;
+                if self.probe_round {
+                    self.check_probe_end(window, now);
+                }
+            } else if delivery.flight <= LEAST_CWND {
+                self.probe_end = Some(now + PROBE_RTT);
+                self.probe_round = false;
+                self.rounds.begin_at(self.rate.delivered);
+            }
+        }
+        if reading.delivers {
+            self.restarted = false;
+        }
+    }
+
+    /// `bbr_check_probe_rtt_done`.
+    pub(super) fn check_probe_end(&mut self, window: &mut Window, now: Time) {
+        if self.probe_end.is_none_or(|end| now <= end) {
+            return;
+        }
+        self.least_rtt.renew(now);
+        window.cwnd = window.cwnd.max(segments::bytes(window, self.prior_cwnd));
+        if self.full.reached {
+            self.begin_cycle();
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    fn update_gains(&mut self) {
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBandwidth if self.policer.bandwidth().is_some() => (UNIT, CWND_GAIN),
+            Mode::ProbeBandwidth => (CYCLE[self.phase], CWND_GAIN),
+            Mode::ProbeRtt => (UNIT, UNIT),
+        };
+    }
+}
+
+/// The window.
+impl Bbr {
+    /// `bbr_save_cwnd`: before a recovery or an RTT probe cuts it.
+    pub(super) fn save_cwnd(&mut self, window: &Window) {
+        let cwnd = segments::cwnd(window);
+        let good = self.losses == Phase::Open && self.mode != Mode::ProbeRtt;
+        self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
+    }
+
+    /// `bbr_set_cwnd`.
+    pub(super) fn set_cwnd(&mut self, window: &mut Window, delivery: &Delivery) {
+        let mut cwnd = segments::cwnd(window);
+        if delivery.segments > 0 {
+            cwnd = self.recover_or_restore(cwnd, delivery);
+            if !self.conserves {
+                cwnd = self.grow(cwnd, delivery.segments).max(LEAST_CWND);
+            }
+        }
+        if self.mode == Mode::ProbeRtt {
+            cwnd = cwnd.min(LEAST_CWND);
+        }
+        window.cwnd = segments::bytes(window, cwnd);
+    }
+
+    /// `bbr_set_cwnd_to_recover_or_restore`: for the first round of a recovery as much leaves as is
+    /// delivered.
+    fn recover_or_restore(&mut self, mut cwnd: u64, delivery: &Delivery) -> u64 {
+        if delivery.lost > 0 {
+            cwnd = cwnd.saturating_sub(delivery.lost).max(1);
+        }
+        let conserved = delivery.flight + delivery.segments;
+        if delivery.phase == Phase::Recovery && self.losses != Phase::Recovery {
+            self.conserves = true;
+            self.rounds.begin_at(self.rate.delivered);
+            cwnd = conserved;
+        } else if self.losses != Phase::Open && delivery.phase == Phase::Open {
+            cwnd = cwnd.max(self.prior_cwnd);
+            self.conserves = false;
+        }
+        self.losses = delivery.phase;
+        if self.conserves { cwnd.max(conserved) } else { cwnd }
+    }
+
+    /// Towards the target; down to it only when the pipe has been full.
+    fn grow(&self, cwnd: u64, acked: u64) -> u64 {
+        let bandwidth = self.bandwidth();
+        let mut target = self.in_flight(bandwidth, self.cwnd_gain);
+        if self.full.reached {
+            target = target.saturating_add(self.aggregation.allowance(bandwidth, self.smss));
+        }
+        let target = self.with_budget(target);
+        if self.full.reached {
+            cwnd.saturating_add(acked).min(target)
+        } else if cwnd < target || self.rate.delivered < INITIAL_WINDOW {
+            cwnd.saturating_add(acked)
+        } else {
+            cwnd
+        }
+    }
+}
