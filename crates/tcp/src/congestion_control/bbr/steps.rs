@@ -81,7 +81,8 @@ impl Bbr {
         }
         let flight = self.flight_at_departure(delivery.flight_before, delivery.pacing_delay);
         if self.pacing_gain > UNIT {
-            // Until there is as much in flight as the gain asks for; a small buffer may not hold it.
+            // Until there is as much in flight as the gain asks for, which a small buffer may not
+            // hold.
             return is_full && (delivery.lost > 0 || flight >= self.target(self.pacing_gain));
         }
         // Until the queue is gone.
