@@ -21,6 +21,7 @@ mod reassembly;
 mod scoreboard;
 mod size;
 mod timers;
+mod work;
 
 pub use config::{Config, ConfigError, DelayedAck};
 pub use connection::{

@@ -1,11 +1,16 @@
-//! Sets of positions, kept as ranges.
+//! Sets of positions, kept as ranges. They change at their ends: below by acknowledgments, above by
+//! what was sent last.
+
+use crate::work;
+use std::collections::VecDeque;
+use std::ops;
 
 /// A range of positions, `left` to `right` − 1.
 type Range = (u64, u64);
 
 /// Disjoint ranges in ascending order, with gaps between them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ranges(Vec<Range>);
+pub(crate) struct Ranges(VecDeque<Range>);
 
 impl Ranges {
     /// True when the set is empty.
@@ -15,7 +20,7 @@ impl Ranges {
 
     /// The position after the highest.
     pub fn end(&self) -> Option<u64> {
-        self.0.last().map(|range| range.1)
+        self.0.back().map(|range| range.1)
     }
 
     /// The ranges, ascending.
@@ -28,11 +33,19 @@ impl Ranges {
         let first = self.0.partition_point(|range| range.1 < left);
         let after = self.0.partition_point(|range| range.0 <= right);
         if first == after {
+            work::steps(first.min(self.0.len() - first) + 1);
             self.0.insert(first, (left, right));
             return;
         }
         self.0[first] = (left.min(self.0[first].0), right.max(self.0[after - 1].1));
-        self.0.drain(first + 1..after);
+        self.take_out(first + 1..after);
+    }
+
+    fn take_out(&mut self, gone: ops::Range<usize>) {
+        // What is left on the shorter side moves.
+        let moved = if gone.is_empty() { 0 } else { gone.start.min(self.0.len() - gone.end) };
+        work::steps(gone.len() + moved);
+        self.0.drain(gone);
     }
 
     /// The range that holds `position`.
@@ -60,15 +73,16 @@ impl Ranges {
             Some(range) if range.0 <= left => range.1,
             _ => left,
         };
-        let next = self.0[index..].iter().find(|range| range.0 > left).map_or(right, |it| it.0);
+        let mut after = self.0.range(index..);
+        let next = after.find(|range| range.0 > left).map_or(right, |range| range.0);
         (start < right).then(|| (start, next.min(right)))
     }
 
     /// Takes out everything below `position`.
     pub fn remove_below(&mut self, position: u64) {
         let gone = self.0.partition_point(|range| range.1 <= position);
-        self.0.drain(..gone);
-        if let Some(first) = self.0.first_mut() {
+        self.take_out(0..gone);
+        if let Some(first) = self.0.front_mut() {
             first.0 = first.0.max(position);
         }
     }
@@ -102,8 +116,8 @@ mod tests {
                 set.extend(left..left + length);
             }
             let check = |ranges: &Ranges, set: &BTreeSet<u64>| {
-                for pair in ranges.0.windows(2) {
-                    prop_assert!(pair[0].1 < pair[1].0);
+                for (below, above) in ranges.iter().zip(ranges.iter().skip(1)) {
+                    prop_assert!(below.1 < above.0);
                 }
                 for &(left, length) in &probes {
                     let right = left + length;

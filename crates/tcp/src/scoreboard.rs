@@ -5,8 +5,11 @@
 //! Costs do not grow with the window: a segment is marked a bounded number of times in its life,
 //! and looked up by binary search.
 
+mod by_time;
+
 pub use crate::delivered::{Delivered, Newest};
 use crate::ranges::Ranges;
+use crate::work;
 use retx_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -54,8 +57,11 @@ pub struct Scoreboard {
     doubled_bytes: u64,
     /// Lost and not yet sent again, lowest first; entries may be out of date.
     to_retransmit: BinaryHeap<Reverse<u64>>,
-    /// Transmissions in the order of time, as (when, first position); entries may be out of date.
+    /// Transmissions in the order of time, as (when, first position), that are not known to have been
+    /// overtaken; entries may be out of date.
     by_time: VecDeque<(Time, u64)>,
+    /// Those before that were in flight when a later one had arrived; likewise.
+    overtaken: VecDeque<(Time, u64)>,
     /// Everything below has been examined by [`Self::mark_lost_below`].
     examined: u64,
 }
@@ -73,7 +79,7 @@ impl Scoreboard {
             doubled: false,
             ever_retransmitted: false,
         });
-        self.by_time.push_back((now, start));
+        self.note_time(now, start);
     }
 
     /// The segment that begins at `start` has been sent again.
@@ -90,7 +96,7 @@ impl Scoreboard {
         record.ever_retransmitted = true;
         record.retransmitted = true;
         record.sent = now;
-        self.by_time.push_back((now, start));
+        self.note_time(now, start);
     }
 
     /// Takes an acknowledgment: everything below `snd_una`, and the blocks (as positions).
@@ -98,6 +104,7 @@ impl Scoreboard {
         let mut delivered = Delivered::default();
         let highest_before = self.sacked.end().unwrap_or(0);
         while let Some(record) = self.records.front().filter(|record| record.end() <= snd_una) {
+            work::steps(1);
             let record = *record;
             self.records.pop_front();
             if record.sacked {
@@ -117,6 +124,7 @@ impl Scoreboard {
         for &(left, right) in blocks {
             self.take_block(left.max(snd_una), right, highest_before, &mut delivered);
         }
+        self.forget_arrived();
         delivered
     }
 
@@ -127,6 +135,7 @@ impl Scoreboard {
             let mut index = self.records.partition_point(|record| record.start < gap_left);
             while let Some(record) = self.records.get_mut(index).filter(|it| it.end() <= gap_right)
             {
+                work::steps(1);
                 if !record.sacked {
                     let copy = *record;
                     record.sacked = true;
@@ -184,6 +193,7 @@ impl Scoreboard {
             let first = self.records.partition_point(|record| record.start < self.examined);
             let mut index = first;
             while self.records.get(index).is_some_and(|record| record.end() <= position) {
+                work::steps(1);
                 self.mark_lost(index);
                 index += 1;
             }
@@ -225,61 +235,7 @@ impl Scoreboard {
         }
         self.examined = self.records.back().map_or(self.examined, Record::end);
         self.by_time.clear();
-    }
-
-    /// RFC 8985 §6.2, step 5: marks lost what was sent before `newest` by more than the reordering
-    /// window, as `is_overdue` says (given when a segment was sent). Returns the bytes marked, and
-    /// when the latest of the others was sent that were sent before `newest`.
-    pub fn mark_lost_by_time(
-        &mut self,
-        newest: &Newest,
-        is_overdue: impl Fn(Time) -> bool,
-    ) -> (u64, Option<Time>) {
-        let before = self.lost_bytes;
-        while let Some(&(sent, start)) = self.by_time.front() {
-            if let Some(index) = self.current(sent, start) {
-                if sent >= newest.sent || !is_overdue(sent) {
-                    break;
-                }
-                self.mark_lost(index);
-            }
-            self.by_time.pop_front();
-        }
-        if is_overdue(newest.sent) {
-            self.mark_lost_of_same_time(newest);
-        }
-        (self.lost_bytes - before, self.latest_sent_before(newest))
-    }
-
-    /// The same for what was sent at the same time as `newest`, but ends before it.
-    fn mark_lost_of_same_time(&mut self, newest: &Newest) {
-        let first = self.by_time.partition_point(|(sent, _)| *sent < newest.sent);
-        let mut at = first;
-        while let Some(&(sent, start)) = self.by_time.get(at).filter(|it| it.0 == newest.sent) {
-            if let Some(index) = self.current(sent, start)
-                && self.records[index].end() < newest.end
-            {
-                self.mark_lost(index);
-            }
-            at += 1;
-        }
-    }
-
-    /// When the latest segment was sent, of those still in flight that were sent before `newest`.
-    fn latest_sent_before(&self, newest: &Newest) -> Option<Time> {
-        let earlier = self.by_time.partition_point(|(sent, _)| *sent <= newest.sent);
-        let candidates = self.by_time.range(..earlier).rev();
-        candidates
-            .filter_map(|&(sent, start)| Some((sent, self.current(sent, start)?)))
-            .find(|&(sent, index)| newest.is_after(sent, self.records[index].end()))
-            .map(|(sent, _)| sent)
-    }
-
-    /// The record of a transmission, if it is the segment's last and still in flight.
-    fn current(&self, sent: Time, start: u64) -> Option<usize> {
-        let index = self.index_at(start)?;
-        let record = &self.records[index];
-        (record.sent == sent && !record.sacked && !record.lost).then_some(index)
+        self.overtaken.clear();
     }
 
     /// Segments in flight, selectively acknowledged ones included.
@@ -290,6 +246,7 @@ impl Scoreboard {
     /// The first segment that is lost and has not been sent again: its position and length.
     pub fn next_to_retransmit(&mut self) -> Option<(u64, u32)> {
         while let Some(&Reverse(start)) = self.to_retransmit.peek() {
+            work::steps(1);
             if let Some(index) = self.index_at(start)
                 && self.records[index].lost
             {
@@ -307,6 +264,7 @@ impl Scoreboard {
         let mut index = self.records.partition_point(|record| record.start < above);
         loop {
             let record = self.records.get(index).filter(|record| record.end() <= highest)?;
+            work::steps(1);
             if !record.sacked && !record.retransmitted {
                 return Some((record.start, record.length));
             }
@@ -317,7 +275,12 @@ impl Scoreboard {
     /// The last segment in flight that has not been selectively acknowledged: what a tail loss
     /// probe or a rescue retransmission sends.
     pub fn last_unsacked(&self) -> Option<(u64, u32)> {
-        self.records.iter().rev().find(|it| !it.sacked).map(|it| (it.start, it.length))
+        let mut newest_first = self.records.iter().rev();
+        let last = newest_first.find(|record| {
+            work::steps(1);
+            !record.sacked
+        });
+        last.map(|record| (record.start, record.length))
     }
 
     /// RFC 6675 §4, `IsLost`, for all positions at once: everything below the result is lost, when
@@ -326,6 +289,7 @@ impl Scoreboard {
         let mut blocks = 0;
         let mut bytes = 0;
         for (left, right) in self.sacked.iter().rev() {
+            work::steps(1);
             blocks += 1;
             bytes += right - left;
             if blocks >= dupthresh || bytes > u64::from(dupthresh - 1) * u64::from(smss) {

@@ -5,6 +5,8 @@
 
 mod acknowledge;
 mod arrive;
+#[cfg(test)]
+mod cost;
 mod info;
 mod model;
 mod pacing;

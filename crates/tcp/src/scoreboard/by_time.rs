@@ -1,0 +1,78 @@
+//! Transmissions in the order of time: which of them later ones have overtaken (RFC 8985 §6.2).
+
+use super::{Newest, Scoreboard};
+use crate::work;
+use retx_units::Time;
+
+impl Scoreboard {
+    /// Of what is sent at the same time, the lower position counts as the earlier (RFC 8985 §5.2).
+    pub(super) fn note_time(&mut self, now: Time, start: u64) {
+        let later = self.by_time.iter().rev().take_while(|other| **other > (now, start)).count();
+        work::steps(later + 1);
+        self.by_time.insert(self.by_time.len() - later, (now, start));
+    }
+
+    /// RFC 8985 §6.2, step 5: marks lost what was sent before `newest` by more than the reordering
+    /// window, as `is_overdue` says (given when a segment was sent). Returns the bytes marked, and
+    /// when the latest of the others was sent that were sent before `newest`.
+    ///
+    /// A transmission is moved once, when it has been overtaken, and taken out once.
+    pub fn mark_lost_by_time(
+        &mut self,
+        newest: &Newest,
+        is_overdue: impl Fn(Time) -> bool,
+    ) -> (u64, Option<Time>) {
+        let before = self.lost_bytes;
+        while let Some(&(sent, start)) = self.by_time.front() {
+            work::steps(1);
+            if let Some(index) = self.current(sent, start) {
+                if !newest.is_after(sent, self.records[index].end()) {
+                    break;
+                }
+                self.overtaken.push_back((sent, start));
+            }
+            self.by_time.pop_front();
+        }
+        while let Some(&(sent, start)) = self.overtaken.front() {
+            work::steps(1);
+            if let Some(index) = self.current(sent, start) {
+                if !is_overdue(sent) {
+                    break;
+                }
+                self.mark_lost(index);
+            }
+            self.overtaken.pop_front();
+        }
+        (self.lost_bytes - before, self.latest_overtaken())
+    }
+
+    /// When the latest segment was sent of those that were overtaken and are still in flight.
+    fn latest_overtaken(&mut self) -> Option<Time> {
+        while let Some(&(sent, start)) = self.overtaken.back() {
+            work::steps(1);
+            if self.current(sent, start).is_some() {
+                return Some(sent);
+            }
+            self.overtaken.pop_back();
+        }
+        None
+    }
+
+    /// Lets go of transmissions that have arrived.
+    pub(super) fn forget_arrived(&mut self) {
+        while let Some(&(sent, start)) = self.by_time.front() {
+            work::steps(1);
+            if self.current(sent, start).is_some() {
+                break;
+            }
+            self.by_time.pop_front();
+        }
+    }
+
+    /// The record of a transmission, if it is the segment's last and still in flight.
+    fn current(&self, sent: Time, start: u64) -> Option<usize> {
+        let index = self.index_at(start)?;
+        let record = &self.records[index];
+        (record.sent == sent && !record.sacked && !record.lost).then_some(index)
+    }
+}
