@@ -43,6 +43,7 @@ tshark:
 
 bench: build
 	$(RUST) cargo bench --package retx-sim --bench engine --locked
+	$(BIN)/python tools/drill_speed.py
 
 # Other projects' scripts, by retx drill and by the unmodified packetdrill. They are not part of
 # retx: tools/conformance/README.md says which checkouts the variables name.

@@ -14,6 +14,14 @@ INBOUND_DATA = re.compile(rf"^[+\d.]+\s+<\s+(?P<flags>[FPS.]+)\s+{NUMBERS}")
 OUTBOUND = re.compile(r"^[+\d.]+\s+>")
 
 
+RACK_TIMER = {
+    "fr-4pkt-fack-last-mss.pkt",
+    "sack-shift-sacked-7-3-4-8-9-fack.pkt",
+    "sack-shift-sacked-7-5-6-8-9-fack.pkt",
+}
+"""Scripts that wait for RACK's reordering timer."""
+
+
 def adapted(script: Script) -> str:
     """The text to play."""
     text = script.text
@@ -24,6 +32,8 @@ def adapted(script: Script) -> str:
         text = with_defaults(text)
     elif script.project == "freebsd":
         text = with_defaults(for_linux_receiver(text))
+    if script.path.name in RACK_TIMER:
+        text = f"--tolerance_usecs=10000\n{text}"
     return without_push(without_restoring(text))
 
 
