@@ -439,8 +439,8 @@ fn a_trace_tells_what_happened() {
     );
 }
 
-/// Linux counts whole segments: 717/1024 of 11 are 7 to CUBIC, half of 11 are 5 to Reno. RFC 9438 and
-/// RFC 5681 would keep 7,700 and 5,500 bytes.
+/// Linux counts whole segments: 717/1024 of 11 are 7 to CUBIC, half of 11 are 5 to Reno. RFC 9438
+/// and RFC 5681 would keep 7,700 and 5,500 bytes.
 #[test]
 fn a_congestion_control_that_linux_is_told_is_linuxs() {
     let loses = "\
