@@ -15,7 +15,7 @@ impl Cell {
         let idle = !radio.is_occupied();
         if idle && let Access::Backoff(slots) = radio.access {
             // What was left to wait after the last packet may have passed.
-            if slots <= whole_slots(now, start, slot) {
+            if slots <= whole_slots(now.since(start), slot) {
                 radio.access = Access::Free;
             }
         }
@@ -37,17 +37,30 @@ impl Cell {
                 self.radios[index].access = Access::Backoff(self.senders[index].draw());
             }
             Access::Backoff(slots) => {
-                let passed = whole_slots(now, self.slots_start(index), self.parameters.slot);
+                let passed = self.slots_passed(now, index);
                 let left = slots.saturating_sub(passed);
                 let radio = &mut self.radios[index];
                 radio.access =
                     if left == 0 && !radio.wants { Access::Free } else { Access::Backoff(left) };
             }
         }
-        let radio = &mut self.radios[index];
-        if radio.activity == Activity::Contending {
-            radio.due = Time::NEVER;
+        if self.radios[index].activity == Activity::Contending {
+            self.dues[index] = Time::NEVER;
         }
+    }
+
+    /// Whole slots that have been idle for a station.
+    #[inline]
+    fn slots_passed(&mut self, now: Time, index: usize) -> u32 {
+        let passed = now.since(self.slots_start(index));
+        if passed < self.parameters.slot {
+            return 0;
+        }
+        if self.slots_known.0 != passed.as_nanos() {
+            let slots = whole_slots(passed, self.parameters.slot);
+            self.slots_known = (passed.as_nanos(), slots);
+        }
+        self.slots_known.1
     }
 
     /// The medium has become idle for a station.
@@ -73,7 +86,7 @@ impl Cell {
                 Access::Fresh | Access::Free => start.max(now),
             }
         };
-        self.radios[index].due = due;
+        self.dues[index] = due;
     }
 
     /// From when on slots count while the medium is idle.
@@ -89,12 +102,7 @@ impl Cell {
     }
 }
 
-/// Slots that have passed from `start` to `now`.
-#[inline]
-fn whole_slots(now: Time, start: Time, slot: Duration) -> u32 {
-    let passed = now.since(start).as_nanos();
-    if passed < slot.as_nanos() {
-        return 0;
-    }
-    u32::try_from(passed / slot.as_nanos()).unwrap_or(u32::MAX)
+/// Slots that have passed whole.
+fn whole_slots(passed: Duration, slot: Duration) -> u32 {
+    u32::try_from(passed.as_nanos() / slot.as_nanos()).unwrap_or(u32::MAX)
 }

@@ -49,7 +49,7 @@ impl Cell {
         // It cannot receive what it talks over.
         radio.lock = NOBODY;
         radio.activity = Activity::Transmitting;
-        radio.due = now + airtime + self.parameters.propagation;
+        self.dues[index] = now + airtime + self.parameters.propagation;
         if self.busy.transmitting == 0 {
             self.busy.since = now;
         }
@@ -119,9 +119,9 @@ impl Cell {
 
     /// Everyone who hears a station that has just gone on the air takes note.
     pub(super) fn announce(&mut self, now: Time, station: u16) {
-        for place in 0..self.reach.of(station).len() {
-            let (other, bond) = self.reach.of(station)[place];
-            let index = usize::from(other);
+        let bonds = self.reach.lend(station);
+        for (other, bond) in &bonds {
+            let index = usize::from(*other);
             if bond.is(Bond::SENSES) && !self.radios[index].is_occupied() {
                 self.note_busy(now, index);
             }
@@ -142,7 +142,7 @@ impl Cell {
                     radio.whole = true;
                     if radio.activity == Activity::Awaiting {
                         // §9.2.8: the beginning of a frame within the timeout; its end decides.
-                        radio.due = Time::NEVER;
+                        self.dues[index] = Time::NEVER;
                     }
                 } else if silent {
                     // Too weak to be read.
@@ -151,6 +151,7 @@ impl Cell {
                 }
             }
         }
+        self.reach.give_back(station, bonds);
     }
 
     /// A station's frame has ended, and has reached everyone.
@@ -162,8 +163,9 @@ impl Cell {
         let frame = self.on_air[usize::from(station)];
         let intact = self.is_spared(now, station, &frame);
         self.await_answer(now, station, frame.kind);
-        for place in 0..self.reach.of(station).len() {
-            let (other, bond) = self.reach.of(station)[place];
+        let bonds = self.reach.lend(station);
+        for (other, bond) in &bonds {
+            let other = *other;
             let index = usize::from(other);
             let radio = &mut self.radios[index];
             radio.noise -= u16::from(bond.is(Bond::SUFFERS));
@@ -177,6 +179,7 @@ impl Cell {
                 self.note_idle(now, index);
             }
         }
+        self.reach.give_back(station, bonds);
         if frame.kind == Kind::Data {
             self.count_errors(station, intact);
         }
@@ -188,14 +191,13 @@ impl Cell {
 
     /// What a station does when its frame has ended.
     fn await_answer(&mut self, now: Time, station: u16, kind: Kind) {
-        let radio = &mut self.radios[usize::from(station)];
-        if matches!(kind, Kind::Data | Kind::Rts) {
-            radio.activity = Activity::Awaiting;
-            radio.due = now + self.parameters.ack_timeout;
+        let index = usize::from(station);
+        (self.radios[index].activity, self.dues[index]) = if matches!(kind, Kind::Data | Kind::Rts)
+        {
+            (Activity::Awaiting, now + self.parameters.ack_timeout)
         } else {
-            radio.activity = Activity::Contending;
-            radio.due = Time::NEVER;
-        }
+            (Activity::Contending, Time::NEVER)
+        };
     }
 
     /// Asks the channels between sender and receiver, once per frame, collided or not.
@@ -232,7 +234,7 @@ impl Cell {
             }
             return;
         }
-        if awaiting && (whole || self.radios[index].due == Time::NEVER) {
+        if awaiting && (whole || self.dues[index] == Time::NEVER) {
             // §9.2.8: whatever else it hears says that its frame has failed.
             self.give_up_waiting(now, listener);
         }
@@ -269,7 +271,7 @@ impl Cell {
         let index = usize::from(station);
         self.on_air[index] = Transmission { to, kind, reserves };
         self.radios[index].activity = Activity::Responding;
-        self.radios[index].due = now + self.parameters.sifs;
+        self.dues[index] = now + self.parameters.sifs;
     }
 
     /// A data frame is whole at its receiver, which has seen it before or hands it on.

@@ -123,10 +123,15 @@ pub struct Cell {
     rts_threshold: u32,
     reach: Reach,
     radios: Vec<Radio>,
+    /// When each station does something of its own accord: apart, as all are looked through.
+    dues: Vec<Time>,
     senders: Vec<Sender>,
     /// What each station has on the air, or had last.
     on_air: Vec<exchange::Transmission>,
     channels: Channels,
+    /// The last time span in nanoseconds and how many whole slots are in it: stations that hear
+    /// each other all ask for the same.
+    slots_known: (u64, u32),
     /// The earliest of all stations' instants.
     next: Time,
     /// Stations whose turn has come; empty between calls.
@@ -192,6 +197,8 @@ impl Cell {
             rts_threshold: config.rts_threshold,
             reach: Reach::new(count as u16, config.geometry.as_ref()),
             radios: vec![Radio::new(); count],
+            dues: vec![Time::NEVER; count],
+            slots_known: (0, 0),
             senders: config.stations.iter().map(sender).collect(),
             on_air: vec![exchange::Transmission::NONE; count],
             channels: Channels::new(config, key, name),
@@ -213,7 +220,7 @@ impl Cell {
         }
         if idle {
             self.begin_access(now, port.from);
-            self.next = self.next.min(self.radios[usize::from(port.from)].due);
+            self.next = self.next.min(self.dues[usize::from(port.from)]);
         }
         Entry::Accepted
     }
@@ -234,11 +241,14 @@ impl Cell {
         }
         assert!(now == self.next, "what was due is done when it is due");
         let mut turns = std::mem::take(&mut self.turns);
-        let radios = self.radios.iter().enumerate();
-        turns.extend(radios.filter(|(_, radio)| radio.due == now).map(|(i, _)| i as u16));
+        for (station, due) in self.dues.iter().enumerate() {
+            if *due == now {
+                turns.push(station as u16);
+            }
+        }
         self.each(now, &turns, Activity::Transmitting, Self::end_transmission);
         self.each(now, &turns, Activity::Awaiting, Self::give_up_waiting);
-        turns.retain(|station| self.radios[usize::from(*station)].due == now);
+        turns.retain(|station| self.dues[usize::from(*station)] == now);
         for station in &turns {
             self.take_turn(now, *station);
         }
@@ -246,14 +256,14 @@ impl Cell {
             self.announce(now, station);
         }
         self.turns = turns;
-        self.next = self.radios.iter().map(|radio| radio.due).min().unwrap_or(Time::NEVER);
+        self.next = self.dues.iter().fold(Time::NEVER, |least, due| least.min(*due));
         assert!(self.next > now, "time goes on");
     }
 
     fn each(&mut self, now: Time, of: &[u16], activity: Activity, act: fn(&mut Self, Time, u16)) {
         for station in of {
-            let radio = &self.radios[usize::from(*station)];
-            if radio.due == now && radio.activity == activity {
+            let index = usize::from(*station);
+            if self.dues[index] == now && self.radios[index].activity == activity {
                 act(self, now, *station);
             }
         }

@@ -66,10 +66,17 @@ impl Reach {
         Self { bonds: (0..stations).map(row).collect() }
     }
 
-    /// Those to whom a station's transmissions mean something.
+    /// Takes out those to whom a station's transmissions mean something, to go through them while
+    /// the cell changes; they are to be given back.
     #[inline]
-    pub fn of(&self, from: u16) -> &[(u16, Bond)] {
-        &self.bonds[usize::from(from)]
+    pub(super) fn lend(&mut self, from: u16) -> Vec<(u16, Bond)> {
+        std::mem::take(&mut self.bonds[usize::from(from)])
+    }
+
+    /// Puts back what has been lent.
+    #[inline]
+    pub(super) fn give_back(&mut self, from: u16, bonds: Vec<(u16, Bond)>) {
+        self.bonds[usize::from(from)] = bonds;
     }
 }
 

@@ -37,8 +37,6 @@ pub(super) enum Access {
 /// of all who hear it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Radio {
-    /// When it does something of its own accord.
-    pub due: Time,
     /// The medium has been idle here since then, if it is.
     pub idle_since: Time,
     /// The network allocation vector: the medium is reserved until then.
@@ -64,7 +62,6 @@ pub(super) struct Radio {
 impl Radio {
     pub const fn new() -> Self {
         Self {
-            due: Time::NEVER,
             idle_since: Time::ZERO,
             nav: Time::ZERO,
             not_before: Time::ZERO,
