@@ -32,8 +32,10 @@ pub struct Config {
     /// Slow start threshold at the start; without it as high as it can be (RFC 5681 §3.1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_ssthresh: Option<Size>,
-    /// Fall back to the initial window after a pause longer than the RTO (RFC 5681 §4.1).
+    /// Reduce the window after a pause longer than the RTO (RFC 5681 §4.1).
     pub slow_start_after_idle: bool,
+    /// What it is reduced to.
+    pub idle_restart: IdleRestart,
     /// When an acknowledgment may grow the window.
     pub cwnd_validation: CwndValidation,
     /// Largest congestion window; without it only the buffers limit.
@@ -46,6 +48,9 @@ pub struct Config {
     pub send_buffer: Size,
     /// Bytes held for the application; the advertised window is its free part.
     pub receive_buffer: Size,
+    /// Let the buffer grow up to so many bytes, and advertise half of it, as Linux does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_autotuning: Option<Size>,
     /// Advertise this window whatever the buffer holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advertised_window: Option<Size>,
@@ -59,6 +64,10 @@ pub struct Config {
     pub ecn: bool,
     /// Hold a short segment back while data are unacknowledged (RFC 1122 §4.2.3.4).
     pub nagle: bool,
+    /// With `nagle`: only while another short segment is unacknowledged (Minshall 1998, Linux).
+    pub minshall: bool,
+    /// Which segments of new data carry PSH.
+    pub push: Push,
     /// When an acknowledgment is sent (RFC 5681 §4.2).
     pub delayed_ack: DelayedAck,
     /// RTO before the first RTT sample (RFC 6298 §2.1).
@@ -69,6 +78,11 @@ pub struct Config {
     pub max_rto: Duration,
     /// Retransmission and persist timers fire on this grid; 0 s for none.
     pub timer_granularity: Duration,
+    /// Timers fire on the grid of Linux's timer wheel, whose steps are `timer_granularity` for waits
+    /// under 63 of them, 8 times that for waits under 504, and so on; never early.
+    pub timer_wheel: bool,
+    /// Which acknowledgments yield an RTT sample.
+    pub rtt_samples: RttSamples,
     /// RTTs are measured in these ticks; 0 s for exact.
     pub rtt_granularity: Duration,
     /// Duplicate ACKs that announce a loss (RFC 5681 §3.2).
@@ -90,6 +104,58 @@ pub struct DelayedAck {
     pub segments: u32,
     /// And at the latest so long after the first unacknowledged one.
     pub timeout: Duration,
+    /// How the wait is chosen.
+    pub policy: AckPolicy,
+}
+
+/// How an acknowledgment's wait is chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AckPolicy {
+    /// Always `timeout`, and `segments` counts segments.
+    #[default]
+    Fixed,
+    /// As Linux does: the first ACKs at once, up to 16 or half a window of segments, and more while
+    /// the window grows; later waits of 40 ms up to `timeout` that follow the peer's rhythm;
+    /// `segments` counts full segments, the last of which need not be full.
+    Linux,
+}
+
+/// Which segments of new data carry PSH.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Push {
+    /// Those with the last byte written so far (RFC 9293 §3.9.1.2).
+    #[default]
+    End,
+    /// And one for each half of the peer's largest window, at the end of the memory block that
+    /// passes it (Linux `forced_push`): a Linux receiver acknowledges it once it is read.
+    HalfWindow,
+}
+
+/// What a pause does to the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IdleRestart {
+    /// To the initial window (RFC 5681 §4.1).
+    #[default]
+    InitialWindow,
+    /// To half for each RTO of the pause, but not below the initial window; the threshold to 3/4 of
+    /// the window if it is lower (RFC 2861; Linux `tcp_cwnd_restart`).
+    HalvePerRto,
+}
+
+/// Which acknowledgments yield an RTT sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RttSamples {
+    /// That of one segment timed at a time (RFC 6298 §3); with timestamps each that acknowledges new
+    /// data, too.
+    #[default]
+    Timed,
+    /// Each that acknowledges new data, selectively too: of the earliest segment among them that was
+    /// never retransmitted; else of the timestamp (Linux `tcp_ack_update_rtt`).
+    EveryAck,
 }
 
 /// What is wrong with a configuration, and in which field.
@@ -117,6 +183,7 @@ impl Config {
             ("max_cwnd", self.max_cwnd),
             ("send_buffer", Some(self.send_buffer)),
             ("receive_buffer", Some(self.receive_buffer)),
+            ("receive_autotuning", self.receive_autotuning),
             ("advertised_window", self.advertised_window),
         ] {
             let Some(size) = size else { continue };

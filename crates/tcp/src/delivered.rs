@@ -18,6 +18,9 @@ pub struct Delivered {
     pub newest: Option<Newest>,
     /// The same, of those never retransmitted.
     pub newest_original: Option<Newest>,
+    /// That segment had been retransmitted, and yet it is its original that arrived: so the
+    /// timestamp's echo says.
+    pub original_arrived: bool,
     /// The lowest position selectively acknowledged by this ACK that was never retransmitted and
     /// lies below something acknowledged before: evidence of reordering (RFC 8985 §6.2, step 3).
     pub reordered: Option<u64>,
@@ -29,6 +32,13 @@ pub struct Delivered {
     pub highest_acked: Option<Newest>,
     /// … and of those that it acknowledges selectively: what Linux measures RACK's RTT by.
     pub highest_sacked: Option<Newest>,
+    /// When the first of the segments that it acknowledges cumulatively, and of those that it newly
+    /// acknowledges selectively, was sent, of those never retransmitted.
+    pub first_acked: Option<Time>,
+    /// See above.
+    pub first_sacked: Option<Time>,
+    /// Some segment that it acknowledges cumulatively had been retransmitted.
+    pub acked_retransmitted: bool,
 }
 
 /// The most recently sent segment among those that an ACK delivered.
@@ -50,8 +60,30 @@ impl Newest {
 }
 
 impl Delivered {
+    /// When the segment was sent that times this acknowledgment: by Karn's rule (RFC 6298 §3) none
+    /// that is acknowledged together with a retransmitted one, then one selectively acknowledged.
+    pub fn timed(&self) -> Option<Time> {
+        self.first_acked.filter(|_| !self.acked_retransmitted).or(self.first_sacked)
+    }
+
+    /// A segment among those selectively acknowledged.
+    pub(crate) fn note_sacked(&mut self, record: &Record) {
+        self.note(record, true);
+        if !record.ever_retransmitted {
+            self.first_sacked.get_or_insert(record.sent);
+        }
+    }
+
+    /// A segment acknowledged cumulatively that was not selectively.
+    pub(crate) fn note_acked(&mut self, record: &Record) {
+        self.note(record, false);
+        if !record.ever_retransmitted {
+            self.first_acked.get_or_insert(record.sent);
+        }
+    }
+
     /// A segment is among what was delivered.
-    pub(crate) fn note(&mut self, record: &Record, selectively: bool) {
+    fn note(&mut self, record: &Record, selectively: bool) {
         self.segments += 1;
         let this = Newest {
             sent: record.sent,

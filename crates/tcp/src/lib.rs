@@ -15,15 +15,17 @@ pub mod spurious;
 
 mod config;
 mod connection;
+mod delayed_ack;
 mod delivered;
 mod ranges;
 mod reassembly;
+mod receive_autotuning;
 mod scoreboard;
 mod size;
 mod timers;
 mod work;
 
-pub use config::{Config, ConfigError, DelayedAck};
+pub use config::{AckPolicy, Config, ConfigError, DelayedAck, IdleRestart, Push, RttSamples};
 pub use connection::{
     Connection, CwndValidation, Episode, Event, Info, LossState, State, Transmit,
 };

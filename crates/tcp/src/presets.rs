@@ -4,8 +4,8 @@ mod congestion;
 mod linux;
 
 use crate::{
-    Config, CwndValidation, DelayedAck, Size, backoff, congestion_control, loss_cause,
-    loss_detection, rto, spurious,
+    AckPolicy, Config, CwndValidation, DelayedAck, IdleRestart, Push, RttSamples, Size, backoff,
+    congestion_control, loss_cause, loss_detection, rto, spurious,
 };
 use retx_units::Duration;
 
@@ -163,22 +163,32 @@ fn reno() -> Config {
         initial_window: Size::Mss(3),
         initial_ssthresh: None,
         slow_start_after_idle: true,
+        idle_restart: IdleRestart::InitialWindow,
         cwnd_validation: CwndValidation::Rfc7661,
         max_cwnd: None,
         pacing: false,
         send_buffer: Size::Bytes(4 << 20),
         receive_buffer: Size::Bytes(4 << 20),
+        receive_autotuning: None,
         advertised_window: None,
         window_scaling: true,
         sack: false,
         timestamps: false,
         ecn: false,
         nagle: true,
-        delayed_ack: DelayedAck { segments: 2, timeout: Duration::from_millis(200) },
+        minshall: false,
+        push: Push::End,
+        delayed_ack: DelayedAck {
+            segments: 2,
+            timeout: Duration::from_millis(200),
+            policy: AckPolicy::Fixed,
+        },
         initial_rto: Duration::from_secs(1),
         min_rto: Duration::from_secs(1),
         max_rto: Duration::from_secs(60),
         timer_granularity: Duration::ZERO,
+        timer_wheel: false,
+        rtt_samples: RttSamples::Timed,
         rtt_granularity: Duration::ZERO,
         dupack_threshold: 3,
         persist_timeout: Duration::from_secs(1),

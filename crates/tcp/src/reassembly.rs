@@ -18,6 +18,11 @@ impl Reassembly {
         self.ranges.is_empty()
     }
 
+    /// The position after the last byte that waits.
+    pub fn end(&self) -> Option<u64> {
+        self.ranges.end()
+    }
+
     /// Stores an arrival, merging it with what touches it.
     pub fn insert(&mut self, left: u64, right: u64) {
         self.ranges.insert(left, right);

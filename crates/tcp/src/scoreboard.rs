@@ -107,13 +107,14 @@ impl Scoreboard {
             work::steps(1);
             let record = *record;
             self.records.pop_front();
+            delivered.acked_retransmitted |= record.ever_retransmitted;
             if record.sacked {
                 self.sacked_bytes -= u64::from(record.length);
                 self.sacked_segments -= 1;
             } else {
                 self.forget(&record);
                 delivered.bytes += u64::from(record.length);
-                delivered.note(&record, false);
+                delivered.note_acked(&record);
                 if !record.ever_retransmitted && record.end() <= highest_before {
                     delivered.reordered.get_or_insert(record.start);
                 }
@@ -147,7 +148,7 @@ impl Scoreboard {
                     self.sacked_segments += 1;
                     delivered.bytes += u64::from(copy.length);
                     delivered.sacked += u64::from(copy.length);
-                    delivered.note(&copy, true);
+                    delivered.note_sacked(&copy);
                     if !copy.ever_retransmitted && copy.end() <= highest {
                         let lowest = delivered.reordered.unwrap_or(u64::MAX).min(copy.start);
                         delivered.reordered = Some(lowest);

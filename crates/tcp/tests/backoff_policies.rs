@@ -27,10 +27,10 @@ fn exponents(name: &str, events: &str) -> Vec<u32> {
         .map(|event| {
             match event {
                 "timeout" => state.on_timeout(&TIMEOUT),
-                "ack" => state.on_ack(&Ack { sampled: false, loss_state_over: false }),
-                "ackS" => state.on_ack(&Ack { sampled: true, loss_state_over: false }),
-                "ackE" => state.on_ack(&Ack { sampled: false, loss_state_over: true }),
-                "ackSE" => state.on_ack(&Ack { sampled: true, loss_state_over: true }),
+                "ack" => state.on_ack(&Ack { advances: true, sampled: false, loss_state_over: false }),
+                "ackS" => state.on_ack(&Ack { advances: true, sampled: true, loss_state_over: false }),
+                "ackE" => state.on_ack(&Ack { advances: true, sampled: false, loss_state_over: true }),
+                "ackSE" => state.on_ack(&Ack { advances: true, sampled: true, loss_state_over: true }),
                 other => panic!("{other}"),
             }
             state.exponent()
@@ -127,7 +127,7 @@ proptest! {
                 let before = states[0].exponent();
                 for state in &mut states {
                     match what % 4 {
-                        0 => state.on_ack(&Ack { sampled: *first, loss_state_over: *second }),
+                        0 => state.on_ack(&Ack { advances: true, sampled: *first, loss_state_over: *second }),
                         _ => state.on_timeout(&Timeout {
                             bandwidth_delay_bytes: first.then_some(*bytes),
                             in_syn_sent: *second,

@@ -119,9 +119,23 @@ fn named(name: &str, line: u32) -> Result<&'static presets::Preset, Refusal> {
     })
 }
 
+/// Changes under the names of fields that this TCP has.
+fn suited(config: &Config, mut changes: Vec<Change>) -> Vec<Change> {
+    let grows = config.receive_autotuning.is_some();
+    let field = if grows { "receive_autotuning" } else { "receive_buffer" };
+    for (name, _) in &mut changes {
+        if name == sysctl::LARGEST_RECEIVE_BUFFER {
+            field.clone_into(name);
+        }
+    }
+    changes
+}
+
 /// Changes a configuration, together if that goes well; else one line after the other, to blame the
 /// right one.
 fn apply(config: &mut Config, changes: Vec<(u32, Vec<Change>)>) -> Result<(), Refusal> {
+    let changes: Vec<(u32, Vec<Change>)> =
+        changes.into_iter().map(|(line, changes)| (line, suited(config, changes))).collect();
     let all: Vec<Change> = changes.iter().flat_map(|(_, changes)| changes.clone()).collect();
     if all.is_empty() {
         return Ok(());

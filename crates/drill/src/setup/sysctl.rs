@@ -40,6 +40,8 @@ enum Meaning {
     Microseconds(&'static str),
     /// `min default max` bytes: the last is this field.
     LargestBytes(&'static str),
+    /// `min default max` bytes of the receive buffer, see [`LARGEST_RECEIVE_BUFFER`].
+    ReceiveMemory,
     /// The preset says what the endpoint does: only the values with which Linux behaves as the
     /// preset `linux` does are taken.
     Only(&'static [&'static str]),
@@ -47,7 +49,9 @@ enum Meaning {
     Nothing,
 }
 
-use Meaning::{CongestionControl, Field, LargestBytes, Microseconds, Nothing, Only, Switch};
+use Meaning::{
+    CongestionControl, Field, LargestBytes, Microseconds, Nothing, Only, ReceiveMemory, Switch,
+};
 
 const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_sack", Switch("sack")),
@@ -57,7 +61,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_congestion_control", CongestionControl),
     ("tcp_reordering", Field("dupack_threshold")),
     ("tcp_rto_min_us", Microseconds("min_rto")),
-    ("tcp_rmem", LargestBytes("receive_buffer")),
+    ("tcp_rmem", ReceiveMemory),
     ("tcp_wmem", LargestBytes("send_buffer")),
     ("tcp_syn_retries", Only(&["5", "6"])),
     ("tcp_synack_retries", Only(&["5"])),
@@ -80,6 +84,10 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_no_metrics_save", Nothing),
     ("tcp_no_ssthresh_metrics_save", Nothing),
 ];
+
+/// Stands for `receive_autotuning` where the TCP has that, else for `receive_buffer`: a buffer that
+/// does not grow is as large as it may become.
+pub const LARGEST_RECEIVE_BUFFER: &str = "receive_buffer, largest";
 
 /// The changes that stand for a setting.
 ///
@@ -109,6 +117,16 @@ pub fn change(name: &str, value: &str) -> Result<Vec<Change>, String> {
             Some(Ok(bytes)) => one(field, bytes.to_string()),
             _ => refuse("expected three numbers: min default max"),
         },
+        ReceiveMemory => {
+            let numbers: Result<Vec<u64>, _> = value.split_whitespace().map(str::parse).collect();
+            match numbers.as_deref() {
+                Ok([_, first, most]) => Ok(vec![
+                    ("receive_buffer".to_owned(), first.to_string()),
+                    (LARGEST_RECEIVE_BUFFER.to_owned(), most.to_string()),
+                ]),
+                _ => refuse("expected three numbers: min default max"),
+            }
+        }
         Only(values) if values.contains(&value) => Ok(Vec::new()),
         Only(values) => refuse(&format!("only {} can be played", values.join(", "))),
         Nothing => Ok(Vec::new()),

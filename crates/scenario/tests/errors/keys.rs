@@ -38,7 +38,7 @@ fn unknown_keys() {
         "like =",
         "delayed_ack.segment = 1\nlike =",
         "s.toml:5: tcp.riverbed.delayed_ack.segment: unknown key; did you mean \"segments\"? \
-         (keys here: segments, timeout)",
+         (keys here: segments, timeout, policy)",
     );
     let error = error(&BASE.replace("like =", "msss = 1\nlike ="), &[]).to_string();
     let start =

@@ -6,9 +6,11 @@ retx_units::registry! { $
     rfc6298, linux, keep, reset_on_ack, reset_if_bdp
 }
 
-/// An acknowledgment of new data, as a backoff policy sees it.
+/// An acknowledgment of new data, or one with an RTT sample, as a backoff policy sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
+    /// It acknowledges new data cumulatively; else only selectively.
+    pub advances: bool,
     /// It gave a valid RTT sample.
     pub sampled: bool,
     /// Everything sent before the last timeout is acknowledged: the loss state is over.
@@ -51,7 +53,7 @@ pub trait Backoff {
     /// The retransmission timer expired.
     fn on_timeout(&mut self, timeout: &Timeout);
 
-    /// An acknowledgment of new data.
+    /// An acknowledgment of new data, or one with an RTT sample.
     fn on_ack(&mut self, ack: &Ack);
 
     /// The handshake is over: data start without backoff (RFC 6298 §5.7).

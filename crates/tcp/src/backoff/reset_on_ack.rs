@@ -36,8 +36,10 @@ impl Backoff for State {
         self.doublings.increase();
     }
 
-    fn on_ack(&mut self, _: &Ack) {
-        self.doublings.clear();
+    fn on_ack(&mut self, ack: &Ack) {
+        if ack.advances {
+            self.doublings.clear();
+        }
     }
 
     fn reset(&mut self) {

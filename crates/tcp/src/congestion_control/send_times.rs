@@ -56,6 +56,18 @@ impl SendTimes {
         newest.filter(|_| !ambiguous).map(|sent| ack.now.since(sent))
     }
 
+    /// The same, but of the oldest segment.
+    pub fn take(&mut self, snd_una: u64) -> Option<Time> {
+        let mut oldest = None;
+        let mut ambiguous = false;
+        while let Some(segment) = self.segments.front().filter(|it| it.end <= snd_una) {
+            ambiguous |= segment.copies > 1;
+            oldest.get_or_insert(segment.sent);
+            self.segments.pop_front();
+        }
+        oldest.filter(|_| !ambiguous)
+    }
+
     /// The first segment in flight.
     pub fn oldest(&self) -> Option<Flying> {
         self.segments.front().copied()

@@ -7,7 +7,7 @@ use crate::congestion_control::{self, CongestionControl};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::{self, LossDetection, Reaction};
 use crate::scoreboard::Delivered;
-use retx_units::{Duration, Time};
+use retx_units::Time;
 use retx_wire::{Flags, Segment};
 
 impl Connection {
@@ -57,6 +57,9 @@ impl Connection {
     ) {
         let news = selective.is_some_and(|it| it.sacked > 0 || it.dsack.is_some());
         if news || duplicate {
+            if let Some(delivered) = selective {
+                self.sample_selective(now, delivered);
+            }
             self.judge(segment, self.sender.snd_una, selective);
             self.on_duplicate_ack(now, selective);
         }
@@ -89,7 +92,15 @@ impl Connection {
         }
         // In an old one, some of it may lie below SND.UNA.
         let una = sender.snd_una.max(ack.max(0) as u64);
-        let delivered = sender.board.acknowledge(una, &blocks[..count]);
+        let mut delivered = sender.board.acknowledge(una, &blocks[..count]);
+        // RFC 8985 §6.2, step 2: the echo is older than the retransmission, so the original arrived.
+        // Where the retransmission lies beyond a gap, the echo is that of what came before the gap
+        // (RFC 7323 §4.3) and says nothing (as in Linux `tcp_clean_rtx_queue`).
+        let echo = segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
+        delivered.original_arrived = delivered.newest.is_some_and(|newest| {
+            let older = |echo: u32| (echo.wrapping_sub(self.timestamp(newest.sent)) as i32) < 0;
+            newest.retransmitted && newest.end <= una && echo.is_some_and(older)
+        });
         let reported = !segment.options.sack.as_slice().is_empty();
         Some(Delivered { dsack, reported, ..delivered })
     }
@@ -122,7 +133,6 @@ impl Connection {
 
     fn on_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, selective: Option<Delivered>) {
         let flight_before = self.sender.flight_size();
-        let rtt = self.rtt_of(now, segment, ack);
         let receiver_time = self.receiver_time(segment);
         let sender = &mut self.sender;
         // A FIN takes a position, but is no data.
@@ -136,11 +146,13 @@ impl Connection {
         sender.timeouts_in_row = 0;
         sender.probes_in_row = 0;
         sender.retransmit_first = false;
+        let rtt = self.rtt_of(now, segment, selective);
         if let Some(rtt) = rtt {
             self.take_rtt_sample(rtt);
         }
         let sender = &mut self.sender;
         sender.backoff.on_ack(&backoff::Ack {
+            advances: true,
             sampled: rtt.is_some(),
             loss_state_over: ack >= sender.timeout_recovery_end,
         });
@@ -153,12 +165,13 @@ impl Connection {
             ..sender.ack_summary(now, rtt)
         };
         sender.validation.on_ack(&ack);
-        ack.cwnd_limited = sender.validation.allows_growth(&sender.window, previous_una);
+        ack.cwnd_limited = sender.validation.allows_growth(&sender.window);
         self.judge(segment, previous_una, selective);
         self.decide(&ack, selective);
         let sender = &mut self.sender;
         sender.validation.end_ack();
-        sender.validation.on_flight(sender.pipe(), &sender.window, sender.snd_max);
+        let in_use = sender.in_use(sender.flight_size());
+        sender.validation.on_flight(&in_use, &sender.window, false);
     }
 
     fn on_duplicate_ack(&mut self, now: Time, selective: Option<Delivered>) {
@@ -240,42 +253,6 @@ impl Connection {
         } else {
             self.deadline(now, self.rto() + self.pacing_delay(now))
         };
-    }
-
-    /// The instant at which a timer of this length, started now, fires: on the grid.
-    pub(super) fn deadline(&self, now: Time, wait: Duration) -> Time {
-        (now + wait).align_up(self.parameters.timer_granularity)
-    }
-
-    /// The RTT sample of an acknowledgment: of the timed segment, exact and never of a
-    /// retransmitted one (Karn, RFC 6298 §3), else of the echoed timestamp (RFC 7323 §4.1).
-    fn rtt_of(&mut self, now: Time, segment: &Segment, ack: u64) -> Option<Duration> {
-        if let Some((end, sent)) = self.sender.timed
-            && ack >= end
-        {
-            self.sender.timed = None;
-            return Some(self.measured_rtt(now, sent));
-        }
-        let echo = segment.options.timestamps.filter(|_| self.timestamps)?.echo;
-        let ticks = self.timestamp(now).wrapping_sub(echo);
-        (echo != 0 && (ticks as i32) >= 0)
-            .then(|| Duration::from_nanos(u64::from(ticks) * self.timestamp_tick().as_nanos()))
-    }
-
-    /// The peer's timestamp clock, taken to tick as ours does.
-    fn receiver_time(&self, segment: &Segment) -> Option<Duration> {
-        let value = segment.options.timestamps.filter(|_| self.timestamps)?.value;
-        Some(self.timestamp_tick() * u64::from(value))
-    }
-
-    /// The timestamp clock: 1 ms, or the coarser tick in which RTTs are measured (RFC 7323 §5.4).
-    fn timestamp_tick(&self) -> Duration {
-        self.parameters.rtt_granularity.max(Duration::from_millis(1))
-    }
-
-    /// TSval at this instant; never 0, which would look like no echo.
-    pub(super) fn timestamp(&self, now: Time) -> u32 {
-        (now.as_nanos() / self.timestamp_tick().as_nanos()) as u32 + 1
     }
 }
 

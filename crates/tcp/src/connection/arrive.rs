@@ -166,6 +166,8 @@ impl Connection {
             if end <= next && position > 0 {
                 let right = position + i64::from(segment.payload_bytes);
                 self.receiver.note_duplicate(position as u64, right as u64);
+                let known = self.receiver.advertised();
+                self.receiver.pending.on_repeated_data(known);
             }
             if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
                 self.timers.time_wait = now + self.parameters.time_wait;
@@ -244,6 +246,7 @@ impl Connection {
         sender.timeout_recovery_end = 0;
         sender.backoff_reset();
         self.timers.retransmit = Time::NEVER;
+        sender.send_times.take(1);
         let rtt = sender.timed.take().map(|(_, sent)| self.measured_rtt(now, sent));
         match rtt {
             Some(rtt) => self.take_rtt_sample(rtt),
@@ -251,22 +254,13 @@ impl Connection {
             None => self.sender.estimator.on_lost_syn(Duration::from_secs(3)),
         }
         self.start_model(now, rtt);
+        let smss = self.sender.window.smss;
+        let known = self.receiver.advertised();
+        if let Some(autotuning) = &mut self.receiver.autotuning {
+            autotuning.on_open(now, smss, known);
+        }
         self.state = State::Established;
         self.events.push_back(Event::Connected);
-    }
-
-    /// A raw RTT sample goes to everyone who wants it.
-    pub(super) fn take_rtt_sample(&mut self, rtt: Duration) {
-        let sender = &mut self.sender;
-        sender.estimator.on_rtt(rtt, sender.snd_una, sender.snd_nxt);
-        sender.last_rtt = Some(rtt);
-        self.events.push_back(Event::Rtt(rtt));
-    }
-
-    /// The time since `sent`, on a clock of `rtt_granularity`.
-    pub(super) fn measured_rtt(&self, now: Time, sent: Time) -> Duration {
-        let tick = self.parameters.rtt_granularity;
-        now.align_down(tick).since(sent.align_down(tick))
     }
 
     /// The peer's FIN has been reached (§3.10.7.4, eighth step).

@@ -13,10 +13,13 @@ mod pacing;
 mod receive;
 mod recover;
 mod reduction;
+mod rtt;
 mod sender;
+mod syn;
 mod timeout;
 mod transmit;
 mod undo;
+mod usage;
 mod validation;
 
 use crate::backoff::Backoff;
@@ -126,12 +129,16 @@ struct Parameters {
     sack: bool,
     timestamps: bool,
     nagle: bool,
+    minshall: bool,
+    push: crate::Push,
     limited_transmit: bool,
     slow_start_after_idle: bool,
+    idle_restart: crate::IdleRestart,
     dupack_threshold: u32,
-    delayed_ack: crate::DelayedAck,
     max_rto: Duration,
     timer_granularity: Duration,
+    timer_wheel: bool,
+    rtt_samples: crate::RttSamples,
     rtt_granularity: Duration,
     persist_timeout: Duration,
     max_retransmissions: u32,
@@ -161,12 +168,16 @@ impl Connection {
                 sack: config.sack,
                 timestamps: config.timestamps,
                 nagle: config.nagle,
+                minshall: config.minshall,
+                push: config.push,
                 limited_transmit: config.limited_transmit,
                 slow_start_after_idle: config.slow_start_after_idle,
+                idle_restart: config.idle_restart,
                 dupack_threshold: config.dupack_threshold,
-                delayed_ack: config.delayed_ack,
                 max_rto: config.max_rto,
                 timer_granularity: config.timer_granularity,
+                timer_wheel: config.timer_wheel,
+                rtt_samples: config.rtt_samples,
                 rtt_granularity: config.rtt_granularity,
                 persist_timeout: config.persist_timeout,
                 max_retransmissions: config.max_retransmissions.unwrap_or(u32::MAX),

@@ -2,7 +2,9 @@
 
 use super::Connection;
 use crate::Config;
+use crate::delayed_ack::{Arrival, PendingAck, Verdict};
 use crate::reassembly::Reassembly;
+use crate::receive_autotuning::{Autotuning, Position};
 use crate::timers::Timers;
 use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, SackBlock, SackBlocks, Segment};
@@ -24,14 +26,16 @@ pub(crate) struct Receiver {
     /// Right edge of the window advertised last.
     pub edge: u64,
     buffer: u64,
+    /// What makes the buffer grow, where it does.
+    pub autotuning: Option<Autotuning>,
     /// The window to advertise, if it is held at a value.
     held_window: Option<u64>,
     /// The shift of our window field.
     pub rcv_wscale: u8,
     /// Largest payload that the peer sends in one segment.
     pub peer_smss: u32,
-    /// Segments received in order and not yet acknowledged.
-    unacknowledged: u32,
+    /// Data received in order and not yet acknowledged.
+    pub pending: PendingAck,
     /// An acknowledgment is due now.
     pub ack_now: bool,
     /// Both ends offered window scaling.
@@ -48,6 +52,12 @@ impl Receiver {
     pub fn new(config: &Config) -> Self {
         let buffer = config.receive_buffer.bytes(config.mss);
         let held_window = config.advertised_window.map(|size| size.bytes(config.mss));
+        let autotuning = config.receive_autotuning.filter(|_| held_window.is_none());
+        let autotuning =
+            autotuning.map(|most| Autotuning::new(buffer, most.bytes(config.mss), config.mss));
+        // RFC 7323 §2.3: the smallest shift that can express the whole buffer, at most 14.
+        let shift =
+            (0..14).find(|shift| held_window.unwrap_or(buffer) >> shift <= 65_535).unwrap_or(14);
         Self {
             irs: SeqNr(0),
             rcv_nxt: 0,
@@ -58,12 +68,10 @@ impl Receiver {
             edge: 0,
             buffer,
             held_window,
-            // RFC 7323 §2.3: the smallest shift that can express the whole buffer, at most 14.
-            rcv_wscale: (0..14)
-                .find(|shift| held_window.unwrap_or(buffer) >> shift <= 65_535)
-                .unwrap_or(14),
+            rcv_wscale: autotuning.as_ref().map_or(shift, Autotuning::shift),
+            autotuning,
             peer_smss: config.mss,
-            unacknowledged: 0,
+            pending: PendingAck::new(config.delayed_ack),
             ack_now: false,
             scaling: false,
             sack: false,
@@ -84,6 +92,13 @@ impl Receiver {
     pub fn read(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.readable());
         self.read += taken;
+        if taken > 0 {
+            let position = self.position();
+            if let Some(autotuning) = &mut self.autotuning {
+                autotuning.on_read(&position);
+            }
+            self.ack_now |= self.readable() == 0 && self.pending.asks_after_read();
+        }
         taken
     }
 
@@ -91,8 +106,13 @@ impl Receiver {
         to <= self.rcv_nxt || self.out_of_order.contains(from.max(self.rcv_nxt), to)
     }
 
+    fn position(&self) -> Position {
+        let highest = self.out_of_order.end().unwrap_or(self.rcv_nxt);
+        Position { rcv_nxt: self.rcv_nxt, read: self.read, highest }
+    }
+
     /// Bytes that the peer may still send, as advertised last.
-    fn advertised(&self) -> u64 {
+    pub fn advertised(&self) -> u64 {
         self.edge.saturating_sub(self.rcv_nxt)
     }
 
@@ -106,8 +126,29 @@ impl Receiver {
         let most = 65_535 << self.rcv_wscale;
         let open = self.buffer.saturating_sub(self.readable()).min(most);
         let advertised = self.advertised();
+        if let Some(autotuning) = &self.autotuning {
+            return self.autotuned_window(autotuning).min(most).max(advertised);
+        }
         let worth = u64::from(self.peer_smss).min(self.buffer / 2);
         if open >= advertised + worth { open } else { advertised }
+    }
+
+    /// The window of a SYN.
+    pub fn first_window(&self) -> u64 {
+        self.autotuning.as_ref().map_or_else(|| self.window(), Autotuning::first_window)
+    }
+
+    /// `__tcp_select_window`: what there is, in steps of the window field, or of segments where that
+    /// is exact.
+    fn autotuned_window(&self, autotuning: &Autotuning) -> u64 {
+        let smss = u64::from(self.peer_smss);
+        let open = autotuning.window(self.readable());
+        let advertised = self.advertised();
+        if self.rcv_wscale > 0 {
+            return open.next_multiple_of(1 << self.rcv_wscale);
+        }
+        let stays = advertised + smss > open && advertised <= open;
+        if stays { advertised } else { open / smss * smss }
     }
 
     /// Reading has made room: tell the peer at once when the window that it knows has more than
@@ -154,7 +195,6 @@ impl Receiver {
     /// Everything received has been acknowledged.
     pub fn acknowledged(&mut self, timers: &mut Timers, edge: u64) {
         self.ack_now = false;
-        self.unacknowledged = 0;
         self.duplicate = None;
         self.last_ack_sent = self.rcv_nxt;
         self.edge = self.edge.max(edge);
@@ -166,6 +206,7 @@ impl Connection {
     /// Takes the payload and FIN of an acceptable segment that begins at `position` (RFC 9293
     /// §3.10.7.4, seventh and eighth step). What lies beyond the window is cut off.
     pub(super) fn receive(&mut self, now: Time, segment: &Segment, position: i64) {
+        self.measure_peer(now, segment);
         let receiver = &mut self.receiver;
         let start = position.max(0) as u64;
         let limit = receiver.edge.max(receiver.rcv_nxt);
@@ -177,9 +218,10 @@ impl Connection {
         let left = start.max(receiver.rcv_nxt);
         let right = data_right.min(limit) + u64::from(fin);
         let old_nxt = receiver.rcv_nxt;
+        let mut in_order = false;
         if left == old_nxt && left < right && !receiver.has_gap() {
-            receiver.unacknowledged += 1;
             receiver.rcv_nxt = right;
+            in_order = true;
         } else if left < right {
             // RFC 2883 §4: of what waits here already, the first contiguous part.
             if let Some((left, right)) = receiver.out_of_order.first_overlap(left, right) {
@@ -196,21 +238,57 @@ impl Connection {
         if receiver.fin.is_some_and(|fin| (old_nxt..receiver.rcv_nxt).contains(&fin)) {
             self.on_fin(now);
         }
-        self.schedule_ack(now);
+        self.tune(now, segment);
+        if in_order {
+            self.schedule_ack(now, segment);
+        }
+    }
+
+    /// The receive buffer learns the RTT from a full segment, before that is taken.
+    fn measure_peer(&mut self, now: Time, segment: &Segment) {
+        let full = segment.payload_bytes >= self.receiver.pending.mss();
+        if self.receiver.autotuning.is_none() || !full {
+            return;
+        }
+        let echo = segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
+        let rtt = echo.and_then(|echo| self.rtt_of_echo(now, echo));
+        let position = self.receiver.position();
+        if let (Some(autotuning), Some(echo)) = (&mut self.receiver.autotuning, echo) {
+            autotuning.on_echo(echo, rtt, &position);
+        }
+    }
+
+    /// The receive buffer learns of data, in order or not.
+    fn tune(&mut self, now: Time, segment: &Segment) {
+        let position = self.receiver.position();
+        let Some(autotuning) = &mut self.receiver.autotuning else { return };
+        if segment.payload_bytes > 0 && autotuning.on_data(now, segment.payload_bytes, &position) {
+            self.receiver.pending.on_window_growth();
+        }
     }
 
     /// RFC 5681 §4.2: an ACK for every second segment, and within a bounded time. Segments count
-    /// whatever their size, as in ns-2 and ns-3.
-    fn schedule_ack(&mut self, now: Time) {
-        let policy = self.parameters.delayed_ack;
+    /// whatever their size, as in ns-2 and ns-3, but for Linux's own policy.
+    fn schedule_ack(&mut self, now: Time, segment: &Segment) {
+        let arrival = Arrival {
+            now,
+            bytes: segment.payload_bytes,
+            push: segment.flags.contains(Flags::PSH),
+            window: self.receiver.advertised(),
+            rto: self.rto(),
+            srtt: self.srtt(),
+        };
         let receiver = &mut self.receiver;
-        if receiver.unacknowledged == 0 || receiver.ack_now {
+        receiver.pending.on_data(&arrival);
+        if receiver.ack_now {
             return;
         }
-        if receiver.unacknowledged >= policy.segments {
-            receiver.ack_now = true;
-        } else if self.timers.delayed_ack == Time::NEVER {
-            self.timers.delayed_ack = now + policy.timeout;
+        match receiver.pending.verdict(&arrival) {
+            Verdict::Now => receiver.ack_now = true,
+            Verdict::Within(wait) => {
+                let deadline = self.ack_deadline(now, wait);
+                self.timers.delayed_ack = self.timers.delayed_ack.min(deadline);
+            }
         }
     }
 }

@@ -3,16 +3,21 @@
 use super::model::Model;
 use super::pacing::Pacer;
 use super::reduction::Reduction;
+use super::usage::InUse;
 use super::validation::Validation;
 use crate::backoff::{self, Backoff};
+use crate::congestion_control::send_times::SendTimes;
 use crate::congestion_control::{self, CongestionControl, Window};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
 use crate::rto::{self, Estimator};
 use crate::scoreboard::{Delivered, Scoreboard};
 use crate::spurious::Detector;
-use crate::{Config, Size, loss_cause, loss_detection, spurious};
+use crate::{Config, IdleRestart, Size, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
+
+/// The largest block of data that the sender hands over at once (GSO_LEGACY_MAX_SIZE).
+const BLOCK_MAX: u64 = 65_536;
 
 /// The window before a reduction.
 #[derive(Debug, Clone, Copy)]
@@ -84,6 +89,8 @@ pub(crate) struct Sender {
     /// New segments to be sent whatever `cwnd` says (F-RTO).
     pub forced_new: u32,
 
+    /// When each segment was sent, where every ACK is a sample and the board is empty.
+    pub send_times: SendTimes,
     /// The segment being timed (Karn): the position that must be acknowledged, and when it was
     /// sent.
     pub timed: Option<(u64, Time)>,
@@ -121,6 +128,10 @@ pub(crate) struct Sender {
     pub last_rtt: Option<Duration>,
     /// Whether what was sent lately says that a larger window would help.
     pub validation: Validation,
+    /// The position after the last segment that was pushed.
+    pub pushed: u64,
+    /// The position after the last short segment (`snd_sml` in Linux).
+    pub short_end: u64,
 }
 
 impl Sender {
@@ -167,6 +178,7 @@ impl Sender {
             pacer: paced.then(Pacer::default),
             undo: None,
             forced_new: 0,
+            send_times: SendTimes::default(),
             timed: None,
             retransmit_first: false,
             duplicates: 0,
@@ -186,6 +198,8 @@ impl Sender {
             last_sent: Time::ZERO,
             last_rtt: None,
             validation: Validation::new(config.cwnd_validation),
+            pushed: 1,
+            short_end: 0,
         }
     }
 
@@ -251,6 +265,15 @@ impl Sender {
         if exponent == 0 { rto } else { rto.saturating_mul(1 << exponent).min(max_rto) }
     }
 
+    /// A selective acknowledgment has given an RTT sample.
+    pub fn backoff_sampled(&mut self) {
+        self.backoff.on_ack(&backoff::Ack {
+            advances: false,
+            sampled: true,
+            loss_state_over: self.timeout_recovery_end == 0,
+        });
+    }
+
     /// The handshake is over.
     pub fn backoff_reset(&mut self) {
         self.backoff.reset();
@@ -296,7 +319,7 @@ impl Sender {
             srtt: self.estimator.srtt(),
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
-            cwnd_limited: self.validation.allows_growth(&self.window, self.snd_una),
+            cwnd_limited: self.validation.allows_growth(&self.window),
             in_recovery: self.loss_detection.in_recovery() || self.timeout_recovery_end > 0,
             receiver_time: None,
         }
@@ -340,6 +363,25 @@ impl Sender {
             && self.estimator.holds_new_data()
     }
 
+    /// New data up to `end` go out: does one of the pushes fall there that come with each half of the
+    /// peer's largest window? Linux `forced_push`, at the ends of blocks of at most half that window
+    /// (`tcp_bound_to_half_wnd`) and 64 KiB.
+    pub fn pushes(&mut self, end: u64) -> bool {
+        let smss = u64::from(self.window.smss);
+        let half = self.max_snd_wnd / 2;
+        let block = (half.min(BLOCK_MAX) / smss).max(1) * smss;
+        let due = end >= self.pushed + (half / block + 1) * block;
+        if due {
+            self.pushed = end;
+        }
+        due
+    }
+
+    /// What is in use of the window with so much in flight.
+    pub fn in_use(&self, flight_size: u64) -> InUse {
+        InUse { snd_una: self.snd_una, snd_max: self.snd_max, pipe: self.pipe_of(flight_size) }
+    }
+
     /// Holds `cwnd` within its bounds.
     pub fn clamp_cwnd(&mut self) {
         self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
@@ -368,10 +410,23 @@ impl Sender {
         });
     }
 
-    /// RFC 5681 §4.1: after a pause longer than the RTO, start again from the restart window.
-    pub fn restart_after_idle(&mut self, now: Time, max_rto: Duration) {
-        if now.since(self.last_sent) > self.rto(max_rto) && self.model.is_none() {
-            self.window.cwnd = self.window.cwnd.min(self.initial_window.bytes(self.window.smss));
+    /// After a pause longer than the RTO the ACK clock is lost: the window shrinks.
+    pub fn restart_after_idle(&mut self, now: Time, max_rto: Duration, how: IdleRestart) {
+        let (pause, rto) = (now.since(self.last_sent), self.rto(max_rto));
+        let initial = self.initial_window.bytes(self.window.smss);
+        if pause <= rto || self.model.is_some() {
+            return;
+        }
+        let window = &mut self.window;
+        let restart = window.cwnd.min(initial);
+        match how {
+            IdleRestart::InitialWindow => window.cwnd = restart,
+            IdleRestart::HalvePerRto => {
+                window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
+                let halvings = (pause.as_nanos() - 1) / rto.as_nanos();
+                let segments = (window.cwnd / u64::from(window.smss)) >> halvings.min(63);
+                window.cwnd = restart.max(segments * u64::from(window.smss));
+            }
         }
     }
 }

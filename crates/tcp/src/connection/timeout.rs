@@ -18,6 +18,8 @@ impl Connection {
     pub fn handle_timeout(&mut self, now: Time) {
         if Timers::expire(&mut self.timers.delayed_ack, now) {
             self.receiver.ack_now = true;
+            let rto = self.rto();
+            self.receiver.pending.on_timer(rto);
         }
         Timers::expire(&mut self.timers.pacing, now);
         if Timers::expire(&mut self.timers.reordering, now) {

@@ -5,6 +5,7 @@ use crate::congestion_control::{CongestionControl, Sent};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
 use crate::spurious::{self, Detector};
+use crate::{Push, RttSamples};
 use retx_units::Time;
 use retx_wire::{Flags, Options, SackBlocks, Segment, Timestamps};
 
@@ -65,7 +66,8 @@ impl Connection {
         let end = sender.end();
         if sender.snd_nxt < end {
             if self.parameters.slow_start_after_idle && sender.snd_una == sender.snd_max {
-                sender.restart_after_idle(now, self.parameters.max_rto);
+                let how = self.parameters.idle_restart;
+                sender.restart_after_idle(now, self.parameters.max_rto, how);
             }
             if let Some(length) = self.sendable() {
                 return Some(self.send_next(now, length));
@@ -181,7 +183,9 @@ impl Connection {
             // … (2) and (3) the last of what there is, unless Nagle holds it back; a FIN goes with
             // or after it, …
             let idle = sender.snd_nxt == sender.snd_una;
-            let allowed = idle || !self.parameters.nagle || sender.fin_queued;
+            let short = !self.parameters.minshall || sender.short_end > sender.snd_una;
+            let held = self.parameters.nagle && short;
+            let allowed = idle || !held || sender.fin_queued;
             return (allowed && usable > 0).then_some(length as u32);
         }
         // … or (3) half of the largest window that there ever was.
@@ -239,6 +243,9 @@ impl Connection {
             && sender.snd_una + sender.snd_wnd > sender.written;
         let transmit = self.send(now, Chunk { position, length, fin });
         let sender = &mut self.sender;
+        if length < sender.window.smss {
+            sender.short_end = position + u64::from(length);
+        }
         sender.snd_nxt = position + u64::from(transmit.segment.seq_len());
         if sender.limited_credit > 0 && sender.snd_nxt > sender.snd_una + sender.window.cwnd {
             sender.limited_bytes += u64::from(length);
@@ -261,7 +268,9 @@ impl Connection {
             }
         }
         let end = position + u64::from(length);
-        if length > 0 && end == self.sender.written {
+        let is_new = length > 0 && position == self.sender.snd_max;
+        let forced = self.parameters.push == Push::HalfWindow && is_new && self.sender.pushes(end);
+        if forced || length > 0 && end == self.sender.written {
             flags = flags.with(Flags::PSH);
         }
         let right = end + u64::from(fin);
@@ -280,6 +289,7 @@ impl Connection {
             payload_bytes: length,
             options: self.options(now),
         };
+        self.receiver.pending.on_ack_sent(now, length > 0);
         self.receiver.acknowledged(&mut self.timers, edge);
         Transmit { segment, position, retransmission }
     }
@@ -306,7 +316,7 @@ impl Connection {
     }
 
     /// Sequence space goes out: what is timed, and by which timer.
-    fn note_sent(&mut self, now: Time, position: u64, right: u64, retransmission: bool) {
+    pub(super) fn note_sent(&mut self, now: Time, position: u64, right: u64, retransmission: bool) {
         let timestamp = self.timestamps.then(|| self.timestamp(now));
         let sender = &mut self.sender;
         if retransmission {
@@ -331,9 +341,12 @@ impl Connection {
             retransmission,
         };
         sender.congestion_control.on_sent(&sent);
+        if self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective {
+            sender.send_times.on_sent(&sent);
+        }
         sender.loss_cause.on_sent(&sent);
-        let in_flight = sender.pipe_of(sent.flight_size);
-        sender.validation.on_flight(in_flight, &sender.window, sender.snd_max);
+        let in_use = sender.in_use(sent.flight_size);
+        sender.validation.on_flight(&in_use, &sender.window, true);
         // RFC 6298 §5.1.
         if self.timers.retransmit == Time::NEVER {
             self.timers.retransmit = self.deadline(now, self.rto());
@@ -363,38 +376,5 @@ impl Connection {
             SackBlocks::default()
         };
         Options { timestamps, sack, ..Options::default() }
-    }
-
-    /// A SYN, or in SYN-RECEIVED a SYN/ACK, with what this end offers (or has agreed to).
-    fn send_syn(&mut self, now: Time) -> Transmit {
-        let answering = self.state == State::SynReceived;
-        let retransmission = self.sender.snd_max > 0;
-        self.note_sent(now, 0, 1, retransmission);
-        self.sender.snd_nxt = 1;
-        let parameters = &self.parameters;
-        let timestamps = if answering { self.timestamps } else { parameters.timestamps };
-        let scale = if answering { self.receiver.scaling } else { parameters.window_scaling };
-        // RFC 7323 §2.2: never scaled in a SYN.
-        let window = self.receiver.window().min(65_535);
-        let edge = self.receiver.rcv_nxt.max(1) + window;
-        let segment = Segment {
-            seq: self.sequence(0),
-            ack: if answering { self.acknowledgment() } else { retx_units::SeqNr(0) },
-            window: window as u16,
-            flags: if answering { Flags::SYN.with(Flags::ACK) } else { Flags::SYN },
-            payload_bytes: 0,
-            options: Options {
-                mss: Some(parameters.mss as u16),
-                window_scale: scale.then_some(self.receiver.rcv_wscale),
-                sack_permitted: if answering { self.receiver.sack } else { parameters.sack },
-                timestamps: timestamps.then(|| Timestamps {
-                    value: self.timestamp(now),
-                    echo: if answering { self.receiver.ts_recent } else { 0 },
-                }),
-                sack: SackBlocks::default(),
-            },
-        };
-        self.receiver.acknowledged(&mut self.timers, edge);
-        Transmit { segment, position: 0, retransmission }
     }
 }

@@ -1,8 +1,8 @@
 //! Whether an acknowledgment may grow the window: a window that was never filled is not known to
 //! be free.
 //!
-//! *Reference.* RFC 7661 §3 (cwnd-limited), §4.2 (pipeACK), §4.3 and §4.4.1 (the two phases); Linux
-//! `is_cwnd_limited`, `tcp_cwnd_validate`.
+//! *Reference.* RFC 7661 §3 (cwnd-limited), §4.2 (pipeACK), §4.3 and §4.4.1 (the two phases); for
+//! Linux see `usage.rs`.
 //!
 //! *Equations.* pipeACK = the most that was acknowledged in one round trip of the last max(3·SRTT,
 //! 1 s); undefined before there was one, and after a recovery. The window is validated while
@@ -11,6 +11,7 @@
 //! *Where we differ.* Of RFC 7661 this is the growth only. A pause is `slow_start_after_idle`'s
 //! matter, and a loss the congestion control's (not §4.4.2 and §4.4.3).
 
+use super::usage::{InUse, Usage};
 use crate::congestion_control::{Ack, Window};
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
@@ -26,7 +27,8 @@ pub enum CwndValidation {
     /// While the window is full, or at least half of it was acknowledged in one of the last round
     /// trips (RFC 7661 §4.4.1).
     Rfc7661,
-    /// For the data of a window that was full, as Linux's `is_cwnd_limited`.
+    /// While the window was full in the last round trip; in slow start while more than half of it
+    /// was in flight (Linux `tcp_is_cwnd_limited`).
     Linux,
 }
 
@@ -36,8 +38,8 @@ pub(crate) struct Validation {
     policy: CwndValidation,
     /// The window was full at some time since the last ACK of new data.
     full: bool,
-    /// `SND.NXT` when it was full last.
-    full_until: u64,
+    /// For `linux`.
+    usage: Usage,
     round: Option<Round>,
     /// Most acknowledged in a round trip: samples of falling size, oldest first.
     samples: VecDeque<(Time, u64)>,
@@ -53,14 +55,16 @@ struct Round {
 
 impl Validation {
     pub const fn new(policy: CwndValidation) -> Self {
-        Self { policy, full: false, full_until: 0, round: None, samples: VecDeque::new() }
+        Self { policy, full: false, usage: Usage::NONE, round: None, samples: VecDeque::new() }
     }
 
-    /// So much is in flight, up to `snd_max`: full is what has no room for another segment.
-    pub fn on_flight(&mut self, in_flight: u64, window: &Window, snd_max: u64) {
-        if in_flight + u64::from(window.smss) > window.cwnd {
-            self.full = true;
-            self.full_until = snd_max;
+    /// So much is in use, just after something was sent or an ACK was dealt with: full is what has
+    /// no room for another segment.
+    pub fn on_flight(&mut self, in_use: &InUse, window: &Window, sent: bool) {
+        let full = in_use.pipe + u64::from(window.smss) > window.cwnd;
+        self.full |= full;
+        if full || sent {
+            self.usage.note(in_use, full);
         }
     }
 
@@ -98,11 +102,11 @@ impl Validation {
         }
     }
 
-    /// An ACK of new data from `previous_una` on may grow the window.
-    pub fn allows_growth(&self, window: &Window, previous_una: u64) -> bool {
+    /// An ACK of new data may grow the window.
+    pub fn allows_growth(&self, window: &Window) -> bool {
         match self.policy {
             CwndValidation::None => true,
-            CwndValidation::Linux => previous_una < self.full_until,
+            CwndValidation::Linux => self.usage.is_limited(window),
             CwndValidation::Rfc7661 => {
                 let pipe_ack = self.samples.front().map(|sample| sample.1);
                 self.full || pipe_ack.is_none_or(|bytes| bytes >= window.cwnd.div_ceil(2))

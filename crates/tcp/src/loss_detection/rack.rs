@@ -136,9 +136,13 @@ impl State {
             self.reordering_seen = true;
             self.note_reordering(ack, low, board);
         }
-        // A retransmission that seems to be back sooner than any segment ever was: the original.
+        // A retransmission that seems to be back sooner than any segment ever was, or than it was
+        // sent: the original.
         let min_rtt = self.min_rtt;
-        let counts = |it: &Newest| !it.retransmitted || ack.now.since(it.sent) >= min_rtt;
+        let original = delivered.newest.filter(|_| delivered.original_arrived);
+        let counts = |it: &Newest| {
+            !it.retransmitted || ack.now.since(it.sent) >= min_rtt && Some(*it) != original
+        };
         let Some(newest) = delivered.newest.filter(counts).or(delivered.newest_original) else {
             return;
         };

@@ -2,7 +2,10 @@
 
 use super::{rack, sack};
 use crate::congestion_control::{self, cubic};
-use crate::{Config, CwndValidation, Size, backoff, loss_detection, rto, spurious};
+use crate::{
+    AckPolicy, Config, CwndValidation, DelayedAck, IdleRestart, Push, RttSamples, Size, backoff,
+    loss_detection, rto, spurious,
+};
 use retx_units::Duration;
 
 /// Linux 6.18 with its default sysctls and HZ = 250, sending by CUBIC.
@@ -25,12 +28,27 @@ pub(super) fn linux() -> Config {
         initial_window: Size::Mss(10),
         cwnd_validation: CwndValidation::Linux,
         timestamps: true,
+        idle_restart: IdleRestart::HalvePerRto,
+        minshall: true,
+        push: Push::HalfWindow,
+        // `tcp_rmem`: 4096 131072 33554432.
+        receive_buffer: Size::Bytes(131_072),
+        receive_autotuning: Some(Size::Bytes(32 << 20)),
+        // The largest of `tcp_wmem`; the kernel grows it there in time.
+        send_buffer: Size::Bytes(4 << 20),
+        delayed_ack: DelayedAck {
+            segments: 2,
+            timeout: Duration::from_millis(200),
+            policy: AckPolicy::Linux,
+        },
+        rtt_samples: RttSamples::EveryAck,
         // TCP_TIMEOUT_INIT, TCP_RTO_MIN, tcp_rto_max_ms.
         initial_rto: Duration::from_secs(1),
         min_rto: Duration::from_millis(200),
         max_rto: Duration::from_secs(120),
         // A tick of HZ = 250.
         timer_granularity: Duration::from_millis(4),
+        timer_wheel: true,
         // `tcp_probe0_base`: the RTO, at least TCP_RTO_MIN.
         persist_timeout: Duration::from_millis(200),
         // `tcp_retries2`.

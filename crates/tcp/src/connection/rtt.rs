@@ -1,0 +1,151 @@
+//! Clocks: RTT samples, timestamps, and the grid on which timers fire.
+
+use super::{Connection, Event};
+use crate::RttSamples;
+use crate::rto::Estimator;
+use crate::scoreboard::Delivered;
+use retx_units::{Duration, Time};
+use retx_wire::Segment;
+
+/// `kernel/time/timer.c`, `calc_wheel_index`: a level holds waits of fewer ticks than this, …
+const WHEEL_LEVEL: u64 = 63;
+/// … and each next level eight times more, in steps eight times as long, …
+const WHEEL_SHIFT: u32 = 3;
+/// … up to the ninth.
+const WHEEL_LEVELS: u32 = 9;
+
+impl Connection {
+    /// The instant at which a timer of this length, started now, fires: on the grid.
+    pub(super) fn deadline(&self, now: Time, wait: Duration) -> Time {
+        let tick = self.parameters.timer_granularity;
+        if !self.parameters.timer_wheel || tick.is_zero() {
+            return (now + wait).align_up(tick);
+        }
+        on_wheel(now, wait, tick)
+    }
+
+    /// The same for a delayed acknowledgment, whose timer is exact everywhere but in Linux.
+    pub(super) fn ack_deadline(&self, now: Time, wait: Duration) -> Time {
+        if self.parameters.timer_wheel { self.deadline(now, wait) } else { now + wait }
+    }
+
+    /// The RTT sample of an acknowledgment of new data.
+    pub(super) fn rtt_of(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        selective: Option<Delivered>,
+    ) -> Option<Duration> {
+        let ack = self.sender.snd_una;
+        let exact = match self.parameters.rtt_samples {
+            RttSamples::Timed => self.rtt_of_timed(now, ack),
+            RttSamples::EveryAck => self.rtt_of_segments(now, ack, selective),
+        };
+        exact.or_else(|| {
+            let echo = segment.options.timestamps.filter(|_| self.timestamps)?.echo;
+            self.rtt_of_echo(now, echo)
+        })
+    }
+
+    /// Of the timed segment: exact, and never of a retransmitted one (Karn, RFC 6298 §3).
+    fn rtt_of_timed(&mut self, now: Time, ack: u64) -> Option<Duration> {
+        let (_, sent) = self.sender.timed.filter(|(end, _)| ack >= *end)?;
+        self.sender.timed = None;
+        Some(self.measured_rtt(now, sent))
+    }
+
+    /// Of the earliest segment acknowledged, unless one of them was retransmitted, else of the
+    /// earliest selectively acknowledged (Linux `tcp_clean_rtx_queue`).
+    fn rtt_of_segments(
+        &mut self,
+        now: Time,
+        ack: u64,
+        selective: Option<Delivered>,
+    ) -> Option<Duration> {
+        let sent = match selective {
+            Some(delivered) => delivered.timed(),
+            None => self.sender.send_times.take(ack),
+        };
+        sent.map(|sent| self.measured_rtt(now, sent))
+    }
+
+    /// The RTT sample of a duplicate acknowledgment, where selective ones count.
+    pub(super) fn sample_selective(&mut self, now: Time, delivered: Delivered) {
+        if self.parameters.rtt_samples == RttSamples::EveryAck
+            && let Some(sent) = delivered.timed()
+        {
+            self.take_rtt_sample(self.measured_rtt(now, sent));
+            self.sender.backoff_sampled();
+        }
+    }
+
+    /// The time since the echoed timestamp (RFC 7323 §4.1).
+    pub(super) fn rtt_of_echo(&self, now: Time, echo: u32) -> Option<Duration> {
+        let ticks = self.timestamp(now).wrapping_sub(echo);
+        (echo != 0 && (ticks as i32) >= 0)
+            .then(|| Duration::from_nanos(u64::from(ticks) * self.timestamp_tick().as_nanos()))
+    }
+
+    /// A raw RTT sample goes to everyone who wants it.
+    pub(super) fn take_rtt_sample(&mut self, rtt: Duration) {
+        let sender = &mut self.sender;
+        sender.estimator.on_rtt(rtt, sender.snd_una, sender.snd_nxt);
+        sender.last_rtt = Some(rtt);
+        self.events.push_back(Event::Rtt(rtt));
+    }
+
+    /// The time since `sent`, on a clock of `rtt_granularity`.
+    pub(super) fn measured_rtt(&self, now: Time, sent: Time) -> Duration {
+        let tick = self.parameters.rtt_granularity;
+        now.align_down(tick).since(sent.align_down(tick))
+    }
+
+    /// The peer's timestamp clock, taken to tick as ours does.
+    pub(super) fn receiver_time(&self, segment: &Segment) -> Option<Duration> {
+        let value = segment.options.timestamps.filter(|_| self.timestamps)?.value;
+        Some(self.timestamp_tick() * u64::from(value))
+    }
+
+    /// The timestamp clock: 1 ms, or the coarser tick in which RTTs are measured (RFC 7323 §5.4).
+    fn timestamp_tick(&self) -> Duration {
+        self.parameters.rtt_granularity.max(Duration::from_millis(1))
+    }
+
+    /// TSval at this instant; never 0, which would look like no echo.
+    pub(super) fn timestamp(&self, now: Time) -> u32 {
+        (now.as_nanos() / self.timestamp_tick().as_nanos()) as u32 + 1
+    }
+}
+
+/// A wait of d ticks from tick j on ends at tick (((j + d) >> s) + 1) << s: never early, and late by
+/// one step at most.
+fn on_wheel(now: Time, wait: Duration, tick: Duration) -> Time {
+    let tick = tick.as_nanos();
+    let ticks = wait.as_nanos().div_ceil(tick);
+    let level = (0..WHEEL_LEVELS - 1)
+        .find(|level| ticks < WHEEL_LEVEL << (WHEEL_SHIFT * level))
+        .unwrap_or(WHEEL_LEVELS - 1);
+    let shift = WHEEL_SHIFT * level;
+    let expires = (now.as_nanos() / tick).saturating_add(ticks);
+    Time::from_nanos((((expires >> shift) + 1) << shift).saturating_mul(tick))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seen on Linux 6.18 with HZ = 250: 224 ms take 224 to 228, 304 take up to 335, 448 up to 480.
+    #[test]
+    fn the_wheel_turns_in_coarser_steps_for_longer_waits() {
+        let ms = Duration::from_millis;
+        let fires = |now: u64, wait: u64| {
+            let at = on_wheel(Time::ZERO + ms(now), ms(wait), ms(4));
+            at.since(Time::ZERO + ms(now)).as_nanos() / 1_000_000
+        };
+        assert_eq!((fires(0, 224), fires(3, 224), fires(3, 222)), (228, 225, 225));
+        assert_eq!((fires(0, 248), fires(0, 252)), (252, 256));
+        assert_eq!((fires(0, 304), fires(12, 304), fires(16, 304)), (320, 308, 304 + 32));
+        assert_eq!((fires(0, 448), fires(0, 896), fires(0, 2_016)), (480, 928, 2_048));
+        assert_eq!((fires(0, 120_000), fires(0, 0)), (120_832, 4));
+    }
+}

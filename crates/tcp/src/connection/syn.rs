@@ -1,0 +1,40 @@
+//! The handshake's own segments.
+
+use super::{Connection, State, Transmit};
+use retx_units::Time;
+use retx_wire::{Flags, Options, SackBlocks, Segment, Timestamps};
+
+impl Connection {
+    /// A SYN, or in SYN-RECEIVED a SYN/ACK, with what this end offers (or has agreed to).
+    pub(super) fn send_syn(&mut self, now: Time) -> Transmit {
+        let answering = self.state == State::SynReceived;
+        let retransmission = self.sender.snd_max > 0;
+        self.note_sent(now, 0, 1, retransmission);
+        self.sender.snd_nxt = 1;
+        let parameters = &self.parameters;
+        let timestamps = if answering { self.timestamps } else { parameters.timestamps };
+        let scale = if answering { self.receiver.scaling } else { parameters.window_scaling };
+        // RFC 7323 §2.2: never scaled in a SYN.
+        let window = self.receiver.first_window().min(65_535);
+        let edge = self.receiver.rcv_nxt.max(1) + window;
+        let segment = Segment {
+            seq: self.sequence(0),
+            ack: if answering { self.acknowledgment() } else { retx_units::SeqNr(0) },
+            window: window as u16,
+            flags: if answering { Flags::SYN.with(Flags::ACK) } else { Flags::SYN },
+            payload_bytes: 0,
+            options: Options {
+                mss: Some(parameters.mss as u16),
+                window_scale: scale.then_some(self.receiver.rcv_wscale),
+                sack_permitted: if answering { self.receiver.sack } else { parameters.sack },
+                timestamps: timestamps.then(|| Timestamps {
+                    value: self.timestamp(now),
+                    echo: if answering { self.receiver.ts_recent } else { 0 },
+                }),
+                sack: SackBlocks::default(),
+            },
+        };
+        self.receiver.acknowledged(&mut self.timers, edge);
+        Transmit { segment, position: 0, retransmission }
+    }
+}

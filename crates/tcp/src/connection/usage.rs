@@ -1,0 +1,83 @@
+//! How far the congestion window is used: growing one that is not would make no difference.
+//!
+//! Linux 6.18, `net/ipv4/tcp_output.c` (`tcp_cwnd_validate`) and `include/net/tcp.h`
+//! (`tcp_is_cwnd_limited`); RFC 7661 §4.1 and RFC 9438 §5.8 ask for such a test. For a round trip
+//! the strongest sign counts; in slow start half of the window in use is enough.
+
+use crate::congestion_control::Window;
+
+/// What was in use in the last round trip.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Usage {
+    /// The window was used up.
+    limited: bool,
+    /// The most that was in flight, in bytes.
+    most: u64,
+    /// The round trip ends when this position is acknowledged.
+    end: u64,
+}
+
+/// The sender just after a transmission, in positions and bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InUse {
+    pub snd_una: u64,
+    pub snd_max: u64,
+    /// Taken to be in the network.
+    pub pipe: u64,
+}
+
+impl Usage {
+    pub const NONE: Self = Self { limited: false, most: 0, end: 0 };
+
+    /// So much is in use; `limited`: there is no room for another segment.
+    pub fn note(&mut self, now: &InUse, limited: bool) {
+        let flight = now.snd_max - now.snd_una;
+        if now.snd_una >= self.end || limited || (!self.limited && flight > self.most) {
+            *self = Self { limited, most: flight, end: now.snd_max };
+        }
+    }
+
+    /// The window limits.
+    pub fn is_limited(&self, window: &Window) -> bool {
+        self.limited || (window.in_slow_start() && window.cwnd < 2 * self.most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(cwnd: u64, ssthresh: u64) -> Window {
+        Window { cwnd: 1_000 * cwnd, ssthresh: 1_000 * ssthresh, smss: 1_000 }
+    }
+
+    fn sent(usage: &mut Usage, una: u64, max: u64, window: &Window) {
+        let pipe = 1_000 * (max - una);
+        let in_use = InUse { snd_una: 1_000 * una, snd_max: 1_000 * max, pipe };
+        usage.note(&in_use, pipe + 1_000 > window.cwnd);
+    }
+
+    /// Six segments in flight are half of a window of up to eleven.
+    #[test]
+    fn in_slow_start_half_is_enough() {
+        let mut usage = Usage::NONE;
+        for max in 1..=6 {
+            sent(&mut usage, 0, max, &window(10, 99));
+        }
+        assert!(usage.is_limited(&window(11, 99)) && !usage.is_limited(&window(12, 99)));
+        assert!(!usage.is_limited(&window(10, 10)), "not in congestion avoidance");
+    }
+
+    #[test]
+    fn a_used_up_window_limits_for_a_round_trip() {
+        let mut usage = Usage::NONE;
+        let window = window(4, 2);
+        for max in 1..=4 {
+            sent(&mut usage, 0, max, &window);
+        }
+        sent(&mut usage, 3, 5, &window);
+        assert!(usage.is_limited(&window), "until 4 is acknowledged");
+        sent(&mut usage, 4, 6, &window);
+        assert!(!usage.is_limited(&window));
+    }
+}

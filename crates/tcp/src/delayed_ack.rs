@@ -1,0 +1,320 @@
+//! *What it does.* Says whether in-order data are acknowledged at once or later.
+//!
+//! *Reference.* RFC 5681 §4.2; `linux`: Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_event_data_recv`,
+//! `tcp_incr_quickack`, `tcp_enter_quickack_mode`, `tcp_measure_rcv_mss`, `__tcp_ack_snd_check`),
+//! `tcp_output.c` (`tcp_send_delayed_ack`, `tcp_event_data_sent`), `tcp_timer.c`
+//! (`tcp_delack_timer_handler`), `tcp.c` (`__tcp_cleanup_rbuf`), `include/net/tcp.h`
+//! (`tcp_dec_quickack_mode`).
+//!
+//! *Equations (`linux`).* Quick: min(rcv_wnd/(2·MSS), 16) ACKs at once, at the start, after a pause
+//! of an RTO and after repeated data; one more for each segment that makes the window grow; none
+//! while this end answers. Wait (ato): 40 ms at first; then ato/2 + 20 ms after a gap of at most
+//! 20 ms between two arrivals, ato/2 + gap after a longer one below ato; doubled when the timer
+//! fires; at most the smoothed RTT (or 40 ms), `timeout` and the RTO.
+//!
+//! *Where we differ.* Gaps are exact, not in ticks.
+
+use crate::{AckPolicy, DelayedAck};
+use retx_units::{Duration, Time};
+
+/// The most ACKs in a row that are sent at once (TCP_MAX_QUICKACKS).
+const QUICK_MAX: u64 = 16;
+/// The shortest wait (TCP_ATO_MIN, TCP_DELACK_MIN).
+const WAIT_MIN: Duration = Duration::from_millis(40);
+/// The longest for one-way data (HZ/2 in `tcp_send_delayed_ack`).
+const WAIT_MAX: Duration = Duration::from_millis(500);
+/// A segment before any has come (TCP_MSS_DEFAULT).
+const FIRST_GUESS: u32 = 536;
+
+/// A segment whose data are in order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    pub now: Time,
+    pub bytes: u32,
+    pub push: bool,
+    /// The window that the peer knows.
+    pub window: u64,
+    /// This end's own timeout and smoothed RTT.
+    pub rto: Duration,
+    pub srtt: Option<Duration>,
+}
+
+/// What to do about the data received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Now,
+    /// After so long, or at the deadline set already if that is sooner.
+    Within(Duration),
+}
+
+/// What has been received and not acknowledged, and the rhythm of arrivals.
+#[derive(Debug, Clone)]
+pub(crate) struct PendingAck {
+    config: DelayedAck,
+    segments: u32,
+    bytes: u64,
+    /// ACKs that are still to be sent at once.
+    quick: u64,
+    /// The wait (ato); zero before the first data.
+    wait: Duration,
+    last_arrival: Time,
+    /// The peer's largest segment so far (rcv_mss).
+    mss: u32,
+    /// Short or pushed data wait: their end of a message may be here. Twice in a row.
+    pushed: [bool; 2],
+    /// This end answers what it gets (pingpong): ACKs can ride on data.
+    interactive: bool,
+}
+
+impl PendingAck {
+    pub fn new(config: DelayedAck) -> Self {
+        Self {
+            config,
+            segments: 0,
+            bytes: 0,
+            quick: 0,
+            wait: Duration::ZERO,
+            last_arrival: Time::ZERO,
+            mss: FIRST_GUESS,
+            pushed: [false; 2],
+            interactive: false,
+        }
+    }
+
+    fn is_linux(&self) -> bool {
+        self.config.policy == AckPolicy::Linux
+    }
+
+    /// Data in order have come.
+    pub fn on_data(&mut self, arrival: &Arrival) {
+        self.segments += 1;
+        self.bytes += u64::from(arrival.bytes);
+        if !self.is_linux() {
+            return;
+        }
+        if arrival.bytes >= self.mss {
+            self.mss = arrival.bytes;
+            self.pushed[0] |= arrival.push;
+        } else {
+            self.pushed = [true, self.pushed[0]];
+        }
+        let gap = arrival.now.since(self.last_arrival);
+        if self.wait.is_zero() {
+            self.quicken(arrival.window);
+            self.wait = WAIT_MIN;
+        } else if gap <= WAIT_MIN / 2 {
+            self.wait = self.wait / 2 + WAIT_MIN / 2;
+        } else if gap < self.wait {
+            self.wait = (self.wait / 2 + gap).min(arrival.rto);
+        } else if gap > arrival.rto {
+            // The sender has failed to restart its window: it needs ACKs.
+            self.quicken(arrival.window);
+        }
+        self.last_arrival = arrival.now;
+    }
+
+    fn quicken(&mut self, window: u64) {
+        let half = (window / (2 * u64::from(self.mss))).min(QUICK_MAX);
+        self.quick = self.quick.max(if half == 0 { 2 } else { half });
+    }
+
+    /// What to do now that these data wait.
+    pub fn verdict(&self, arrival: &Arrival) -> Verdict {
+        if !self.is_linux() {
+            return if self.segments >= self.config.segments {
+                Verdict::Now
+            } else {
+                Verdict::Within(self.config.timeout)
+            };
+        }
+        let most = u64::from(self.config.segments - 1) * u64::from(self.mss);
+        if self.bytes > most || (self.quick > 0 && !self.interactive) {
+            return Verdict::Now;
+        }
+        let messages = self.interactive || self.pushed[0];
+        let longest = if messages { self.config.timeout } else { WAIT_MAX };
+        let rtt = arrival.srtt.map_or(longest, |srtt| srtt.max(WAIT_MIN));
+        let bound = if self.wait > WAIT_MIN { longest.min(rtt) } else { WAIT_MIN };
+        Verdict::Within(self.wait.min(bound).min(self.config.timeout))
+    }
+
+    /// The peer's largest segment so far, or a first guess.
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// The window has grown: the next ACK tells at once.
+    pub fn on_window_growth(&mut self) {
+        self.quick |= u64::from(self.is_linux());
+    }
+
+    /// Data have come again that were here, or lie outside the window.
+    pub fn on_repeated_data(&mut self, window: u64) {
+        if self.is_linux() {
+            self.quicken(window);
+            self.interactive = false;
+            self.wait = WAIT_MIN;
+        }
+    }
+
+    /// The application has read everything there was: does the peer wait for an ACK?
+    pub fn asks_after_read(&self) -> bool {
+        self.segments > 0 && (self.pushed[1] || self.pushed[0] && !self.interactive)
+    }
+
+    /// The wait is over.
+    pub fn on_timer(&mut self, rto: Duration) {
+        if !self.is_linux() {
+            return;
+        }
+        if self.interactive {
+            self.interactive = false;
+            self.wait = WAIT_MIN;
+        } else {
+            self.wait = (self.wait * 2).min(rto);
+        }
+    }
+
+    /// An acknowledgment goes out, by itself or with data.
+    pub fn on_ack_sent(&mut self, now: Time, with_data: bool) {
+        if self.segments > 0 && self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.wait = WAIT_MIN;
+            }
+        }
+        // `tcp_event_data_sent`: data soon after data are an answer.
+        let soon = !self.wait.is_zero() && now.since(self.last_arrival) < self.wait;
+        self.interactive |= with_data && self.is_linux() && soon;
+        self.segments = 0;
+        self.bytes = 0;
+        self.pushed = [false; 2];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn linux() -> PendingAck {
+        PendingAck::new(DelayedAck { segments: 2, timeout: MS(200), policy: AckPolicy::Linux })
+    }
+
+    /// A full segment of 1448 bytes into a window of 64 KB, at an RTT of 100 ms.
+    fn full(ms: u64) -> Arrival {
+        Arrival {
+            now: Time::ZERO + MS(1_000 + ms),
+            bytes: 1_448,
+            push: false,
+            window: 64_088,
+            rto: MS(300),
+            srtt: Some(MS(100)),
+        }
+    }
+
+    fn take(pending: &mut PendingAck, arrival: &Arrival) -> Verdict {
+        pending.on_data(arrival);
+        let verdict = pending.verdict(arrival);
+        if verdict == Verdict::Now {
+            pending.on_ack_sent(arrival.now, false);
+        }
+        verdict
+    }
+
+    /// Sixteen at once, then every second segment; of a window of six full segments it is three,
+    /// and of a tiny one two.
+    #[test]
+    fn quick_at_first() {
+        for (window, quick) in [(64_088, 16), (8_760, 3), (1_000, 2)] {
+            let mut pending = linux();
+            for n in 0..quick {
+                let arrival = Arrival { window, ..full(n) };
+                assert_eq!(take(&mut pending, &arrival), Verdict::Now, "{window}: {n}");
+            }
+            assert_eq!(take(&mut pending, &full(quick)), Verdict::Within(MS(40)), "{window}");
+            assert_eq!(take(&mut pending, &full(quick)), Verdict::Now, "the second");
+        }
+    }
+
+    fn settled() -> PendingAck {
+        let mut pending = linux();
+        (0..16).for_each(|n| assert_eq!(take(&mut pending, &full(n)), Verdict::Now));
+        pending
+    }
+
+    /// After a gap of 30 ms: 40/2 + 30; after 45: 50/2 + 45; then bounded by the RTT.
+    #[test]
+    fn the_wait_follows_the_rhythm() {
+        let mut pending = settled();
+        let mut at = 15;
+        for (gap, wait) in [(30, 50), (45, 70), (60, 95), (90, 100), (10, 88)] {
+            at += gap;
+            let verdict = take(&mut pending, &full(at));
+            let Verdict::Within(found) = verdict else { panic!("at once") };
+            assert_eq!(found.as_nanos() / 1_000_000, wait, "after {gap}");
+            pending.on_ack_sent(full(at).now, false);
+        }
+        // The timer that fires says that no second segment comes so soon.
+        pending.on_timer(MS(300));
+        pending.on_timer(MS(300));
+        assert_eq!(pending.wait, MS(300), "at most the RTO");
+    }
+
+    #[test]
+    fn quick_again_after_a_pause_repeated_data_and_growth() {
+        let mut pending = settled();
+        assert_eq!(
+            take(&mut pending, &full(15 + 301)),
+            Verdict::Now,
+            "a pause of more than the RTO"
+        );
+        let mut pending = settled();
+        pending.on_repeated_data(64_088);
+        assert_eq!(take(&mut pending, &full(16)), Verdict::Now);
+        let mut pending = settled();
+        pending.on_window_growth();
+        assert_eq!(take(&mut pending, &full(16)), Verdict::Now);
+        assert_eq!(take(&mut pending, &full(17)), Verdict::Within(MS(40)), "one for each");
+    }
+
+    /// Data sent soon after data were received: an answer. ACKs wait for the next.
+    #[test]
+    fn who_answers_does_not_acknowledge_at_once() {
+        let mut pending = linux();
+        pending.on_data(&full(0));
+        pending.on_ack_sent(full(1).now, true);
+        assert_eq!(take(&mut pending, &full(20)), Verdict::Within(MS(40)));
+        pending.on_timer(MS(300));
+        assert_eq!(take(&mut pending, &full(70)), Verdict::Now, "two segments");
+        assert_eq!(take(&mut pending, &full(71)), Verdict::Now, "quick, as none was answered");
+    }
+
+    #[test]
+    fn what_was_pushed_is_acknowledged_when_it_is_read() {
+        let mut pending = settled();
+        assert_eq!(
+            take(&mut pending, &Arrival { push: true, ..full(16) }),
+            Verdict::Within(MS(40))
+        );
+        assert!(pending.asks_after_read());
+        let mut pending = settled();
+        take(&mut pending, &full(16));
+        assert!(!pending.asks_after_read());
+        take(&mut pending, &full(17));
+        take(&mut pending, &Arrival { bytes: 100, ..full(18) });
+        assert!(pending.asks_after_read(), "a short one");
+    }
+
+    #[test]
+    fn fixed_counts_segments() {
+        let mut pending =
+            PendingAck::new(DelayedAck { segments: 3, timeout: MS(200), policy: AckPolicy::Fixed });
+        let small = Arrival { bytes: 1, push: true, ..full(0) };
+        assert_eq!(take(&mut pending, &small), Verdict::Within(MS(200)));
+        assert_eq!(take(&mut pending, &small), Verdict::Within(MS(200)));
+        assert!(!pending.asks_after_read());
+        assert_eq!(take(&mut pending, &small), Verdict::Now);
+    }
+}
