@@ -88,7 +88,8 @@ impl<'a> Network<'a> {
     fn node(&self, name: &str, key: &str) -> Result<Node, Problem> {
         self.nodes.get(name).copied().ok_or_else(|| {
             Problem::new(format!(
-                "unknown node \"{name}\"{} (nodes are the ends of links and the stations of wlans: {})",
+                "unknown node \"{name}\"{} (nodes are the ends of links and the \
+                 stations of wlans: {})",
                 did_you_mean(name, self.names.iter().copied()),
                 list(self.names.iter().copied())
             ))

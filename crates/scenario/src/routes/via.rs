@@ -86,7 +86,8 @@ impl Via<'_, '_> {
         match (shared.next(), shared.next()) {
             (Some(end), None) => Ok(network.nodes[end.as_str()]),
             _ => Err(Problem::new(format!(
-                "after wlan \"{}\" comes \"{name}\": name the station of the wlan to which it leads",
+                "after wlan \"{}\" comes \"{name}\": name the station of the wlan to which \
+                 it leads",
                 network.wlans[wlan as usize].name
             ))),
         }

@@ -132,8 +132,8 @@ pub(super) fn check_channel(channel: Option<&Channels>) -> Result<(), Problem> {
         Some(model) => refuse(
             "channel",
             format!(
-                "\"{}\" does more than lose frames, and a wlan's frames are answered at once: put it \
-                 on a [[link]]",
+                "\"{}\" does more than lose frames, and a wlan's frames are answered at once: put \
+                 it on a [[link]]",
                 model.name()
             ),
         ),

@@ -57,7 +57,8 @@ fn expand(message: &str) -> String {
         .replace("{needs}", NEEDS)
         .replace(
             "{top}",
-            "title, duration, stop, warmup, seed, sample_interval, tcp, link, wlan, route, flow, sweep",
+            "title, duration, stop, warmup, seed, sample_interval, tcp, link, wlan, route, \
+             flow, sweep",
         )
         .replace(
             "{link}",

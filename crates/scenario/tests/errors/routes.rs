@@ -13,8 +13,8 @@ fn routes() {
     let text = BASE.replace("[[flow]]", &format!("{island}[[flow]]"));
     assert_eq!(
         error(&text.replace("to = \"client\"", "to = \"a\""), &[]).to_string(),
-        "s.toml:20: flow.download.to: no way from \"server\" to \"a\": links and wlans lead from there to \
-         client only"
+        "s.toml:20: flow.download.to: no way from \"server\" to \"a\": links and wlans lead \
+         from there to client only"
     );
     let via = |via: &str, message: &str| {
         let route = format!("[[route]]\nfrom = \"server\"\nto = \"client\"\nvia = {via}\n");

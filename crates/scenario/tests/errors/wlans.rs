@@ -104,8 +104,8 @@ fn numbers() {
 fn channels_that_do_more_than_lose() {
     refuse_key(
         "channel = [{ model = \"ber\", ber = 1e-6 }, { model = \"duplicate\", p = 0.1 }]",
-        "s.toml:5: wlan.cell.channel: \"duplicate\" does more than lose frames, and a wlan's frames \
-         are answered at once: put it on a [[link]]",
+        "s.toml:5: wlan.cell.channel: \"duplicate\" does more than lose frames, and a wlan's \
+         frames are answered at once: put it on a [[link]]",
     );
 }
 

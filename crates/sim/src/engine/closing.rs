@@ -40,8 +40,8 @@ impl Engine<'_> {
         self.check_conservation()
     }
 
-    /// Packets in + copies = delivered + dropped + queued + in the air: of each pipe, of each other stage,
-    /// and of the network.
+    /// Packets in + copies = delivered + dropped + queued + in the air: of each pipe, of each
+    /// other stage, and of the network.
     fn check_conservation(&self) -> Result<(), RunError> {
         let mut inside = 0;
         for (pipe, plan) in self.pipes.iter().zip(&self.plan.pipes) {
