@@ -55,6 +55,12 @@ fn texts(name: &str) -> &'static [&'static str] {
             r#"{"mean_snr_db":10,"doppler_hz":5,"rate":"5.5 Mbit/s","process":"markov"}"#,
             r#"{"mean_snr_db":12,"doppler_hz":50,"rician_k":3}"#,
         ],
+        "trace" => &[
+            r#"{"points":[{"at":"0 s","loss":0.02},{"at":"20 ms","loss":0.3}],"every":"50 ms"}"#,
+            r#"{"points":[{"at":"0 s","loss":0.1}]}"#,
+            r#"!{"points":[{"at":"0 s","delay":"1 ms"},{"at":"1 s","delay":"2 ms"}]}"#,
+            r#"!{"opportunities_ms":[0,1,1,5]}"#,
+        ],
         other => panic!("give the new model {other} its sample parameters here"),
     }
 }

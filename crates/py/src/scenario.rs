@@ -4,6 +4,9 @@ use crate::errors::{ScenarioError, refused};
 use pyo3::prelude::*;
 use retx_scenario::{Hop, Source, Way};
 use retx_sim::CapturePoint;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A checked scenario, with every value written out.
@@ -95,10 +98,27 @@ pub fn parse(
     overrides: Vec<(String, String)>,
 ) -> PyResult<Scenario> {
     let source = Source { name, text, overrides: &overrides };
-    let parsed = py.detach(|| retx_scenario::parse(&source));
+    let parsed = py.detach(|| retx_scenario::parse_with(&source, &|file| beside(name, file)));
     match parsed {
         Ok(scenario) => Ok(Scenario { inner: Arc::new(scenario) }),
         Err(error) => Err(refused(&error)),
+    }
+}
+
+/// The text of a file that a scenario names, relative to the scenario's own; for a scenario that
+/// comes from no file, to the working directory.
+fn beside(scenario: &str, file: &str) -> Result<String, String> {
+    // More than any trace needs; stops the reading of an endless file such as /dev/zero.
+    const BYTES_MAX: u64 = 64 << 20;
+    let path = Path::new(scenario).parent().unwrap_or(Path::new("")).join(file);
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut bytes));
+    match read {
+        Err(error) => Err(format!("cannot be read: {error}")),
+        Ok(_) if bytes.len() as u64 > BYTES_MAX => {
+            Err(format!("larger than {} MiB, which no trace is", BYTES_MAX >> 20))
+        }
+        Ok(_) => String::from_utf8(bytes).map_err(|_| "not a text in UTF-8".into()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The tables of a scenario file, as users write them.
 
 use crate::scenario::{Direction, Flow, Link, Route, Scenario};
+use crate::schedule::{self, ChangeTable};
 use crate::wlan::WlanTable;
 use crate::{App, schema};
 use retx_link::{channel, queue};
@@ -150,6 +151,9 @@ pub struct LinkTable {
     /// One channel model or a list of them; without it no frame is lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channels>,
+    /// What changes as time goes, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schedule: Vec<ChangeTable>,
     /// What differs from the first of `ends` to the second.
     #[serde(default, skip_serializing_if = "DirectionTable::is_empty")]
     pub forward: DirectionTable,
@@ -314,13 +318,15 @@ impl From<&Link> for LinkTable {
             mtu: shared(&mut forward.mtu, &mut reverse.mtu),
             queue: shared(&mut forward.queue, &mut reverse.queue),
             channel: shared(&mut forward.channel, &mut reverse.channel),
+            schedule: schedule::tables(&link.forward.changes, &link.reverse.changes),
             forward,
             reverse,
         }
     }
 }
 
-fn shared<T: PartialEq>(forward: &mut Option<T>, reverse: &mut Option<T>) -> Option<T> {
+/// What both directions agree on, taken out of both.
+pub(crate) fn shared<T: PartialEq>(forward: &mut Option<T>, reverse: &mut Option<T>) -> Option<T> {
     if forward == reverse {
         *forward = None;
         reverse.take()

@@ -1,9 +1,10 @@
-//! The scenario file: text in, checked types out. No files are read here.
+//! The scenario file: text in, checked types out. No files are read here; a caller may hand in a
+//! function that reads those that a scenario names.
 //!
 //! The way of a text: `document` (TOML to values, with their places) → `overrides` (`--set`) →
-//! `file` (values to the tables that users write) → `resolve` (tables to a [`Scenario`], in which
-//! every name is found, every preset merged and every route laid). Each refusal names the file,
-//! the line, the key, the value and what is allowed.
+//! `traces` (the files that it names) → `file` (values to the tables that users write) → `resolve`
+//! (tables to a [`Scenario`], in which every name is found, every preset merged and every route
+//! laid). Each refusal names the file, the line, the key, the value and what is allowed.
 
 mod app;
 mod describe;
@@ -14,9 +15,11 @@ mod overrides;
 mod resolve;
 mod routes;
 mod scenario;
+mod schedule;
 mod schema;
 mod suggest;
 mod tcp;
+mod traces;
 mod wlan;
 mod wording;
 mod write;
@@ -26,7 +29,9 @@ pub use describe::describe;
 pub use error::{Position, ScenarioError};
 pub use file::{Initiator, SampleInterval, Stop};
 pub use scenario::{Direction, ExpandedFlow, Flow, Hop, Link, NamedTcp, Route, Scenario, Way};
+pub use schedule::Change;
 pub use schema::json_schema;
+pub use traces::ReadFile;
 pub use wlan::{Attempts, Wlan};
 
 use document::Document;
@@ -51,12 +56,23 @@ pub struct Source<'a> {
     pub overrides: &'a [(String, String)],
 }
 
-/// Reads and checks a scenario.
+/// Reads and checks a scenario that names no trace files.
 ///
 /// # Errors
 /// The first thing in the text or the overrides that no run could be made of.
 pub fn parse(source: &Source<'_>) -> Result<Scenario, ScenarioError> {
+    parse_with(source, &traces::no_files)
+}
+
+/// Reads and checks a scenario; `files` reads the trace files that it names, which become part of
+/// it.
+///
+/// # Errors
+/// The first thing in the text, the overrides or the files that no run could be made of.
+pub fn parse_with(source: &Source<'_>, files: ReadFile<'_>) -> Result<Scenario, ScenarioError> {
     let document = Document::parse(source.name, source.text)?;
+    let read =
+        |document: &Document<'_>, overrides: &[(String, String)]| read(document, overrides, files);
     read(&document, source.overrides).map_err(|error| {
         // A fault that spans two keys may lie at a line that is sound in the file as it stands.
         let blamed = error.r#override.is_some() || source.overrides.is_empty();
@@ -68,7 +84,11 @@ pub fn parse(source: &Source<'_>) -> Result<Scenario, ScenarioError> {
     })
 }
 
-fn read(document: &Document<'_>, changes: &[(String, String)]) -> Result<Scenario, ScenarioError> {
+fn read(
+    document: &Document<'_>,
+    changes: &[(String, String)],
+    files: ReadFile<'_>,
+) -> Result<Scenario, ScenarioError> {
     let mut values = Cow::Borrowed(document.values());
     let mut applied = Vec::with_capacity(changes.len());
     for change in changes {
@@ -76,7 +96,12 @@ fn read(document: &Document<'_>, changes: &[(String, String)]) -> Result<Scenari
             .map_err(|problem| document.refuse_override(change, &problem))?;
         applied.push((path, change));
     }
-    resolve::read(&values).map_err(|problem| document.refuse(&values, &applied, &problem))
+    // A copy only where there is a trace to put in.
+    let embedded = traces::are_named(&values).then(|| traces::embed(values.to_mut(), files));
+    let embedded = embedded.unwrap_or(Ok(()));
+    embedded
+        .and_then(|()| resolve::read(&values))
+        .map_err(|problem| document.refuse(&values, &applied, &problem))
 }
 
 /// A TCP with some fields changed as `--set` writes them, such as `delayed_ack.segments=1`: for

@@ -5,10 +5,12 @@ use crate::FLOWS_MAX;
 use crate::error::Problem;
 use crate::file::{Channels, DirectionTable, File, FlowTable, LinkTable, SampleInterval};
 use crate::routes::Network;
-use crate::scenario::{Direction, Flow, Hop, Link, Route, Scenario};
+use crate::scenario::{Direction, Flow, Hop, Link, Route, Scenario, Way};
+use crate::schedule;
 use crate::tcp::Tcps;
 use crate::wlan::{Wlan, WlanTable};
 use crate::wording::{self, check_name};
+use retx_link::channel::{self, Model};
 use retx_link::{queue, wlan};
 use retx_tcp::Config;
 use retx_units::{Duration, Rate};
@@ -156,8 +158,10 @@ fn link(table: LinkTable) -> Result<Link, Problem> {
         let message = format!("joins \"{}\" to itself: name two different nodes", table.ends[0]);
         return Err(Problem::new(message).within("ends"));
     }
-    let forward = direction(&table, &table.forward, "forward")?;
-    let reverse = direction(&table, &table.reverse, "reverse")?;
+    let mut forward = direction(&table, &table.forward, "forward")?;
+    let mut reverse = direction(&table, &table.reverse, "reverse")?;
+    forward.changes = schedule::changes(&table, Way::Forward, &forward)?;
+    reverse.changes = schedule::changes(&table, Way::Reverse, &reverse)?;
     Ok(Link { name: table.name, ends: table.ends, forward, reverse })
 }
 
@@ -186,6 +190,8 @@ fn direction(link: &LinkTable, own: &DirectionTable, way: &str) -> Result<Direct
     let queue = own.queue.as_ref().or(link.queue.as_ref()).cloned();
     let Channels(channel) =
         own.channel.as_ref().or(link.channel.as_ref()).cloned().unwrap_or(Channels(Vec::new()));
+    check_traces(rate, &channel)
+        .map_err(|message| blame("channel", own.channel.is_some(), message))?;
     Ok(Direction {
         rate,
         delay: own.delay.or(link.delay).unwrap_or_default(),
@@ -193,7 +199,24 @@ fn direction(link: &LinkTable, own: &DirectionTable, way: &str) -> Result<Direct
         mtu,
         queue: queue.unwrap_or_else(|| queue::Config::droptail(Default::default())),
         channel,
+        changes: Vec::new(),
     })
+}
+
+/// The rate comes from the link or from a trace.
+fn check_traces(rate: Option<Rate>, models: &[channel::Config]) -> Result<(), String> {
+    let mut given = rate.is_some();
+    for model in models.iter().filter(|model| model.rates().is_some()) {
+        if given {
+            let name = model.name();
+            return Err(format!(
+                "this {name} gives the rate, which is given already: only one may, the link's \
+                 `rate` or one {name}"
+            ));
+        }
+        given = true;
+    }
+    Ok(())
 }
 
 fn flows(tables: Vec<FlowTable>, tcps: &mut Tcps) -> Result<Vec<Flow>, Problem> {

@@ -1,7 +1,7 @@
 //! A scenario as the engine takes it: every name found, every preset merged, every route laid.
 
 use crate::file::{Initiator, SampleInterval, Stop};
-use crate::{App, Wlan, file, write};
+use crate::{App, Change, Wlan, file, write};
 use retx_link::{channel, queue};
 use retx_units::{Duration, Rate};
 use serde::Serialize;
@@ -75,6 +75,8 @@ pub struct Direction {
     pub queue: queue::Config,
     /// What becomes of frames; the first model that loses a frame decides. May be empty.
     pub channel: Vec<channel::Config>,
+    /// What changes as time goes, in order of time.
+    pub changes: Vec<Change>,
 }
 
 /// A way over given links and wlans. It holds for all packets from `from` to `to`.

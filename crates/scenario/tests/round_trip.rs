@@ -1,7 +1,7 @@
 //! A resolved scenario, written as a file, is the same scenario when it is read again.
 
 use proptest::prelude::*;
-use retx_link::{channel, queue};
+use retx_link::queue;
 use retx_scenario::{Source, from_json, parse};
 use retx_units::{Duration, Probability, Rate};
 use serde_json::{Map, Value, json};
@@ -31,28 +31,69 @@ fn name() -> impl Strategy<Value = String> {
     "[a-zA-Zäß日#=/:-]([a-zA-Z0-9 ,_\\\\{}\\[\\]-]{0,8}[a-z])?"
 }
 
+/// A model of each kind that has no arithmetic among its parameters, and of those that have, one.
 fn channels() -> impl Strategy<Value = Value> {
     let model = prop_oneof![
-        probability().prop_map(|p| channel::Config::bernoulli(channel::bernoulli::Config { p })),
-        (probability(), any::<bool>()).prop_map(|(ber, linear)| {
-            let form = if linear { channel::ber::Form::Linear } else { channel::ber::Form::Exact };
-            channel::Config::ber(channel::ber::Config { ber, form })
-        }),
-        (1..u32::MAX, integer()).prop_map(|(every, after)| {
-            let every = every.try_into().expect("not zero");
-            channel::Config::periodic(channel::periodic::Config { every, after })
-        }),
-        (prop::collection::vec(integer(), 0..4), prop::collection::vec(integer(), 0..4)).prop_map(
-            |(drop, drop_seq)| {
-                let config = channel::script::Config { drop, drop_seq, ..Default::default() };
-                channel::Config::script(config)
-            }
+        probability().prop_map(|p| json!({ "model": "bernoulli", "p": p })),
+        (probability(), prop::sample::select(vec!["exact", "linear"]))
+            .prop_map(|(ber, form)| json!({ "model": "ber", "ber": ber, "form": form })),
+        (1..u32::MAX, integer()).prop_map(
+            |(every, after)| json!({ "model": "periodic", "every": every, "after": after })
         ),
+        (prop::collection::vec(integer(), 0..4), prop::collection::vec(integer(), 0..4))
+            .prop_map(|(drop, seq)| json!({ "model": "script", "drop": drop, "drop_seq": seq })),
+        (probability(), 0.001..=1.0, maybe(probability().prop_map(text_of)))
+            .prop_map(|(p, r, h)| json!({ "model": "gilbert_elliott", "p": p, "r": r, "h": h })),
+        (0.0..0.5, 1.0..50.0).prop_map(
+            |(loss, burst)| json!({ "model": "gilbert_elliott", "loss": loss, "mean_burst": burst })
+        ),
+        (probability(), duration())
+            .prop_map(|(p, after)| { json!({ "model": "duplicate", "p": p, "after": after }) }),
+        (probability(), 1..u32::MAX, maybe(duration())).prop_map(|(p, packets, at_most)| {
+            json!({ "model": "reorder", "p": p, "packets": packets, "at_most": at_most })
+        }),
+        (probability(), duration(), any::<bool>()).prop_map(|(share, delay, reorder)| {
+            json!({ "model": "random_delay", "share": share, "delay": delay, "reorder": reorder })
+        }),
+        (duration(), any::<bool>()).prop_map(|(delay, reorder)| {
+            json!({ "model": "jitter", "law": "constant", "delay": delay, "reorder": reorder })
+        }),
+        (-100.0..100.0, 0.0..1e6, 0.0..1e6).prop_map(|(snr, doppler, k)| {
+            json!({ "model": "fading", "mean_snr_db": snr, "doppler_hz": doppler, "rician_k": k })
+        }),
+        prop::collection::vec((1..1_u64 << 40, probability(), duration()), 1..4).prop_map(|rows| {
+            let mut at = 0;
+            let points = rows.into_iter().map(|(gap, loss, delay)| {
+                let point = json!({
+                    "at": Duration::from_nanos(at), "loss": loss, "delay": delay
+                });
+                at += gap;
+                point
+            });
+            json!({ "model": "trace", "points": points.collect::<Vec<_>>() })
+        }),
     ];
-    prop_oneof![
-        model.clone().prop_map(text_of),
-        prop::collection::vec(model, 0..3).prop_map(text_of)
-    ]
+    prop_oneof![model.clone(), prop::collection::vec(model, 0..3).prop_map(text_of)]
+}
+
+/// Changes in order of time, each of something.
+fn schedule() -> impl Strategy<Value = Value> {
+    let values = || (maybe(rate()), maybe(duration()), maybe(channels()));
+    let change = (1..1_u64 << 50, duration(), values(), values(), values());
+    let written = |(rate, delay, channel): (Value, Value, Value)| json!({ "rate": rate, "delay": delay, "channel": channel });
+    prop::collection::vec(change, 0..4).prop_map(move |changes| {
+        let mut at = 0;
+        let tables = changes.into_iter().map(|(gap, some, both, forward, reverse)| {
+            at += gap;
+            let mut table = written(both);
+            table["at"] = text_of(Duration::from_nanos(at));
+            table["forward"] = written(forward);
+            table["reverse"] = written(reverse);
+            table["reverse"]["delay"] = some;
+            table
+        });
+        Value::Array(tables.collect())
+    })
 }
 
 fn queues() -> impl Strategy<Value = Value> {
@@ -93,11 +134,22 @@ fn link() -> impl Strategy<Value = Map<String, Value>> {
     (
         name(),
         direction(),
+        schedule(),
         maybe(direction().prop_map(Value::Object)),
         maybe(direction().prop_map(Value::Object)),
     )
-        .prop_map(|(name, mut link, forward, reverse)| {
+        .prop_map(|(name, mut link, mut schedule, forward, reverse)| {
+            // A rate changes only where there is one.
+            let has = |table: &Value| table.get("rate").is_some_and(|rate| !rate.is_null());
+            if link["rate"].is_null() && !(has(&forward) && has(&reverse)) {
+                for change in schedule.as_array_mut().into_iter().flatten() {
+                    change["rate"] = Value::Null;
+                    change["forward"]["rate"] = Value::Null;
+                    change["reverse"]["rate"] = Value::Null;
+                }
+            }
             link.insert("name".into(), name.into());
+            link.insert("schedule".into(), schedule);
             link.insert("forward".into(), forward);
             link.insert("reverse".into(), reverse);
             link

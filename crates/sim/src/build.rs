@@ -5,7 +5,8 @@ use crate::plan::{
 };
 use retx_link::pipe;
 use retx_scenario::{
-    App, ExpandedFlow, Files, Hop, Initiator, Link, SampleInterval, Scenario, Stop, Way, Wlan,
+    App, Change, ExpandedFlow, Files, Hop, Initiator, Link, SampleInterval, Scenario, Stop, Way,
+    Wlan,
 };
 use retx_units::{Duration, Time};
 
@@ -102,7 +103,7 @@ fn pipe(link: &Link, way: Way) -> PipePlan {
             overhead: direction.overhead,
             queue: direction.queue.clone(),
             channel: direction.channel.clone(),
-            changes: Vec::new(),
+            changes: direction.changes.iter().map(change).collect(),
         },
     }
 }
@@ -120,6 +121,11 @@ fn hop(hop: &Hop) -> plan::Hop {
             plan::Hop::Stage(plan::Port { stage: wlan, entry: from, exit: to })
         }
     }
+}
+
+fn change(change: &Change) -> pipe::Change {
+    let Change { at, rate, delay, channel } = change.clone();
+    pipe::Change { at: instant(at), rate, delay, channel }
 }
 
 fn work(app: &App) -> Work {

@@ -35,6 +35,10 @@ impl Model for Config {
     fn mean_burst(&self, _: u32) -> Option<f64> {
         None
     }
+
+    fn only_loses(&self) -> bool {
+        false
+    }
 }
 
 /// A running channel.

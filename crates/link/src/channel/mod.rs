@@ -13,7 +13,7 @@ retx_units::registry! { $
     /// What becomes of a frame?
     tag = "model", schema = "Channel";
     bernoulli, ber, periodic, script, gilbert_elliott, gilbert_elliott_time, outage, random_delay,
-    jitter, duplicate, reorder, fading
+    jitter, duplicate, reorder, fading, trace
 }
 
 /// A frame as a channel sees it.
@@ -122,6 +122,11 @@ pub trait Model {
     fn rates(&self) -> Option<Rates> {
         None
     }
+
+    /// True for a model that loses frames and does nothing else to them, as a cell's has to be.
+    fn only_loses(&self) -> bool {
+        true
+    }
 }
 
 impl Channel for State {
@@ -152,6 +157,10 @@ impl Model for Config {
 
     fn rates(&self) -> Option<Rates> {
         dispatch_config!(self, it => it.rates())
+    }
+
+    fn only_loses(&self) -> bool {
+        dispatch_config!(self, it => it.only_loses())
     }
 }
 

@@ -65,9 +65,7 @@ pub struct Config {
 /// An acknowledgment has to come a SIFS after its frame, so none can be late, twice or out of
 /// order; and the rate is the cell's.
 pub fn takes(model: &channel::Config) -> bool {
-    use channel::Config::{duplicate, jitter, random_delay, reorder};
-    let moves = matches!(model, random_delay(_) | jitter(_) | duplicate(_) | reorder(_));
-    !moves && model.rates().is_none()
+    model.only_loses()
 }
 
 /// From one station to another.

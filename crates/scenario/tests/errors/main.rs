@@ -1,5 +1,6 @@
 //! Every refusal, word for word: where, what, and what instead.
 
+mod channels;
 mod keys;
 mod overrides;
 mod routes;
@@ -62,7 +63,7 @@ fn expand(message: &str) -> String {
         )
         .replace(
             "{link}",
-            "name, ends, rate, delay, overhead, mtu, queue, channel, forward, reverse",
+            "name, ends, rate, delay, overhead, mtu, queue, channel, schedule, forward, reverse",
         )
 }
 

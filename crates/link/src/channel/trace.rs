@@ -1,0 +1,243 @@
+//! *What it does.* Loss, delay and rate as they were recorded: a table over time, or the delivery
+//! opportunities of a Mahimahi trace.
+//!
+//! *Reference.* Mahimahi's packet-delivery traces (Netravali et al. 2015; the README of
+//! mahimahi-traces): each line is the millisecond of an opportunity for 1500 bytes, the trace is
+//! repeated after its last line, and an opportunity that finds no packet is lost.
+//!
+//! *Equations.* Each value holds from its instant to the next; the last one until the end, or until
+//! the table comes again after `every`. Loss: independent draws. Delay: on top of the link's. Rate:
+//! the link's own; a frame in transmission goes on at the new one. Loss rate: the mean over
+//! `every`.
+//!
+//! *Where we differ.* mm-link counts 4 bytes of tunnel header with each packet, and 1504 bytes an
+//! opportunity; here both count the IP packet, without the link's overhead.
+//!
+//! A table takes the place of `file` when a scenario is read, so that a resolved scenario needs no
+//! other file.
+
+use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked, independent_burst};
+use crate::pipe::Rates;
+use retx_units::{Duration, Probability, Rate, Stream, Time, choice};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Loss, delay and rate over time, from a file or from a list; or a Mahimahi trace.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields, default)]
+pub struct Config {
+    /// A file, its path relative to the scenario's. CSV with a header: time_s, and loss, delay_s,
+    /// rate_bit_s or some of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// What the file is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
+    /// Instead of a file: the values over time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<Point>,
+    /// Instead of a file: the instants of a Mahimahi trace, in milliseconds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub opportunities_ms: Vec<u64>,
+    /// With a table: it comes again after so long; without it, the last values stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
+}
+
+checked!(Config);
+
+/// What a trace file is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// A table with a header.
+    #[default]
+    Csv,
+    /// A millisecond per line, for each 1500 bytes that may leave.
+    Mahimahi,
+}
+
+/// Values from an instant on. All points of a table have the same ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// When they begin to hold; 0 s for the first point.
+    pub at: Duration,
+    /// Probability of losing a frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Probability>,
+    /// Delay on top of the link's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// Rate of the link, which has none of its own then; it may be 0 for a while.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+}
+
+/// Bytes of an opportunity.
+const OPPORTUNITY_BYTES: u32 = 1500;
+/// The latest opportunity: a year.
+const LATEST_MS: u64 = 366 * 86_400_000;
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        if let Some(file) = &self.file {
+            let message = format!("\"{file}\" has not been read: only scenarios read files");
+            return Err(choice::at("file", &message));
+        }
+        if self.format.is_some() {
+            return Err(choice::at("format", "belongs to `file`"));
+        }
+        match (self.points.as_slice(), self.opportunities_ms.as_slice()) {
+            ([], []) => Err("needs file, points or opportunities_ms".into()),
+            ([_, ..], [_, ..]) => {
+                Err(choice::at("points", "contradicts `opportunities_ms`: write one or the other"))
+            }
+            ([], [_, ..]) if self.every.is_some() => {
+                Err(choice::at("every", "belongs to `points`: opportunities come again anyway"))
+            }
+            ([], opportunities) => check_opportunities(opportunities),
+            (points, _) => self.check_points(points),
+        }
+    }
+
+    fn check_points(&self, points: &[Point]) -> Result<(), String> {
+        let first = points[0];
+        let refuse = |index: usize, key: &str, message: &str| {
+            Err(choice::at(&format!("points.{index}{key}"), message))
+        };
+        if first.loss.is_none() && first.delay.is_none() && first.rate.is_none() {
+            return refuse(0, "", "says nothing: give it loss, delay or rate");
+        }
+        if !first.at.is_zero() {
+            let message = format!("{}: the first point is at 0 s", first.at);
+            return refuse(0, ".at", &message);
+        }
+        for (index, pair) in points.windows(2).enumerate() {
+            let [one, next] = pair else { continue };
+            if next.at <= one.at {
+                let message = format!("{} does not come after {}", next.at, one.at);
+                return refuse(index + 1, ".at", &message);
+            }
+            let kinds =
+                |point: &Point| [point.loss.is_some(), point.delay.is_some(), point.rate.is_some()];
+            let missing = kinds(&first).into_iter().zip(kinds(next)).position(|(a, b)| a != b);
+            if let Some(which) = missing {
+                let key = ["loss", "delay", "rate"][which];
+                let message = format!("`{key}` stands in some points only: a gap in the trace");
+                return refuse(index + 1, "", &message);
+            }
+        }
+        let last = points[points.len() - 1].at;
+        match self.every {
+            Some(every) if every <= last => {
+                let message = format!("{every} is too short: the last point is at {last}");
+                Err(choice::at("every", &message))
+            }
+            Some(_) if first.rate.is_some() && points.iter().all(|point| stalls(point.rate)) => {
+                refuse(0, ".rate", "0 bit/s throughout: nothing would ever be sent")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn at(&self, at: Duration) -> &Point {
+        let next = self.points.partition_point(|point| point.at <= at);
+        &self.points[next.max(1) - 1]
+    }
+}
+
+fn stalls(rate: Option<Rate>) -> bool {
+    rate.is_some_and(|rate| rate.as_bit_s() == 0)
+}
+
+fn check_opportunities(list: &[u64]) -> Result<(), String> {
+    let at = |index: usize, message: String| {
+        Err(choice::at(&format!("opportunities_ms.{index}"), &message))
+    };
+    let back = list.windows(2).position(|pair| pair[1] < pair[0]);
+    if let Some(index) = back {
+        return at(index + 1, format!("{} goes back behind {}", list[index + 1], list[index]));
+    }
+    match list.last() {
+        Some(0) => at(
+            list.len() - 1,
+            "0: the last millisecond, after which the trace comes again, \
+             is above 0"
+                .into(),
+        ),
+        Some(last) if *last > LATEST_MS => {
+            at(list.len() - 1, format!("{last} lies beyond a year, {LATEST_MS}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Model for Config {
+    type Running = State;
+
+    fn build(&self) -> State {
+        State {
+            period: self.every.map_or(u64::MAX, Duration::as_nanos),
+            config: Self { opportunities_ms: Vec::new(), ..self.clone() },
+        }
+    }
+
+    fn loss_rate(&self, _: u32) -> Option<f64> {
+        let Some(first) = self.points.first() else { return Some(0.0) };
+        if first.loss.is_none() {
+            return Some(0.0);
+        }
+        let every = self.every?;
+        let ends = self.points.iter().skip(1).map(|point| point.at).chain([every]);
+        let each = self.points.iter().zip(ends).map(|(point, end)| {
+            point.loss.unwrap_or_default().value() * (end - point.at).as_secs_f64()
+        });
+        Some(each.sum::<f64>() / every.as_secs_f64())
+    }
+
+    fn mean_burst(&self, _: u32) -> Option<f64> {
+        match self.points.as_slice() {
+            [Point { loss: Some(loss), .. }] => independent_burst(loss.value()),
+            _ => None,
+        }
+    }
+
+    fn rates(&self) -> Option<Rates> {
+        if !self.opportunities_ms.is_empty() {
+            let at = self.opportunities_ms.iter().map(|ms| Duration::from_millis(*ms)).collect();
+            return Some(Rates::Opportunities { at, bytes: OPPORTUNITY_BYTES });
+        }
+        let steps: Option<Vec<(Duration, Rate)>> =
+            self.points.iter().map(|point| Some((point.at, point.rate?))).collect();
+        Some(Rates::Steps { steps: steps?, period: self.every })
+    }
+
+    fn only_loses(&self) -> bool {
+        self.points.iter().all(|point| point.delay.is_none() && point.rate.is_none())
+            && self.opportunities_ms.is_empty()
+    }
+}
+
+/// A running trace.
+#[derive(Debug, Clone)]
+pub struct State {
+    config: Config,
+    period: u64,
+}
+
+impl Channel for State {
+    fn fate(&mut self, now: Time, _: &Frame, stream: &mut Stream) -> Fate {
+        if self.config.points.is_empty() {
+            return DELIVER;
+        }
+        let point = self.config.at(Duration::from_nanos(now.as_nanos() % self.period));
+        // One draw per frame, also at 0: traces can be compared pairwise.
+        if let Some(loss) = point.loss
+            && stream.uniform() < loss.value()
+        {
+            return Fate::Lose(Reason::Channel);
+        }
+        Fate::Deliver { extra_delay: point.delay.unwrap_or_default() }
+    }
+}

@@ -1,0 +1,175 @@
+//! What changes in a link as time goes: `schedule = [{ at = "10 s", rate = "2 Mbit/s" }, …]`.
+
+use crate::error::Problem;
+use crate::file::{Channels, LinkTable, shared};
+use crate::scenario::{Direction, Way};
+use retx_link::channel::{self, Model};
+use retx_units::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What changes at an instant. What stands directly in it holds for both directions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeTable {
+    /// When; after the instant of the change before.
+    pub at: Duration,
+    /// Rate of both directions, which have one from the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Propagation delay of both directions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// Channel of both directions. A model in the place of another of its kind takes over what it
+    /// remembers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Channels>,
+    /// What differs from the first of `ends` to the second.
+    #[serde(default, skip_serializing_if = "ChangeValues::is_empty")]
+    pub forward: ChangeValues,
+    /// What differs from the second of `ends` to the first.
+    #[serde(default, skip_serializing_if = "ChangeValues::is_empty")]
+    pub reverse: ChangeValues,
+}
+
+/// New values of one direction.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeValues {
+    /// Rate of this direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Propagation delay of this direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// Channel of this direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Channels>,
+}
+
+impl ChangeValues {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What changes in one direction of a link at an instant; what is `None` stays as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// When.
+    pub at: Duration,
+    /// At least 1 bit/s.
+    pub rate: Option<Rate>,
+    /// Propagation delay.
+    pub delay: Option<Duration>,
+    /// The models; may be none.
+    pub channel: Option<Vec<channel::Config>>,
+}
+
+/// The changes of one direction, in order of time.
+///
+/// # Errors
+/// Times that do not go forward, a change of nothing, a rate where there is none to change.
+pub fn changes(link: &LinkTable, way: Way, first: &Direction) -> Result<Vec<Change>, Problem> {
+    let mut changes = Vec::new();
+    for (index, table) in link.schedule.iter().enumerate() {
+        let before = index.checked_sub(1).map(|index| link.schedule[index].at);
+        let change = change(table, way)
+            .and_then(|change| check(table, before).map(|()| change))
+            .and_then(|change| check_rate(&change, table, way, first).map(|()| change))
+            .map_err(|problem| problem.within_element("schedule", index))?;
+        changes.extend(change);
+    }
+    Ok(changes)
+}
+
+/// What a table says of one direction; `None` for nothing.
+fn change(table: &ChangeTable, way: Way) -> Result<Option<Change>, Problem> {
+    let own = own(table, way);
+    let change = Change {
+        at: table.at,
+        rate: own.rate.or(table.rate),
+        delay: own.delay.or(table.delay),
+        channel: own.channel.as_ref().or(table.channel.as_ref()).map(|models| models.0.clone()),
+    };
+    let nothing = change.rate.is_none() && change.delay.is_none() && change.channel.is_none();
+    Ok((!nothing).then_some(change))
+}
+
+const fn own(table: &ChangeTable, way: Way) -> &ChangeValues {
+    match way {
+        Way::Forward => &table.forward,
+        Way::Reverse => &table.reverse,
+    }
+}
+
+fn check(table: &ChangeTable, before: Option<Duration>) -> Result<(), Problem> {
+    if let Some(before) = before.filter(|before| table.at <= *before) {
+        let message = format!(
+            "{} does not come after {before}, the change before: write changes in order of time",
+            table.at
+        );
+        return Err(Problem::new(message).within("at"));
+    }
+    let ways = [Way::Forward, Way::Reverse];
+    if ways.into_iter().all(|way| matches!(change(table, way), Ok(None))) {
+        return Err(Problem::new("changes nothing: give it `rate`, `delay` or `channel`"));
+    }
+    Ok(())
+}
+
+fn check_rate(
+    change: &Option<Change>,
+    table: &ChangeTable,
+    way: Way,
+    first: &Direction,
+) -> Result<(), Problem> {
+    let Some(change) = change else { return Ok(()) };
+    let owned = own(table, way);
+    let blame = |key: &str, owned: bool, message: &str| {
+        let problem = Problem::new(message).within(key);
+        Err(if owned { problem.within(way.name()) } else { problem })
+    };
+    let models = change.channel.as_deref().unwrap_or_default();
+    if models.iter().any(|model| model.rates().is_some()) {
+        let message = "a trace that gives the rate holds from the beginning: write it as the \
+                       link's channel";
+        return blame("channel", owned.channel.is_some(), message);
+    }
+    match change.rate {
+        Some(rate) if rate < Rate::from_bit_s(1) => {
+            blame("rate", owned.rate.is_some(), "0 bit/s sends nothing: use an \"outage\"")
+        }
+        Some(_) if first.rate.is_none() => {
+            blame("rate", owned.rate.is_some(), "the link has no rate of its own to change")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The schedule of both directions, as the file has it.
+pub fn tables(forward: &[Change], reverse: &[Change]) -> Vec<ChangeTable> {
+    let (mut forward, mut reverse) = (forward.iter().peekable(), reverse.iter().peekable());
+    let mut tables = Vec::new();
+    loop {
+        let next = [forward.peek(), reverse.peek()].into_iter().flatten().map(|change| change.at);
+        let Some(at) = next.min() else { return tables };
+        let values = |change: Option<&Change>| {
+            change.map_or_else(ChangeValues::default, |change| ChangeValues {
+                rate: change.rate,
+                delay: change.delay,
+                channel: change.channel.clone().map(Channels),
+            })
+        };
+        let mut forward = values(forward.next_if(|change| change.at == at));
+        let mut reverse = values(reverse.next_if(|change| change.at == at));
+        tables.push(ChangeTable {
+            at,
+            rate: shared(&mut forward.rate, &mut reverse.rate),
+            delay: shared(&mut forward.delay, &mut reverse.delay),
+            channel: shared(&mut forward.channel, &mut reverse.channel),
+            forward,
+            reverse,
+        });
+    }
+}
