@@ -2,8 +2,8 @@
 //!
 //! A packet's way: [`engine`] pops the earliest event → a flow's application and connection are
 //! asked for a segment ([`flow`]) → the engine takes it to the first pipe of its route → queue,
-//! rate, channel and delay (`retx_link::pipe`), or another [`stage`] → the next hop … → the peer's connection → its
-//! acknowledgment comes back the same way.
+//! rate, channel and delay (`retx_link::pipe`), or another [`stage`] → the next hop … → the peer's
+//! connection → its acknowledgment comes back the same way.
 
 pub mod agenda;
 mod app;

@@ -34,7 +34,8 @@ app = { kind = "transfer", bytes = 1000 }
 "#;
 
 const NEEDS: &str = "a scenario needs at least a `duration`, one [[link]] with `name` and `ends` \
-                     or one [[wlan]] with `name` and `stations`, and one [[flow]] with `name`, `from`, `to`, `tcp` and `app`";
+                     or one [[wlan]] with `name` and `stations`, and one [[flow]] with `name`, \
+                     `from`, `to`, `tcp` and `app`";
 
 fn try_parse(text: &str, set: &[(&str, &str)]) -> Result<(), ScenarioError> {
     let overrides: Vec<(String, String)> =
