@@ -350,3 +350,34 @@ fn sequence_numbers_wrap_with_scaled_windows() {
     // Without scaling 65,535 bytes would be the most.
     assert!(pair.server.connection.snd_wnd() > 1_000_000);
 }
+
+/// RACK's timer, in the middle of a paced recovery, took back what an ACK had let go: cwnd became 0,
+/// and Vegas left it there after the timeout.
+#[test]
+fn a_timer_takes_no_room_back() {
+    let trouble = Trouble {
+        loss: 0.2529140570361007,
+        duplication: 0.0315021536946062,
+        reordering: 0.3071442980923378,
+    };
+    let case = Case {
+        seed: 11285082597441715683,
+        trouble,
+        detection: position(loss_detection::Config::NAMES, "rack"),
+        spurious: 0,
+        control: position(congestion_control::Config::NAMES, "vegas"),
+        mss: 536,
+        buffer: 2680,
+        bytes: [35377, 537],
+        reads: u64::MAX,
+        iss: [0, 4294937295],
+        switches: 164,
+    };
+    let mut pair = run(&case);
+    pair.drive(seconds(3_600.0));
+    assert_eq!(pair.client.bytes_read, 35377);
+}
+
+fn position(names: &[&str], name: &str) -> usize {
+    names.iter().position(|it| *it == name).expect("a registered name")
+}

@@ -82,6 +82,8 @@ impl Connection {
             let loss = sender.loss(now);
             sender.congestion_control.on_timeout(&mut sender.window, &loss, repeated);
         }
+        // What proportional rate reduction left may be less than the loss window (RFC 5681 §3.1).
+        sender.window.cwnd = sender.window.cwnd.max(sender.window.smss.into());
         sender.loss_detection.on_timeout(sender.snd_max);
         sender.forced_new = 0;
         sender.limited_credit = 0;
