@@ -272,7 +272,9 @@ impl CongestionControl for State {
         if !repeated {
             window.ssthresh = half_of_flight(window, loss);
         }
-        window.cwnd = window.cwnd.min(2 * u64::from(window.smss));
+        // At most two segments; and at least one, as PRR may have left less than that.
+        let smss = u64::from(window.smss);
+        window.cwnd = window.cwnd.clamp(smss, 2 * smss);
         self.last_cut = Some(loss.now);
         self.restart();
     }
