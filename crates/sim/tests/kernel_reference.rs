@@ -17,8 +17,8 @@ use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_tcp::Size;
 use retx_units::{Duration, StreamKey};
 
-/// The emulator let packets go so late on average: 56 µs (TUN, timerfd, real-time priority). It shows
-/// in table B alone, whose 1,143 round trips it lengthened from 45.72 to 45.84 s.
+/// The emulator let packets go so late on average: 56 µs (TUN, timerfd, real-time priority). It
+/// shows in table B alone, whose 1,143 round trips it lengthened from 45.72 to 45.84 s.
 const LATENESS: Duration = Duration::from_micros(56);
 
 /// 20 ms each way, a FIFO of 100 packets, no overhead.
@@ -54,8 +54,9 @@ fn table_b(p: f64) -> Plan {
     path(None, losing(p), tcp)
 }
 
-/// Table C: stock settings, 5 Mbit/s, bursts of losses: a Gilbert–Elliott chain that moves with each
-/// packet and loses all in its bad state. As it stands still in between, it can be drawn beforehand.
+/// Table C: stock settings, 5 Mbit/s, bursts of losses: a Gilbert–Elliott chain that moves with
+/// each packet and loses all in its bad state. As it stands still in between, it can be drawn
+/// beforehand.
 fn table_c(preset: &str, replication: u64) -> Plan {
     let mut stream = StreamKey { seed: 1, replication }.stream("bursts");
     let mut is_bad = false;

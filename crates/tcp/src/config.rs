@@ -78,8 +78,8 @@ pub struct Config {
     pub max_rto: Duration,
     /// Retransmission and persist timers fire on this grid; 0 s for none.
     pub timer_granularity: Duration,
-    /// Timers fire on the grid of Linux's timer wheel, whose steps are `timer_granularity` for waits
-    /// under 63 of them, 8 times that for waits under 504, and so on; never early.
+    /// Timers fire on the grid of Linux's timer wheel, whose steps are `timer_granularity` for
+    /// waits under 63 of them, 8 times that for waits under 504, and so on; never early.
     pub timer_wheel: bool,
     /// Which acknowledgments yield an RTT sample.
     pub rtt_samples: RttSamples,
@@ -149,12 +149,12 @@ pub enum IdleRestart {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RttSamples {
-    /// That of one segment timed at a time (RFC 6298 §3); with timestamps each that acknowledges new
-    /// data, too.
+    /// That of one segment timed at a time (RFC 6298 §3); with timestamps each that acknowledges
+    /// new data, too.
     #[default]
     Timed,
-    /// Each that acknowledges new data, selectively too: of the earliest segment among them that was
-    /// never retransmitted; else of the timestamp (Linux `tcp_ack_update_rtt`).
+    /// Each that acknowledges new data, selectively too: of the earliest segment among them that
+    /// was never retransmitted; else of the timestamp (Linux `tcp_ack_update_rtt`).
     EveryAck,
 }
 

@@ -6,12 +6,12 @@
 //! `tcp_rcvbuf_grow`), `tcp_output.c` (`tcp_select_initial_window`, `__tcp_select_window`); after
 //! Fisk & Feng, *Dynamic right-sizing*, LACSI 2001.
 //!
-//! *Equations.* Windows are half of the buffer. `rcv_ssthresh` (the window) starts at 65536 less one
-//! MSS, and grows by twice a segment as each arrives, up to half of the buffer. Once per round trip:
-//! copied = what the application has read in it, less what waits to be read; where that exceeds what
-//! it was the last time, the buffer becomes 2·(2·copied·(1 + 2·(copied − last)/last) + out-of-order
-//! span), at most `receive_autotuning`. RTT: 7/8 + 1/8 of the timestamp echoes of full segments, or
-//! the least time in which a window has come.
+//! *Equations.* Windows are half of the buffer. `rcv_ssthresh` (the window) starts at 65536 less
+//! one MSS, and grows by twice a segment as each arrives, up to half of the buffer. Once per round
+//! trip: copied = what the application has read in it, less what waits to be read; where that
+//! exceeds what it was the last time, the buffer becomes 2·(2·copied·(1 + 2·(copied − last)/last) +
+//! out-of-order span), at most `receive_autotuning`. RTT: 7/8 + 1/8 of the timestamp echoes of full
+//! segments, or the least time in which a window has come.
 //!
 //! *Where we differ.* The kernel's share of the buffer is the payload of a packet over the memory
 //! that the driver took for it, first taken to be 1/2; here it stays 1/2. Data out of order take no

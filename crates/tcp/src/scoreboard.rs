@@ -57,8 +57,8 @@ pub struct Scoreboard {
     doubled_bytes: u64,
     /// Lost and not yet sent again, lowest first; entries may be out of date.
     to_retransmit: BinaryHeap<Reverse<u64>>,
-    /// Transmissions in the order of time, as (when, first position), that are not known to have been
-    /// overtaken; entries may be out of date.
+    /// Transmissions in the order of time, as (when, first position), that are not known to have
+    /// been overtaken; entries may be out of date.
     by_time: VecDeque<(Time, u64)>,
     /// Those before that were in flight when a later one had arrived; likewise.
     overtaken: VecDeque<(Time, u64)>,

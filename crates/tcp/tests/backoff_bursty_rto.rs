@@ -81,7 +81,8 @@ impl Timer {
 
     fn acknowledge(&mut self, rtt: Duration) {
         self.estimator.on_rtt(rtt, 0, 0);
-        self.backoff.on_ack(&backoff::Ack { advances: true, sampled: true, loss_state_over: false });
+        let ack = backoff::Ack { advances: true, sampled: true, loss_state_over: false };
+        self.backoff.on_ack(&ack);
     }
 
     fn row(&self) -> [u64; 3] {

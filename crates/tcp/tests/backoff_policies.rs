@@ -18,6 +18,11 @@ fn named(name: &str) -> Config {
 
 const TIMEOUT: Timeout = Timeout { bandwidth_delay_bytes: None, in_syn_sent: false };
 
+/// An ACK of new data.
+const fn ack(sampled: bool, loss_state_over: bool) -> Ack {
+    Ack { advances: true, sampled, loss_state_over }
+}
+
 /// What happens in turn: a timeout, or an ACK of new data, with a valid RTT sample (`S`) or
 /// without, within the loss state or at its end (`E`).
 fn exponents(name: &str, events: &str) -> Vec<u32> {
@@ -27,10 +32,10 @@ fn exponents(name: &str, events: &str) -> Vec<u32> {
         .map(|event| {
             match event {
                 "timeout" => state.on_timeout(&TIMEOUT),
-                "ack" => state.on_ack(&Ack { advances: true, sampled: false, loss_state_over: false }),
-                "ackS" => state.on_ack(&Ack { advances: true, sampled: true, loss_state_over: false }),
-                "ackE" => state.on_ack(&Ack { advances: true, sampled: false, loss_state_over: true }),
-                "ackSE" => state.on_ack(&Ack { advances: true, sampled: true, loss_state_over: true }),
+                "ack" => state.on_ack(&ack(false, false)),
+                "ackS" => state.on_ack(&ack(true, false)),
+                "ackE" => state.on_ack(&ack(false, true)),
+                "ackSE" => state.on_ack(&ack(true, true)),
                 other => panic!("{other}"),
             }
             state.exponent()
@@ -127,7 +132,7 @@ proptest! {
                 let before = states[0].exponent();
                 for state in &mut states {
                     match what % 4 {
-                        0 => state.on_ack(&Ack { advances: true, sampled: *first, loss_state_over: *second }),
+                        0 => state.on_ack(&ack(*first, *second)),
                         _ => state.on_timeout(&Timeout {
                             bandwidth_delay_bytes: first.then_some(*bytes),
                             in_syn_sent: *second,

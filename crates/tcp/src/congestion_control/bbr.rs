@@ -24,9 +24,9 @@
 //! sequence numbers. A timeout within fast recovery saves no window.
 //!
 //! *Compared* with Linux 6.18 over 10 Mbit/s, 2 × 20 ms and a queue of 1000 packets, three runs of
-//! 15 s each (`linux_bbr`, five runs): goodput at 0, 1, 5, 10 and 20 % random loss 9.17, 8.95, 8.69,
-//! 8.03 and 3.87 Mbit/s (9.25, 9.16, 8.73, 7.81 and 4.51, from
-//! 1.3 to 5.5); the window tops startup at 102 to 106 segments (102).
+//! 15 s each (`linux_bbr`, five runs): goodput at 0, 1, 5, 10 and 20 % random loss 9.17, 8.95,
+//! 8.69, 8.03 and 3.87 Mbit/s (9.25, 9.16, 8.73, 7.81 and 4.51, from 1.3 to 5.5); the window tops
+//! startup at 102 to 106 segments (102).
 
 mod aggregation;
 mod model;

@@ -231,8 +231,9 @@ pub trait CongestionControl {
         None
     }
 
-    /// Asked on a duplicate ACK, and on the first two ACKs after a retransmission: the first segment
-    /// in flight has been out too long, and is to be sent again (Vegas's fine-grained timeout).
+    /// Asked on a duplicate ACK, and on the first two ACKs after a retransmission: the first
+    /// segment in flight has been out too long, and is to be sent again (Vegas's fine-grained
+    /// timeout).
     fn is_overdue(&self, now: Time) -> bool {
         let _ = now;
         false

@@ -19,8 +19,8 @@
 //! (ns-2 also takes the window just after the ACK, one segment less, and rounds diff.) A loss or
 //! timeout begins a new round: what spans a recovery measures the recovery. +1 per round whatever
 //! the ACK policy. A repeated timeout leaves `ssthresh` (RFC 5681 §3.1). As in ns-2 the window
-//! grows only when at most two segments of it were unused. In ns-2 the ACKs after a retransmission by
-//! the fine-grained timeout count as duplicates that inflate the window; here recovery is over.
+//! grows only when at most two segments of it were unused. In ns-2 the ACKs after a retransmission
+//! by the fine-grained timeout count as duplicates that inflate the window; here recovery is over.
 
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, half_of_flight};

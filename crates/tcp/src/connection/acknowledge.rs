@@ -93,9 +93,9 @@ impl Connection {
         // In an old one, some of it may lie below SND.UNA.
         let una = sender.snd_una.max(ack.max(0) as u64);
         let mut delivered = sender.board.acknowledge(una, &blocks[..count]);
-        // RFC 8985 §6.2, step 2: the echo is older than the retransmission, so the original arrived.
-        // Where the retransmission lies beyond a gap, the echo is that of what came before the gap
-        // (RFC 7323 §4.3) and says nothing (as in Linux `tcp_clean_rtx_queue`).
+        // RFC 8985 §6.2, step 2: the echo is older than the retransmission, so the original
+        // arrived. Where the retransmission lies beyond a gap, the echo is that of what came before
+        // the gap (RFC 7323 §4.3) and says nothing (as in Linux `tcp_clean_rtx_queue`).
         let echo = segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
         delivered.original_arrived = delivered.newest.is_some_and(|newest| {
             let older = |echo: u32| (echo.wrapping_sub(self.timestamp(newest.sent)) as i32) < 0;

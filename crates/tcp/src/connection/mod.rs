@@ -8,6 +8,7 @@ mod arrive;
 #[cfg(test)]
 mod cost;
 mod info;
+mod linux;
 mod model;
 mod pacing;
 mod receive;

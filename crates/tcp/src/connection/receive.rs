@@ -138,8 +138,8 @@ impl Receiver {
         self.autotuning.as_ref().map_or_else(|| self.window(), Autotuning::first_window)
     }
 
-    /// `__tcp_select_window`: what there is, in steps of the window field, or of segments where that
-    /// is exact.
+    /// `__tcp_select_window`: what there is, in steps of the window field, or of segments where
+    /// that is exact.
     fn autotuned_window(&self, autotuning: &Autotuning) -> u64 {
         let smss = u64::from(self.peer_smss);
         let open = autotuning.window(self.readable());

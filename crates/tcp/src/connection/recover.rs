@@ -81,9 +81,9 @@ impl Connection {
         }
     }
 
-    /// New data were acknowledged. On the first two ACKs after a fast retransmit Vegas looks whether
-    /// the segment that is first now is overdue, too; the window has been cut for it already
-    /// (Brakmo & Peterson 1995, §3.1).
+    /// New data were acknowledged. On the first two ACKs after a fast retransmit Vegas looks
+    /// whether the segment that is first now is overdue, too; the window has been cut for it
+    /// already (Brakmo & Peterson 1995, §3.1).
     pub(super) fn look_again(&mut self, overdue: bool) {
         let sender = &mut self.sender;
         if sender.looks == 0 {

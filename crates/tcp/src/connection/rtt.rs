@@ -117,8 +117,8 @@ impl Connection {
     }
 }
 
-/// A wait of d ticks from tick j on ends at tick (((j + d) >> s) + 1) << s: never early, and late by
-/// one step at most.
+/// A wait of d ticks from tick j on ends at tick (((j + d) >> s) + 1) << s: never early, and late
+/// by one step at most.
 fn on_wheel(now: Time, wait: Duration, tick: Duration) -> Time {
     let tick = tick.as_nanos();
     let ticks = wait.as_nanos().div_ceil(tick);

@@ -13,11 +13,8 @@ use crate::loss_detection::LossDetection;
 use crate::rto::{self, Estimator};
 use crate::scoreboard::{Delivered, Scoreboard};
 use crate::spurious::Detector;
-use crate::{Config, IdleRestart, Size, loss_cause, loss_detection, spurious};
+use crate::{Config, Size, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
-
-/// The largest block of data that the sender hands over at once (GSO_LEGACY_MAX_SIZE).
-const BLOCK_MAX: u64 = 65_536;
 
 /// The window before a reduction.
 #[derive(Debug, Clone, Copy)]
@@ -279,8 +276,8 @@ impl Sender {
         self.backoff.reset();
     }
 
-    /// `DeliveredData` of an acknowledgment. Without SACK each duplicate stands for a segment, which
-    /// the next acknowledgment of new data must not count again (RFC 9937 §6).
+    /// `DeliveredData` of an acknowledgment. Without SACK each duplicate stands for a segment,
+    /// which the next acknowledgment of new data must not count again (RFC 9937 §6).
     pub fn delivered(&mut self, bytes_acked: u64, selective: Option<Delivered>) -> u64 {
         let smss = u64::from(self.window.smss);
         if let Some(delivered) = selective {
@@ -327,8 +324,8 @@ impl Sender {
 
     /// A loss as the congestion control sees it. FlightSize may be many times the window while SACK
     /// repairs a loss, for it counts what has been selectively acknowledged: then a part of it were
-    /// no reduction. RFC 5681 §3.1 asks for an ssthresh of no more than half of it; Linux takes half
-    /// of cwnd.
+    /// no reduction. RFC 5681 §3.1 asks for an ssthresh of no more than half of it; Linux takes
+    /// half of cwnd.
     pub fn loss(&self, now: Time) -> congestion_control::Loss {
         let flight_size = self.flight_size().saturating_sub(self.limited_bytes);
         congestion_control::Loss {
@@ -363,20 +360,6 @@ impl Sender {
             && self.estimator.holds_new_data()
     }
 
-    /// New data up to `end` go out: does one of the pushes fall there that come with each half of the
-    /// peer's largest window? Linux `forced_push`, at the ends of blocks of at most half that window
-    /// (`tcp_bound_to_half_wnd`) and 64 KiB.
-    pub fn pushes(&mut self, end: u64) -> bool {
-        let smss = u64::from(self.window.smss);
-        let half = self.max_snd_wnd / 2;
-        let block = (half.min(BLOCK_MAX) / smss).max(1) * smss;
-        let due = end >= self.pushed + (half / block + 1) * block;
-        if due {
-            self.pushed = end;
-        }
-        due
-    }
-
     /// What is in use of the window with so much in flight.
     pub fn in_use(&self, flight_size: u64) -> InUse {
         InUse { snd_una: self.snd_una, snd_max: self.snd_max, pipe: self.pipe_of(flight_size) }
@@ -408,25 +391,5 @@ impl Sender {
             snd_una: self.snd_una,
             snd_max: self.snd_max,
         });
-    }
-
-    /// After a pause longer than the RTO the ACK clock is lost: the window shrinks.
-    pub fn restart_after_idle(&mut self, now: Time, max_rto: Duration, how: IdleRestart) {
-        let (pause, rto) = (now.since(self.last_sent), self.rto(max_rto));
-        let initial = self.initial_window.bytes(self.window.smss);
-        if pause <= rto || self.model.is_some() {
-            return;
-        }
-        let window = &mut self.window;
-        let restart = window.cwnd.min(initial);
-        match how {
-            IdleRestart::InitialWindow => window.cwnd = restart,
-            IdleRestart::HalvePerRto => {
-                window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
-                let halvings = (pause.as_nanos() - 1) / rto.as_nanos();
-                let segments = (window.cwnd / u64::from(window.smss)) >> halvings.min(63);
-                window.cwnd = restart.max(segments * u64::from(window.smss));
-            }
-        }
     }
 }

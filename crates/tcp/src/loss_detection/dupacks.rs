@@ -23,8 +23,8 @@ impl Dupacks {
     }
 
     /// One more duplicate. `found` is the reaction to the one that reaches the threshold, or comes
-    /// when the first segment is overdue, and, with `recover_test`, acknowledges more than `recover`
-    /// (RFC 6582 §3.2, step 1).
+    /// when the first segment is overdue, and, with `recover_test`, acknowledges more than
+    /// `recover` (RFC 6582 §3.2, step 1).
     pub fn on_duplicate(&mut self, ack: &Ack, recover_test: bool, found: Reaction) -> Reaction {
         self.count += 1;
         let beyond = !recover_test || ack.snd_una > self.recover;

@@ -8,11 +8,11 @@
 //! A segment is lost at xmit_ts + RACK.rtt + reo_wnd (step 5). PTO = 2·SRTT, plus the delayed-ACK
 //! allowance with one segment in flight, at most the RTO (§7.2).
 //!
-//! *Variant `linux`* (`net/ipv4/tcp_recovery.c`, `tcp_input.c`, Linux 6.18): RACK.rtt is that of the
-//! last segment that an ACK delivers in the order of the stream, not of time (`tcp_rack_advance`);
-//! DupThresh grows with the reordering seen, in segments (`tcp_check_sack_reordering`); the timer
-//! waits 2 ms longer (`TCP_TIMEOUT_MIN_US`); a segment that arrived twice counts as delivered
-//! (`tcp_dsack_seen`).
+//! *Variant `linux`* (`net/ipv4/tcp_recovery.c`, `tcp_input.c`, Linux 6.18): RACK.rtt is that of
+//! the last segment that an ACK delivers in the order of the stream, not of time
+//! (`tcp_rack_advance`); DupThresh grows with the reordering seen, in segments
+//! (`tcp_check_sack_reordering`); the timer waits 2 ms longer (`TCP_TIMEOUT_MIN_US`); a segment
+//! that arrived twice counts as delivered (`tcp_dsack_seen`).
 //!
 //! *Where we differ.* min_RTT is the smallest of the connection. Without SACK this is `newreno`.
 
@@ -160,8 +160,8 @@ impl State {
         }
     }
 
-    /// Linux: how far behind the highest selectively acknowledged segment something arrived that was
-    /// sent once.
+    /// Linux: how far behind the highest selectively acknowledged segment something arrived that
+    /// was sent once.
     fn note_reordering(&mut self, ack: &Ack, low: u64, board: &Scoreboard) {
         let highest = board.highest_sacked().unwrap_or(ack.snd_una);
         let distance = highest.saturating_sub(low).div_ceil(ack.smss.into());
@@ -423,8 +423,8 @@ mod tests {
         assert_eq!(state.reordering(), Some(5));
     }
 
-    /// The ACK of a retransmission that also delivers an original: RACK.rtt is the original's 22 ms.
-    /// Original and SACK show reordering: a quarter of 10 ms, and 2 ms of slack.
+    /// The ACK of a retransmission that also delivers an original: RACK.rtt is the original's 22
+    /// ms. Original and SACK show reordering: a quarter of 10 ms, and 2 ms of slack.
     #[test]
     fn linux_goes_by_the_last_segment_in_order() {
         let (mut state, mut board) = linux();

@@ -1,0 +1,44 @@
+//! What a sender does as Linux does where the RFCs leave it open.
+
+use super::Sender;
+use crate::IdleRestart;
+use retx_units::{Duration, Time};
+
+/// The largest block of data that the sender hands over at once (GSO_LEGACY_MAX_SIZE).
+const BLOCK_MAX: u64 = 65_536;
+
+impl Sender {
+    /// New data up to `end` go out: does one of the pushes fall there that come with each half of
+    /// the peer's largest window? Linux `forced_push`, at the ends of blocks of at most half that
+    /// window (`tcp_bound_to_half_wnd`) and 64 KiB.
+    pub fn pushes(&mut self, end: u64) -> bool {
+        let smss = u64::from(self.window.smss);
+        let half = self.max_snd_wnd / 2;
+        let block = (half.min(BLOCK_MAX) / smss).max(1) * smss;
+        let due = end >= self.pushed + (half / block + 1) * block;
+        if due {
+            self.pushed = end;
+        }
+        due
+    }
+
+    /// After a pause longer than the RTO the ACK clock is lost: the window shrinks.
+    pub fn restart_after_idle(&mut self, now: Time, max_rto: Duration, how: IdleRestart) {
+        let (pause, rto) = (now.since(self.last_sent), self.rto(max_rto));
+        let initial = self.initial_window.bytes(self.window.smss);
+        if pause <= rto || self.model.is_some() {
+            return;
+        }
+        let window = &mut self.window;
+        let restart = window.cwnd.min(initial);
+        match how {
+            IdleRestart::InitialWindow => window.cwnd = restart,
+            IdleRestart::HalvePerRto => {
+                window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
+                let halvings = (pause.as_nanos() - 1) / rto.as_nanos();
+                let segments = (window.cwnd / u64::from(window.smss)) >> halvings.min(63);
+                window.cwnd = restart.max(segments * u64::from(window.smss));
+            }
+        }
+    }
+}
