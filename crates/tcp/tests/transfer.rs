@@ -3,7 +3,8 @@
 mod rig;
 
 use proptest::prelude::*;
-use retx_tcp::{Event, Size, State, congestion_control, loss_detection, spurious};
+use retx_tcp::presets::PRESETS;
+use retx_tcp::{Config, Event, Size, State, congestion_control, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, StreamKey, Time};
 use retx_wire::Flags;
 use rig::{End, Pair, preset, seconds};
@@ -229,6 +230,8 @@ fn trouble() -> impl Strategy<Value = Trouble> {
 struct Case {
     seed: u64,
     trouble: Trouble,
+    /// A preset as it is, or (beyond the last) NewReno with what follows.
+    preset: usize,
     detection: usize,
     spurious: usize,
     control: usize,
@@ -245,6 +248,7 @@ fn case() -> impl Strategy<Value = Case> {
         (
             any::<u64>(),
             trouble(),
+            0..2 * PRESETS.len(),
             0..loss_detection::Config::NAMES.len(),
             0..spurious::Config::NAMES.len(),
             0..congestion_control::Config::NAMES.len(),
@@ -257,9 +261,10 @@ fn case() -> impl Strategy<Value = Case> {
         .prop_map(|(a, b, c, d)| Case {
             seed: a.0,
             trouble: a.1,
-            detection: a.2,
-            spurious: a.3,
-            control: a.4,
+            preset: a.2,
+            detection: a.3,
+            spurious: a.4,
+            control: a.5,
             mss: b.0.max(40),
             buffer: b.1.max(200),
             bytes: c.0,
@@ -269,25 +274,35 @@ fn case() -> impl Strategy<Value = Case> {
         })
 }
 
-fn run(case: &Case) -> Pair {
+/// The TCP of a case.
+fn config(case: &Case) -> Config {
     let mut config = preset("newreno");
-    let name = loss_detection::Config::NAMES[case.detection];
-    config.loss_detection = serde_json::from_value(name.into()).expect("a registered name");
-    let name = spurious::Config::NAMES[case.spurious];
-    config.spurious = serde_json::from_value(name.into()).expect("a registered name");
-    let name = congestion_control::Config::NAMES[case.control];
-    config.congestion_control = serde_json::from_value(name.into()).expect("a registered name");
+    if let Some(preset) = PRESETS.get(case.preset) {
+        config = (preset.config)();
+    } else {
+        let name = loss_detection::Config::NAMES[case.detection];
+        config.loss_detection = serde_json::from_value(name.into()).expect("a registered name");
+        let name = spurious::Config::NAMES[case.spurious];
+        config.spurious = serde_json::from_value(name.into()).expect("a registered name");
+        let name = congestion_control::Config::NAMES[case.control];
+        config.congestion_control = serde_json::from_value(name.into()).expect("a registered name");
+        config.sack = case.switches & 4 != 0;
+        config.pacing = case.switches & 128 != 0;
+    }
     config.mss = case.mss;
     config.receive_buffer = Size::Bytes(case.buffer);
     config.send_buffer = Size::Bytes(case.buffer.max(1000));
     config.window_scaling = case.switches & 1 != 0;
     config.timestamps = case.switches & 2 != 0 && case.mss > 60;
-    config.sack = case.switches & 4 != 0;
     config.nagle = case.switches & 8 != 0;
     config.limited_transmit = case.switches & 16 != 0;
     config.delayed_ack.segments = 1 + u32::from(case.switches >> 5 & 3);
-    config.pacing = case.switches & 128 != 0;
     config.max_rto = Duration::from_secs(8);
+    config
+}
+
+fn run(case: &Case) -> Pair {
+    let config = config(case);
     let mut pair = Pair::with(&config, &config, case.iss.map(SeqNr));
     let mut stream = StreamKey { seed: case.seed, replication: 0 }.stream("wire");
     let trouble = case.trouble;
@@ -363,6 +378,7 @@ fn a_timer_takes_no_room_back() {
     let case = Case {
         seed: 11285082597441715683,
         trouble,
+        preset: usize::MAX,
         detection: position(loss_detection::Config::NAMES, "rack"),
         spurious: 0,
         control: position(congestion_control::Config::NAMES, "vegas"),

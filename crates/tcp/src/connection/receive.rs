@@ -141,14 +141,23 @@ impl Receiver {
     /// `__tcp_select_window`: what there is, in steps of the window field, or of segments where
     /// that is exact.
     fn autotuned_window(&self, autotuning: &Autotuning) -> u64 {
-        let smss = u64::from(self.peer_smss);
+        let full = autotuning.window(0);
+        let smss = u64::from(self.peer_smss).min(full).max(1);
         let open = autotuning.window(self.readable());
         let advertised = self.advertised();
+        if open < full / 2 && (open < full >> 4 || open < smss) {
+            return 0;
+        }
         if self.rcv_wscale > 0 {
             return open.next_multiple_of(1 << self.rcv_wscale);
         }
-        let stays = advertised + smss > open && advertised <= open;
-        if stays { advertised } else { open / smss * smss }
+        if advertised + smss <= open || advertised > open {
+            open / smss * smss
+        } else if smss == full && open > advertised + full / 2 {
+            open
+        } else {
+            advertised
+        }
     }
 
     /// Reading has made room: tell the peer at once when the window that it knows has more than
