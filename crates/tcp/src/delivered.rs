@@ -37,6 +37,8 @@ pub struct Delivered {
     pub first_acked: Option<Time>,
     /// See above.
     pub first_sacked: Option<Time>,
+    /// The lowest end of the segments that it delivers and that were never retransmitted.
+    pub lowest_original_end: Option<u64>,
     /// Some segment that it acknowledges cumulatively had been retransmitted.
     pub acked_retransmitted: bool,
 }
@@ -84,6 +86,10 @@ impl Delivered {
 
     /// A segment is among what was delivered.
     fn note(&mut self, record: &Record, selectively: bool) {
+        if !record.ever_retransmitted {
+            let lowest = self.lowest_original_end.unwrap_or(u64::MAX);
+            self.lowest_original_end = Some(lowest.min(record.end()));
+        }
         self.segments += 1;
         let this = Newest {
             sent: record.sent,

@@ -30,6 +30,7 @@ impl Connection {
                 sender.snd_una.max(if delivered.sacked > 0 { newest } else { 0 })
             }),
             sacked: selective.map(|delivered| delivered.sacked),
+            lowest_original_end: selective.and_then(|delivered| delivered.lowest_original_end),
             dsack: selective.and_then(|delivered| delivered.dsack),
             echo: segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo),
             can_send_new: sender.written > sender.snd_max && window_end > sender.snd_max,

@@ -1,5 +1,6 @@
 //! *What it does.* All that Linux does at once: F-RTO, timestamps, DSACK; and takes everything
-//! back.
+//! back. With SACK its F-RTO need not wait for new segments: any segment sent once before the
+//! timeout that is delivered after it shows that not all was lost.
 //!
 //! *Reference.* Linux `tcp_process_loss`, `tcp_try_undo_recovery`, `tcp_try_undo_dsack`,
 //! `tcp_packet_delayed` (read; see the sources of `frto`, `eifel`, `dsack`).
@@ -46,6 +47,9 @@ impl Detector for State {
 
     fn on_ack(&mut self, ack: &Ack) -> Verdict {
         let others = [self.eifel.on_ack(ack), self.dsack.on_ack(ack)];
+        if self.frto.sees_original(ack) {
+            return Verdict::Spurious;
+        }
         let frto = self.frto.on_ack(ack);
         if others.contains(&Verdict::Spurious) { Verdict::Spurious } else { frto }
     }
