@@ -1,7 +1,8 @@
 """retx finds out why TCP is slow over links that lose, corrupt and delay packets.
 
-`run` simulates one scenario, `replicate` many draws of it; both give tables as data frames. What is
-not used is not loaded: the names below come in when they are first asked for.
+`run` simulates one scenario, `replicate` many draws of it; both give tables as data frames.
+`CongestionControl` and `LossCause` are what to start from for a decision of your own. What is not
+used is not loaded: the names below come in when they are first asked for.
 """
 
 from __future__ import annotations
@@ -10,7 +11,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from retx._native import RunError, ScenarioError, __version__
+    from retx._native import (
+        Ack,
+        Loss,
+        RunError,
+        ScenarioError,
+        Sent,
+        UnexplainedLoss,
+        UserCodeError,
+        Window,
+        __version__,
+    )
+    from retx.decisions import CongestionControl, LossCause, congestion_control, loss_cause
     from retx.drills import Drill, drill
     from retx.listing import describe, schema
     from retx.replications import Replications
@@ -18,15 +30,25 @@ if TYPE_CHECKING:
     from retx.running import replicate, resolve, run
 
 _HOME = {
+    "Ack": "retx._native",
+    "CongestionControl": "retx.decisions",
     "Drill": "retx.drills",
+    "Loss": "retx._native",
+    "LossCause": "retx.decisions",
     "NotRecordedError": "retx.results",
     "Replications": "retx.replications",
     "Result": "retx.results",
     "RunError": "retx._native",
     "ScenarioError": "retx._native",
+    "Sent": "retx._native",
+    "UnexplainedLoss": "retx._native",
+    "UserCodeError": "retx._native",
+    "Window": "retx._native",
     "__version__": "retx._native",
+    "congestion_control": "retx.decisions",
     "describe": "retx.listing",
     "drill": "retx.drills",
+    "loss_cause": "retx.decisions",
     "replicate": "retx.running",
     "resolve": "retx.running",
     "run": "retx.running",
@@ -34,15 +56,25 @@ _HOME = {
 }
 
 __all__ = [
+    "Ack",
+    "CongestionControl",
     "Drill",
+    "Loss",
+    "LossCause",
     "NotRecordedError",
     "Replications",
     "Result",
     "RunError",
     "ScenarioError",
+    "Sent",
+    "UnexplainedLoss",
+    "UserCodeError",
+    "Window",
     "__version__",
+    "congestion_control",
     "describe",
     "drill",
+    "loss_cause",
     "replicate",
     "resolve",
     "run",

@@ -1,18 +1,26 @@
 """The Rust side of retx."""
 
 import os
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Ack",
+    "CodeRefusedError",
     "Control",
     "Drilled",
+    "Loss",
     "RawResult",
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Sent",
+    "UnexplainedLoss",
+    "UserCodeError",
+    "Window",
     "__version__",
     "describe",
     "from_json",
@@ -30,6 +38,8 @@ _Column = _Numbers | tuple[NDArray[np.uint32], list[str]]
 
 class ScenarioError(ValueError): ...
 class RunError(RuntimeError): ...
+class UserCodeError(RunError): ...
+class CodeRefusedError(ValueError): ...
 
 @final
 class Scenario:
@@ -46,13 +56,19 @@ class Control:
 @final
 class RawResult:
     def summary(self) -> str: ...
-    def scenario_toml(self) -> str: ...
+    def scenario_toml(self, code: dict[str, str]) -> str: ...
     def recorded(self, name: str) -> bool: ...
     def take(self, name: str) -> dict[str, _Column]: ...
     def write_capture(self, path: str | os.PathLike[str]) -> None: ...
 
-def parse(text: str, name: str, overrides: list[tuple[str, str]] = ...) -> Scenario: ...
-def from_json(text: str, overrides: list[tuple[str, str]] = ...) -> Scenario: ...
+_Find = Callable[[str, str | None, str, str], tuple[str | None, Callable[[], object], list[str]]]
+
+def parse(
+    text: str, name: str, overrides: list[tuple[str, str]] = ..., find: _Find | None = None
+) -> Scenario: ...
+def from_json(
+    text: str, overrides: list[tuple[str, str]] = ..., find: _Find | None = None
+) -> Scenario: ...
 def json_schema() -> str: ...
 def describe() -> str: ...
 def run(
@@ -96,3 +112,171 @@ class Drilled:
 def play_drill(
     text: str, tcp: str, settings: list[tuple[str, str]] = ..., *, trace: bool = False
 ) -> Drilled: ...
+
+@final
+class Window:
+    """The window of a sender, in bytes. `cwnd` and `ssthresh` can be set, in calls that lend it."""
+
+    cwnd: int
+    """Congestion window."""
+    ssthresh: int
+    """Slow start threshold; 2**64 - 1 while there is none."""
+    def __new__(cls, cwnd: int, ssthresh: int, smss: int) -> Window: ...
+    @property
+    def smss(self) -> int:
+        """Sender maximum segment size: the payload of a full segment."""
+    @property
+    def in_slow_start(self) -> bool:
+        """`cwnd < ssthresh` (RFC 5681 §3.1)."""
+
+@final
+class Ack:
+    """An acknowledgment. Constructed only in tests of your own."""
+
+    def __new__(
+        cls,
+        *,
+        now: float = 0.0,
+        bytes_acked: int = 0,
+        delivered: int = 0,
+        flight_size: int = 0,
+        rtt: float | None = None,
+        srtt: float | None = None,
+        min_rtt: float | None = None,
+        snd_una: int = 0,
+        snd_nxt: int = 0,
+        cwnd_limited: bool = True,
+        in_recovery: bool = False,
+        receiver_time: float | None = None,
+    ) -> Ack: ...
+    @property
+    def now(self) -> float:
+        """When it came, in seconds since the run began."""
+    @property
+    def bytes_acked(self) -> int:
+        """Bytes that it acknowledges for the first time; 0 for a duplicate."""
+    @property
+    def delivered(self) -> int:
+        """Bytes that it says have left the network, selectively acknowledged ones included."""
+    @property
+    def flight_size(self) -> int:
+        """Data in flight just before it."""
+    @property
+    def rtt(self) -> float | None:
+        """The raw RTT sample that it gives, if it gives one."""
+    @property
+    def srtt(self) -> float | None:
+        """Smoothed RTT, this sample included."""
+    @property
+    def min_rtt(self) -> float | None:
+        """The least RTT sample of the connection, this one included."""
+    @property
+    def snd_una(self) -> int:
+        """First unacknowledged position, this ACK counted; the first byte of data is 1."""
+    @property
+    def snd_nxt(self) -> int:
+        """Next position to send."""
+    @property
+    def cwnd_limited(self) -> bool:
+        """The window was used up at some time since the last ACK."""
+    @property
+    def in_recovery(self) -> bool:
+        """In fast recovery, or repairing what a timeout found."""
+    @property
+    def receiver_time(self) -> float | None:
+        """The receiver's timestamp clock, where timestamps are in use."""
+
+@final
+class Loss:
+    """A loss that is put down to congestion. Constructed only in tests of your own."""
+
+    def __new__(
+        cls,
+        *,
+        now: float = 0.0,
+        flight_size: int = 0,
+        snd_una: int = 0,
+        snd_max: int = 0,
+        srtt: float | None = None,
+    ) -> Loss: ...
+    @property
+    def now(self) -> float:
+        """When it was found, in seconds since the run began."""
+    @property
+    def flight_size(self) -> int:
+        """Data in flight when it was found (FlightSize of RFC 5681 §2)."""
+    @property
+    def snd_una(self) -> int:
+        """First unacknowledged position."""
+    @property
+    def snd_max(self) -> int:
+        """Position after the last ever sent."""
+    @property
+    def srtt(self) -> float | None:
+        """Smoothed RTT, if there is one."""
+
+@final
+class Sent:
+    """Data that leave. Constructed only in tests of your own."""
+
+    def __new__(
+        cls,
+        *,
+        now: float = 0.0,
+        position: int = 0,
+        bytes: int = 0,  # noqa: A002
+        flight_size: int = 0,
+        retransmission: bool = False,
+    ) -> Sent: ...
+    @property
+    def now(self) -> float:
+        """When, in seconds since the run began."""
+    @property
+    def position(self) -> int:
+        """Position of the first byte; the first byte of data is 1."""
+    @property
+    def bytes(self) -> int:
+        """Payload bytes."""
+    @property
+    def flight_size(self) -> int:
+        """Data in flight, these included."""
+    @property
+    def retransmission(self) -> bool:
+        """They had been sent before."""
+
+@final
+class UnexplainedLoss:
+    """A loss whose cause is to be told. Constructed only in tests of your own."""
+
+    def __new__(
+        cls,
+        window: Window,
+        *,
+        now: float = 0.0,
+        by_timeout: bool = False,
+        srtt: float | None = None,
+        last_rtt: float | None = None,
+        flight_size: int = 0,
+        lost_segments: int = 1,
+    ) -> UnexplainedLoss: ...
+    @property
+    def now(self) -> float:
+        """When it was found, in seconds since the run began."""
+    @property
+    def by_timeout(self) -> bool:
+        """Found by the retransmission timer rather than by duplicate or selective ACKs."""
+    @property
+    def srtt(self) -> float | None:
+        """Smoothed RTT, if there is one."""
+    @property
+    def last_rtt(self) -> float | None:
+        """The raw RTT measured last, if any was."""
+    @property
+    def window(self) -> Window:
+        """The window before any reaction."""
+    @property
+    def flight_size(self) -> int:
+        """Data in flight."""
+    @property
+    def lost_segments(self) -> int:
+        """Segments taken for lost at this moment, at least 1."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-RESULT_FILES = ("summary.json", "scenario.toml", "capture.pcapng")
+RESULT_FILES = ("summary.json", "scenario.toml", "capture.pcapng", "user_code")
 """The files of a result directory that have a fixed name; tables and plots go by their endings."""
 RESULT_ENDINGS = (".parquet", ".png", ".svg", ".pdf")
 
@@ -144,7 +144,7 @@ def _umask() -> int:
 
 
 def _sync(directory: Path) -> None:
-    for entry in directory.iterdir():
+    for entry in directory.rglob("*"):
         _sync_path(entry)
     _sync_path(directory)
 

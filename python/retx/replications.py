@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,7 +135,7 @@ class Replications:
         """Writes the files of `save` into a directory that is there."""
         tables = {name: getattr(self, name) for name in self._runs[0].tables}
         summary = self.summary | {"runs": [without_clock(run) for run in self.summary["runs"]]}
-        write_files(directory, summary, self._runs[0].scenario_toml(), tables)
+        write_files(directory, deepcopy(summary), self._runs[0], tables)
 
     def _joined(self, name: str) -> pl.DataFrame:
         import polars as pl

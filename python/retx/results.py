@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
@@ -40,8 +41,9 @@ class Result:
     simulation when it is first asked for.
     """
 
-    def __init__(self, raw: _native.RawResult) -> None:
+    def __init__(self, raw: _native.RawResult, code: Mapping[str, bytes] | None = None) -> None:
         self._raw = raw
+        self._code = code or {}
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -57,7 +59,7 @@ class Result:
 
     def scenario_toml(self) -> str:
         """The same as the text of a scenario file."""
-        return self._raw.scenario_toml()
+        return self._raw.scenario_toml({})
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -163,7 +165,7 @@ class Result:
 
     def write(self, directory: Path) -> None:
         """Writes the files of `save` into a directory that is there."""
-        write_files(directory, without_clock(self.summary), self.scenario_toml(), self.tables)
+        write_files(directory, without_clock(self.summary), self, self.tables)
 
     def _table(self, name: str) -> pl.DataFrame:
         from retx.frames import frame
@@ -198,11 +200,27 @@ def without_clock(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_files(
-    directory: Path, summary: dict[str, Any], scenario: str, tables: dict[str, pl.DataFrame]
+    directory: Path, summary: dict[str, Any], of: Result, tables: dict[str, pl.DataFrame]
 ) -> None:
-    """Writes the files of a result directory."""
+    """Writes the files of a result directory; the scenario and its code are those of `of`."""
+    scenario = _write_code(directory, summary, of) if of._code else of.scenario_toml()
     text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
     (directory / "summary.json").write_text(text + "\n", encoding="utf-8")
     (directory / "scenario.toml").write_text(scenario, encoding="utf-8")
     for name, table in tables.items():
         table.write_parquet(directory / f"{name}.parquet", compression="zstd")
+
+
+def _write_code(directory: Path, summary: dict[str, Any], of: Result) -> str:
+    """Writes the user's own code beside the scenario, which then names it there."""
+    from retx.user_code import FOLDER, saved_names
+
+    names = saved_names(of._code)
+    (directory / FOLDER).mkdir()
+    for path, content in of._code.items():
+        (directory / names[path]).write_bytes(content)
+    for tcp in summary["scenario"]["tcp"].values():
+        for decision in tcp.values():
+            if isinstance(decision, dict) and decision.get("name") == "python":
+                decision["file"] = names[decision["file"]]
+    return of._raw.scenario_toml(names)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.directory import new_directory, new_file
@@ -15,7 +15,10 @@ from retx.errors import UsageError
 from retx.progress import Progress, watched
 from retx.replications import Replications
 from retx.results import Result
-from retx.source import Scenario, override_pairs, read
+from retx.source import Scenario, Source, override_pairs, read
+
+if TYPE_CHECKING:
+    from retx.user_code import Finder, Found
 
 
 def resolve(
@@ -30,7 +33,8 @@ def resolve(
         OSError: The file cannot be read.
         ScenarioError: The scenario is wrong; the message says where, what, and what instead.
     """
-    resolved: dict[str, Any] = json.loads(_parsed(scenario, seed, overrides).to_json())
+    parsed, _ = _parsed(scenario, seed, overrides)
+    resolved: dict[str, Any] = json.loads(parsed.to_json())
     return resolved
 
 
@@ -51,7 +55,8 @@ def run(
     """Simulates one scenario.
 
     Args:
-        scenario: The path of a scenario file, the TOML text itself, or the same as a dict.
+        scenario: The path of a scenario file, the TOML text itself, or the same as a dict, in which
+            a congestion control or loss cause may be a class (see `retx.CongestionControl`).
         seed: Takes the place of the scenario's.
         overrides: Values by their key in the scenario, such as
             `{"link.cloud.forward.channel.p": 0.01}`.
@@ -71,8 +76,9 @@ def run(
         OSError: A file cannot be read or written.
         ScenarioError: The scenario is wrong; the message says where, what, and what instead.
         RunError: The run could not be carried out.
+        UserCodeError: Code of your own failed; what it raised is the `__cause__`.
     """
-    parsed = _parsed(scenario, seed, overrides)
+    parsed, code = _parsed(scenario, seed, overrides)
     points = [_capture_point(place) for place in pcap_at]
     with ExitStack() as files:
         # Opened before the run: a place that cannot be written should not cost a simulation.
@@ -89,7 +95,7 @@ def run(
             ),
             progress,
         )
-        result = Result(raw)
+        result = Result(raw, code)
         if directory:
             result.write(directory)
         if capture:
@@ -119,7 +125,7 @@ def replicate(
         raise ValueError(f"replications is {replications}: at least 1 is needed")
     if threads is not None and threads < 1:
         raise ValueError(f"threads is {threads}: at least 1 is needed")
-    parsed = _parsed(scenario, seed, overrides)
+    parsed, code = _parsed(scenario, seed, overrides)
     with ExitStack() as files:
         directory = files.enter_context(new_directory(Path(out), replace=force)) if out else None
         raws = watched(
@@ -133,7 +139,7 @@ def replicate(
             ),
             progress,
         )
-        result = Replications([Result(raw) for raw in raws])
+        result = Replications([Result(raw, code) for raw in raws])
         if directory:
             result.write(directory)
     return result
@@ -148,11 +154,34 @@ def _capture_point(place: str) -> tuple[str, str]:
 
 def _parsed(
     scenario: Scenario, seed: int | None, overrides: Mapping[str, Any] | None
-) -> _native.Scenario:
+) -> tuple[_native.Scenario, Mapping[str, bytes]]:
+    """The scenario, and the files of the user's own code that it names."""
     source = read(scenario)
-    pairs = override_pairs(overrides)
+    pairs = override_pairs(overrides, source.classes)
     if seed is not None:
         pairs.append(("seed", str(seed)))
+    finder = _Finder(source)
     if source.is_json:
-        return _native.from_json(source.text, pairs)
-    return _native.parse(source.text, source.name, pairs)
+        parsed = _native.from_json(source.text, pairs, finder)
+    else:
+        parsed = _native.parse(source.text, source.name, pairs, finder)
+    return parsed, finder.sources
+
+
+class _Finder:
+    """`user_code.Finder`, loaded when there is something to find."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._finder: Finder | None = None
+
+    def __call__(self, kind: str, file: str | None, name: str, parameters: str) -> Found:
+        if self._finder is None:
+            from retx.user_code import Finder
+
+            self._finder = Finder(self._source.base, self._source.classes)
+        return self._finder(kind, file, name, parameters)
+
+    @property
+    def sources(self) -> Mapping[str, bytes]:
+        return self._finder.sources if self._finder else {}

@@ -6,11 +6,14 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retx._native import ScenarioError
+
+if TYPE_CHECKING:
+    from retx.user_code import Place
 
 Scenario = str | os.PathLike[str] | Mapping[str, Any]
 
@@ -25,13 +28,18 @@ class Source:
     text: str
     name: str
     is_json: bool = False
+    base: Path = field(default_factory=Path)
+    """Where relative paths in it begin."""
+    classes: dict[Place, type] = field(default_factory=dict)
+    """Classes that stand in it themselves."""
 
 
 def read(scenario: Scenario) -> Source:
     """The scenario's text.
 
-    A mapping is taken as the parsed file. A string with a line break is TOML; any other string, and
-    any path object, is the path of a file.
+    A mapping is taken as the parsed file; decisions in it may be classes (see `retx.decisions`).
+    A string with a line break is TOML; any other string, and any path object, is the path of a
+    file.
 
     Raises:
         OSError: The file cannot be read.
@@ -47,12 +55,35 @@ def read(scenario: Scenario) -> Source:
 
 
 def _from_mapping(scenario: Mapping[str, Any]) -> Source:
+    classes: dict[Place, type] = {}
+    named = _with_names(scenario, classes)
     try:
-        return Source(
-            json.dumps(scenario, allow_nan=False, default=_plain), "scenario", is_json=True
-        )
+        text = json.dumps(named, allow_nan=False, default=_plain)
+        return Source(text, "scenario", is_json=True, classes=classes)
     except (TypeError, ValueError) as error:
         raise ScenarioError(f"scenario: {error}") from None
+
+
+def _with_names(value: Any, classes: dict[Place, type]) -> Any:  # noqa: ANN401
+    """The same with names in place of classes, which are collected."""
+    if isinstance(value, type):
+        return _name(value, classes)
+    if isinstance(value, Mapping):
+        items = {key: _with_names(item, classes) for key, item in value.items()}
+        if isinstance(items.get("class"), dict):
+            # { name = "python", class = Aimd, … }
+            items |= items["class"]
+        return items
+    if isinstance(value, list | tuple):
+        return [_with_names(item, classes) for item in value]
+    return value
+
+
+def _name(cls: type, classes: dict[Place, type]) -> dict[str, str]:
+    from retx.user_code import place_of, reference
+
+    classes[place_of(cls)] = cls
+    return reference(cls)
 
 
 def _plain(value: Any) -> object:  # noqa: ANN401
@@ -70,7 +101,7 @@ def _from_file(path: Path) -> Source:
             f"{path}: larger than {LIMIT_BYTES >> 20} MiB, which no scenario file is"
         )
     try:
-        return Source(content.decode("utf-8"), str(path))
+        return Source(content.decode("utf-8"), str(path), base=path.parent)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ScenarioError(
@@ -79,9 +110,15 @@ def _from_file(path: Path) -> Source:
         ) from None
 
 
-def override_pairs(overrides: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """Overrides as `--set` takes them: key and TOML value."""
-    return [(key, toml_value(value)) for key, value in (overrides or {}).items()]
+def override_pairs(
+    overrides: Mapping[str, Any] | None, classes: dict[Place, type] | None = None
+) -> list[tuple[str, str]]:
+    """Overrides as `--set` takes them: key and TOML value. Classes in them are collected."""
+    collected = {} if classes is None else classes
+    return [
+        (key, toml_value(value if isinstance(value, str) else _with_names(value, collected)))
+        for key, value in (overrides or {}).items()
+    ]
 
 
 class TomlText(str):

@@ -41,7 +41,7 @@ MAY_USE = {
     "sim": {"units", "wire", "record", "tcp", "link", "scenario"},
     "drill": {"units", "wire", "tcp", "scenario"},
     "packetdrill": {"units", "wire", "tcp", "drill"},
-    "py": {"record", "scenario", "sim", "drill"},
+    "py": {"units", "record", "tcp", "scenario", "sim", "drill"},
 }
 
 

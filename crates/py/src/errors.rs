@@ -1,7 +1,7 @@
 //! The errors of the Rust crates as Python exceptions.
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
-use pyo3::{PyErr, create_exception};
+use pyo3::{PyErr, Python, create_exception};
 
 create_exception!(
     retx,
@@ -16,12 +16,33 @@ create_exception!(
     "A run could not be carried out, through no fault of its scenario's text."
 );
 
+create_exception!(
+    retx,
+    UserCodeError,
+    RunError,
+    "Code of the user's own failed; the exception that it raised is the cause (`__cause__`)."
+);
+create_exception!(
+    retx,
+    CodeRefusedError,
+    PyValueError,
+    "Raised by the function that finds code: the key that is wrong, and what is wrong with it."
+);
+
 /// The Python form of a refusal.
 pub fn refused(error: &retx_scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 
 /// The Python form of a run that failed.
-pub fn run_failed(error: &retx_sim::RunError) -> PyErr {
-    RunError::new_err(error.to_string())
+pub fn run_failed(py: Python<'_>, error: &retx_sim::RunError) -> PyErr {
+    match error {
+        retx_sim::RunError::UserCode(fault) => {
+            let failed = UserCodeError::new_err(fault.message.clone());
+            let cause = fault.cause.downcast_ref::<PyErr>();
+            failed.set_cause(py, cause.map(|cause| cause.clone_ref(py)));
+            failed
+        }
+        other => RunError::new_err(other.to_string()),
+    }
 }

@@ -10,6 +10,7 @@ mod errors;
 mod result;
 mod run;
 mod scenario;
+mod user;
 
 use pyo3::prelude::*;
 
@@ -24,13 +25,16 @@ mod _native {
     #[pymodule_export]
     use crate::drill::{Drilled, play_drill};
     #[pymodule_export]
-    use crate::errors::{RunError, ScenarioError};
+    use crate::errors::{CodeRefusedError, RunError, ScenarioError, UserCodeError};
     #[pymodule_export]
     use crate::result::RawResult;
     #[pymodule_export]
     use crate::run::{run, run_many};
     #[pymodule_export]
     use crate::scenario::{Scenario, describe, from_json, json_schema, parse};
+
+    #[pymodule_export]
+    use crate::user::arguments::{Ack, Loss, Sent, UnexplainedLoss, Window};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

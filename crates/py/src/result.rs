@@ -10,6 +10,7 @@ use retx_record::pcapng::{self, About, Snap};
 use retx_record::tables::Tables;
 use retx_record::{Names, Table, write_atomically};
 use retx_sim::Outcome;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -69,9 +70,21 @@ impl RawResult {
         &self.summary
     }
 
-    /// The scenario as the text of a file, every value written out.
-    fn scenario_toml(&self) -> String {
-        self.scenario.to_toml()
+    /// The scenario as the text of a file, every value written out; files of the user's own code
+    /// by the names that they have there.
+    fn scenario_toml(&self, code: HashMap<String, String>) -> String {
+        if code.is_empty() {
+            return self.scenario.to_toml();
+        }
+        let mut scenario = (*self.scenario).clone();
+        for tcp in &mut scenario.tcps {
+            for file in tcp.config.code_files() {
+                if let Some(name) = code.get(file) {
+                    file.clone_from(name);
+                }
+            }
+        }
+        scenario.to_toml()
     }
 
     /// Whether the run kept the table of that name, be it taken or not.

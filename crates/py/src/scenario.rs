@@ -1,8 +1,9 @@
 //! Scenarios: text in, checked types out.
 
 use crate::errors::{ScenarioError, refused};
+use crate::user::PythonLoader;
 use pyo3::prelude::*;
-use retx_scenario::{Hop, Source, Way};
+use retx_scenario::{Hop, Outside, Source, Way};
 use retx_sim::CapturePoint;
 use std::fs::File;
 use std::io::Read;
@@ -88,20 +89,25 @@ impl Scenario {
 /// Reads and checks the text of a scenario file.
 ///
 /// `name` is what messages call the file; `overrides` are pairs of key and TOML value, as with
-/// `--set`.
+/// `--set`; `find` finds code of the user's own, see [`PythonLoader`].
 #[pyfunction]
-#[pyo3(signature = (text, name, overrides = Vec::new()))]
+#[pyo3(signature = (text, name, overrides = Vec::new(), find = None))]
 pub fn parse(
     py: Python<'_>,
     text: &str,
     name: &str,
     overrides: Vec<(String, String)>,
+    find: Option<Py<PyAny>>,
 ) -> PyResult<Scenario> {
     let source = Source { name, text, overrides: &overrides };
-    let parsed = py.detach(|| retx_scenario::parse_with(&source, &|file| beside(name, file)));
+    let loader = PythonLoader::new(find);
+    let parsed = py.detach(|| {
+        let outside = Outside { files: &|file| beside(name, file), code: &loader };
+        retx_scenario::parse_with(&source, outside)
+    });
     match parsed {
         Ok(scenario) => Ok(Scenario { inner: Arc::new(scenario) }),
-        Err(error) => Err(refused(&error)),
+        Err(error) => Err(loader.failure().unwrap_or_else(|| refused(&error))),
     }
 }
 
@@ -124,14 +130,15 @@ fn beside(scenario: &str, file: &str) -> Result<String, String> {
 
 /// Reads and checks a scenario given as the text of a JSON object.
 #[pyfunction]
-#[pyo3(signature = (text, overrides = Vec::new()))]
+#[pyo3(signature = (text, overrides = Vec::new(), find = None))]
 pub fn from_json(
     py: Python<'_>,
     text: &str,
     overrides: Vec<(String, String)>,
+    find: Option<Py<PyAny>>,
 ) -> PyResult<Scenario> {
     let toml = py.detach(|| retx_scenario::from_json(text)).map_err(|error| refused(&error))?;
-    parse(py, &toml, "", overrides)
+    parse(py, &toml, "", overrides, find)
 }
 
 /// The JSON Schema of scenario files.

@@ -35,6 +35,7 @@ pub use traces::ReadFile;
 pub use wlan::{Attempts, Wlan};
 
 use document::Document;
+use retx_tcp::user::{Loader, NoLoader};
 use std::borrow::Cow;
 
 /// Largest text that is read, in bytes.
@@ -56,27 +57,33 @@ pub struct Source<'a> {
     pub overrides: &'a [(String, String)],
 }
 
-/// Reads and checks a scenario that names no trace files.
+/// How to get at what a scenario names and does not hold.
+#[derive(Clone, Copy)]
+pub struct Outside<'a> {
+    /// Reads the trace files, which become part of the scenario.
+    pub files: ReadFile<'a>,
+    /// Finds code of the user's own.
+    pub code: &'a dyn Loader,
+}
+
+/// Reads and checks a scenario that names neither trace files nor code of the user's own.
 ///
 /// # Errors
 /// The first thing in the text or the overrides that no run could be made of.
 pub fn parse(source: &Source<'_>) -> Result<Scenario, ScenarioError> {
-    parse_with(source, &traces::no_files)
+    parse_with(source, Outside { files: &traces::no_files, code: &NoLoader })
 }
 
-/// Reads and checks a scenario; `files` reads the trace files that it names, which become part of
-/// it.
+/// Reads and checks a scenario, and what it names.
 ///
 /// # Errors
-/// The first thing in the text, the overrides or the files that no run could be made of.
-pub fn parse_with(source: &Source<'_>, files: ReadFile<'_>) -> Result<Scenario, ScenarioError> {
+/// The first thing in the text, the overrides, the files or the code that no run could be made of.
+pub fn parse_with(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario, ScenarioError> {
     let document = Document::parse(source.name, source.text)?;
-    let read =
-        |document: &Document<'_>, overrides: &[(String, String)]| read(document, overrides, files);
-    read(&document, source.overrides).map_err(|error| {
+    read(&document, source.overrides, outside).map_err(|error| {
         // A fault that spans two keys may lie at a line that is sound in the file as it stands.
         let blamed = error.r#override.is_some() || source.overrides.is_empty();
-        if !blamed && read(&document, &[]).is_ok() {
+        if !blamed && read(&document, &[], outside).is_ok() {
             error.blame_overrides(source.overrides)
         } else {
             error
@@ -87,7 +94,7 @@ pub fn parse_with(source: &Source<'_>, files: ReadFile<'_>) -> Result<Scenario, 
 fn read(
     document: &Document<'_>,
     changes: &[(String, String)],
-    files: ReadFile<'_>,
+    Outside { files, code }: Outside<'_>,
 ) -> Result<Scenario, ScenarioError> {
     let mut values = Cow::Borrowed(document.values());
     let mut applied = Vec::with_capacity(changes.len());
@@ -100,7 +107,7 @@ fn read(
     let embedded = traces::are_named(&values).then(|| traces::embed(values.to_mut(), files));
     let embedded = embedded.unwrap_or(Ok(()));
     embedded
-        .and_then(|()| resolve::read(&values))
+        .and_then(|()| resolve::read(&values, code))
         .map_err(|problem| document.refuse(&values, &applied, &problem))
 }
 

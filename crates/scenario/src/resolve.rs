@@ -13,6 +13,7 @@ use crate::wording::{self, check_name};
 use retx_link::channel::{self, Model};
 use retx_link::{queue, wlan};
 use retx_tcp::Config;
+use retx_tcp::user::Loader;
 use retx_units::{Duration, Rate};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -30,11 +31,11 @@ const OVERHEAD_MAX: u32 = 65_535;
 /// IPv4 and TCP headers without options.
 const HEADERS: u32 = 40;
 
-/// Reads the values of a file as a scenario.
+/// Reads the values of a file as a scenario; `loader` finds the user's own code.
 ///
 /// # Errors
 /// The first thing that no run could be made of.
-pub fn read(values: &Value) -> Result<Scenario, Problem> {
+pub fn read(values: &Value, loader: &dyn Loader) -> Result<Scenario, Problem> {
     let file: File = wording::read(values).map_err(|mut problem| {
         if problem.path.is_empty() {
             problem.message += &format!(": {}", wording::NEEDS);
@@ -42,7 +43,7 @@ pub fn read(values: &Value) -> Result<Scenario, Problem> {
         problem
     })?;
     check_times(&file)?;
-    let mut tcps = Tcps::read(&file.tcp).map_err(|problem| problem.within("tcp"))?;
+    let mut tcps = Tcps::read(&file.tcp, loader).map_err(|problem| problem.within("tcp"))?;
     let (links, wlans) = links_and_wlans(file.link, file.wlan)?;
     let routes: Vec<Route> = file
         .route

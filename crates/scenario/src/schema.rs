@@ -71,11 +71,18 @@ pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
         for key in &optional {
             properties.insert(key.clone(), or_none(properties[key].clone()));
         }
-        // Parameters, and the name, of an inherited choice may be left out.
-        for (key, _) in CHOICES.iter().filter(|choice| choice.1 == "name") {
+        // Parameters, and the name, of an inherited choice may be left out; but not the name of one
+        // that takes any parameter, or nothing would be refused any more.
+        for (key, tag) in CHOICES.iter().filter(|choice| choice.1 == "name") {
             let forms = properties.get_mut(*key).and_then(|choice| choice.get_mut("anyOf"));
             for form in forms.and_then(Value::as_array_mut).expect("a choice has forms") {
-                form.as_object_mut().expect("a form is a table").remove("required");
+                let form = form.as_object_mut().expect("a form is a table");
+                form.remove("required");
+                if form.contains_key("properties")
+                    && form.get("additionalProperties") != Some(&json!(false))
+                {
+                    form.insert("required".into(), json!([tag]));
+                }
             }
         }
         // Merged key by key, so that its parts are optional as well.

@@ -6,6 +6,7 @@ use crate::scenario::NamedTcp;
 use crate::suggest::{did_you_mean, list};
 use crate::wording::{self, check_name, unknown_key};
 use retx_tcp::presets;
+use retx_tcp::user::{Loader, NoLoader};
 use retx_units::choice::{self, JsonSchema};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
@@ -23,18 +24,19 @@ pub struct Tcps {
 }
 
 impl Tcps {
-    /// Resolves the `[tcp.NAME]` tables.
+    /// Resolves the `[tcp.NAME]` tables, the user's own code by `loader`.
     ///
     /// # Errors
     /// Unknown or circular `like`, a field that is unknown or out of range; at `NAME` and below.
-    pub fn read(tables: &Map<String, Value>) -> Result<Self, Problem> {
+    pub fn read(tables: &Map<String, Value>, loader: &dyn Loader) -> Result<Self, Problem> {
         if tables.len() > TABLES_MAX {
             let message = format!("{} tables: at most {TABLES_MAX} are read", tables.len());
             return Err(Problem::new(message));
         }
         let schema = retx_tcp::Config::json_schema(&mut choice::inline_generator());
         let optional = optional_fields(&schema.to_value());
-        let mut resolver = Resolver { tables, fields: fields(), optional, done: HashMap::new() };
+        let done = HashMap::new();
+        let mut resolver = Resolver { tables, loader, fields: fields(), optional, done };
         for name in tables.keys() {
             check_name(name, "TCP").map_err(|problem| problem.within(name))?;
             resolver.resolve(name)?;
@@ -82,7 +84,7 @@ pub fn adjusted(
         overrides::apply(&mut values, &(format!("tcp.{NAME}.{key}"), text.clone()))?;
     }
     let tables = values["tcp"].as_object().expect("it was made above");
-    let mut tcps = Tcps::read(tables).map_err(|mut problem| {
+    let mut tcps = Tcps::read(tables, &NoLoader).map_err(|mut problem| {
         if problem.path.first() == Some(&PathStep::Key(NAME.to_owned())) {
             problem.path.remove(0);
         }
@@ -114,6 +116,7 @@ enum Step {
 
 struct Resolver<'a> {
     tables: &'a Map<String, Value>,
+    loader: &'a dyn Loader,
     /// What a table may hold.
     fields: Vec<String>,
     /// What it may do without.
@@ -197,8 +200,9 @@ impl Resolver<'_> {
         Ok(serde_json::to_value((preset.config)()).expect("a TCP is plain data"))
     }
 
-    /// The base with the table's own fields on top. A choice of the same name, or of none, takes
-    /// the base's parameters with it; so does a plain table (`delayed_ack`).
+    /// The base with the table's own fields on top. A choice of the same name (and class, for code
+    /// of the user's own), or of none, takes the base's parameters with it; so does a plain table
+    /// (`delayed_ack`).
     fn merged(&self, base: Value, own: &Map<String, Value>) -> Result<Step, Problem> {
         let Value::Object(mut base) = base else { unreachable!("a TCP is a table") };
         for (key, value) in own.iter().filter(|(key, _)| *key != "like") {
@@ -208,7 +212,9 @@ impl Resolver<'_> {
             }
             match (base.get_mut(key), value) {
                 (Some(Value::Object(inner)), Value::Object(fields))
-                    if fields.get("name").is_none_or(|name| inner.get("name") == Some(name)) =>
+                    if ["name", "class"].iter().all(|key| {
+                        fields.get(*key).is_none_or(|name| inner.get(*key) == Some(name))
+                    }) =>
                 {
                     inner.extend(fields.clone());
                 }
@@ -218,7 +224,13 @@ impl Resolver<'_> {
             }
         }
         let base = Value::Object(base);
-        let config: retx_tcp::Config = wording::read(&base)?;
+        let mut config: retx_tcp::Config = wording::read(&base)?;
+        config.load(self.loader).map_err(|(decision, refusal)| {
+            let problem = Problem::new(refusal.message);
+            let problem =
+                if refusal.key.is_empty() { problem } else { problem.within(&refusal.key) };
+            problem.within(decision)
+        })?;
         config.check().map_err(|error| {
             let fields = error.field.rsplit('.');
             fields.fold(Problem::new(error.message), |problem, field| problem.within(field))

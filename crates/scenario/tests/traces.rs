@@ -1,7 +1,8 @@
 //! Trace files: what is in them becomes part of the scenario, which needs no file from then on.
 
 use retx_link::channel;
-use retx_scenario::{Scenario, Source, parse, parse_with};
+use retx_scenario::{Outside, Scenario, Source, parse, parse_with};
+use retx_tcp::user::NoLoader;
 
 fn read(link: &str, files: &[(&str, &str)]) -> Scenario {
     let text = format!(
@@ -13,7 +14,8 @@ fn read(link: &str, files: &[(&str, &str)]) -> Scenario {
         found.map(|(_, content)| (*content).to_owned()).ok_or_else(|| format!("no file {name}"))
     };
     let source = Source { name: "s.toml", text: &text, overrides: &[] };
-    parse_with(&source, &read).unwrap_or_else(|error| panic!("{error}"))
+    parse_with(&source, Outside { files: &read, code: &NoLoader })
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn again(scenario: &Scenario) -> Scenario {

@@ -22,5 +22,5 @@ pub mod stage;
 mod wireless;
 
 pub use capture::CapturePoint;
-pub use many::{Batch, run, run_many};
+pub use many::{Batch, Within, run, run_many, run_many_within};
 pub use run::{Control, Options, Outcome, RunError, run_plan};

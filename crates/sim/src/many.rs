@@ -38,13 +38,31 @@ pub fn run_many(
     batch: Batch,
     control: &Control,
 ) -> Result<Vec<Outcome>, RunError> {
+    run_many_within(scenario, options, batch, (control, &|work| work()))
+}
+
+/// What is done around all the work of a thread: it calls what it is given, once.
+pub type Within<'a> = &'a (dyn Fn(&mut (dyn FnMut() + Send)) + Sync);
+
+/// The same as [`run_many`], for those who have to prepare each thread.
+///
+/// # Errors
+/// As there.
+pub fn run_many_within(
+    scenario: &Scenario,
+    options: &Options,
+    batch: Batch,
+    (control, within): (&Control, Within<'_>),
+) -> Result<Vec<Outcome>, RunError> {
     let plan = build::plan(scenario);
     let next = AtomicU64::new(0);
     let done = Mutex::new(Vec::new());
     let threads = batch.threads.get().min(usize::try_from(batch.count).unwrap_or(usize::MAX));
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(|| work(&plan, options, (batch, &next), (control, &done)));
+            scope.spawn(|| {
+                within(&mut || work(&plan, options, (batch, &next), (control, &done)));
+            });
         }
     });
     let mut results = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -11,7 +11,10 @@ use retx_record::summary::{
 };
 use retx_record::tables::Tables;
 use retx_scenario::Scenario;
+use retx_tcp::user::{Fault, Faults};
 use retx_units::Time;
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How a plan is run, and what is written down.
@@ -71,6 +74,9 @@ pub enum RunError {
     /// A name that does not fit into a capture file.
     #[error(transparent)]
     Capture(#[from] retx_record::capture::LongName),
+    /// The user's own code failed.
+    #[error("{}", .0.message)]
+    UserCode(Fault),
     /// Packets that came from nowhere or went nowhere: a fault of ours.
     #[error("packets are not conserved at {place}: {counts}; please report this scenario and seed")]
     Conservation {
@@ -128,6 +134,8 @@ const EVENTS_BETWEEN_LOOKS: u32 = 4096;
 /// # Errors
 /// See [`RunError`].
 pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Outcome, RunError> {
+    let faults = Arc::default();
+    let plan = &*reporting_to(&faults, plan);
     let mut engine = Engine::new(plan, options)?;
     let mut told = Time::ZERO;
     while !engine.is_over() {
@@ -140,12 +148,26 @@ pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Out
         let progress = engine.now().since(told);
         told = engine.now();
         control.simulated.fetch_add(progress.as_nanos(), Ordering::Relaxed);
+        if let Some(fault) = faults.first() {
+            return Err(RunError::UserCode(fault.clone()));
+        }
         if control.is_cancelled() {
             return Err(RunError::Cancelled);
         }
     }
     engine.finish()?;
     Ok(outcome(plan, options, engine))
+}
+
+/// The plan, and where it has code of the user's own, one whose faults are this run's.
+fn reporting_to<'a>(faults: &Arc<Faults>, plan: &'a Plan) -> Cow<'a, Plan> {
+    let mut plan = Cow::Borrowed(plan);
+    if plan.tcps.iter().any(|tcp| tcp.config.has_user_code()) {
+        for tcp in &mut plan.to_mut().tcps {
+            tcp.config.report_faults_to(faults);
+        }
+    }
+    plan
 }
 
 fn outcome(plan: &Plan, options: &Options, engine: Engine<'_>) -> Outcome {

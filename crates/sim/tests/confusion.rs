@@ -68,9 +68,9 @@ fn the_threshold_tells_a_bad_channel_from_a_full_queue() {
 /// occur somewhere, and a loss taken for corruption leaves the window alone.
 #[test]
 fn any_rule_under_any_congestion_control() {
-    for rule in loss_cause::Config::NAMES {
+    for rule in loss_cause::Config::BUILT_IN {
         let mut said = [0; 2];
-        for (index, control) in congestion_control::Config::NAMES.iter().enumerate() {
+        for (index, control) in congestion_control::Config::BUILT_IN.iter().enumerate() {
             let detections = &loss_detection::Config::NAMES[1..];
             let detection = detections[index % detections.len()];
             let mut plan = path(rule, 0.01, 60);

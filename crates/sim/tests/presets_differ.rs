@@ -60,7 +60,7 @@ fn every_two_presets_differ() {
 
 #[test]
 fn every_two_congestion_controls_differ() {
-    check(congestion_control::Config::NAMES.iter().map(|name| {
+    check(congestion_control::Config::BUILT_IN.iter().map(|name| {
         let mut tcp = tcp("sack");
         tcp.config.congestion_control =
             serde_json::from_value((*name).into()).expect("a name from the list");

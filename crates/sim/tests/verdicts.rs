@@ -154,7 +154,7 @@ fn lossy(seed: u64, preset: &str) -> Plan {
     config.initial_rto = Duration::from_millis([1000, 45, 60][seed as usize % 3]);
     config.min_rto = Duration::from_millis([1000, 1, 200][seed as usize % 3]);
     config.receive_buffer = Size::Bytes(60_000);
-    let rules = loss_cause::Config::NAMES;
+    let rules = loss_cause::Config::BUILT_IN;
     let rule = rules[seed as usize / 3 % rules.len()];
     config.loss_cause = serde_json::from_value(rule.into()).expect("a rule has defaults");
     plan

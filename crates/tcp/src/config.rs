@@ -225,6 +225,7 @@ impl Config {
                 format!("{} is more than max_rto, {}", self.min_rto, self.max_rto),
             );
         }
+        self.check_user_code()?;
         self.loss_cause.check()
     }
 }

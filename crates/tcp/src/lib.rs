@@ -12,6 +12,7 @@ pub mod loss_detection;
 pub mod presets;
 pub mod rto;
 pub mod spurious;
+pub mod user;
 
 mod config;
 mod connection;

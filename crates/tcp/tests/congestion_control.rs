@@ -268,7 +268,7 @@ fn named(name: &str) -> Config {
 
 /// Each with its defaults, and with what else it can be told.
 fn variants() -> Vec<(&'static str, Config)> {
-    let mut all: Vec<_> = Config::NAMES.iter().map(|name| (*name, named(name))).collect();
+    let mut all: Vec<_> = Config::BUILT_IN.iter().map(|name| (*name, named(name))).collect();
     for text in [
         r#"{ "name": "vegas", "alpha": 5, "beta": 1, "gamma": 0, "fine_retransmission": false }"#,
         r#"{ "name": "vegas_linux", "alpha": 18446744073709551615, "beta": 0 }"#,
@@ -355,7 +355,7 @@ fn everything_arrives(name: &str, detection: &str, seed: u64) {
 
 #[test]
 fn everything_arrives_whatever_recovers() {
-    for name in Config::NAMES {
+    for name in Config::BUILT_IN {
         for detection in loss_detection::Config::NAMES {
             (0..4).for_each(|seed| everything_arrives(name, detection, seed));
         }

@@ -46,7 +46,7 @@ fn lossy_download(control: &str, detection: &str) -> Vec<(Time, u64)> {
 
 #[test]
 fn windows_keep_their_bounds_and_runs_repeat() {
-    for control in congestion_control::Config::NAMES {
+    for control in congestion_control::Config::BUILT_IN {
         for detection in loss_detection::Config::NAMES {
             let [first, second] = [(); 2].map(|()| lossy_download(control, detection));
             assert_eq!(first, second, "{control} on {detection}");
@@ -76,7 +76,7 @@ fn after_using_little(control: &str, validation: CwndValidation) -> (u64, u64) {
 
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
-    for control in congestion_control::Config::NAMES {
+    for control in congestion_control::Config::BUILT_IN {
         for validation in [CwndValidation::Rfc7661, CwndValidation::Linux] {
             let (early, late) = after_using_little(control, validation);
             assert!(late <= early, "{control}, {validation:?}: {early}, then {late}");
@@ -90,7 +90,7 @@ fn a_window_that_is_not_used_does_not_grow() {
 
 #[test]
 fn a_window_with_three_losses_is_reduced_once() {
-    for control in congestion_control::Config::NAMES {
+    for control in congestion_control::Config::BUILT_IN {
         for detection in ["newreno", "sack", "rack"] {
             let mut config = with(control, detection);
             config.initial_window = Size::Mss(20);

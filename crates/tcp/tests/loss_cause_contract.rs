@@ -46,7 +46,7 @@ fn loss(by_timeout: bool, lost_segments: u64) -> Loss {
 
 #[test]
 fn defaults_are_sound_and_survive_text() {
-    for name in Config::NAMES {
+    for name in Config::BUILT_IN {
         let config = default_of(name);
         config.check().unwrap();
         let text = serde_json::to_string(&config).unwrap();
@@ -83,7 +83,7 @@ fn contradictions_are_refused_by_name() {
 /// the spacing of ACKs, and says nothing before there is one.
 #[test]
 fn without_an_rtt_every_loss_is_congestion() {
-    for name in Config::NAMES {
+    for name in Config::BUILT_IN {
         let mut state = running(name);
         for by_timeout in [true, false] {
             assert_eq!(state.cause(&loss(by_timeout, 1)), Cause::Congestion, "{name}, no ACK");
@@ -122,7 +122,7 @@ fn an_idle_path_and_an_overflowing_queue() {
     let idle = |n: u64| 50_000_000 + if n < 195 { 100_000 } else { 0 };
     // Segments sent every millisecond leave every 1.25 ms.
     let growing = |n: u64| 50_000_000 + n * 250_000;
-    for name in Config::NAMES {
+    for name in Config::BUILT_IN {
         let random = if *name == "none" { Cause::Congestion } else { Cause::Corruption };
         assert_eq!(said(name, &idle, 2_000_000), random, "{name}, idle");
         assert_eq!(said(name, &growing, 1_250_000), Cause::Congestion, "{name}, overflow");
@@ -209,7 +209,7 @@ proptest! {
     fn any_input_is_judged_and_the_same_input_alike(
         steps in proptest::collection::vec(step(), 1..60)
     ) {
-        for name in Config::NAMES {
+        for name in Config::BUILT_IN {
             let said = verdicts(&mut running(name), &steps);
             prop_assert_eq!(&said, &verdicts(&mut running(name), &steps), "{}", name);
             let mut copy = running(name);

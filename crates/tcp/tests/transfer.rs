@@ -251,7 +251,7 @@ fn case() -> impl Strategy<Value = Case> {
             0..2 * PRESETS.len(),
             0..loss_detection::Config::NAMES.len(),
             0..spurious::Config::NAMES.len(),
-            0..congestion_control::Config::NAMES.len(),
+            0..congestion_control::Config::BUILT_IN.len(),
         ),
         (prop_oneof![Just(536u32), Just(1460), 1u32..3_000], 1u64..200_000),
         ([0u64..60_000, 0u64..8_000], prop_oneof![Just(u64::MAX), 100u64..20_000]),
@@ -284,7 +284,7 @@ fn config(case: &Case) -> Config {
         config.loss_detection = serde_json::from_value(name.into()).expect("a registered name");
         let name = spurious::Config::NAMES[case.spurious];
         config.spurious = serde_json::from_value(name.into()).expect("a registered name");
-        let name = congestion_control::Config::NAMES[case.control];
+        let name = congestion_control::Config::BUILT_IN[case.control];
         config.congestion_control = serde_json::from_value(name.into()).expect("a registered name");
         config.sack = case.switches & 4 != 0;
         config.pacing = case.switches & 128 != 0;
@@ -381,7 +381,7 @@ fn a_timer_takes_no_room_back() {
         preset: usize::MAX,
         detection: position(loss_detection::Config::NAMES, "rack"),
         spurious: 0,
-        control: position(congestion_control::Config::NAMES, "vegas"),
+        control: position(congestion_control::Config::BUILT_IN, "vegas"),
         mss: 536,
         buffer: 2680,
         bytes: [35377, 537],

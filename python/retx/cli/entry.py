@@ -8,6 +8,7 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 from io import TextIOWrapper
+from traceback import format_exception
 from types import FrameType
 from typing import Annotated, NoReturn
 
@@ -106,6 +107,8 @@ def _told(error: BaseException) -> tuple[str, int]:
         return f"error: {where}{error.strerror}", BAD_INPUT
     if isinstance(error, ValueError | LookupError | OSError) and _is_ours(error):
         return f"error: {error.args[0] if error.args else error}", BAD_INPUT
+    if isinstance(error, _native.UserCodeError):
+        return f"{_users_traceback(error)}error: {error}", 1
     if isinstance(error, _native.RunError):
         return f"error: {error}", 1
     return (
@@ -113,6 +116,14 @@ def _told(error: BaseException) -> tuple[str, int]:
         "(a fault of retx, please report it; --debug shows where it arose)",
         FAULT,
     )
+
+
+def _users_traceback(error: BaseException) -> str:
+    """What the user's own code raised, with its own frames alone; empty when it raised nothing."""
+    cause = error.__cause__
+    if cause is None or (cause.__traceback__ is None and not isinstance(cause, SyntaxError)):
+        return ""
+    return "".join(format_exception(cause))
 
 
 def _is_ours(error: BaseException) -> bool:

@@ -1,7 +1,8 @@
 //! Channels that cannot be, schedules that go backwards, traces that are none.
 
 use crate::*;
-use retx_scenario::parse_with;
+use retx_scenario::{Outside, parse_with};
+use retx_tcp::user::NoLoader;
 
 const CHANNEL: &str = "{ model = \"bernoulli\", p = 0.01 }";
 
@@ -226,7 +227,10 @@ fn refuse_trace(format: &str, content: &str, message: &str) {
         "a.txt" => Ok(content.to_owned()),
         other => Err(format!("no {other}")),
     };
-    let error = parse_with(&Source { name: "s.toml", text: &text, overrides: &[] }, &read);
+    let error = parse_with(
+        &Source { name: "s.toml", text: &text, overrides: &[] },
+        Outside { files: &read, code: &NoLoader },
+    );
     let error = error.expect_err(content).to_string();
     assert_eq!(error, format!("s.toml:12: link.cloud.channel.file: a.txt{message}"));
 }

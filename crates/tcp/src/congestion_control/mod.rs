@@ -6,7 +6,12 @@ retx_units::registry! { $
     /// How fast may I send?
     tag = "name", schema = "CongestionControl", context = &crate::Config;
     reno, reno_linux, tahoe, vegas, vegas_linux, veno, veno_linux, westwood, westwood_plus,
-    westwood_bulk_repeat_like, jtcp_like, prairie_like, dynamic, hybla, cubic, bbr
+    westwood_bulk_repeat_like, jtcp_like, prairie_like, dynamic, hybla, cubic, bbr, python
+}
+
+impl Config {
+    /// Those that need nothing but their name: all but `python`, the last.
+    pub const BUILT_IN: &'static [&'static str] = Self::NAMES.split_at(Self::NAMES.len() - 1).0;
 }
 
 mod bandwidth;

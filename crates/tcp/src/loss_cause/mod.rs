@@ -7,7 +7,7 @@ use retx_units::{Duration, Time};
 retx_units::registry! { $
     /// Why was it lost?
     tag = "name", schema = "LossCause", context = &crate::Config;
-    none, threshold, veno_n, jitter, spike, zigzag, mbiaz, zbs, trend
+    none, threshold, veno_n, jitter, spike, zigzag, mbiaz, zbs, trend, python
 }
 
 mod spacing;
@@ -15,6 +15,9 @@ mod spacing;
 mod testing;
 
 impl Config {
+    /// Those that need nothing but their name: all but `python`, the last.
+    pub const BUILT_IN: &'static [&'static str] = Self::NAMES.split_at(Self::NAMES.len() - 1).0;
+
     /// Checks what the types of the parameters alone cannot.
     ///
     /// # Errors

@@ -1,0 +1,116 @@
+//! Decisions of the user's own in Python: found by `retx.user_code`, called from the models.
+//!
+//! The models run without the interpreter's lock and take it for each call.
+
+pub mod arguments;
+mod call;
+mod cause;
+mod control;
+
+use crate::errors::CodeRefusedError;
+use call::Code;
+use cause::Cause;
+use control::Control;
+use pyo3::prelude::*;
+use pyo3::types::PyAny;
+use retx_tcp::user::{Faults, Loaded, Loader, NoLoader, Program, Refusal, UserCause, UserControl};
+use retx_tcp::{congestion_control, loss_cause};
+use serde_json::{Map, Value};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Finds code by a function of Python's, `find(kind, file, class, parameters)`. It returns the
+/// file's full path, a function that makes instances, and the names of the methods to be called;
+/// or raises `CodeRefusedError`.
+pub struct PythonLoader {
+    find: Option<Py<PyAny>>,
+    /// The first exception in the user's own code.
+    failure: Mutex<Option<PyErr>>,
+}
+
+/// File, function, methods.
+type Found = (Option<String>, Py<PyAny>, Vec<String>);
+
+impl PythonLoader {
+    /// A loader with this function; without one, all code is refused.
+    pub const fn new(find: Option<Py<PyAny>>) -> Self {
+        Self { find, failure: Mutex::new(None) }
+    }
+
+    /// The exception that stopped the loading, where that was not a refusal.
+    pub fn failure(self) -> Option<PyErr> {
+        self.failure.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(
+        &self,
+        kind: &str,
+        (file, class): (Option<&str>, &str),
+        parameters: &Map<String, Value>,
+    ) -> Result<(Option<String>, Code), Refusal> {
+        let parameters = Value::Object(parameters.clone()).to_string();
+        Python::attach(|py| {
+            let find = self.find.as_ref().ok_or_else(NoLoader::refusal)?;
+            let found = find.call1(py, (kind, file, class, parameters));
+            let (file, make, methods): Found = found
+                .and_then(|found| found.extract(py))
+                .map_err(|error| self.refusal(py, error))?;
+            Ok((file, Code { class: class.into(), make, methods }))
+        })
+    }
+
+    fn refusal(&self, py: Python<'_>, error: PyErr) -> Refusal {
+        let refused = error.is_instance_of::<CodeRefusedError>(py);
+        match error.value(py).getattr("args").and_then(|args| args.extract()) {
+            Ok((key, message)) if refused => Refusal { key, message },
+            _ => {
+                let message = error.to_string();
+                let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                failure.get_or_insert(error);
+                Refusal { key: String::new(), message }
+            }
+        }
+    }
+}
+
+impl Loader for PythonLoader {
+    fn congestion_control(
+        &self,
+        wanted: &mut congestion_control::python::Config,
+    ) -> Result<(), Refusal> {
+        let place = (wanted.file.as_deref(), &*wanted.class);
+        let (file, code) = self.find("congestion_control", place, &wanted.parameters)?;
+        wanted.file = file;
+        wanted.program = Loaded::new(Arc::new(code));
+        Ok(())
+    }
+
+    fn loss_cause(&self, wanted: &mut loss_cause::python::Config) -> Result<(), Refusal> {
+        let place = (wanted.file.as_deref(), &*wanted.class);
+        let (file, code) = self.find("loss_cause", place, &wanted.parameters)?;
+        wanted.file = file;
+        wanted.program = Loaded::new(Arc::new(code));
+        Ok(())
+    }
+}
+
+impl Program<dyn UserControl> for Code {
+    fn start(&self, faults: &Arc<Faults>) -> Option<Box<dyn UserControl>> {
+        Python::attach(|py| {
+            let control = self.instance(py, faults).and_then(|it| Control::new(py, it));
+            Some(Box::new(self.or_report(py, control, faults)?) as Box<dyn UserControl>)
+        })
+    }
+
+    fn paces(&self) -> bool {
+        self.methods.iter().any(|method| method == "pacing_rate")
+    }
+}
+
+impl Program<dyn UserCause> for Code {
+    fn start(&self, faults: &Arc<Faults>) -> Option<Box<dyn UserCause>> {
+        Python::attach(|py| {
+            let cause = self.instance(py, faults).and_then(|it| Cause::new(py, it));
+            Some(Box::new(self.or_report(py, cause, faults)?) as Box<dyn UserCause>)
+        })
+    }
+}

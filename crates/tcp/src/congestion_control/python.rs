@@ -1,0 +1,141 @@
+//! *What it does.* Whatever a class of the user's own does, in Python.
+//!
+//! *Reference.* docs/how-to/write-a-congestion-control-in-python.md.
+//!
+//! *Equations.* The user's. After each call the window is held within its bounds: cwnd to 1 SMSS …
+//! max_cwnd, or 2^30 bytes without one (RFC 7323 §2.3: no window is larger); ssthresh, where a loss
+//! or a timeout has set it, to at least 2 SMSS (RFC 5681 eq. 4).
+
+use super::{Ack, CongestionControl, Loss, Sent, Window};
+use crate::user::{Instance, Loaded, UserControl};
+use retx_units::{Duration, Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A class of your own in Python; every further key is an argument of its constructor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Config {
+    /// The class: its name in `file`, or one that `@retx.congestion_control` has registered.
+    pub class: String,
+    /// The Python file that defines it, relative to the scenario's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Arguments of its constructor, by name.
+    #[serde(flatten)]
+    pub parameters: Map<String, Value>,
+    /// What has been loaded for it.
+    #[serde(skip)]
+    pub program: Loaded<dyn UserControl>,
+}
+
+/// A running one.
+#[derive(Debug, Clone)]
+pub struct State {
+    instance: Instance<dyn UserControl>,
+    max_cwnd: u64,
+}
+
+/// RFC 7323 §2.3.
+const LARGEST_WINDOW: u64 = 1 << 30;
+
+impl State {
+    /// A controller with these parameters. The code must have been loaded.
+    pub fn new(config: &Config, tcp: &crate::Config) -> Self {
+        let max_cwnd = tcp.max_cwnd.map_or(LARGEST_WINDOW, |size| size.bytes(tcp.mss));
+        Self { instance: Instance::new(&config.program), max_cwnd }
+    }
+
+    fn hold(&self, window: &mut Window) {
+        window.cwnd = window.cwnd.max(window.smss.into()).min(self.max_cwnd);
+    }
+
+    fn hold_after_loss(&self, window: &mut Window) {
+        self.hold(window);
+        window.ssthresh = window.ssthresh.max(2 * u64::from(window.smss));
+    }
+
+    /// The instance, which has been told of everything sent.
+    fn told(&mut self) -> Option<&mut (dyn UserControl + 'static)> {
+        let (running, early) = self.instance.started()?;
+        if let Some(sent) = early {
+            running.on_sent(&sent);
+        }
+        Some(running)
+    }
+}
+
+impl CongestionControl for State {
+    fn observe(&mut self, ack: &Ack, smss: u32) {
+        // The acknowledgment of a FIN alone must not start one.
+        let instance = if ack.bytes_acked > 0 { self.told() } else { self.instance.running_mut() };
+        if let Some(running) = instance {
+            running.observe(ack, smss);
+        }
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        if let Some((running, sent)) = self.instance.sending(sent) {
+            sent.iter().flatten().for_each(|sent| running.on_sent(sent));
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if let Some(running) = self.told() {
+            running.on_ack(window, ack);
+            self.hold(window);
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
+        if let Some(running) = self.told() {
+            running.on_loss(window, loss);
+            self.hold_after_loss(window);
+        }
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
+        if let Some(running) = self.told() {
+            running.on_timeout(window, loss, repeated);
+            self.hold_after_loss(window);
+        }
+    }
+
+    fn on_recovery_end(&mut self, window: &mut Window, now: Time) {
+        if let Some(running) = self.told() {
+            running.on_recovery_end(window, now);
+            self.hold(window);
+        }
+    }
+
+    fn on_undo(&mut self, window: &mut Window) {
+        if let Some(running) = self.told() {
+            running.on_undo(window);
+            self.hold(window);
+        }
+    }
+
+    fn pacing_rate(&self, window: &Window, srtt: Option<Duration>) -> Option<Rate> {
+        if let Some(running) = self.instance.running() {
+            return running.pacing_rate(window, srtt);
+        }
+        // Asked whether it paces at all, before there is anything to hold back.
+        self.instance.paces().then_some(Rate::from_bit_s(u64::MAX))
+    }
+
+    fn bandwidth_delay_bytes(&self) -> Option<u64> {
+        self.instance.running()?.bandwidth_delay_bytes()
+    }
+
+    fn is_overdue(&self, now: Time) -> bool {
+        self.instance.running().is_some_and(|running| running.is_overdue(now))
+    }
+
+    fn repeats_window(&self) -> bool {
+        self.instance.running().is_some_and(CongestionControl::repeats_window)
+    }
+
+    fn holds_rto(&self) -> bool {
+        self.instance.running().is_some_and(CongestionControl::holds_rto)
+    }
+}

@@ -1,0 +1,70 @@
+//! *What it does.* Whatever a class of the user's own says, in Python.
+//!
+//! *Reference.* docs/how-to/write-a-loss-cause.md.
+//!
+//! *Equations.* The user's.
+
+use super::{Cause, Loss, LossCause};
+use crate::congestion_control::{Ack, Sent, Window};
+use crate::user::{Instance, Loaded, UserCause};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A class of your own in Python; every further key is an argument of its constructor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Config {
+    /// The class: its name in `file`, or one that `@retx.loss_cause` has registered.
+    pub class: String,
+    /// The Python file that defines it, relative to the scenario's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Arguments of its constructor, by name.
+    #[serde(flatten)]
+    pub parameters: Map<String, Value>,
+    /// What has been loaded for it.
+    #[serde(skip)]
+    pub program: Loaded<dyn UserCause>,
+}
+
+/// A running rule.
+#[derive(Debug, Clone)]
+pub struct State {
+    instance: Instance<dyn UserCause>,
+}
+
+impl State {
+    /// A rule with these parameters. The code must have been loaded.
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
+        Self { instance: Instance::new(&config.program) }
+    }
+
+    /// The instance, which has been told of everything sent.
+    fn told(&mut self) -> Option<&mut (dyn UserCause + 'static)> {
+        let (running, early) = self.instance.started()?;
+        if let Some(sent) = early {
+            running.on_sent(&sent);
+        }
+        Some(running)
+    }
+}
+
+impl LossCause for State {
+    fn on_sent(&mut self, sent: &Sent) {
+        if let Some((running, sent)) = self.instance.sending(sent) {
+            sent.iter().flatten().for_each(|sent| running.on_sent(sent));
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack, window: &Window) {
+        // The acknowledgment of a FIN alone must not start one.
+        let instance = if ack.bytes_acked > 0 { self.told() } else { self.instance.running_mut() };
+        if let Some(running) = instance {
+            running.on_ack(ack, window);
+        }
+    }
+
+    fn cause(&mut self, loss: &Loss) -> Cause {
+        self.told().map_or(Cause::Congestion, |running| running.cause(loss))
+    }
+}

@@ -1,0 +1,285 @@
+"""Finds classes of the user's own, checks them, and makes instances for the simulation."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import sys
+import typing
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any
+
+from retx import decisions
+from retx._native import CodeRefusedError, UserCodeError
+
+LIMIT_BYTES = 16 << 20
+"""More than any module has; stops the reading of an endless file such as /dev/zero."""
+
+Place = tuple[str | None, str]
+"""The full path of a file, if there is one, and the name of a class."""
+
+Found = tuple[str | None, Callable[[], object], list[str]]
+"""The file's full path, a function that makes instances, and the methods to be called."""
+
+_BASES: dict[str, type] = {
+    "congestion_control": decisions.CongestionControl,
+    "loss_cause": decisions.LossCause,
+}
+_registered: dict[str, type] = {}
+
+
+def register(cls: type) -> None:
+    """Lets scenarios of this process name the class without a file."""
+    _registered[cls.__qualname__] = cls
+
+
+def place_of(cls: type) -> Place:
+    """Where another process finds a class: its file, unless it was made in a function or a session.
+
+    One without a file is registered, so that this process finds it.
+    """
+    module = sys.modules.get(cls.__module__)
+    file = getattr(module, "__file__", None)
+    if file and "<" not in cls.__qualname__ and Path(file).is_file():
+        return str(Path(file).absolute()), cls.__qualname__
+    register(cls)
+    return None, cls.__qualname__
+
+
+def reference(cls: type) -> dict[str, str]:
+    """A class as a scenario writes it."""
+    file, name = place_of(cls)
+    return {"name": "python", "class": name} | ({"file": file} if file else {})
+
+
+class Finder:
+    """Finds the code that one scenario names; see `_native.parse`.
+
+    Args:
+        base: Where relative paths begin.
+        given: Classes that stand in the scenario themselves: they are used as they are.
+    """
+
+    def __init__(self, base: Path, given: Mapping[Place, type]) -> None:
+        self._base = base
+        self._given = given
+        self._modules: dict[str, ModuleType] = {}
+        self.sources: dict[str, bytes] = {}
+        """The text of each file that was named, by its full path."""
+
+    def __call__(self, kind: str, file: str | None, name: str, parameters: str) -> Found:
+        """The class, checked.
+
+        Raises:
+            CodeRefusedError: There is none, or it does not take these parameters.
+            UserCodeError: The user's code failed.
+        """
+        path = os.path.normpath((self._base / file).absolute()) if file else None
+        cls = self._class(path, name)
+        fault = fault_of(kind, cls)
+        if fault:
+            raise CodeRefusedError("class", fault)
+        _check_parameters(cls, json.loads(parameters))
+
+        def make() -> object:
+            # Lists and tables are each instance's own.
+            return cls(**json.loads(parameters))
+
+        _try(cls, make)
+        return path, make, _own_methods(kind, cls)
+
+    def _class(self, path: str | None, name: str) -> type:
+        if path:
+            self._read(path)
+        given = self._given.get((path, name))
+        if given:
+            return given
+        if not path:
+            return _of_this_process(name)
+        module = self._modules.get(path) or self._run(path)
+        found: object = module
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if isinstance(found, type):
+            return found
+        defined = [
+            key
+            for key, value in vars(module).items()
+            if isinstance(value, type) and value.__module__ == module.__name__
+        ]
+        what = "is no class" if found is not None else "is not defined"
+        raise CodeRefusedError("class", f'"{name}" {what} in {path}{_meant(name, defined)}')
+
+    def _read(self, path: str) -> None:
+        if path in self.sources:
+            return
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123
+                content = file.read(LIMIT_BYTES + 1)
+        except OSError as error:
+            raise CodeRefusedError("file", f"{path}: {error.strerror}") from None
+        if len(content) > LIMIT_BYTES:
+            raise CodeRefusedError("file", f"{path}: larger than {LIMIT_BYTES >> 20} MiB")
+        self.sources[path] = content
+
+    def _run(self, path: str) -> ModuleType:
+        """The file as a module of its own. Compiled anew each time: nothing stale is ever run."""
+        module = ModuleType(f"retx_user_code.{Path(path).stem}")
+        module.__file__ = path
+        # Where dataclasses and the like look for it.
+        sys.modules[module.__name__] = module
+        try:
+            exec(compile(self.sources[path], path, "exec", dont_inherit=True), vars(module))
+        except Exception as error:
+            raise UserCodeError(f"{path} could not be loaded: {_one_line(error)}") from (
+                error.with_traceback(_since(path, error.__traceback__))
+            )
+        self._modules[path] = module
+        return module
+
+
+def _of_this_process(name: str) -> type:
+    if name in _registered:
+        return _registered[name]
+    raise CodeRefusedError(
+        "class",
+        f'"{name}" is not registered in this process{_meant(name, list(_registered))}; '
+        'name its file: { name = "python", file = "….py", class = "…" }',
+    )
+
+
+def fault_of(kind: str, cls: type) -> str | None:
+    """What keeps a class from being of that kind."""
+    base = _BASES[kind]
+    needed = sorted(base.__abstractmethods__)  # type: ignore[attr-defined]
+    words = kind.replace("_", " ")
+    for name in needed:
+        method = getattr(cls, name, None)
+        if not callable(method) or getattr(method, "__isabstractmethod__", False):
+            return f"{cls.__qualname__} lacks {name}: a {words} has {', '.join(needed)}"
+    for name in _own_methods(kind, cls):
+        arguments = list(inspect.signature(getattr(base, name)).parameters)
+        try:
+            inspect.signature(getattr(cls, name)).bind(*arguments)
+        except TypeError:
+            return f"{cls.__qualname__}.{name} must take ({', '.join(arguments)})"
+        except ValueError:  # a method without a signature: it is called as it is
+            continue
+    return None
+
+
+def _own_methods(kind: str, cls: type) -> list[str]:
+    """The methods of that kind that the class does not merely inherit from the base."""
+    base = _BASES[kind]
+    names = [name for name in vars(base) if not name.startswith("_")]
+    return [
+        name for name in names if getattr(cls, name, getattr(base, name)) is not vars(base)[name]
+    ]
+
+
+def _check_parameters(cls: type, parameters: dict[str, Any]) -> None:
+    """Refuses arguments that the constructor does not take.
+
+    Raises:
+        CodeRefusedError: One is unknown, missing, or of another type than it says.
+    """
+    try:
+        signature = inspect.signature(cls)
+    except (TypeError, ValueError):
+        return
+    name = cls.__qualname__
+    taken = signature.parameters.values()
+    by_name = [p for p in taken if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    names = [p.name for p in by_name]
+    if not any(p.kind == p.VAR_KEYWORD for p in taken):
+        for key in parameters:
+            if key not in names:
+                raise CodeRefusedError(key, f"{name} takes no such parameter{_meant(key, names)}")
+    for parameter in by_name:
+        if parameter.default is parameter.empty and parameter.name not in parameters:
+            raise CodeRefusedError("", f"lacks `{parameter.name}`, a parameter of {name}")
+    types = _types(cls)
+    for key, value in parameters.items():
+        wanted = types.get(key)
+        if wanted and not _is_a(value, wanted):
+            shown = json.dumps(value, ensure_ascii=False)
+            raise CodeRefusedError(key, f"{shown} is refused: {name} takes {_TYPES[wanted]}")
+
+
+_TYPES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+def _types(cls: type) -> dict[str, type]:
+    """Parameters whose type is plain; the class checks others itself."""
+    constructor: Any = cls.__init__  # type: ignore[misc]
+    try:
+        hints = typing.get_type_hints(constructor)
+    except Exception:  # whatever annotations may raise
+        return {}
+    return {name: hint for name, hint in hints.items() if hint in _TYPES}
+
+
+def _is_a(value: object, wanted: type) -> bool:
+    if isinstance(value, bool):
+        return wanted is bool
+    return isinstance(value, (int, float) if wanted is float else wanted)
+
+
+def _try(cls: type, make: Callable[[], object]) -> None:
+    """Makes an instance for nothing but to see that it can be made.
+
+    Raises:
+        CodeRefusedError: The constructor refuses a value by `ValueError`.
+        UserCodeError: It fails in another way.
+    """
+    try:
+        make()
+    except ValueError as error:
+        raise CodeRefusedError("", f"{cls.__qualname__} refuses its parameters: {error}") from None
+    except Exception as error:
+        tail = error.__traceback__
+        # Below this function and `make`, all frames are the user's.
+        for _ in range(2):
+            tail = tail.tb_next if tail else None
+        raise UserCodeError(f"{cls.__qualname__} failed as it was made: {_one_line(error)}") from (
+            error.with_traceback(tail)
+        )
+
+
+def _since(path: str, traceback: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback that begins in the user's file."""
+    while traceback and traceback.tb_frame.f_code.co_filename != path:
+        traceback = traceback.tb_next
+    return traceback
+
+
+def _one_line(error: BaseException) -> str:
+    text = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _meant(word: str, known: list[str]) -> str:
+    close = get_close_matches(word, known, n=1)
+    hint = f'; did you mean "{close[0]}"?' if close else ""
+    return f"{hint} (there are: {', '.join(known)})" if known else f"{hint} (there are none)"
+
+
+def saved_names(files: Mapping[str, bytes]) -> dict[str, str]:
+    """A name in the result directory for each file of code."""
+    names: dict[str, str] = {}
+    for path in files:
+        stem, number = Path(path).stem, 1
+        name = f"{FOLDER}/{stem}.py"
+        while name in names.values():
+            number += 1
+            name = f"{FOLDER}/{stem}-{number}.py"
+        names[path] = name
+    return names
+
+
+FOLDER = "user_code"
+"""Where a result directory keeps the code that its scenario names."""
