@@ -366,8 +366,8 @@ fn sequence_numbers_wrap_with_scaled_windows() {
     assert!(pair.server.connection.snd_wnd() > 1_000_000);
 }
 
-/// RACK's timer, in the middle of a paced recovery, took back what an ACK had let go: cwnd became 0,
-/// and Vegas left it there after the timeout.
+/// RACK's timer, in the middle of a paced recovery, took back what an ACK had let go: cwnd became
+/// 0, and Vegas left it there after the timeout.
 #[test]
 fn a_timer_takes_no_room_back() {
     let trouble = Trouble {

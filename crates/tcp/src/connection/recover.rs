@@ -139,8 +139,8 @@ impl Connection {
         let pipe = sender.pipe();
         let Some(reduction) = &mut sender.reduction else { return };
         if progress.delivered == 0 && reduction.out > 0 {
-            // RFC 9937 §6: what delivers nothing changes nothing. What an earlier ACK let go may not
-            // have been sent yet.
+            // RFC 9937 §6: what delivers nothing changes nothing. What an earlier ACK let go may
+            // not have been sent yet.
             return;
         }
         sender.window.cwnd = reduction.cwnd(&Share {
