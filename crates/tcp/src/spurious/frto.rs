@@ -42,8 +42,8 @@ impl State {
         Self { response: config.response, step: Step::Off, recover: 0 }
     }
 
-    /// Linux `tcp_process_loss`, FLAG_ORIG_SACK_ACKED: before the steps, the arrival of anything that
-    /// was sent once, before the timeout, tells already.
+    /// Linux `tcp_process_loss`, FLAG_ORIG_SACK_ACKED: before the steps, the arrival of anything
+    /// that was sent once, before the timeout, tells already.
     pub(super) fn sees_original(&mut self, ack: &Ack) -> bool {
         let original = self.step != Step::Off
             && ack.lowest_original_end.is_some_and(|end| end <= self.recover);
