@@ -1,0 +1,145 @@
+//! Channels under TCP: what bursts do to a sender that goes idle, what becomes of copies, and rates
+//! that change.
+
+use retx_record::reason::SegmentFate;
+use retx_scenario::{Source, parse};
+use retx_sim::{Control, Options, Outcome, run};
+
+fn outcome(text: &str, replication: u64) -> Outcome {
+    let source = Source { name: "test.toml", text, overrides: &[] };
+    let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
+    let options =
+        Options { replication, segments: true, drops: true, episodes: true, capture: vec![] };
+    run(&scenario, &options, &Control::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn download(duration: &str, links: &str, app: &str) -> String {
+    format!(
+        "duration = \"{duration}\"\n{links}\n[[flow]]\nname = \"download\"\nfrom = \"server\"\n\
+         to = \"client\"\ntcp = \"newreno\"\napp = {app}\n"
+    )
+}
+
+fn link(name: &str, ends: &str, rest: &str) -> String {
+    format!("[[link]]\nname = \"{name}\"\nends = [{ends}]\nrate = \"10 Mbit/s\"\n{rest}\n")
+}
+
+/// Both channels lose 5 % in bursts of 20 frames, at the link's 1.23 ms a frame. A sender that has
+/// lost its window waits for its timeout, a second or more. The burst of time is over then; the
+/// burst of frames has stood still, and takes the retransmission too, again and again.
+#[test]
+fn a_burst_of_frames_outlasts_a_timeout_and_a_burst_of_time_does_not() {
+    let timeouts = |channel: &str| -> Vec<f64> {
+        let delay = "delay = \"20 ms\"\nforward.channel = ";
+        let link = link("air", "\"server\", \"client\"", &format!("{delay}{channel}"));
+        let text = download("3000 s", &link, "{ kind = \"transfer\", bytes = 2_000_000 }");
+        let flows = (0..150).map(|replication| outcome(&text, replication).flows.remove(0));
+        flows.map(|flow| flow.rto_count as f64).collect()
+    };
+    let frames = timeouts("{ model = \"gilbert_elliott\", loss = 0.05, mean_burst = 20 }");
+    let time =
+        timeouts("{ model = \"gilbert_elliott_time\", loss = 0.05, mean_burst = \"24.6 ms\" }");
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let error = |values: &[f64]| {
+        let squares: f64 = values.iter().map(|value| (value - mean(values)).powi(2)).sum();
+        squares / (values.len() - 1) as f64 / values.len() as f64
+    };
+    let difference = mean(&frames) - mean(&time);
+    let sigma = (error(&frames) + error(&time)).sqrt();
+    assert!(
+        difference > 4.0 * sigma,
+        "timeouts: {} against {}, σ = {sigma}",
+        mean(&frames),
+        mean(&time)
+    );
+}
+
+/// The first link doubles every packet, the second loses the originals of some. Their copies
+/// arrive: nothing is retransmitted, and no segment counts as lost.
+#[test]
+fn a_packet_whose_copy_arrives_is_not_lost() {
+    let double = "forward.channel = { model = \"duplicate\", p = 1, after = \"3 ms\" }";
+    let links = link("first", "\"server\", \"middle\"", double)
+        // Frames enter in pairs that lie 3 ms apart, interleaved: some of either kind are hit.
+        + &link("second", "\"middle\", \"client\"", "forward.channel = { model = \"periodic\", every = 7 }");
+    let outcome = outcome(&download("60 s", &links, "{ kind = \"transfer\", bytes = 300_000 }"), 0);
+    let first = &outcome.links[0];
+    assert_eq!(first.packets_duplicated, first.packets_in);
+    assert_eq!(outcome.links[2].packets_in, first.packets_delivered);
+    let drops = outcome.tables.drops.as_ref().expect("asked for").rows().len() as u64;
+    assert_eq!(drops, outcome.links[2].drops.channel);
+    assert!(drops > 20);
+    // Every seventh of the frames: never both of a packet, which lie close together.
+    let segments = outcome.tables.segments.as_ref().expect("asked for");
+    for (segment, fate) in segments.rows() {
+        assert_eq!(fate, SegmentFate::Delivered, "{segment:?}");
+    }
+    let flow = &outcome.flows[0];
+    assert_eq!(flow.bytes_delivered, 300_000);
+    let retransmitted = flow.segments_retransmitted;
+    // What was retransmitted, a duplicate acknowledgment's doing, was not necessary.
+    assert_eq!(flow.retransmissions_unnecessary, retransmitted);
+    assert_eq!(flow.episodes.frr.wireless + flow.episodes.rto.wireless, 0);
+}
+
+/// Every packet is doubled, and every copy is lost on the next link. While no acknowledgment comes
+/// through, the sender's timeouts are spurious, for the originals have arrived, each before its
+/// copy is lost.
+#[test]
+fn a_copy_that_is_lost_is_no_loss() {
+    let deaf = "reverse.channel = { model = \"outage\", times = [{ start = \"300 ms\", duration = \
+                \"3 s\" }] }";
+    let double =
+        format!("delay = \"20 ms\"\nforward.channel = {{ model = \"duplicate\", p = 1 }}\n{deaf}");
+    let links = link("first", "\"server\", \"middle\"", &double)
+        + &link(
+            "second",
+            "\"middle\", \"client\"",
+            "forward.channel = { model = \"periodic\", every = 2 }",
+        );
+    let outcome =
+        outcome(&download("60 s", &links, "{ kind = \"transfer\", bytes = 1_000_000 }"), 0);
+    let second = &outcome.links[2];
+    assert!(second.packets_delivered - second.drops.channel <= 1, "all copies are lost");
+    let flow = &outcome.flows[0];
+    assert!(flow.segments_retransmitted > 0 && flow.episodes.rto.spurious > 0);
+    assert_eq!(flow.retransmissions_unnecessary, flow.segments_retransmitted);
+    assert_eq!(flow.episodes.rto.wireless + flow.episodes.frr.wireless, 0);
+}
+
+/// A link of one opportunity for 1500 bytes per millisecond carries 12 Mbit/s of full packets.
+#[test]
+fn opportunities_set_the_rate() {
+    let link = "[[link]]\nname = \"lte\"\nends = [\"server\", \"client\"]\ndelay = \"5 ms\"\n\
+                forward.channel = { model = \"trace\", opportunities_ms = [1] }\n";
+    let outcome = outcome(&download("20 s", link, "\"bulk\""), 0);
+    let goodput = outcome.flows[0].goodput_bit_s;
+    // 1460 of 1500 bytes, less the slow start of some 15 round trips of 10 ms.
+    let full = 12e6 * 1460.0 / 1500.0;
+    assert!(goodput < full && goodput > full * (1.0 - 0.15 / 20.0), "{goodput} of {full}");
+}
+
+/// A rate that falls to a tenth half-way, and rises again.
+#[test]
+fn a_schedule_sets_the_rate() {
+    let schedule = "delay = \"5 ms\"\nqueue = { discipline = \"droptail\", packets = 20 }\n\
+                    schedule = [{ at = \"20 s\", forward.rate = \"1 Mbit/s\" }, { at = \"40 s\", \
+                    rate = \"10 Mbit/s\" }]";
+    let text = download("60 s", &link("a", "\"server\", \"client\"", schedule), "\"bulk\"");
+    let outcome = outcome(&text, 0);
+    let segments = outcome.tables.segments.as_ref().expect("asked for");
+    let sent = |from: f64, to: f64| {
+        let within = |at: f64| (from..to).contains(&at);
+        segments.rows().filter(|(segment, _)| within(segment.sent.as_secs_f64())).count() as f64
+            / (to - from)
+    };
+    // Frames of 1538 bytes on the wire; the window oscillates, and never empties the queue for long.
+    let full = 10e6 / (8.0 * 1538.0);
+    for (from, to, rate) in [(5.0, 20.0, full), (25.0, 40.0, full / 10.0), (45.0, 60.0, full)] {
+        let measured = sent(from, to);
+        assert!(
+            measured < 1.02 * rate && measured > 0.8 * rate,
+            "{measured} segments per second from {from} s to {to} s instead of {rate}"
+        );
+    }
+}
