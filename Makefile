@@ -26,8 +26,8 @@ test: lint test-rust test-python
 lint: $(VENV)/tested
 	$(RUST) rustfmt --check --edition 2024 $$(git ls-files -co --exclude-standard '*.rs')
 	$(RUST) cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff check python studies docs tools
-	$(BIN)/ruff format --check python studies docs tools
+	$(BIN)/ruff check python studies docs bench tools
+	$(BIN)/ruff format --check python studies docs bench tools
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest retx._native
 
@@ -43,6 +43,7 @@ tshark:
 
 bench: build
 	$(RUST) cargo bench --package retx-sim --bench engine --locked
+	$(BIN)/python bench/user_code.py
 	$(BIN)/python tools/drill_speed.py
 
 # Other projects' scripts, by retx drill and by the unmodified packetdrill. They are not part of

@@ -29,7 +29,7 @@ class CongestionControl(ABC):
     def on_ack(self, window: Window, ack: Ack) -> None:
         """New data were acknowledged, outside fast recovery: the window may grow.
 
-        It does so only while it limits (`ack.cwnd_limited`; see `cwnd_validation`), whatever is set.
+        It does so only while it limits (`ack.cwnd_limited`, `cwnd_validation`), whatever is set.
         """
 
     @abstractmethod

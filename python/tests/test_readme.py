@@ -51,9 +51,15 @@ def run(command: list[str], where: Path) -> str:
 def write_files(page: str, where: Path) -> None:
     """A page may show a file's text; its first comment then says which file it is."""
     for language, text in blocks(page):
-        name = re.match(r"# ([\w./-]+\.toml)\n", text)
-        if language == "toml" and name:
-            (where / name[1]).write_text(text)
+        name = file_name(language, text)
+        if name:
+            (where / name).write_text(text)
+
+
+def file_name(language: str, text: str) -> str | None:
+    """The file that a block is the text of, if it is one."""
+    name = re.match(r"# ([\w./-]+\.(toml|py))\n", text)
+    return name[1] if name and language in ("toml", "python") else None
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -70,7 +76,7 @@ def test_python_prints_what_it_says(page: str, clone: Path) -> None:
     write_files(page, clone)
     listed = blocks(page)
     for (language, text), following in zip(listed, [*listed[1:], ("", "")], strict=True):
-        if language != "python":
+        if language != "python" or file_name(language, text):
             continue
         printed = run([sys.executable, "-c", text], clone)
         if following[0] == "text":
