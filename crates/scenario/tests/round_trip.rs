@@ -80,7 +80,10 @@ fn channels() -> impl Strategy<Value = Value> {
 fn schedule() -> impl Strategy<Value = Value> {
     let values = || (maybe(rate()), maybe(duration()), maybe(channels()));
     let change = (1..1_u64 << 50, duration(), values(), values(), values());
-    let written = |(rate, delay, channel): (Value, Value, Value)| json!({ "rate": rate, "delay": delay, "channel": channel });
+    let written = |values: (Value, Value, Value)| {
+        let (rate, delay, channel) = values;
+        json!({ "rate": rate, "delay": delay, "channel": channel })
+    };
     prop::collection::vec(change, 0..4).prop_map(move |changes| {
         let mut at = 0;
         let tables = changes.into_iter().map(|(gap, some, both, forward, reverse)| {

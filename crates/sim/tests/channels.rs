@@ -133,7 +133,7 @@ fn a_schedule_sets_the_rate() {
         segments.rows().filter(|(segment, _)| within(segment.sent.as_secs_f64())).count() as f64
             / (to - from)
     };
-    // Frames of 1538 bytes on the wire; the window oscillates, and never empties the queue for long.
+    // Frames of 1538 bytes on the wire; the window oscillates, and seldom empties the queue.
     let full = 10e6 / (8.0 * 1538.0);
     for (from, to, rate) in [(5.0, 20.0, full), (25.0, 40.0, full / 10.0), (45.0, 60.0, full)] {
         let measured = sent(from, to);

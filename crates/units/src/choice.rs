@@ -139,7 +139,8 @@ pub fn schema(tag: &str, choices: Vec<(&'static str, schemars::Schema)>) -> sche
 /// `PartialEq`; its doc comment is what listings show) and `pub struct State`. The macro declares
 /// the modules, `enum Config` (variants named like the modules) with `NAMES`, `name()`,
 /// `schemas()`, `enum State`, and local macros that match over the list: `dispatch!` over the
-/// running forms, `dispatch_config!` over the configurations, `dispatch_pair!` over two running forms.
+/// running forms, `dispatch_config!` over the configurations, `dispatch_pair!` over two running
+/// forms.
 /// With `context = T`, `Config::build(T)` calls `State::new(&Config, T)` of the chosen module.
 /// The first token is a literal `$`, which lets the macro write that inner macro.
 #[macro_export]
