@@ -59,9 +59,10 @@ fn a_burst_of_frames_outlasts_a_timeout_and_a_burst_of_time_does_not() {
 #[test]
 fn a_packet_whose_copy_arrives_is_not_lost() {
     let double = "forward.channel = { model = \"duplicate\", p = 1, after = \"3 ms\" }";
+    let every_seventh = "forward.channel = { model = \"periodic\", every = 7 }";
     let links = link("first", "\"server\", \"middle\"", double)
         // Frames enter in pairs that lie 3 ms apart, interleaved: some of either kind are hit.
-        + &link("second", "\"middle\", \"client\"", "forward.channel = { model = \"periodic\", every = 7 }");
+        + &link("second", "\"middle\", \"client\"", every_seventh);
     let outcome = outcome(&download("60 s", &links, "{ kind = \"transfer\", bytes = 300_000 }"), 0);
     let first = &outcome.links[0];
     assert_eq!(first.packets_duplicated, first.packets_in);

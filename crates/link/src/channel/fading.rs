@@ -6,9 +6,10 @@
 //! Rician); Wang & Moayeri 1995 (finite-state Markov chains); errors from [`crate::modulation`].
 //!
 //! *Equations.* `sinusoids`: Y(t) = N^(−½) Σ exp(j(2π f_d t cos α_n + φ_n)), α_n = (2πn + θ_n)/N,
-//! φ_n and θ_n uniform in [−π, π), N = 32; with a direct path, which has no
-//! Doppler shift of its own, Z = (Y + √K·exp(jφ₀))/√(1 + K). SNR = mean·|Z|². Rayleigh (K = 0), ρ² the ratio over its mean:
-//! level crossings √(2π) f_d ρ exp(−ρ²) per second, mean fade (exp(ρ²) − 1)/(ρ f_d √(2π)).
+//! φ_n and θ_n uniform in [−π, π), N = 32; with a direct path, which has no Doppler shift of its
+//! own, Z = (Y + √K·exp(jφ₀))/√(1 + K). SNR = mean·|Z|². Rayleigh (K = 0), ρ² the ratio over its
+//! mean: level crossings √(2π) f_d ρ exp(−ρ²) per second, mean fade
+//! (exp(ρ²) − 1)/(ρ f_d √(2π)).
 //! `markov`: states of 2 dB from 30 dB below the mean to 8 dB above; a chain in continuous time
 //! that crosses each border as often as the Rayleigh process does. A state's error probability is
 //! the mean over its part of the exponential law.
