@@ -89,7 +89,7 @@ impl PendingAck {
     pub fn on_data(&mut self, arrival: &Arrival) {
         self.segments += 1;
         self.bytes += u64::from(arrival.bytes);
-        if !self.is_linux() {
+        if !self.is_linux() || arrival.bytes == 0 {
             return;
         }
         if arrival.bytes >= self.mss {
@@ -111,6 +111,19 @@ impl PendingAck {
             self.quicken(arrival.window);
         }
         self.last_arrival = arrival.now;
+    }
+
+    /// Whether a FIN may wait for this end's own (Linux `tcp_fin`: `inet_csk_enter_pingpong_mode`).
+    pub fn expects_answer(&self) -> bool {
+        self.is_linux()
+    }
+
+    /// The peer has closed: this end is likely to answer soon.
+    pub fn on_fin(&mut self) {
+        if self.is_linux() {
+            self.interactive = true;
+            self.wait = self.wait.max(WAIT_MIN);
+        }
     }
 
     fn quicken(&mut self, window: u64) {

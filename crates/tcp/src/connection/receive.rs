@@ -1,6 +1,6 @@
 //! The receiving half: reassembly, when to acknowledge, and the window to advertise.
 
-use super::Connection;
+use super::{Connection, State};
 use crate::Config;
 use crate::delayed_ack::{Arrival, PendingAck, Verdict};
 use crate::reassembly::Reassembly;
@@ -243,7 +243,8 @@ impl Connection {
         }
         receiver.note_duplicate(start.max(1), old_nxt.min(data_right));
         // Data beyond the window and the end of the stream are acknowledged at once, too.
-        receiver.ack_now |= data_right > limit || fin;
+        let answered = self.state == State::Established && receiver.pending.expects_answer();
+        receiver.ack_now |= data_right > limit || fin && !answered;
         if receiver.fin.is_some_and(|fin| (old_nxt..receiver.rcv_nxt).contains(&fin)) {
             self.on_fin(now);
         }
@@ -289,6 +290,9 @@ impl Connection {
         };
         let receiver = &mut self.receiver;
         receiver.pending.on_data(&arrival);
+        if segment.flags.contains(Flags::FIN) {
+            receiver.pending.on_fin();
+        }
         if receiver.ack_now {
             return;
         }

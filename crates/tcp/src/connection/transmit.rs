@@ -1,6 +1,6 @@
 //! What to send next.
 
-use super::{Connection, State, Transmit};
+use super::{Connection, Parameters, State, Transmit};
 use crate::congestion_control::{CongestionControl, Sent};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
@@ -62,14 +62,8 @@ impl Connection {
         if std::mem::take(&mut self.sender.tail_probe) {
             return self.send_tail_probe(now);
         }
-        let sender = &mut self.sender;
-        let end = sender.end();
-        if sender.snd_nxt < end {
-            if self.parameters.slow_start_after_idle && sender.snd_una == sender.snd_max {
-                let how = self.parameters.idle_restart;
-                sender.restart_after_idle(now, self.parameters.max_rto, how);
-            }
-            if let Some(length) = self.sendable() {
+        if self.sender.snd_nxt < self.sender.end() {
+            if let Some(length) = self.sendable_after_idle(now) {
                 return Some(self.send_next(now, length));
             }
             if self.timers.retransmit == Time::NEVER {
@@ -161,6 +155,19 @@ impl Connection {
         }
         let (position, space) = sender.board.last_unsacked()?;
         Some(self.again(position, space))
+    }
+
+    /// What can be sent, after a pause out of the window of a restart. A sender that a closed window
+    /// keeps from sending has not restarted yet.
+    fn sendable_after_idle(&mut self, now: Time) -> Option<u32> {
+        let length = self.sendable();
+        let Parameters { slow_start_after_idle, idle_restart, max_rto, .. } = self.parameters;
+        let sender = &mut self.sender;
+        if length.is_none() || !slow_start_after_idle || sender.snd_una < sender.snd_max {
+            return length;
+        }
+        sender.restart_after_idle(now, max_rto, idle_restart);
+        self.sendable()
     }
 
     /// Payload that the windows, silly window avoidance and Nagle's algorithm let go now; `Some(0)`
