@@ -11,6 +11,7 @@ from retx.plots.flows import PlotError
 from retx.plots.ladder import ladder
 from retx.plots.rtt import rtt
 from retx.plots.sequence import sequence
+from retx.plots.silence import SHOWN_SHARE
 
 SAMPLES = pl.DataFrame(
     {
@@ -136,6 +137,34 @@ def test_ladder_finds_the_first_loss() -> None:
         ladder(SEGMENTS, ACKS, 1.0, 0.5)
     with pytest.raises(PlotError, match="nothing"):
         ladder(SEGMENTS, ACKS, 5.0, 6.0)
+
+
+def test_ladder_shortens_silences_and_tells_timeouts() -> None:
+    later = 50.0
+    again = SEGMENTS.tail(1).with_columns(
+        pl.col("sent_s", "arrived_s") + later, acked_s=pl.lit(later + 0.14)
+    )
+    episodes = pl.DataFrame(
+        {"flow": ["a"], "kind": ["rto"], "start_s": [50.1], "rto_s": [49.9], "backoff": [2]}
+    )
+    figure = ladder(SEGMENTS.vstack(again), ACKS, 0.0, 60.0, episodes=episodes, shorten=True)
+    (axes,) = figure.axes
+    texts = [text.get_text() for text in axes.texts]
+    assert "49.96 s without packets; timeout of 49.90 s, backoff 2" in texts
+    places, labels = axes.get_yticks(), [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["0.000", "50.100"]
+    # Busy for 40 ms thrice, with 10 ms between them, and for the 20 ms of the last.
+    assert places == pytest.approx([0.0, 0.14 + SHOWN_SHARE * (3 * 0.04 + 0.02)])
+    drawn = [(list(line.get_xdata()), list(line.get_ydata())) for line in axes.get_lines()]
+    first, last = (
+        y for x, y in drawn if len(x) == 2 and x == [0.0, 1.0] and y[0] in (0.0, places[1])
+    )
+    assert first == pytest.approx([0.0, 0.02])
+    assert last == pytest.approx([places[1], places[1] + 0.02])
+    # To scale it is what it was, with the timeout beside its segment.
+    (axes,) = ladder(SEGMENTS.vstack(again), ACKS, 0.0, 60.0, episodes=episodes).axes
+    assert axes.get_ylim()[0] > 50
+    assert "timeout of 49.90 s, backoff 2" in [text.get_text() for text in axes.texts]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [
     "README.md",
+    "docs/a-silence-of-57-seconds.md",
     *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/how-to/*.md")),
 ]
 SLOW = ("make ", "retx study")
@@ -31,8 +32,11 @@ def clone(tmp_path: Path) -> Iterator[Path]:
     """A directory that looks like a clone after `make build`, and takes what is written."""
     for folder in ("docs", "drills"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    # Beside a report lie the scenarios of its study.
-    (tmp_path / "scenarios").symlink_to(ROOT / "studies" / "high-ber")
+    # Beside a report lie the scenarios of its study, in the repository others.
+    (tmp_path / "scenarios").mkdir()
+    for folder in (ROOT / "studies" / "high-ber", ROOT / "scenarios"):
+        for scenario in folder.glob("*.toml"):
+            (tmp_path / "scenarios" / scenario.name).symlink_to(scenario)
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     (tmp_path / ".venv" / "bin" / "retx").symlink_to(Path(sys.executable).parent / "retx")
     return tmp_path

@@ -50,12 +50,22 @@ class Plot:
         return rtt(samples, self._result.tables.get("segments"), flow=flow, span=span)
 
     def ladder(
-        self, t0: float | None = None, t1: float | None = None, *, flow: str | None = None
+        self,
+        t0: float | None = None,
+        t1: float | None = None,
+        *,
+        flow: str | None = None,
+        shorten: bool = False,
     ) -> Figure:
         """Packets between sender and receiver from `t0` to `t1` seconds.
 
-        Without times, what surrounds the first loss.
+        Without times, what surrounds the first loss. `shorten` draws long times without packets
+        short.
         """
         from retx.plots.ladder import ladder
 
-        return ladder(self._result.segments, self._result.acks, t0, t1, flow=flow)
+        result = self._result
+        episodes = result.tables.get("episodes")
+        return ladder(
+            result.segments, result.acks, t0, t1, flow=flow, episodes=episodes, shorten=shorten
+        )

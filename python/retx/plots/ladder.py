@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from retx.plots.flows import PlotError, of_flow, one_flow
+from retx.plots.silence import Clock
 from retx.plots.style import (
     BLACK,
     BLUE,
@@ -36,6 +37,8 @@ def ladder(
     t1: float | None = None,
     *,
     flow: str | None = None,
+    episodes: pl.DataFrame | None = None,
+    shorten: bool = False,
 ) -> Figure:
     """Every packet sent from `t0` to `t1` seconds: data to the right, acknowledgments to the left.
 
@@ -45,6 +48,9 @@ def ladder(
         t0: From; by default a little before the first loss, or the beginning without one.
         t1: To; by default some round trips later.
         flow: Which; needed when there are several.
+        episodes: The `episodes` table; its timeouts are told beside what they send again.
+        shorten: Draw long times without packets short; the axis then tells when packets begin
+            again.
     """
     name = one_flow(segments, flow)
     data, back = _packets(of_flow(segments, name), of_flow(acks, name))
@@ -59,6 +65,10 @@ def ladder(
             f"{packets} packets from {start:g} s to {end:g} s are too many for a ladder: "
             f"choose a shorter time, with at most {MOST_PACKETS}"
         )
+    timeouts = _timeouts(episodes, name, start, end)
+    clock = Clock([data, back], max(_transit(data), _transit(back))) if shorten else None
+    if clock:
+        data, back = clock.on_axis(data), clock.on_axis(back)
     with styled():
         inches = min(max(INCHES_PER_PACKET * packets, LEAST_INCHES), MOST_INCHES)
         figure = Figure(figsize=(WIDTH_INCHES, inches), layout="constrained")
@@ -66,11 +76,55 @@ def ladder(
         _draw_data(axes, data)
         _draw_acks(axes, back)
         _frame(axes, name)
+        if clock:
+            _draw_silences(axes, clock, timeouts)
+        else:
+            _draw_timeouts(axes, timeouts)
         spacing = 0.12 * (axes.get_ylim()[0] - axes.get_ylim()[1]) / inches
         _label(axes, data, SENDER, spacing)
         _label(axes, back, RECEIVER, spacing)
         shared_legend(figure, [axes])
     return figure
+
+
+def _timeouts(
+    episodes: pl.DataFrame | None, flow: str, start: float, end: float
+) -> list[dict[str, Any]]:
+    """The timeouts of a flow in a span of time."""
+    if episodes is None:
+        return []
+    kinds = pl.col("kind").cast(pl.String) == "rto"
+    own = of_flow(episodes, flow).filter(kinds & pl.col("start_s").is_between(start, end))
+    return own.to_dicts()
+
+
+def _draw_silences(axes: Any, clock: Clock, timeouts: list[dict[str, Any]]) -> None:  # noqa: ANN401
+    """A band for each silence, with how long it is and what ends it."""
+    for silence in clock.silences:
+        axes.axhspan(silence.top, silence.bottom, facecolor="0.93", edgecolor="none", zorder=0)
+        ends = [told for told in timeouts if abs(told["start_s"] - silence.end_s) < 1e-9]
+        length = f"{silence.end_s - silence.start_s:.2f} s without packets"
+        text = "; ".join([length, *map(_timeout, ends)])
+        middle = (silence.top + silence.bottom) / 2
+        axes.text((SENDER + RECEIVER) / 2, middle, text, ha="center", va="center", fontsize=7.5)
+    axes.set_yticks(*clock.ticks())
+
+
+def _draw_timeouts(axes: Any, timeouts: list[dict[str, Any]]) -> None:  # noqa: ANN401
+    for told in timeouts:
+        axes.annotate(
+            _timeout(told),
+            (SENDER, told["start_s"]),
+            (6, 3),
+            textcoords="offset points",
+            fontsize=6.5,
+            va="bottom",
+        )
+
+
+def _timeout(episode: dict[str, Any]) -> str:
+    backoff = f", backoff {episode['backoff']}" if episode["backoff"] else ""
+    return f"timeout of {episode['rto_s']:.2f} s{backoff}"
 
 
 def _packets(segments: pl.DataFrame, acks: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -170,7 +224,8 @@ def _lost_label(axes: Any, data: pl.DataFrame) -> None:  # noqa: ANN401
 def _frame(axes: Any, flow: str) -> None:  # noqa: ANN401
     axes.set_xlim(SENDER - 0.32, RECEIVER + 0.32)
     axes.margins(y=0.02)
-    axes.invert_yaxis()
+    if not axes.yaxis_inverted():
+        axes.invert_yaxis()
     axes.axvline(SENDER, color=BLACK, lw=1.2)
     axes.axvline(RECEIVER, color=BLACK, lw=1.2)
     axes.set_xticks([SENDER, RECEIVER], ["sender", "receiver"])

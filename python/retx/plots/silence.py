@@ -1,0 +1,75 @@
+"""A time axis on which long silences are short, so that what lies around them can be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+LONG_SHARE, SHOWN_SHARE = 0.25, 0.12
+"""A silence longer than this share of the busy time is drawn as if it had that other share."""
+
+
+@dataclass(frozen=True)
+class Silence:
+    """A time without packets, and where the shortened axis has it."""
+
+    start_s: float
+    end_s: float
+    top: float
+    bottom: float
+
+
+class Clock:
+    """Maps times to places on the axis, and tells what it has shortened."""
+
+    def __init__(self, packets: list[pl.DataFrame], transit_s: float) -> None:
+        busy = _busy(packets, transit_s)
+        total = sum(end - start for start, end in busy) or transit_s
+        self.times, self.places = [busy[0][0]], [0.0]
+        self.silences: list[Silence] = []
+        for (_, start), (end, _) in pairwise(busy):
+            if end - start > LONG_SHARE * total:
+                self._add(start, start - self.times[-1])
+                self._add(end, SHOWN_SHARE * total)
+                self.silences.append(Silence(start, end, self.places[-2], self.places[-1]))
+        self._add(busy[-1][1], busy[-1][1] - self.times[-1])
+
+    def _add(self, time: float, length: float) -> None:
+        self.times.append(time)
+        self.places.append(self.places[-1] + length)
+
+    def place(self, times: pl.Series) -> pl.Series:
+        """Where these times are; what is missing stays missing."""
+        array = times.cast(pl.Float64).to_numpy()
+        return pl.Series(np.interp(array, self.times, self.places)).fill_nan(None)
+
+    def on_axis(self, packets: pl.DataFrame) -> pl.DataFrame:
+        """The packets with places in place of times."""
+        return packets.with_columns(
+            self.place(packets[name]).alias(name) for name in ("sent_s", "arrived_s")
+        )
+
+    def ticks(self) -> tuple[list[float], list[str]]:
+        """Places and labels: where packets begin again after a silence."""
+        begins = [(self.times[0], 0.0)]
+        begins += [(silence.end_s, silence.bottom) for silence in self.silences]
+        return [place for _, place in begins], [f"{time:.3f}" for time, _ in begins]
+
+
+def _busy(packets: list[pl.DataFrame], transit_s: float) -> list[tuple[float, float]]:
+    """The times during which some packet is on its way, in order."""
+    spans = sorted(
+        (sent, sent + transit_s if arrived is None else arrived)
+        for frame in packets
+        for sent, arrived in frame.select("sent_s", "arrived_s").iter_rows()
+    )
+    merged = [spans[0]]
+    for start, end in spans[1:]:
+        if start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged
