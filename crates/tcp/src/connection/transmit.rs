@@ -157,8 +157,8 @@ impl Connection {
         Some(self.again(position, space))
     }
 
-    /// What can be sent, after a pause out of the window of a restart. A sender that a closed window
-    /// keeps from sending has not restarted yet.
+    /// What can be sent, after a pause out of the window of a restart. A sender that a closed
+    /// window keeps from sending has not restarted yet.
     fn sendable_after_idle(&mut self, now: Time) -> Option<u32> {
         let length = self.sendable();
         let Parameters { slow_start_after_idle, idle_restart, max_rto, .. } = self.parameters;
