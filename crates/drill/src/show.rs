@@ -58,7 +58,8 @@ pub fn packet(packet: &Packet) -> String {
     text
 }
 
-const fn ecn(mark: EcnMark) -> &'static str {
+/// An ECN mark, as scripts write it.
+pub const fn ecn(mark: EcnMark) -> &'static str {
     match mark {
         EcnMark::Exactly(Ecn::NotEct) => "noecn",
         EcnMark::Exactly(Ecn::Ect0) => "ect0",

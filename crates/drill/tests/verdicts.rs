@@ -62,7 +62,7 @@ fn every_field_counts() {
     assert_eq!(after("> . 1:1000(999) ack 1"), "payload: expected 999, sent 1000");
     assert_eq!(after("> . 1:1001(1000)"), "ack: expected 0, sent 1");
     assert_eq!(after("> . 1:1001(1000) ack 1 <nop,nop,nop,nop>"), "options");
-    assert_eq!(after("> [ect0] . 1:1001(1000) ack 1"), "ecn: sent noecn");
+    assert_eq!(after("> [ect0] . 1:1001(1000) ack 1"), "ecn: expected ect0, sent noecn");
     // PSH is not looked at, `<...>` takes any options, and what is not written is not checked.
     for packet in [
         "> P. 1:1001(1000) ack 1",

@@ -5,6 +5,7 @@ pub mod channel;
 pub mod modulation;
 pub mod pipe;
 pub mod queue;
+mod ring;
 pub mod wlan;
 
 pub use pipe::Pipe;

@@ -220,7 +220,7 @@ impl Machine {
                 end
             }
         };
-        self.host.deliver(self.now, end, &segment);
+        self.host.deliver(self.now, end, &segment, packet.ip.ecn);
         self.collect();
         Ok(())
     }
@@ -280,7 +280,7 @@ impl Machine {
             let packet = Packet {
                 source: local,
                 destination: remote,
-                ip: Ipv4Header { identification: 0, time_to_live: 64, ecn: Default::default() },
+                ip: Ipv4Header { identification: 0, time_to_live: 64, ecn: sent.ecn },
                 transport: Transport::Tcp(unpushed(sent.segment)),
             };
             let mut bytes = Vec::new();

@@ -20,6 +20,8 @@ pub struct FlowCounters {
     pub acks_sent: u64,
     /// Recovery episodes.
     pub episodes: Episodes,
+    /// Reductions of the window by an echo of a mark (ECN).
+    pub ecn_reductions: u64,
     /// The most doublings of the timeout that were ever in force.
     pub max_backoff: u32,
     /// Idle times of the sender.
@@ -44,6 +46,7 @@ impl FlowCounters {
                 - start.retransmissions_unnecessary,
             acks_sent: self.acks_sent - start.acks_sent,
             episodes: self.episodes.since(&start.episodes),
+            ecn_reductions: self.ecn_reductions - start.ecn_reductions,
             max_backoff: self.max_backoff,
             idle: self.idle.since(&start.idle),
             rtt: self.rtt.since(&start.rtt),

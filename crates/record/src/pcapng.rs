@@ -113,7 +113,7 @@ pub fn write(capture: &CaptureBuffer, about: &About, writer: impl Write) -> io::
         bytes.clear();
         let id = sighting.packet;
         let mut fill = |payload: &mut [u8]| capture.fill_payload(id, payload);
-        encode_packet(&capture.packet(id), &mut fill, &mut bytes);
+        encode_packet(&capture.packet(id, sighting.ecn), &mut fill, &mut bytes);
         let block = EnhancedPacketBlock {
             interface_id: interfaces.number(sighting.place),
             timestamp: core::time::Duration::from_nanos(sighting.time.as_nanos()),

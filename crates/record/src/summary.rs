@@ -53,6 +53,8 @@ pub struct FlowSummary {
     pub episodes: EpisodeSummary,
     /// The same by what the sender took each for: a confusion matrix of said and true cause.
     pub said: BeliefSummary,
+    /// Reductions of the window by an echo of a mark (ECN, RFC 3168); no episodes.
+    pub ecn_reductions: u64,
     pub max_backoff: u32,
     /// Pauses of the sender longer than a smoothed RTT while there was something to send.
     pub idle_total_s: f64,
@@ -175,6 +177,7 @@ impl FlowSummary {
                 rto: causes(EpisodeKind::Rto),
             },
             said: BeliefSummary { frr: said(EpisodeKind::Frr), rto: said(EpisodeKind::Rto) },
+            ecn_reductions: counters.ecn_reductions,
             max_backoff: counters.max_backoff,
             idle_total_s: counters.idle.total().as_secs_f64(),
             idle_max_s: counters.idle.longest.as_secs_f64(),
@@ -204,6 +207,8 @@ pub struct LinkSummary {
     /// Copies that the channel made: packets in + copies = delivered + dropped + inside.
     pub packets_duplicated: u64,
     pub drops: DropSummary,
+    /// Times that the queue marked a packet (congestion experienced) instead of dropping it.
+    pub packets_marked: u64,
     /// Mean number of frames that the channel lost in a row, in the order of transmission; 0
     /// without a loss. Counted when a frame enters, which settles its fate.
     pub loss_burst_mean_packets: f64,

@@ -13,7 +13,7 @@ use pcap_file::pcapng::blocks::section_header::SectionHeaderOption;
 use retx_record::capture::{CaptureBuffer, FlowNodes, NAME_MAX_BYTES, Side};
 use retx_record::pcapng::{About, AboutError, Snap, write};
 use retx_units::{SeqNr, Time};
-use retx_wire::{Transport, decode_packet, verify_checksums};
+use retx_wire::{Ecn, Transport, decode_packet, verify_checksums};
 
 fn bytes_of(capture: &CaptureBuffer, snap: Snap) -> Vec<u8> {
     let about = About::new("retx 1.2.3", "a test", snap).unwrap();
@@ -159,9 +159,9 @@ fn a_packet_is_seen_where_it_passes() {
     let part = Part { flags: ACK, position: start(0), ack: 1, ..Part::default() };
     let packet = hand.send(Side::Opener, Part { payload_bytes: 10, ..part });
     // Told out of order, and two at the same time.
-    capture.see(Time::from_nanos(9_000_000), places[2], packet);
-    capture.see(Time::from_nanos(9_000_000), places[1], packet);
-    capture.see(Time::from_nanos(5_000_000), places[1], packet);
+    capture.see(Time::from_nanos(9_000_000), places[2], packet, Ecn::NotEct);
+    capture.see(Time::from_nanos(9_000_000), places[1], packet, Ecn::NotEct);
+    capture.see(Time::from_nanos(5_000_000), places[1], packet, Ecn::NotEct);
     let packets = packets(&bytes_of(&capture, Snap::Full));
     let seen: Vec<_> = packets.iter().map(|p| (p.timestamp.as_nanos(), p.interface_id)).collect();
     assert_eq!(seen, [(1_000_001, 0), (5_000_000, 1), (9_000_000, 2), (9_000_000, 1)]);

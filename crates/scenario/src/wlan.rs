@@ -172,7 +172,7 @@ impl Wlan {
         };
         check::check_channel(table.channel.as_ref())?;
         let Channels(channel) = table.channel.unwrap_or(Channels(Vec::new()));
-        let queue = table.queue.unwrap_or_else(|| queue::Config::droptail(Default::default()));
+        let queue = check::queue(table.queue.as_ref())?;
         Ok(Self {
             name: table.name,
             standard: table.standard,
@@ -220,7 +220,7 @@ impl From<&Wlan> for WlanTable {
             range: distance(|it| it.range),
             carrier_sense_range: distance(|it| it.carrier_sense_range),
             interference_range: distance(|it| it.interference_range),
-            queue: Some(config.queue.clone()),
+            queue: Some(queue::Config::droptail(config.queue)),
             channel: Some(Channels(config.channel.clone())),
             slot: Some(parameters.slot),
             sifs: Some(parameters.sifs),

@@ -92,7 +92,7 @@ fn a_direction_overrides_the_link() {
     for direction in [&link.forward, &link.reverse] {
         assert_eq!(direction.delay, Duration::from_millis(3));
         assert_eq!(direction.mtu, 9000);
-        let queue::Config::droptail(queue) = &direction.queue;
+        let queue::Config::droptail(queue) = &direction.queue else { panic!("{direction:?}") };
         assert_eq!(queue.packets, Some(7));
     }
 }
@@ -108,7 +108,7 @@ fn every_key_of_a_direction_overrides_the_link() {
          channel = { model = \"periodic\", every = 6 }\n",
     );
     let values = |direction: &Direction| {
-        let queue::Config::droptail(queue) = &direction.queue;
+        let queue::Config::droptail(queue) = &direction.queue else { panic!("{direction:?}") };
         let [channel::Config::periodic(channel)] = direction.channel.as_slice() else {
             panic!("{direction:?}")
         };
@@ -329,7 +329,7 @@ fn overrides_reach_everything() {
         other => panic!("{other:?}"),
     };
     assert_eq!((p(&link.forward.channel[0]), p(&link.reverse.channel[0])), (0.5, 0.1));
-    let queue::Config::droptail(queue) = &link.forward.queue;
+    let queue::Config::droptail(queue) = &link.forward.queue else { panic!("{link:?}") };
     assert_eq!(queue.packets, Some(9));
     assert_eq!(scenario.flow_count(), 2);
     let tcp = &scenario.tcps[scenario.flows[0].tcp];

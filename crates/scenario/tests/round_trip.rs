@@ -104,7 +104,14 @@ fn queues() -> impl Strategy<Value = Value> {
         (prop::option::of(integer()), prop::option::of(integer())).prop_map(|(packets, bytes)| {
             text_of(queue::Config::droptail(queue::droptail::Config { packets, bytes }))
         });
-    prop_oneof![Just(json!("droptail")), droptail]
+    let others = prop::sample::select(vec![
+        json!("red"),
+        json!({ "discipline": "red", "min_threshold": 2.5, "gentle": false, "packets": 40 }),
+        json!({ "discipline": "codel", "target": "3 ms", "ecn": true }),
+        json!({ "discipline": "fq_codel", "flows": 16, "quantum": 300 }),
+        json!({ "discipline": "pie", "alpha": 0.2, "ecn_threshold": 0.3 }),
+    ]);
+    prop_oneof![Just(json!("droptail")), droptail, others]
 }
 
 fn maybe(strategy: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {

@@ -132,8 +132,8 @@ impl Capture {
             let captured = self.add(packets.get(id), packets.segment(id));
             packets.get_mut(id).captured = captured;
         }
-        let packet = self.packets[packets.get(id).captured as usize];
-        self.buffer.see(now, place, packet);
+        let seen = packets.get(id);
+        self.buffer.see(now, place, self.packets[seen.captured as usize], seen.ecn);
     }
 
     fn add(&mut self, packet: &Packet, segment: Segment) -> u32 {

@@ -17,6 +17,7 @@ use retx_link::Pipe;
 use retx_link::pipe::{self, Departure, Entry, Statistics};
 use retx_record::counters::FlowCounters;
 use retx_units::{StreamKey, Time};
+use retx_wire::Ecn;
 
 mod closing;
 mod layout;
@@ -200,6 +201,9 @@ impl<'a> Engine<'a> {
             Some(Departure::Lost { id, at, reason }) => {
                 self.drop(id, &Drop::by_channel(at, index, reason));
             }
+            Some(Departure::Dropped { id, at }) => self.drop(id, &Drop::by_queue(at, index)),
+            Some(Departure::Marked { id }) => self.packets.get_mut(id).mark(),
+            Some(Departure::Copied { id }) => self.copy(index, id),
             None => {}
         }
     }
@@ -252,7 +256,8 @@ impl<'a> Engine<'a> {
         };
         self.recorder.entered(self.now, index, id, &mut self.packets);
         let packet = self.packets.get(id);
-        match pipe.handle_packet(self.now, &pipe::Packet { id, frame: packet.frame() }) {
+        let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
+        match pipe.handle_packet(self.now, &pipe::Packet { id, frame, ecn_capable }) {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
             Entry::AcceptedTwice => self.copy(index, id),
             Entry::QueueFull => self.drop(id, &Drop::by_queue(self.now, index)),
@@ -322,7 +327,7 @@ impl<'a> Engine<'a> {
     fn serve(&mut self, index: u32, side: Side) {
         while let Some(transmit) = self.flows[index as usize].poll_transmit(self.now, side) {
             self.counts.sent += 1;
-            let id = self.packets.insert(&transmit.segment);
+            let id = self.packets.insert(&transmit.segment, transmit.ecn);
             let packet = self.packets.get_mut(id);
             let flow = &mut self.flows[index as usize];
             flow.sent(self.now, (side, &transmit), packet, &mut self.recorder);

@@ -158,7 +158,7 @@ impl Flow {
             return;
         }
         if packet.carries_data_direction() {
-            self.ends[RECEIVER].handle_segment(now, segment);
+            self.ends[RECEIVER].handle_packet(now, segment, packet.ecn);
             if packet.seq_len() > 0 {
                 self.ledger.arrived(packet, &self.ends[RECEIVER], recorder);
             }
@@ -172,7 +172,7 @@ impl Flow {
             self.drive_receiver(now, recorder);
         } else {
             self.ledger.impulse = IdleEnd::Window;
-            self.ends[SENDER].handle_segment(now, segment);
+            self.ends[SENDER].handle_packet(now, segment, packet.ecn);
             self.drive_sender(now, recorder);
             if recorder.every_ack {
                 self.sample(now, recorder);
@@ -196,6 +196,7 @@ impl Flow {
                 | Event::LossFound(_)
                 | Event::TimedOut(_)
                 | Event::Recovered { .. }
+                | Event::EchoTaken { .. }
                 | Event::Rtt(_) => {}
             }
         }
@@ -229,6 +230,7 @@ impl Flow {
                 self.ledger.episode(now, (EpisodeKind::Rto, found), ends, recorder);
             }
             Event::Recovered { .. } => self.ledger.end_episode(now, recorder),
+            Event::EchoTaken { .. } => self.ledger.counters.ecn_reductions += 1,
             Event::Connected => self.connected = true,
             Event::Closed => self.end_closed(now, recorder),
             Event::Reset => self.reset(now, recorder),

@@ -3,7 +3,7 @@
 use crate::plan::Side;
 use retx_link::channel::Frame;
 use retx_units::SeqNr;
-use retx_wire::{Flags, Options, Segment};
+use retx_wire::{Ecn, Flags, Options, Segment};
 
 /// Stands for no row in a table, no packet in a capture.
 pub const NONE: u32 = u32::MAX;
@@ -55,6 +55,8 @@ pub struct Packet {
     pub window: u16,
     /// The header's control bits.
     pub flags: Flags,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
     /// What it was worth to send.
     pub transmission: Transmission,
     /// What else there is of it, once it has come to its end.
@@ -67,7 +69,7 @@ const _: () = assert!(size_of::<Packet>() == 64);
 impl Packet {
     /// A packet that carries this segment; who sends it fills in the rest.
     #[inline]
-    fn new(segment: &Segment) -> Self {
+    fn new(segment: &Segment, ecn: Ecn) -> Self {
         Self {
             position: 0,
             copy: 0,
@@ -83,6 +85,7 @@ impl Packet {
             ack: segment.ack,
             window: segment.window,
             flags: segment.flags,
+            ecn,
             transmission: Transmission::First,
             others: Others::None,
             has_options: has_options(&segment.options),
@@ -118,6 +121,12 @@ impl Packet {
     #[inline]
     pub const fn side(&self) -> Side {
         if self.carries_data_direction() { Side::Receiver } else { Side::Sender }
+    }
+
+    /// A queue tells of congestion.
+    #[cold]
+    pub const fn mark(&mut self) {
+        self.ecn = Ecn::Ce;
     }
 
     /// As a channel sees it.
@@ -174,8 +183,8 @@ pub struct Packets {
 impl Packets {
     /// A packet that carries this segment; returns its number.
     #[inline]
-    pub fn insert(&mut self, segment: &Segment) -> u32 {
-        let packet = Packet::new(segment);
+    pub fn insert(&mut self, segment: &Segment, ecn: Ecn) -> u32 {
+        let packet = Packet::new(segment, ecn);
         let id = if let Some(id) = self.free.pop() {
             self.slots[id as usize] = packet;
             id
@@ -209,7 +218,7 @@ impl Packets {
             self.twins[group as usize] = Twins { alive: 1, arrived: false };
             self.get_mut(id).twins = group;
         }
-        let copy = self.insert(&segment);
+        let copy = self.insert(&segment, Ecn::NotEct);
         *self.get_mut(copy) = Packet { captured: NONE, ..*self.get(id) };
         let group = self.get(id).twins;
         self.twins[group as usize].alive += 1;

@@ -239,6 +239,7 @@ fn link_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<LinkSummary> {
                     retry_limit: 0,
                     script: end.drops.script - start.drops.script,
                 },
+                packets_marked: end.packets_marked - start.packets_marked,
                 loss_burst_mean_packets: end.bursts.mean_since(&start.bursts),
                 loss_burst_max_packets: end.bursts.longest,
                 queue_mean_packets: mean((end.waited - start.waited) as f64),

@@ -62,7 +62,7 @@ fn random_cell(stream: &mut Stream) -> wlan::Config {
     config.rts_threshold = pick(stream, &[0, 500, 2347]);
     config.channel = vec![bernoulli(stream.uniform() * 0.3)];
     let packets = pick(stream, &[None, Some(0), Some(3), Some(50)]);
-    config.queue = queue::Config::droptail(queue::droptail::Config { packets, bytes: None });
+    config.queue = queue::droptail::Config { packets, bytes: None };
     let positions = (0..stations as i64).map(|place| [place * 200_000, 0]).collect();
     let [sense, spoil] = [(); 2].map(|()| pick(stream, &[250_000, 450_000, 1_000_000]));
     let geometry = Geometry {
@@ -88,6 +88,35 @@ fn work(stream: &mut Stream) -> Work {
             pause: Duration::ZERO,
         },
     }
+}
+
+/// Any discipline, with little room and quick to act.
+fn queue(stream: &mut Stream) -> queue::Config {
+    let ecn = stream.below(2) == 0;
+    let common = pick(
+        stream,
+        &[
+            r#""discipline": "red", "min_threshold": 1, "max_threshold": 4, "weight": 0.1"#,
+            r#""discipline": "codel", "target": "1 ms", "interval": "10 ms", "packets": 20"#,
+            r#""discipline": "fq_codel", "flows": 4, "packets": 10"#,
+            r#""discipline": "fq_codel", "target": "1 ms", "interval": "10 ms""#,
+            r#""discipline": "pie", "target": "1 ms", "burst_allowance": "0 s", "packets": 30"#,
+        ],
+    );
+    serde_json::from_str(&format!(r#"{{{common}, "ecn": {ecn}}}"#)).expect("a queue")
+}
+
+/// Lets about half of the links have a queue that is no droptail, and half of the TCPs use ECN.
+/// Draws of their own: the rest of a plan stays as it is without.
+fn vary_queues(plan: &mut Plan) {
+    let mut stream = StreamKey { seed: plan.seed, replication: 0 }.stream("swarm.queues");
+    for pipe in &mut plan.pipes {
+        let other = queue(&mut stream);
+        if stream.below(2) == 0 {
+            pipe.config.queue = other;
+        }
+    }
+    plan.tcps[0].config.ecn = stream.below(2) == 0;
 }
 
 fn random_plan(seed: u64) -> Plan {
@@ -130,6 +159,7 @@ fn random_plan(seed: u64) -> Plan {
             }
         })
         .collect();
+    vary_queues(&mut plan);
     plan
 }
 

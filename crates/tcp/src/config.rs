@@ -60,7 +60,7 @@ pub struct Config {
     pub sack: bool,
     /// Offer timestamps (RFC 7323 §3); with them every acknowledgment yields an RTT sample.
     pub timestamps: bool,
-    /// Explicit congestion notification (RFC 3168).
+    /// Offer explicit congestion notification, and use it when the peer offers it too (RFC 3168).
     pub ecn: bool,
     /// Hold a short segment back while data are unacknowledged (RFC 1122 §4.2.3.4).
     pub nagle: bool,
@@ -194,12 +194,6 @@ impl Config {
             if bytes > 1 << 30 {
                 return refuse(field, format!("{bytes} bytes: TCP's windows end at 2^30 bytes"));
             }
-        }
-        if self.ecn {
-            return refuse(
-                "ecn",
-                "true: no queue marks packets yet; leave it out or write false".into(),
-            );
         }
         if self.delayed_ack.segments == 0 {
             return refuse(

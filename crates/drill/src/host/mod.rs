@@ -11,7 +11,7 @@ pub use end::{Cause, Counts, End};
 
 use retx_tcp::{Config, Connection, State};
 use retx_units::{SeqNr, Time};
-use retx_wire::{Flags, Segment};
+use retx_wire::{Ecn, Flags, Segment};
 use settings::Settings;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -38,6 +38,8 @@ pub struct Sent {
     pub end: usize,
     /// What.
     pub segment: Segment,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
 }
 
 /// What the next packet belongs to: scripts drive one connection at a time.
@@ -170,7 +172,7 @@ impl Host {
     }
 
     /// A packet arrives at a connection.
-    pub fn deliver(&mut self, now: Time, end: usize, segment: &Segment) {
+    pub fn deliver(&mut self, now: Time, end: usize, segment: &Segment, ecn: Ecn) {
         let target = &mut self.ends[end];
         let state = target.connection.state();
         target.counts.segments_in += 1;
@@ -181,7 +183,7 @@ impl Host {
         if segment.flags.contains(Flags::ACK) {
             target.counts.last_ack_received = now;
         }
-        target.connection.handle_segment(now, segment);
+        target.connection.handle_packet(now, segment, ecn);
         self.serve(now, end, Cause::Segment(state));
     }
 
@@ -209,7 +211,12 @@ impl Host {
         {
             self.budget -= 1;
             target.note_sent(now, &transmit);
-            self.sent.push_back(Sent { at: now, end, segment: transmit.segment });
+            self.sent.push_back(Sent {
+                at: now,
+                end,
+                segment: transmit.segment,
+                ecn: transmit.ecn,
+            });
         }
         target.take_events(Cause::Call);
     }

@@ -33,10 +33,16 @@ pub fn differences(expected: &Packet, actual: &Packet, checks: &Checks) -> Vec<S
     if let (Some(expected), Some(actual)) = (expected.window, actual.window) {
         field("win", expected.to_string(), actual.to_string());
     }
-    match expected.ecn {
-        // The endpoint does not use ECN: what it sends is not ECN-capable.
-        Some(EcnMark::Exactly(Ecn::NotEct)) | None => {}
-        Some(_) => found.push("ecn: sent noecn".into()),
+    if let Some(mark) = expected.ecn {
+        let sent = actual.ecn.unwrap_or(EcnMark::Exactly(Ecn::NotEct));
+        let holds = match mark {
+            EcnMark::Exactly(_) => mark == sent,
+            EcnMark::Capable => matches!(sent, EcnMark::Exactly(Ecn::Ect0 | Ecn::Ect1)),
+        };
+        if !holds {
+            let [mark, sent] = [mark, sent].map(show::ecn);
+            found.push(format!("ecn: expected {mark}, sent {sent}"));
+        }
     }
     if let (OptionList::Exactly(expected), OptionList::Exactly(actual)) =
         (&expected.options, &actual.options)

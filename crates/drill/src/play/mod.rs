@@ -208,7 +208,7 @@ impl<'a> Player<'a> {
             self.noted += 1;
             self.numbers_of(sent.end).note_sent(&sent.segment);
             if self.trace.is_some() {
-                let packet = self.numbers_of(sent.end).shown(&sent.segment);
+                let packet = self.numbers_of(sent.end).shown(&sent.segment, sent.ecn);
                 self.note(">", &show::packet(&packet));
             }
         }
@@ -223,7 +223,7 @@ impl<'a> Player<'a> {
         let Some(sent) = self.host.sent.front().filter(|sent| sent.at < until).copied() else {
             return Ok(());
         };
-        let packet = self.numbers_of(sent.end).shown(&sent.segment);
+        let packet = self.numbers_of(sent.end).shown(&sent.segment, sent.ecn);
         Err(Stop::Failed(Box::new(Difference {
             line,
             message: "before this, the endpoint sent a packet that the script does not have".into(),

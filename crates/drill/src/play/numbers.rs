@@ -3,9 +3,9 @@
 //! A script counts from its SYNs. Arriving numbers are the script's own, moved by the peer's
 //! initial number; the endpoint chooses its own initial number and clock.
 
-use crate::script::{OptionList, Packet, TcpOption};
+use crate::script::{EcnMark, OptionList, Packet, TcpOption};
 use retx_units::SeqNr;
-use retx_wire::{Flags, Options, SackBlock, SackBlocks, Segment, Timestamps};
+use retx_wire::{Ecn, Flags, Options, SackBlock, SackBlocks, Segment, Timestamps};
 use std::collections::HashMap;
 
 /// How the numbers of one connection relate to the script's.
@@ -106,7 +106,7 @@ impl Numbers {
     }
 
     /// A packet that was sent, in the script's numbers.
-    pub fn shown(&self, segment: &Segment) -> Packet {
+    pub fn shown(&self, segment: &Segment, ecn: Ecn) -> Packet {
         let syn = segment.flags.contains(Flags::SYN);
         let seq = segment.seq.0.wrapping_sub(self.ack_offset(syn));
         let remote = if syn { 0 } else { self.remote.0 };
@@ -118,7 +118,7 @@ impl Numbers {
             ack: if has_ack { segment.ack.0.wrapping_sub(remote) } else { segment.ack.0 },
             window: Some(segment.window),
             options: OptionList::Exactly(self.shown_options(segment, remote)),
-            ecn: None,
+            ecn: Some(EcnMark::Exactly(ecn)).filter(|_| ecn != Ecn::NotEct),
         }
     }
 

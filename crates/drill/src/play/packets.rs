@@ -5,11 +5,11 @@ use super::times::Due;
 use super::{Difference, Player};
 use crate::fault::{Refusal, Stop};
 use crate::host::Sent;
-use crate::script::{Event, Packet};
+use crate::script::{EcnMark, Event, Packet};
 use crate::show;
 use retx_tcp::State;
 use retx_units::{Duration, Time};
-use retx_wire::{Flags, Segment};
+use retx_wire::{Ecn, Flags, Segment};
 
 /// How long after it is due a packet is waited for, so that the message can show it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -29,7 +29,13 @@ impl Player<'_> {
         }
         let segment = numbers.arriving(packet, scaled).map_err(refuse)?;
         self.note("<", &show::packet(packet));
-        self.host.deliver(self.now, end, &segment);
+        // As packetdrill: what is not said is not ECN-capable; `ect01` stands for ECT(0).
+        let ecn = match packet.ecn {
+            None => Ecn::NotEct,
+            Some(EcnMark::Exactly(ecn)) => ecn,
+            Some(EcnMark::Capable) => Ecn::Ect0,
+        };
+        self.host.deliver(self.now, end, &segment, ecn);
         self.after_action()
     }
 
@@ -50,7 +56,7 @@ impl Player<'_> {
         };
         self.numbers_of(end).learn(packet, &first.segment);
         let (sent, segment) = self.joined(event, packet, first, limit)?;
-        let actual = self.numbers_of(end).shown(&segment);
+        let actual = self.numbers_of(end).shown(&segment, sent.ecn);
         let checks = Checks {
             exact: self.setup.exact,
             timestamp_tick: self.setup.timestamp_tick,
@@ -123,10 +129,13 @@ impl Player<'_> {
                 let numbers = self.numbers_of(first.end);
                 let actual = match next {
                     Some(next) => {
-                        let packet = numbers.shown(&next.segment);
+                        let packet = numbers.shown(&next.segment, next.ecn);
                         format!("{} > {}", show::time(next.at), show::packet(&packet))
                     }
-                    None => format!("nothing more than {}", show::packet(&numbers.shown(&all))),
+                    None => format!(
+                        "nothing more than {}",
+                        show::packet(&numbers.shown(&all, first.ecn))
+                    ),
                 };
                 return Err(self.differs(event, message, Some(actual)));
             };

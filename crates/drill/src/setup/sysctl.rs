@@ -34,6 +34,8 @@ enum Meaning {
     Switch(&'static str),
     /// A number: this field.
     Field(&'static str),
+    /// 0 for no, 1 for yes: this field. 2, to agree only, is what the field says.
+    Offer(&'static str),
     /// The name of a congestion control in Linux.
     CongestionControl,
     /// A number of microseconds: this field.
@@ -50,7 +52,8 @@ enum Meaning {
 }
 
 use Meaning::{
-    CongestionControl, Field, LargestBytes, Microseconds, Nothing, Only, ReceiveMemory, Switch,
+    CongestionControl, Field, LargestBytes, Microseconds, Nothing, Offer, Only, ReceiveMemory,
+    Switch,
 };
 
 const MEANINGS: &[(&str, Meaning)] = &[
@@ -70,7 +73,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_fack", Only(&["0"])),
     ("tcp_early_retrans", Only(&["3", "4"])),
     ("tcp_recovery", Only(&["1"])),
-    ("tcp_ecn", Only(&["0", "2"])),
+    ("tcp_ecn", Offer("ecn")),
     ("tcp_mtu_probing", Only(&["0"])),
     ("tcp_ecn_option", Nothing),
     ("tcp_tso_win_divisor", Nothing),
@@ -106,6 +109,11 @@ pub fn change(name: &str, value: &str) -> Result<Vec<Change>, String> {
         Switch(field) => match value.parse::<u32>() {
             Ok(number) => one(field, (number != 0).to_string()),
             Err(_) => refuse("expected a whole number"),
+        },
+        Offer(field) => match value {
+            "0" | "1" => one(field, (value == "1").to_string()),
+            "2" => Ok(Vec::new()),
+            _ => refuse("only 0, 1, 2 can be played"),
         },
         Field(field) => one(field, value.to_owned()),
         CongestionControl => Ok(vec![congestion_control(value)]),

@@ -17,7 +17,7 @@ retx_units::registry! { $
 }
 
 /// A frame as a channel sees it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Frame {
     /// Bytes of the IP packet in it.
     pub bytes: u32,
@@ -189,4 +189,4 @@ macro_rules! checked {
         }
     };
 }
-use checked;
+pub(crate) use checked;

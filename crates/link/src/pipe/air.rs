@@ -1,8 +1,8 @@
 //! What is on its way: the packets that have been let in and have not yet come out.
 
 use super::Departure;
-use super::ring::Ring;
 use crate::channel::Reason;
+use crate::ring::Ring;
 use retx_units::Time;
 use std::collections::VecDeque;
 

@@ -5,6 +5,9 @@
 //! to it, and when it reaches the far end. So a pipe has one thing to wait for at any time, the
 //! first of the packets in it to come out ([`Pipe::poll_timeout`]).
 //!
+//! That is so for `droptail`. Other disciplines hold the packets that wait, as they decide when
+//! these leave; then the end of a transmission is waited for, too, as long as packets wait for it.
+//!
 //! What the channel loses leaves the pipe when its transmission ends, never before: the counters
 //! hold at every instant, and packets in + copies = delivered + dropped + queued + in the air.
 //!
@@ -17,16 +20,18 @@
 
 mod air;
 mod changes;
+mod decide;
+mod line;
 mod rates;
-mod ring;
 mod statistics;
 mod transmitter;
 
 use crate::channel::{self, Channel, Fate, Frame, Model, Reason};
-use crate::queue;
+use crate::queue::{self, droptail};
 use air::Air;
 pub use changes::Change;
 use changes::Changes;
+use line::Line;
 pub use rates::Rates;
 use retx_units::{Duration, Rate, Stream, StreamKey, Time};
 pub use statistics::{Bursts, Drops, Statistics};
@@ -57,6 +62,8 @@ pub struct Packet {
     pub id: u32,
     /// What the channel may know of it.
     pub frame: Frame,
+    /// A queue can mark it instead of dropping it: its ECN field says ECT or CE (RFC 3168 §5).
+    pub ecn_capable: bool,
 }
 
 /// What became of a packet that wanted to enter.
@@ -72,7 +79,7 @@ pub enum Entry {
     QueueFull,
 }
 
-/// A packet that leaves a pipe.
+/// A packet that leaves a pipe, or to which something else happens in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Departure {
     /// At the far end.
@@ -89,13 +96,33 @@ pub enum Departure {
         /// What the loss counts as.
         reason: Reason,
     },
+    /// Into nothing: it has waited, and the queue drops it.
+    Dropped {
+        /// What the caller called it.
+        id: u32,
+        /// When.
+        at: Time,
+    },
+    /// It stays in the pipe: the queue has marked it, congestion experienced.
+    Marked {
+        /// What the caller called it.
+        id: u32,
+    },
+    /// It stays in the pipe, and so does a copy of it, for which the caller has to find a name at
+    /// once ([`Pipe::add_copy`]).
+    Copied {
+        /// What the caller called it.
+        id: u32,
+    },
 }
 
 /// A running direction of a link.
 #[derive(Debug, Clone)]
 pub struct Pipe {
     transmitter: Transmitter,
-    queue: queue::State,
+    room: droptail::Limits,
+    /// For disciplines that hold the packets.
+    line: Option<Box<Line>>,
     channels: Vec<(channel::State, Stream)>,
     delay: Duration,
     air: Air,
@@ -111,6 +138,7 @@ pub struct Pipe {
 struct Counts {
     packets_in: u64,
     delivered: u64,
+    marked: u64,
     copies: u64,
     drops: Drops,
     bursts: Bursts,
@@ -130,7 +158,8 @@ struct Journey {
 }
 
 impl Pipe {
-    /// An empty pipe. Its channels draw from the streams `NAME.channel.0`, `NAME.channel.1`, …
+    /// An empty pipe. Its channels draw from the streams `NAME.channel.0`, `NAME.channel.1`, …, its
+    /// queue from `NAME.queue`.
     pub fn new(config: &Config, key: StreamKey, name: &str) -> Self {
         let rates = config.channel.iter().find_map(Model::rates);
         let rates = rates.or_else(|| changes::rates(config.rate, &config.changes));
@@ -144,9 +173,22 @@ impl Pipe {
                 streams: (config.channel.len()..most).rev().map(stream).collect(),
             })
         });
+        let (room, line) = match &config.queue {
+            queue::Config::droptail(droptail) => (*droptail, None),
+            discipline => {
+                let surroundings = queue::Surroundings {
+                    stream: key.stream(&format!("{name}.queue")),
+                    rate: rates.as_ref().map_or(config.rate, Rates::mean),
+                    overhead: config.overhead,
+                };
+                let queue = discipline.build(surroundings);
+                (droptail::Config::default(), Some(Box::new(Line::new(queue))))
+            }
+        };
         Self {
+            room: room.limits(),
+            line,
             transmitter: Transmitter::new(config.rate, rates, config.overhead),
-            queue: config.queue.build(),
             channels: built.enumerate().map(|(index, model)| (model, stream(index))).collect(),
             delay: config.delay,
             air: Air::new(),
@@ -161,12 +203,21 @@ impl Pipe {
     #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Entry {
         self.counts.packets_in += 1;
+        if self.line.is_some() {
+            return self.join_line(now, packet);
+        }
         let frame = &packet.frame;
-        if !self.transmitter.admits(now, &mut self.queue, frame.bytes) {
+        if !self.transmitter.admits(now, &self.room, frame.bytes) {
             self.counts.drops.queue += 1;
             return Entry::QueueFull;
         }
         let end = self.transmitter.start(now, frame.bytes);
+        self.go(end, packet)
+    }
+
+    /// The packet's transmission ends at `end`: its fate and its arrival follow.
+    #[inline]
+    fn go(&mut self, end: Time, packet: &Packet) -> Entry {
         if end >= self.next_change {
             self.change(end);
         }
@@ -266,36 +317,52 @@ impl Pipe {
     /// When the next packet leaves; [`Time::NEVER`] for an empty pipe.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
-        self.air.next()
+        let leaving = self.air.next();
+        match &self.line {
+            None => leaving,
+            Some(line) => leaving.min(line.due(self.transmitter.busy_until())),
+        }
     }
 
     /// The next packet that has left by `now`, until `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Departure> {
+        if self.line.is_some()
+            && let Some(departure) = self.poll_line(now)
+        {
+            return Some(departure);
+        }
         let departure = self.air.pop(now)?;
         match departure {
-            Departure::Delivered { .. } => self.counts.delivered += 1,
             Departure::Lost { reason: Reason::Channel, .. } => self.counts.drops.channel += 1,
             Departure::Lost { reason: Reason::Script { .. }, .. } => self.counts.drops.script += 1,
+            _ => self.counts.delivered += 1,
         }
         Some(departure)
     }
 
     /// What has been counted by `now`, the waiting and the busy time up to then included.
     pub fn statistics(&self, now: Time) -> Statistics {
-        let queued = self.transmitter.waiting(now);
-        assert!(queued.packets <= self.air.len(), "who waits has not left");
+        let (queued, in_air) = if let Some(line) = &self.line {
+            (line.held(), self.air.len())
+        } else {
+            let queued = self.transmitter.waiting(now).packets;
+            assert!(queued <= self.air.len(), "who waits has not left");
+            (queued, self.air.len() - queued)
+        };
+        let line = self.line.as_ref();
         Statistics {
             packets_in: self.counts.packets_in,
             packets_delivered: self.counts.delivered,
+            packets_marked: self.counts.marked,
             copies: self.counts.copies,
             drops: self.counts.drops,
             bursts: self.counts.bursts,
-            queued: queued.packets,
-            in_air: self.air.len() - queued.packets,
-            waited: self.transmitter.waited(now),
+            queued,
+            in_air,
+            waited: line.map_or_else(|| self.transmitter.waited(now), |line| line.waited(now)),
             busy: self.transmitter.busy(now),
-            queue_max: self.transmitter.queue_max(),
+            queue_max: line.map_or_else(|| self.transmitter.queue_max(), |line| line.longest()),
         }
     }
 
@@ -303,6 +370,7 @@ impl Pipe {
     /// from `now` on.
     pub fn restart_maximum(&mut self, now: Time) {
         self.transmitter.restart_maximum(now);
+        self.line.iter_mut().for_each(|line| line.restart_maximum());
         self.counts.bursts.restart_maximum();
     }
 }

@@ -24,6 +24,23 @@ pub enum Rates {
     },
 }
 
+impl Rates {
+    /// What it comes to, roughly: the first rate above 0, or that of the opportunities of a round.
+    pub fn mean(&self) -> Option<Rate> {
+        match self {
+            Self::Steps { steps, .. } => {
+                steps.iter().map(|(_, rate)| *rate).find(|rate| rate.as_bit_s() > 0)
+            }
+            Self::Opportunities { at, bytes } => {
+                let round = u128::from(at.last()?.as_nanos());
+                let bits = u128::from(*bytes) * 8 * at.len() as u128;
+                let rate = u64::try_from(bits * 1_000_000_000 / round).ok()?;
+                (rate > 0).then(|| Rate::from_bit_s(rate))
+            }
+        }
+    }
+}
+
 /// A packet that is to be transmitted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job {

@@ -5,7 +5,7 @@ use retx_units::Duration;
 /// Packets dropped, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Drops {
-    /// Turned away by a full queue.
+    /// Turned away or thrown out by a queue.
     pub queue: u64,
     /// Lost to errors of the medium.
     pub channel: u64,
@@ -69,6 +69,8 @@ pub struct Statistics {
     pub packets_in: u64,
     /// Packets that left at the far end.
     pub packets_delivered: u64,
+    /// Times that the queue marked a packet (congestion experienced) instead of dropping it.
+    pub packets_marked: u64,
     /// Copies that the channel made of packets.
     pub copies: u64,
     /// Packets dropped.

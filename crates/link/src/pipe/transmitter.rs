@@ -2,8 +2,8 @@
 
 use super::later;
 use super::rates::{Job, Rates, Service};
-use super::ring::Ring;
-use crate::queue::{self, Occupancy, Queue};
+use crate::queue::{Occupancy, droptail};
+use crate::ring::Ring;
 use retx_units::{Duration, Rate, Time};
 
 /// A first-in-first-out transmitter and those that wait for it.
@@ -46,7 +46,7 @@ impl Transmitter {
 
     /// True when a packet that arrives at `now` may wait, or need not.
     #[inline]
-    pub fn admits(&mut self, now: Time, queue: &mut queue::State, bytes: u32) -> bool {
+    pub fn admits(&mut self, now: Time, queue: &droptail::Limits, bytes: u32) -> bool {
         if self.busy_until <= now {
             self.waiting.clear();
             self.waiting_bytes = 0;
@@ -121,6 +121,26 @@ impl Transmitter {
             packets: sum.packets + 1,
             bytes: sum.bytes + u64::from(*bytes),
         })
+    }
+
+    /// Begins a transmission at `now`, when none is under way; returns when it ends. The packet has
+    /// waited for it, or it has just come.
+    pub fn begin(&mut self, now: Time, bytes: u32, waited: bool) -> Time {
+        let end = if let Some(rate) = self.rate {
+            later(now, self.duration_of(rate, bytes))
+        } else if let Some(service) = &mut self.service {
+            service.end(&Job { start: now, waited, bytes, on_wire: bytes + self.overhead })
+        } else {
+            now
+        };
+        self.busy += end.since(now);
+        self.busy_until = end;
+        end
+    }
+
+    /// When the transmission under way ends.
+    pub const fn busy_until(&self) -> Time {
+        self.busy_until
     }
 
     /// The time that all packets together have spent waiting up to `now`, in nanoseconds.

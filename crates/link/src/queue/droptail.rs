@@ -2,7 +2,8 @@
 //!
 //! *Where we differ.* As in ns-2 and ns-3, the packet in transmission takes no room.
 
-use super::{Occupancy, Queue};
+use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting};
+use retx_units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,25 +19,56 @@ pub struct Config {
     pub bytes: Option<u64>,
 }
 
-/// A running queue.
-#[derive(Debug, Clone)]
-pub struct State {
+impl Config {
+    /// The room that there is.
+    pub fn limits(&self) -> Limits {
+        Limits { packets: self.packets.unwrap_or(u64::MAX), bytes: self.bytes.unwrap_or(u64::MAX) }
+    }
+}
+
+/// Room for packets and bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
     packets: u64,
     bytes: u64,
 }
 
+impl Limits {
+    /// True when a packet of `bytes` may join those that wait.
+    #[inline]
+    pub const fn admits(&self, waiting: Occupancy, bytes: u32) -> bool {
+        waiting.packets < self.packets && waiting.bytes.saturating_add(bytes as u64) <= self.bytes
+    }
+}
+
+/// A running queue. A pipe needs none: it asks the limits alone, as arrival settles everything.
+#[derive(Debug, Clone)]
+pub struct State {
+    limits: Limits,
+    line: Fifo,
+}
+
 impl State {
-    /// A queue with these limits.
-    pub fn new(config: Config) -> Self {
-        Self {
-            packets: config.packets.unwrap_or(u64::MAX),
-            bytes: config.bytes.unwrap_or(u64::MAX),
-        }
+    /// An empty queue with these limits.
+    pub fn new(config: &Config, _: Surroundings) -> Self {
+        Self { limits: config.limits(), line: Fifo::default() }
     }
 }
 
 impl Queue for State {
-    fn admits(&mut self, waiting: Occupancy, bytes: u32) -> bool {
-        waiting.packets < self.packets && waiting.bytes.saturating_add(bytes.into()) <= self.bytes
+    fn enqueue(&mut self, _: Time, packet: &Waiting, _: &mut Exits) -> bool {
+        let admitted = self.limits.admits(self.line.occupancy(), packet.frame.bytes);
+        if admitted {
+            self.line.push(packet);
+        }
+        admitted
+    }
+
+    fn dequeue(&mut self, _: Time, _: &mut Exits) -> Option<Waiting> {
+        self.line.pop()
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        self.line.occupancy()
     }
 }

@@ -28,7 +28,7 @@ pub mod statistics;
 mod tests;
 
 use crate::channel::{self, Frame, Model};
-use crate::queue;
+use crate::queue::droptail;
 pub use parameters::{Parameters, Preamble, Standard};
 pub use reach::Geometry;
 use reach::Reach;
@@ -56,7 +56,7 @@ pub struct Config {
     /// Where the stations are; without it everyone hears everyone.
     pub geometry: Option<Geometry>,
     /// Who may wait at a station.
-    pub queue: queue::Config,
+    pub queue: droptail::Config,
     /// What becomes of a frame from one station to another; each ordered pair has its own.
     pub channel: Vec<channel::Config>,
 }

@@ -2,7 +2,7 @@
 
 use super::statistics::Counters;
 use crate::channel::Frame;
-use crate::queue::{self, Occupancy, Queue};
+use crate::queue::{Occupancy, droptail};
 use retx_units::{Stream, Time};
 use std::collections::VecDeque;
 
@@ -117,7 +117,7 @@ pub(super) struct Sender {
     pub head: Option<Head>,
     pub stream: Stream,
     pub counters: Counters,
-    queue: queue::State,
+    room: droptail::Limits,
     line: VecDeque<Waiting>,
     line_bytes: u64,
     waited: u128,
@@ -125,13 +125,13 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub fn new(queue: &queue::Config, stream: Stream, cw_min: u32) -> Self {
+    pub fn new(queue: &droptail::Config, stream: Stream, cw_min: u32) -> Self {
         Self {
             cw: cw_min,
             head: None,
             stream,
             counters: Counters::default(),
-            queue: queue.build(),
+            room: queue.limits(),
             line: VecDeque::new(),
             line_bytes: 0,
             waited: 0,
@@ -147,7 +147,7 @@ impl Sender {
             return true;
         }
         let waiting = Occupancy { packets: self.line.len() as u64, bytes: self.line_bytes };
-        if !self.queue.admits(waiting, frame.bytes) {
+        if !self.room.admits(waiting, frame.bytes) {
             self.counters.dropped_by_queue += 1;
             return false;
         }

@@ -11,7 +11,7 @@ mod payload;
 pub use address::{FlowEndpoints, FlowNodes, node_address};
 
 use retx_units::{SeqNr, Time};
-use retx_wire::{Endpoint, Flags, Ipv4Header, Options, Packet, Segment, Transport};
+use retx_wire::{Ecn, Endpoint, Flags, Ipv4Header, Options, Packet, Segment, Transport};
 
 /// The longest name of a place or a flow, in bytes: names go into pcapng options, whose length
 /// fields have 16 bits.
@@ -143,6 +143,8 @@ pub(crate) struct Sighting {
     pub(crate) time: Time,
     pub(crate) packet: PacketId,
     pub(crate) place: PlaceId,
+    /// The ECN field then: queues on the way may mark the packet.
+    pub(crate) ecn: Ecn,
 }
 
 #[derive(Debug, Clone)]
@@ -233,11 +235,11 @@ impl CaptureBuffer {
         id
     }
 
-    /// A packet passes an interface.
-    pub fn see(&mut self, time: Time, place: PlaceId, packet: PacketId) {
+    /// A packet passes an interface, with this ECN field.
+    pub fn see(&mut self, time: Time, place: PlaceId, packet: PacketId, ecn: Ecn) {
         assert!(self.places[usize::from(place.0)].interface, "packets are seen at interfaces");
         assert!((packet.0 as usize) < self.rows.len());
-        self.sightings.push(Sighting { time, packet, place });
+        self.sightings.push(Sighting { time, packet, place, ecn });
     }
 
     /// A packet's fate is known.
@@ -267,7 +269,7 @@ impl CaptureBuffer {
     }
 
     /// A packet's headers.
-    pub(crate) fn packet(&self, id: PacketId) -> Packet {
+    pub(crate) fn packet(&self, id: PacketId, ecn: Ecn) -> Packet {
         let row = &self.rows[id.0 as usize];
         let options = &self.options[row.options_at as usize..][..usize::from(row.options_words)];
         let segment = Segment {
@@ -283,11 +285,7 @@ impl CaptureBuffer {
             source,
             destination,
             // The identification shows which sightings are of the same copy.
-            ip: Ipv4Header {
-                identification: id.0 as u16,
-                time_to_live: 64,
-                ecn: Default::default(),
-            },
+            ip: Ipv4Header { identification: id.0 as u16, time_to_live: 64, ecn },
             transport: Transport::Tcp(segment),
         }
     }

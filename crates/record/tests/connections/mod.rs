@@ -5,7 +5,7 @@ use retx_record::capture::{
     Transmission,
 };
 use retx_units::{Duration, SeqNr, Time};
-use retx_wire::{Flags, Options, SackBlock, Segment, Timestamps};
+use retx_wire::{Ecn, Flags, Options, SackBlock, Segment, Timestamps};
 
 pub const ACK: Flags = Flags::ACK;
 pub const SYN_ACK: Flags = Flags::SYN.with(Flags::ACK);
@@ -60,7 +60,7 @@ impl Hand<'_> {
             transmission: Transmission::First,
             segment,
         });
-        self.capture.see(self.now, self.place, packet);
+        self.capture.see(self.now, self.place, packet, Ecn::NotEct);
         let at = self.now + Duration::from_millis(10);
         self.capture.set_fate(packet, Fate::Delivered { at });
         packet

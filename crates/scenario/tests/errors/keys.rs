@@ -56,8 +56,8 @@ fn unknown_names() {
     );
     refuse(
         "\"droptail\"",
-        "\"red\"",
-        "s.toml:11: link.cloud.queue: unknown name \"red\" (expected one of {queues})",
+        "\"sfq\"",
+        "s.toml:11: link.cloud.queue: unknown name \"sfq\" (expected one of {queues})",
     );
     refuse(
         "\"transfer\"",

@@ -57,7 +57,7 @@ fn the_schema_refuses_what_the_parser_refuses() {
     let spoil: [(&str, Value); 9] = [
         ("/duration", json!(10)),
         ("/link/0/ends", json!(["a"])),
-        ("/link/0/queue", json!("red")),
+        ("/link/0/queue", json!("sfq")),
         ("/link/0/forward", json!({ "dely": "1 s" })),
         ("/link/0/forward/channel/p", json!(2)),
         ("/tcp/riverbed", json!({ "msss": 1 })),

@@ -31,6 +31,7 @@ impl Connection {
             return true;
         }
         let selective = self.take_selective(segment, ack);
+        self.take_echo(now, segment.flags, ack as u64);
         let sender = &self.sender;
         let ack = ack as u64;
         let window = u64::from(segment.window) << sender.snd_wscale;
@@ -210,7 +211,7 @@ impl Connection {
         let progress = Progress { bytes_acked: ack.bytes_acked, delivered: ack.delivered };
         let restart = !matches!(reaction, Reaction::PartialAck { restart_timer: false });
         if reaction == Reaction::Nothing && !sender.loss_detection.in_recovery() {
-            if ack.bytes_acked > 0 {
+            if ack.bytes_acked > 0 && !self.ecn.is_echo() {
                 let before = sender.window.cwnd;
                 sender.congestion_control.on_ack(&mut sender.window, ack);
                 if !ack.cwnd_limited {

@@ -113,6 +113,7 @@ impl Connection {
         self.advance_close(now);
         if segment.seq_len() > 0 {
             if self.receives_data() {
+                self.take_mark(segment);
                 self.receive(now, segment, position);
             } else {
                 self.receiver.ack_now = true;
@@ -212,6 +213,7 @@ impl Connection {
         let smss = parameters.mss.min(peer_mss).saturating_sub(option_bytes).max(1);
         self.sender.window.smss = smss;
         self.receiver.peer_smss = smss;
+        self.ecn.negotiate(segment.flags);
         self.receiver.sack = parameters.sack && options.sack_permitted;
         self.sender.selective = self.receiver.sack && self.sender.loss_detection.is_selective();
         self.receiver.scaling = parameters.window_scaling && options.window_scale.is_some();

@@ -7,6 +7,7 @@ mod acknowledge;
 mod arrive;
 #[cfg(test)]
 mod cost;
+mod ecn;
 mod info;
 mod linux;
 mod model;
@@ -32,7 +33,7 @@ use crate::{Config, congestion_control::Window};
 pub use info::{Info, LossState};
 use receive::Receiver;
 use retx_units::{Duration, SeqNr, Time};
-use retx_wire::Segment;
+use retx_wire::{Ecn, Segment};
 use sender::Sender;
 use std::collections::VecDeque;
 pub use validation::CwndValidation;
@@ -59,6 +60,8 @@ pub enum State {
 pub struct Transmit {
     /// The segment.
     pub segment: Segment,
+    /// The ECN field of the IP header that it goes with.
+    pub ecn: Ecn,
     /// Position of its first sequence number: SYN 0, first byte of data 1.
     pub position: u64,
     /// True when some of its sequence space has been sent before.
@@ -85,6 +88,13 @@ pub enum Event {
     Recovered {
         /// `cwnd` in bytes.
         cwnd: u64,
+    },
+    /// An echo of a mark has reduced the window (RFC 3168 §6.1.2).
+    EchoTaken {
+        /// `cwnd` before, in bytes.
+        cwnd_before: u64,
+        /// `cwnd` after, in bytes.
+        cwnd_after: u64,
     },
     /// A raw RTT sample.
     Rtt(Duration),
@@ -117,6 +127,7 @@ pub struct Connection {
     parameters: Parameters,
     /// Both ends offered timestamps.
     timestamps: bool,
+    ecn: ecn::Notification,
     /// A reset or a challenge to send before anything else.
     reply: Option<Segment>,
     events: VecDeque<Event>,
@@ -185,6 +196,7 @@ impl Connection {
                 time_wait: config.time_wait,
             },
             timestamps: false,
+            ecn: ecn::Notification::new(config.ecn),
             reply: None,
             events: VecDeque::new(),
         }

@@ -109,13 +109,15 @@ impl Connection {
 
     /// Duplicate ACKs have found a loss: why, and what it does to the window.
     fn on_loss(&mut self, now: Time) {
+        let reduced = self.is_reduced_by_echo();
         let sender = &mut self.sender;
         let cwnd_before = sender.window.cwnd;
         sender.begin_recovery(false, sender.timeout_recovery_end > 0);
         let said = sender.cause_of_loss(now, false);
-        if said == Cause::Congestion {
+        if said == Cause::Congestion && !reduced {
             let loss = sender.loss(now);
             sender.congestion_control.on_loss(&mut sender.window, &loss);
+            self.ecn.on_reduction(sender.snd_max);
         }
         sender.limited_credit = 0;
         sender.limited_bytes = 0;

@@ -2,7 +2,7 @@
 
 use super::{Connection, State, Transmit};
 use retx_units::Time;
-use retx_wire::{Flags, Options, SackBlocks, Segment, Timestamps};
+use retx_wire::{Ecn, Options, SackBlocks, Segment, Timestamps};
 
 impl Connection {
     /// A SYN, or in SYN-RECEIVED a SYN/ACK, with what this end offers (or has agreed to).
@@ -21,7 +21,11 @@ impl Connection {
             seq: self.sequence(0),
             ack: if answering { self.acknowledgment() } else { retx_units::SeqNr(0) },
             window: window as u16,
-            flags: if answering { Flags::SYN.with(Flags::ACK) } else { Flags::SYN },
+            flags: if answering {
+                self.ecn.answering()
+            } else {
+                self.ecn.opening(retransmission)
+            },
             payload_bytes: 0,
             options: Options {
                 mss: Some(parameters.mss as u16),
@@ -35,6 +39,6 @@ impl Connection {
             },
         };
         self.receiver.acknowledged(&mut self.timers, edge);
-        Transmit { segment, position: 0, retransmission }
+        Transmit { segment, ecn: Ecn::NotEct, position: 0, retransmission }
     }
 }

@@ -81,6 +81,7 @@ impl Connection {
         if said == Cause::Congestion {
             let loss = sender.loss(now);
             sender.congestion_control.on_timeout(&mut sender.window, &loss, repeated);
+            self.ecn.on_reduction(sender.snd_max);
         }
         // What proportional rate reduction left may be less than the loss window (RFC 5681 §3.1).
         sender.window.cwnd = sender.window.cwnd.max(sender.window.smss.into());

@@ -7,7 +7,7 @@ use crate::loss_detection::LossDetection;
 use crate::spurious::{self, Detector};
 use crate::{Push, RttSamples};
 use retx_units::Time;
-use retx_wire::{Flags, Options, SackBlocks, Segment, Timestamps};
+use retx_wire::{Ecn, Flags, Options, SackBlocks, Segment, Timestamps};
 
 /// A piece of the stream to send: payload, and the FIN if it goes with it.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +33,7 @@ impl Connection {
             }
             return Some(Transmit {
                 segment,
+                ecn: Ecn::NotEct,
                 position: self.sender.snd_nxt,
                 retransmission: false,
             });
@@ -265,7 +266,7 @@ impl Connection {
     /// Builds the segment of a chunk and notes that it has been sent.
     fn send(&mut self, now: Time, chunk: Chunk) -> Transmit {
         let Chunk { position, length, fin } = chunk;
-        let mut flags = Flags::ACK;
+        let mut flags = Flags::ACK.with(self.ecn.echo());
         if fin {
             flags = flags.with(Flags::FIN);
             match self.state {
@@ -282,6 +283,13 @@ impl Connection {
         }
         let right = end + u64::from(fin);
         let retransmission = right > position && position < self.sender.snd_max;
+        let mut ecn = Ecn::NotEct;
+        // RFC 3168 §6.1.5 and §6.1.6: neither retransmissions nor probes of a closed window.
+        if length > 0 && !retransmission && end <= self.sender.snd_una + self.sender.snd_wnd {
+            let (bits, field) = self.ecn.on_new_data();
+            flags = flags.with(bits);
+            ecn = field;
+        }
         if right > position {
             self.note_on_board(now, position, (right - position) as u32);
             self.note_sent(now, position, right, retransmission);
@@ -298,7 +306,7 @@ impl Connection {
         };
         self.receiver.pending.on_ack_sent(now, length > 0);
         self.receiver.acknowledged(&mut self.timers, edge);
-        Transmit { segment, position, retransmission }
+        Transmit { segment, ecn, position, retransmission }
     }
 
     /// The scoreboard learns what goes out.

@@ -2,7 +2,7 @@
 
 /// First in, first out.
 #[derive(Debug, Clone)]
-pub(super) struct Ring<T> {
+pub(crate) struct Ring<T> {
     slots: Vec<T>,
     /// Counts what was ever taken out; the first is at this place, modulo the size.
     head: usize,

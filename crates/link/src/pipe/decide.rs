@@ -1,0 +1,169 @@
+//! A pipe whose discipline decides as packets leave: the steps of its line ([`super::line`]).
+
+use super::line::Event;
+use super::{Departure, Entry, Packet, Pipe};
+use crate::queue::{Exit, Waiting};
+use retx_units::Time;
+
+impl Pipe {
+    /// A packet arrives at the line.
+    #[cold]
+    pub(super) fn join_line(&mut self, now: Time, packet: &Packet) -> Entry {
+        self.begin_transmissions(now);
+        let Some(line) = &mut self.line else { unreachable!("only with a line") };
+        let Packet { id, frame, ecn_capable } = *packet;
+        if !line.enqueue(&Waiting { id, frame, ecn_capable, since: now }) {
+            self.counts.drops.queue += 1;
+            return Entry::QueueFull;
+        }
+        self.begin_transmissions(now);
+        self.line.iter_mut().for_each(|line| line.remember_longest());
+        Entry::Accepted
+    }
+
+    /// Begins every transmission whose turn has come by `now`.
+    fn begin_transmissions(&mut self, now: Time) {
+        let Some(mut line) = self.line.take() else { return };
+        while let Some((start, waiting)) = line.next_start(now, self.transmitter.busy_until()) {
+            let Waiting { id, frame, ecn_capable, since } = waiting;
+            let end = self.transmitter.begin(start, frame.bytes, since < start);
+            if self.go(end, &Packet { id, frame, ecn_capable }) == Entry::AcceptedTwice
+                && let Some(arrival) = self.copy.take()
+            {
+                line.copied(start, id, arrival);
+            }
+        }
+        self.line = Some(line);
+    }
+
+    /// The next thing that has happened in the line by `now`, as long as nothing has left the pipe
+    /// before it.
+    #[cold]
+    pub(super) fn poll_line(&mut self, now: Time) -> Option<Departure> {
+        loop {
+            let busy_until = self.transmitter.busy_until();
+            let line = self.line.as_mut()?;
+            let due = line.due(busy_until);
+            if due > now || due == Time::NEVER || self.air.next() < due {
+                return None;
+            }
+            match line.pop_event() {
+                Some((at, Event::Exit(Exit::Dropped(id)))) => {
+                    self.counts.drops.queue += 1;
+                    return Some(Departure::Dropped { id, at });
+                }
+                Some((_, Event::Exit(Exit::Marked(id)))) => {
+                    self.counts.marked += 1;
+                    return Some(Departure::Marked { id });
+                }
+                Some((_, Event::Copied { id, arrival })) => {
+                    self.copy = Some(arrival);
+                    return Some(Departure::Copied { id });
+                }
+                None => self.begin_transmissions(due),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, line::Line};
+    use super::*;
+    use crate::channel::{self, Frame};
+    use crate::queue;
+    use proptest::prelude::*;
+    use retx_units::{Duration, Probability, Rate, StreamKey};
+
+    const KEY: StreamKey = StreamKey { seed: 5, replication: 0 };
+
+    /// Everything that leaves, and the statistics at every arrival.
+    fn run(mut pipe: Pipe, arrivals: &[(u64, u32)]) -> (Vec<String>, Vec<String>) {
+        let (mut out, mut told) = (Vec::new(), Vec::new());
+        let mut drain = |pipe: &mut Pipe, until: u64| {
+            while pipe.poll_timeout() <= Time::from_nanos(until) {
+                let now = pipe.poll_timeout();
+                if let Some(departure) = pipe.poll_transmit(now) {
+                    if let Departure::Copied { id } = departure {
+                        pipe.add_copy(1000 + id);
+                        continue;
+                    }
+                    out.push(format!("{now:?} {departure:?}"));
+                }
+            }
+        };
+        for (id, &(at, bytes)) in (0u32..).zip(arrivals) {
+            drain(&mut pipe, at);
+            let frame = Frame { bytes, ..Frame::default() };
+            let packet = Packet { id, frame, ecn_capable: false };
+            let entry = pipe.handle_packet(Time::from_nanos(at), &packet);
+            if entry == Entry::AcceptedTwice {
+                pipe.add_copy(1000 + id);
+            }
+            let full = entry == Entry::QueueFull;
+            let statistics = pipe.statistics(Time::from_nanos(at));
+            // Fates are settled at arrival by the one and at departure by the other.
+            let statistics = super::super::Statistics {
+                copies: 0,
+                in_air: 0,
+                bursts: Default::default(),
+                busy: Duration::ZERO,
+                ..statistics
+            };
+            told.push(format!("{full} {statistics:?}"));
+        }
+        drain(&mut pipe, u64::MAX - 1);
+        (out, told)
+    }
+
+    proptest! {
+        /// A droptail queue that holds its packets does what the one does that settles all of it at
+        /// arrival: the same packets at the same times, the same waiting.
+        #[test]
+        fn deciding_late_changes_nothing_for_droptail(
+            gaps in prop::collection::vec((0u64..40_000, 40u32..1500), 1..150),
+            packets in 1u64..12,
+            loss in 0.0f64..0.3,
+            changes in any::<bool>(),
+        ) {
+            let mut now = 0;
+            let arrivals: Vec<(u64, u32)> =
+                gaps.iter().map(|&(gap, bytes)| { now += gap; (now, bytes) }).collect();
+            let droptail = queue::droptail::Config { packets: Some(packets), bytes: None };
+            let rate = |at: u64, rate: u64| super::super::Change {
+                at: Time::from_nanos(at),
+                rate: Some(Rate::from_bit_s(rate)),
+                delay: None,
+                channel: None,
+            };
+            let config = Config {
+                rate: Some(Rate::from_bit_s(2_000_000_000)),
+                delay: Duration::from_nanos(70_000),
+                overhead: 38,
+                queue: queue::Config::droptail(droptail),
+                channel: vec![
+                    serde_json::from_str(r#"{"model": "duplicate", "p": 0.1}"#).expect("a model"),
+                    channel::Config::bernoulli(channel::bernoulli::Config {
+                        p: Probability::new(loss).expect("a probability"),
+                    }),
+                ],
+                changes: if changes {
+                    vec![rate(200_000, 500_000_000), rate(400_000, 3_000_000_000)]
+                } else {
+                    vec![]
+                },
+            };
+            let settled = Pipe::new(&config, KEY, "link");
+            let mut held = settled.clone();
+            let surroundings = queue::Surroundings {
+                stream: KEY.stream("queue"),
+                rate: config.rate,
+                overhead: config.overhead,
+            };
+            held.line = Some(Box::new(Line::new(config.queue.build(surroundings))));
+            let (settled, held) = (run(settled, &arrivals), run(held, &arrivals));
+            prop_assert_eq!(settled.0, held.0);
+            prop_assert_eq!(settled.1, held.1);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! *What it does.* Looks at how long packets have waited when they leave. When that has been above
+//! a target for an interval, it drops (or marks) at the head of the line, ever more often until the
+//! delay falls below.
+//!
+//! *Reference.* Nichols, Jacobson, McGregor & Iyengar, RFC 8289 §5; marks as in Linux
+//! (`codel_impl.h`), for the RFC leaves them open.
+//!
+//! *Equations.* Next drop at t + interval/√count. The count starts from what the last dropping
+//! state added to it, if that ended less than 16 intervals ago, else from 1.
+//!
+//! *Where we differ.* `maxpacket_`, below which a line is no queue, is the largest packet so far,
+//! as in ns-2; Linux takes the interface's MTU. The square root is exact; Linux approaches it by
+//! Newton's steps. A packet in transmission is not in the queue.
+
+use super::control::{Control, Law, Source};
+use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting};
+use crate::channel::checked;
+use retx_units::{Duration, Time, choice};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Drops at the head when packets have waited too long for too long (CoDel, RFC 8289).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields, default)]
+pub struct Config {
+    /// The delay that may stand.
+    pub target: Duration,
+    /// For how long the delay may be above it: the longest round trip that is common.
+    pub interval: Duration,
+    /// Mark packets that can be marked instead of dropping them.
+    pub ecn: bool,
+    /// Room for so many packets.
+    pub packets: u64,
+}
+
+checked!(Config);
+
+impl Default for Config {
+    /// RFC 8289 §4.2 to §4.4; Linux' limit and its `noecn`.
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            ecn: false,
+            packets: 1000,
+        }
+    }
+}
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        check_times(self.target, self.interval)?;
+        check_room(self.packets)
+    }
+}
+
+/// Both delays are above zero, the interval is the longer one.
+pub(super) fn check_times(target: Duration, interval: Duration) -> Result<(), String> {
+    if target.is_zero() {
+        return Err(choice::at("target", "0 s: any queue would be too long; RFC 8289 takes 5 ms"));
+    }
+    if interval < target {
+        let message = format!(
+            "{interval} is less than target, {target}; RFC 8289 takes 100 ms, and 5 % of it as \
+             target"
+        );
+        return Err(choice::at("interval", &message));
+    }
+    Ok(())
+}
+
+/// A packet has to have room for itself before it is sent.
+pub(super) fn check_room(packets: u64) -> Result<(), String> {
+    if packets == 0 {
+        return Err(choice::at("packets", "0: not a single packet would get through"));
+    }
+    Ok(())
+}
+
+/// A running queue.
+#[derive(Debug, Clone)]
+pub struct State {
+    law: Law,
+    limit: u64,
+    line: Fifo,
+    control: Control,
+}
+
+impl State {
+    /// An empty queue.
+    pub fn new(config: &Config, _: Surroundings) -> Self {
+        let Config { target, interval, ecn, packets } = *config;
+        Self {
+            law: Law { target, interval, ecn },
+            limit: packets,
+            line: Fifo::default(),
+            control: Control::default(),
+        }
+    }
+}
+
+impl Source for Fifo {
+    fn pop(&mut self) -> Option<Waiting> {
+        Fifo::pop(self)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.occupancy().bytes
+    }
+}
+
+impl Queue for State {
+    fn enqueue(&mut self, _: Time, packet: &Waiting, _: &mut Exits) -> bool {
+        let room = self.line.occupancy().packets < self.limit;
+        if room {
+            self.line.push(packet);
+        }
+        room
+    }
+
+    fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Waiting> {
+        self.control.dequeue(now, &self.law, &mut self.line, exits)
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        self.line.occupancy()
+    }
+}

@@ -1,0 +1,221 @@
+//! *What it does.* Gives each flow a line of its own, by a hash, and serves the lines in turn by
+//! bytes (deficit round robin), those of flows that have just begun first. Each line has a CoDel of
+//! its own. When all lines together are full, the longest gives up half of its packets.
+//!
+//! *Reference.* Høiland-Jørgensen, McKenney, Täht, Gettys & Dumazet, RFC 8290 §4; details that it
+//! leaves open as in Linux (`sch_fq_codel.c`).
+//!
+//! *Equations.* A line may send while its credit is above 0; a turn gives it a quantum, a packet
+//! takes its bytes. Overload: packets leave the head of the line with the most bytes until half of
+//! the bytes or 64 packets are gone (§4.1); as in Linux they count as drops of that line's CoDel.
+//!
+//! *Where we differ.* A flow is a flow of the run, not a tuple of addresses; the hash mixes its
+//! index with a random number drawn at the start (§4.1.1). CoDel's rule that a line of one packet
+//! is no queue looks at all lines together, as in Linux. Linux' limit on memory is left out.
+
+use super::control::{Control, Law, Source};
+use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting, codel};
+use crate::channel::checked;
+use crate::ring::Ring;
+use retx_units::{Duration, Time, choice};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A CoDel queue for each flow, served in turn (RFC 8290).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields, default)]
+pub struct Config {
+    /// CoDel: the delay that may stand.
+    pub target: Duration,
+    /// CoDel: for how long the delay may be above it.
+    pub interval: Duration,
+    /// Mark packets that can be marked instead of dropping them.
+    pub ecn: bool,
+    /// Bytes that a line may send in a turn.
+    pub quantum: u32,
+    /// How many lines there are, at most 65536.
+    pub flows: u32,
+    /// Room for so many packets in all lines together.
+    pub packets: u64,
+}
+
+checked!(Config);
+
+/// RFC 8290 §4.1: packets that an overload drops at most at a time.
+const BATCH_MAX: u32 = 64;
+
+impl Default for Config {
+    /// RFC 8290 §5.2.
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            ecn: true,
+            quantum: 1514,
+            flows: 1024,
+            packets: 10_240,
+        }
+    }
+}
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        codel::check_times(self.target, self.interval)?;
+        codel::check_room(self.packets)?;
+        if !(1..=65_536).contains(&self.flows) {
+            let message = format!("{} lies outside 1 … 65536 lines", self.flows);
+            return Err(choice::at("flows", &message));
+        }
+        if !(1..=1_000_000).contains(&self.quantum) {
+            let message = format!("{} lies outside 1 … 1000000 bytes", self.quantum);
+            return Err(choice::at("quantum", &message));
+        }
+        Ok(())
+    }
+}
+
+/// The line of one flow, or of several that hash alike.
+#[derive(Debug, Clone, Default)]
+struct Line {
+    packets: Fifo,
+    control: Control,
+    credit: i64,
+    /// It is in a list.
+    listed: bool,
+}
+
+/// A line as its CoDel sees it.
+struct Turn<'a> {
+    packets: &'a mut Fifo,
+    all: &'a mut Occupancy,
+}
+
+impl Source for Turn<'_> {
+    fn pop(&mut self) -> Option<Waiting> {
+        let packet = self.packets.pop()?;
+        self.all.packets -= 1;
+        self.all.bytes -= u64::from(packet.frame.bytes);
+        Some(packet)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.all.bytes
+    }
+}
+
+/// A running queue.
+#[derive(Debug, Clone)]
+pub struct State {
+    law: Law,
+    quantum: i64,
+    limit: u64,
+    perturbation: u64,
+    lines: Vec<Line>,
+    /// Lines of flows that have just begun.
+    new: Ring<u32>,
+    /// The others that have packets.
+    old: Ring<u32>,
+    all: Occupancy,
+}
+
+impl State {
+    /// An empty queue.
+    pub fn new(config: &Config, mut surroundings: Surroundings) -> Self {
+        let Config { target, interval, ecn, quantum, flows, packets } = *config;
+        Self {
+            law: Law { target, interval, ecn },
+            quantum: quantum.into(),
+            limit: packets,
+            perturbation: surroundings.stream.next_u64(),
+            lines: vec![Line::default(); flows as usize],
+            new: Ring::default(),
+            old: Ring::default(),
+            all: Occupancy::default(),
+        }
+    }
+
+    /// The line of a flow.
+    fn line_of(&self, flow: u32) -> u32 {
+        // The finaliser of MurmurHash3: every bit of the input moves every bit of the output.
+        let mut hash = u64::from(flow) ^ self.perturbation;
+        hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+        hash ^= hash >> 33;
+        ((u128::from(hash) * self.lines.len() as u128) >> 64) as u32
+    }
+
+    /// There are too many: the longest line gives up half of its packets.
+    #[cold]
+    fn shorten_the_longest(&mut self, exits: &mut Exits) {
+        let bytes = |line: &Line| line.packets.occupancy().bytes;
+        let mut longest = 0;
+        for (index, line) in self.lines.iter().enumerate() {
+            if bytes(line) > bytes(&self.lines[longest]) {
+                longest = index;
+            }
+        }
+        let line = &mut self.lines[longest];
+        let enough = bytes(line) / 2;
+        let (mut gone, mut count) = (0, 0);
+        let mut turn = Turn { packets: &mut line.packets, all: &mut self.all };
+        while count == 0 || count < BATCH_MAX && gone < enough {
+            let Some(packet) = turn.pop() else { break };
+            exits.drop(packet.id);
+            gone += u64::from(packet.frame.bytes);
+            count += 1;
+        }
+        line.control.count = line.control.count.saturating_add(count);
+    }
+}
+
+impl Queue for State {
+    fn enqueue(&mut self, _: Time, packet: &Waiting, exits: &mut Exits) -> bool {
+        let index = self.line_of(packet.frame.flow);
+        let line = &mut self.lines[index as usize];
+        line.packets.push(packet);
+        self.all.packets += 1;
+        self.all.bytes += u64::from(packet.frame.bytes);
+        if !line.listed {
+            line.listed = true;
+            line.credit = self.quantum;
+            self.new.push_back(index);
+        }
+        if self.all.packets > self.limit {
+            self.shorten_the_longest(exits);
+        }
+        true
+    }
+
+    /// RFC 8290 §4.2.
+    fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Waiting> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let index = *list.front()?;
+            let line = &mut self.lines[index as usize];
+            if line.credit <= 0 {
+                line.credit += self.quantum;
+                list.pop_front();
+                self.old.push_back(index);
+                continue;
+            }
+            let mut turn = Turn { packets: &mut line.packets, all: &mut self.all };
+            if let Some(packet) = line.control.dequeue(now, &self.law, &mut turn, exits) {
+                line.credit -= i64::from(packet.frame.bytes);
+                return Some(packet);
+            }
+            // An empty line leaves the list; a new one passes the old ones first, so that it cannot
+            // come back as new at once.
+            list.pop_front();
+            if is_new && !self.old.is_empty() {
+                self.old.push_back(index);
+            } else {
+                line.listed = false;
+            }
+        }
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        self.all
+    }
+}

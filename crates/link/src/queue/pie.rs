@@ -1,0 +1,247 @@
+//! *What it does.* Proportional Integral controller Enhanced: a drop probability follows the delay
+//! and how it changes, every update interval; arriving packets are dropped (or marked) by it.
+//!
+//! *Reference.* Pan, Natarajan, Baker & White, RFC 8033 §4 and §5; compared with Linux'
+//! `sch_pie.c`.
+//!
+//! *Equations.* p += a·(d − target) + b·(d − d_old), in seconds; a, b = alpha, beta scaled by
+//! 1/2048, 1/512, 1/128, 1/32, 1/8, 1/2, 1 for p below 10⁻⁶, 10⁻⁵, …, 0.1 and above (§4.2); at most
+//! 0.02 more at once from p = 0.1 on; p·0.98 when d = d_old = 0. No drop within the burst
+//! allowance, nor with d_old below half of the target and p < 0.2, nor with two packets or less in
+//! the queue. Draws count only once the probabilities since the last drop sum up to 0.85, and at
+//! 8.5 it drops (§5.4).
+//!
+//! *Where we differ.* d is how long the packet waited that left last, 0 once the queue is empty, as
+//! in Linux (the RFC allows this beside an estimate of the departure rate, §5.2). The burst
+//! allowance falls with each update, as in the RFC; Linux lets it fall with each packet. Linux adds
+//! 0.02 when d is above 250 ms; the RFC does not.
+
+use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting, codel};
+use crate::channel::checked;
+use retx_units::{Duration, Probability, Stream, Time, choice};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Drops by a probability that a controller sets from the delay (PIE, RFC 8033).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields, default)]
+pub struct Config {
+    /// The delay that the controller steers to.
+    pub target: Duration,
+    /// From one update of the probability to the next.
+    pub update_interval: Duration,
+    /// Weight of the distance from the target, per second.
+    pub alpha: f64,
+    /// Weight of the change of the delay, per second.
+    pub beta: f64,
+    /// Bursts shorter than this pass.
+    pub burst_allowance: Duration,
+    /// Mark packets that can be marked instead of dropping them, …
+    pub ecn: bool,
+    /// … up to this probability.
+    pub ecn_threshold: Probability,
+    /// Mean size of a packet in bytes: no early drop while no more than two of them wait.
+    pub mean_packet: u32,
+    /// Room for so many packets.
+    pub packets: u64,
+}
+
+checked!(Config);
+
+impl Default for Config {
+    /// RFC 8033 §4 and §5.1; room and packet size as in Linux.
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(15),
+            update_interval: Duration::from_millis(15),
+            alpha: 0.125,
+            beta: 1.25,
+            burst_allowance: Duration::from_millis(150),
+            ecn: false,
+            ecn_threshold: Probability::new(0.1).unwrap_or(Probability::ZERO),
+            mean_packet: 1500,
+            packets: 1000,
+        }
+    }
+}
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        if self.target.is_zero() {
+            return Err(choice::at("target", "0 s: any queue is too long; RFC 8033 takes 15 ms"));
+        }
+        if self.update_interval < Duration::from_micros(1) {
+            let message = format!("{} is too short; RFC 8033 takes 15 ms", self.update_interval);
+            return Err(choice::at("update_interval", &message));
+        }
+        codel::check_room(self.packets)?;
+        for (key, value) in [("alpha", self.alpha), ("beta", self.beta)] {
+            if !(value.is_finite() && value >= 0.0) {
+                let message = format!("{value} is no weight: write 0 or more");
+                return Err(choice::at(key, &message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The controller: what follows from the delays at the updates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Controller {
+    /// The drop probability.
+    pub probability: f64,
+    /// d_old: the delay at the last update.
+    pub delay_before: Duration,
+    /// What is left of the burst allowance.
+    pub burst: Duration,
+}
+
+impl Controller {
+    /// Before the first packet.
+    pub const fn new(config: &Config) -> Self {
+        Self { probability: 0.0, delay_before: Duration::ZERO, burst: config.burst_allowance }
+    }
+
+    /// An update that finds this delay (RFC 8033 §4.2).
+    pub fn update(&mut self, config: &Config, delay: Duration) {
+        let seconds = Duration::as_secs_f64;
+        let [now, before] = [delay, self.delay_before].map(seconds);
+        let change = config.alpha * (now - seconds(config.target)) + config.beta * (now - before);
+        let mut step = change * scale(self.probability);
+        if self.probability >= 0.1 {
+            step = step.min(0.02);
+        }
+        self.probability += step;
+        if delay.is_zero() && self.delay_before.is_zero() {
+            self.probability *= 0.98;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        self.burst = self.burst.saturating_sub(config.update_interval);
+        let low = |delay: Duration| delay.saturating_mul(2) < config.target;
+        if self.probability == 0.0 && low(delay) && low(self.delay_before) {
+            self.burst = config.burst_allowance;
+        }
+        self.delay_before = delay;
+    }
+}
+
+/// How the weights are scaled at a probability (RFC 8033 §4.2).
+fn scale(probability: f64) -> f64 {
+    const STEPS: [(f64, f64); 6] = [
+        (1e-6, 1.0 / 2048.0),
+        (1e-5, 1.0 / 512.0),
+        (1e-4, 1.0 / 128.0),
+        (1e-3, 1.0 / 32.0),
+        (1e-2, 1.0 / 8.0),
+        (1e-1, 1.0 / 2.0),
+    ];
+    STEPS.iter().find(|(below, _)| probability < *below).map_or(1.0, |(_, scale)| *scale)
+}
+
+/// A running queue.
+#[derive(Debug, Clone)]
+pub struct State {
+    config: Config,
+    stream: Stream,
+    line: Fifo,
+    controller: Controller,
+    /// The delay of the packet that left last; none once the queue is empty.
+    delay: Duration,
+    next_update: Time,
+    /// Probabilities since the last drop (`accu_prob_`).
+    accumulated: f64,
+}
+
+impl State {
+    /// An empty queue.
+    pub fn new(config: &Config, surroundings: Surroundings) -> Self {
+        Self {
+            config: *config,
+            stream: surroundings.stream,
+            line: Fifo::default(),
+            controller: Controller::new(config),
+            delay: Duration::ZERO,
+            next_update: Time::ZERO + config.update_interval,
+            accumulated: 0.0,
+        }
+    }
+
+    /// The drop probability now.
+    pub const fn probability(&self) -> f64 {
+        self.controller.probability
+    }
+
+    /// The updates up to now. Between two packets the delay stays as it is, so they need no timer.
+    fn catch_up(&mut self, now: Time) {
+        let interval = self.config.update_interval;
+        while self.next_update <= now {
+            let before = self.controller;
+            self.controller.update(&self.config, self.delay);
+            self.next_update += interval;
+            if self.controller == before && self.next_update <= now {
+                // Nothing changes any more.
+                self.next_update = now.align_down(interval) + interval;
+            }
+        }
+    }
+
+    /// RFC 8033 §4.1: the cases in which a packet is let in, whatever the probability.
+    fn is_safe(&self) -> bool {
+        let controller = &self.controller;
+        let quiet = controller.delay_before.saturating_mul(2) < self.config.target
+            && controller.probability < 0.2;
+        let short = self.line.occupancy().bytes <= 2 * u64::from(self.config.mean_packet);
+        !controller.burst.is_zero() || quiet || short
+    }
+
+    /// The draw, derandomised (RFC 8033 §5.4).
+    fn is_chosen(&mut self) -> bool {
+        let probability = self.controller.probability;
+        if probability == 0.0 {
+            self.accumulated = 0.0;
+            return false;
+        }
+        self.accumulated += probability;
+        if self.accumulated < 0.85 {
+            return false;
+        }
+        let chosen = self.accumulated >= 8.5 || self.stream.uniform() < probability;
+        if chosen {
+            self.accumulated = 0.0;
+        }
+        chosen
+    }
+}
+
+impl Queue for State {
+    fn enqueue(&mut self, now: Time, packet: &Waiting, exits: &mut Exits) -> bool {
+        self.catch_up(now);
+        if self.line.occupancy().packets >= self.config.packets {
+            self.accumulated = 0.0;
+            return false;
+        }
+        if !self.is_safe() && self.is_chosen() {
+            let marks = self.config.ecn
+                && packet.ecn_capable
+                && self.controller.probability <= self.config.ecn_threshold.value();
+            if !marks {
+                return false;
+            }
+            exits.mark(packet.id);
+        }
+        self.line.push(packet);
+        true
+    }
+
+    fn dequeue(&mut self, now: Time, _: &mut Exits) -> Option<Waiting> {
+        self.catch_up(now);
+        let packet = self.line.pop()?;
+        let empty = self.line.occupancy().packets == 0;
+        self.delay = if empty { Duration::ZERO } else { now.since(packet.since) };
+        Some(packet)
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        self.line.occupancy()
+    }
+}

@@ -1,0 +1,214 @@
+//! *What it does.* Random early detection: keeps an average of the queue and drops (or marks)
+//! arriving packets at random, ever more likely as the average grows, at about even distances.
+//!
+//! *Reference.* Floyd & Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
+//! IEEE/ACM ToN 1(4), 1993, Fig. 2; "gentle" after Floyd, "Recommendation on using the 'gentle'
+//! variant of RED", 2000; defaults of thresholds and weight of the paper, of the largest
+//! probability of Floyd, "RED: Discussions of Setting Parameters", 1997 (also ns-2's).
+//!
+//! *Equations.* avg ← (1 − w)·avg + w·q at each arrival; one that finds the link idle for a time t:
+//! avg ← (1 − w)^(t/s)·avg, s being the time to send a packet of mean size. Between the thresholds
+//! p_b = max_p·(avg − min)/(max − min), gentle above them p_b = max_p + (1 − max_p)·(avg − max)/max
+//! up to 2·max. p_a = p_b/(1 − count·p_b), count being the packets let in since the last that was
+//! not: the distance between two is uniform in 1 … 1/p_b − 1 (Fig. 2; the paper's text has 1/p_b).
+//! Above, every packet is dropped.
+//!
+//! *Where we differ.* The queue is counted in packets, without the one in transmission, and the
+//! link is idle when nothing is in transmission either, as in ns-2. A packet that can be marked is
+//! marked where the draw decides, and dropped above the upper threshold (RFC 3168 §7). ns-2's
+//! `wait`, which spaces the drops out further, and its adaptive form are left out.
+
+use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting, codel};
+use crate::channel::checked;
+use retx_units::{Duration, Probability, Stream, Time, choice};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Drops at random as the average queue grows (RED, Floyd & Jacobson 1993).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields, default)]
+pub struct Config {
+    /// Below this average, in packets, nothing is dropped early.
+    pub min_threshold: f64,
+    /// At this average, in packets, drops are as likely as `max_probability`; above, see `gentle`.
+    pub max_threshold: f64,
+    /// How likely a drop is at the upper threshold.
+    pub max_probability: Probability,
+    /// Weight of the queue now in its average, above 0.
+    pub weight: f64,
+    /// Let the probability grow on to 1 at twice the upper threshold, instead of dropping all above
+    /// it.
+    pub gentle: bool,
+    /// Mark packets that can be marked instead of dropping them early.
+    pub ecn: bool,
+    /// Mean size of a packet in bytes: by it the average falls while the link is idle.
+    pub mean_packet: u32,
+    /// Room for so many packets; without it only the average limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets: Option<u64>,
+}
+
+checked!(Config);
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            min_threshold: 5.0,
+            max_threshold: 15.0,
+            max_probability: Probability::new(0.1).unwrap_or(Probability::ZERO),
+            weight: 0.002,
+            gentle: true,
+            ecn: false,
+            mean_packet: 500,
+            packets: None,
+        }
+    }
+}
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        let Self { min_threshold: min, max_threshold: max, weight, .. } = *self;
+        if !(min.is_finite() && min >= 0.0) {
+            let message = format!("{min} is no number of packets: write 0 or more, such as 5");
+            return Err(choice::at("min_threshold", &message));
+        }
+        if !(max.is_finite() && max > min) {
+            let message =
+                format!("{max} is not above min_threshold, {min}; often it is 3 times that");
+            return Err(choice::at("max_threshold", &message));
+        }
+        if !(weight > 0.0 && weight <= 1.0) {
+            let message = format!("{weight} lies outside 0 … 1, or is 0; the paper takes 0.002");
+            return Err(choice::at("weight", &message));
+        }
+        if self.mean_packet == 0 {
+            return Err(choice::at("mean_packet", "0 bytes: no packet is that short"));
+        }
+        codel::check_room(self.packets.unwrap_or(1))
+    }
+}
+
+/// What the average says of an arriving packet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Say {
+    /// Let it in.
+    Nothing,
+    /// Drop or mark it with this probability (p_b).
+    Early(f64),
+    /// Drop it.
+    Drop,
+}
+
+/// A running queue.
+#[derive(Debug, Clone)]
+pub struct State {
+    config: Config,
+    stream: Stream,
+    /// s: how long a packet of mean size takes.
+    packet_time: Duration,
+    line: Fifo,
+    average: f64,
+    /// Packets let in since the last that was not; `None` below the lower threshold.
+    count: Option<u64>,
+    /// Since when the link is idle.
+    idle_since: Option<Time>,
+}
+
+impl State {
+    /// An empty queue.
+    pub fn new(config: &Config, surroundings: Surroundings) -> Self {
+        let on_wire = config.mean_packet.saturating_add(surroundings.overhead);
+        Self {
+            config: *config,
+            stream: surroundings.stream,
+            packet_time: surroundings.rate.map_or(Duration::ZERO, |it| it.duration_of(on_wire)),
+            line: Fifo::default(),
+            average: 0.0,
+            count: None,
+            idle_since: Some(Time::ZERO),
+        }
+    }
+
+    /// The average queue, in packets.
+    pub const fn average(&self) -> f64 {
+        self.average
+    }
+
+    fn take_average(&mut self, now: Time) {
+        let weight = self.config.weight;
+        if let Some(since) = self.idle_since.take() {
+            let packets = now.since(since).as_secs_f64() / self.packet_time.as_secs_f64();
+            // Without a rate a packet takes no time, and so many would have left as one likes.
+            let share = if packets.is_nan() { 1.0 } else { libm::pow(1.0 - weight, packets) };
+            self.average *= share;
+        } else {
+            let queue = self.line.occupancy().packets as f64;
+            self.average += weight * (queue - self.average);
+        }
+    }
+
+    fn say(&self) -> Say {
+        let Config { min_threshold: min, max_threshold: max, max_probability, .. } = self.config;
+        let most = max_probability.value();
+        let average = self.average;
+        if average < min {
+            Say::Nothing
+        } else if average < max {
+            Say::Early(most * (average - min) / (max - min))
+        } else if self.config.gentle && average < 2.0 * max {
+            Say::Early(most + (1.0 - most) * (average - max) / max)
+        } else {
+            Say::Drop
+        }
+    }
+
+    /// True when an arriving packet is the one to be dropped or marked early.
+    fn is_chosen(&mut self, probability: f64) -> bool {
+        let count = self.count.map_or(0, |count| count + 1);
+        let left = 1.0 - count as f64 * probability;
+        let chosen = left <= 0.0 || self.stream.uniform() < probability / left;
+        self.count = Some(if chosen { 0 } else { count });
+        chosen
+    }
+}
+
+impl Queue for State {
+    fn enqueue(&mut self, now: Time, packet: &Waiting, exits: &mut Exits) -> bool {
+        self.take_average(now);
+        let mut marked = false;
+        match self.say() {
+            Say::Nothing => self.count = None,
+            Say::Early(probability) => {
+                let chosen = self.is_chosen(probability);
+                marked = chosen && self.config.ecn && packet.ecn_capable;
+                if chosen && !marked {
+                    return false;
+                }
+            }
+            Say::Drop => {
+                self.count = Some(0);
+                return false;
+            }
+        }
+        if self.config.packets.is_some_and(|room| self.line.occupancy().packets >= room) {
+            return false;
+        }
+        if marked {
+            exits.mark(packet.id);
+        }
+        self.line.push(packet);
+        true
+    }
+
+    fn dequeue(&mut self, now: Time, _: &mut Exits) -> Option<Waiting> {
+        let packet = self.line.pop();
+        if packet.is_none() {
+            self.idle_since = Some(now);
+        }
+        packet
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        self.line.occupancy()
+    }
+}

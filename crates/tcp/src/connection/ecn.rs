@@ -1,0 +1,160 @@
+//! Explicit congestion notification: queues mark packets, the receiver echoes the marks, the sender
+//! reduces its window as it would for a loss.
+//!
+//! *Reference.* RFC 3168 §6.1.
+//!
+//! *Where we differ.* With a window of one segment an echo does not hold the sender up until the
+//! retransmission timer expires (§6.1.2): it leaves that window as it is, as Linux does. A loss
+//! that is found within the window that an echo has reduced does not reduce it again (as Linux). A
+//! congestion control that models the path has no use for echoes and answers them with CWR alone,
+//! as Linux' BBR does.
+
+use super::{Connection, Event};
+use crate::congestion_control::CongestionControl;
+use crate::loss_detection::LossDetection;
+use retx_units::Time;
+use retx_wire::{Ecn, Flags, Segment};
+
+/// What an end knows of marks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Notification {
+    /// This end is willing.
+    offered: bool,
+    /// Both are.
+    enabled: bool,
+    /// The ECN field of the packet that is being handled.
+    arriving: Ecn,
+    /// As a receiver: a packet was marked, and the sender has not said that it knows.
+    echoes: bool,
+    /// As a sender: the acknowledgment that is being handled echoes a mark.
+    echoed: bool,
+    /// As a sender: the window was reduced; the next new data say so.
+    reduced: bool,
+    /// The window that was reduced last is over once more than this is acknowledged.
+    recover: u64,
+    /// The same for a window that an echo has reduced.
+    echo_recover: u64,
+}
+
+impl Notification {
+    pub fn new(offered: bool) -> Self {
+        Self { offered, ..Self::default() }
+    }
+
+    /// A SYN of ours that opens (RFC 3168 §6.1.1). One that is sent again does without, as whatever
+    /// lost the first may have done so for its bits (§6.1.1.1).
+    pub const fn opening(&self, retransmission: bool) -> Flags {
+        if self.offered && !retransmission {
+            Flags::SYN.with(Flags::ECE).with(Flags::CWR)
+        } else {
+            Flags::SYN
+        }
+    }
+
+    /// Our SYN/ACK.
+    pub const fn answering(&self) -> Flags {
+        let flags = Flags::SYN.with(Flags::ACK);
+        if self.enabled { flags.with(Flags::ECE) } else { flags }
+    }
+
+    /// The peer's SYN, or its SYN/ACK.
+    pub const fn negotiate(&mut self, flags: Flags) {
+        let asks_or_agrees =
+            flags.contains(Flags::ECE) && flags.contains(Flags::CWR) != flags.contains(Flags::ACK);
+        self.enabled = self.offered && asks_or_agrees;
+    }
+
+    /// The echo is on every acknowledgment until the sender says that it has reduced its window.
+    pub const fn echo(&self) -> Flags {
+        if self.echoes { Flags::ECE } else { Flags(0) }
+    }
+
+    /// The acknowledgment that is being handled echoes a mark: the window does not grow by it.
+    pub const fn is_echo(&self) -> bool {
+        self.echoed
+    }
+
+    /// Data are sent for the first time, within the peer's window: the bits that go with them.
+    pub const fn on_new_data(&mut self) -> (Flags, Ecn) {
+        if !self.enabled {
+            return (Flags(0), Ecn::NotEct);
+        }
+        let flags = if self.reduced { Flags::CWR } else { Flags(0) };
+        self.reduced = false;
+        (flags, Ecn::Ect0)
+    }
+
+    /// The window has been reduced, for whatever reason (§6.1.2).
+    pub const fn on_reduction(&mut self, snd_max: u64) {
+        self.reduced = self.enabled;
+        self.recover = snd_max;
+    }
+
+    /// Data have arrived within the window: out of it they would not count (§6.1.5).
+    const fn on_data(&mut self, flags: Flags) {
+        if flags.contains(Flags::CWR) {
+            self.echoes = false;
+        }
+        if matches!(self.arriving, Ecn::Ce) && self.enabled {
+            self.echoes = true;
+        }
+    }
+}
+
+impl Connection {
+    /// A packet has arrived, with this ECN field in its IP header: see [`Self::handle_segment`].
+    #[inline]
+    pub fn handle_packet(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+        self.ecn.arriving = ecn;
+        self.handle_segment(now, segment);
+        self.ecn.arriving = Ecn::NotEct;
+    }
+
+    /// True when both ends use ECN.
+    pub const fn uses_ecn(&self) -> bool {
+        self.ecn.enabled
+    }
+
+    /// Acceptable data have arrived: are they marked, or do they answer an echo?
+    #[inline]
+    pub(super) const fn take_mark(&mut self, segment: &Segment) {
+        if self.ecn.enabled && segment.payload_bytes > 0 {
+            self.ecn.on_data(segment.flags);
+        }
+    }
+
+    /// An acknowledgment up to `ack` has come and is about to be taken in: an echo reduces the
+    /// window, once for each window of data (§6.1.2).
+    #[inline]
+    pub(super) fn take_echo(&mut self, now: Time, flags: Flags, ack: u64) {
+        self.ecn.echoed = self.ecn.enabled && flags.contains(Flags::ECE);
+        if self.ecn.echoed && ack > self.ecn.recover {
+            self.reduce_by_echo(now);
+        }
+    }
+
+    #[cold]
+    fn reduce_by_echo(&mut self, now: Time) {
+        let sender = &mut self.sender;
+        if sender.loss_detection.in_recovery() || sender.timeout_recovery_end > 0 {
+            return;
+        }
+        let cwnd_before = sender.window.cwnd;
+        if !sender.congestion_control.models_path() {
+            let loss = sender.loss(now);
+            sender.congestion_control.on_loss(&mut sender.window, &loss);
+            sender.window.cwnd = sender.window.cwnd.min(cwnd_before);
+            sender.undo = None;
+        }
+        self.ecn.on_reduction(sender.snd_max);
+        self.ecn.echo_recover = sender.snd_max;
+        let cwnd_after = sender.window.cwnd;
+        self.events.push_back(Event::EchoTaken { cwnd_before, cwnd_after });
+    }
+
+    /// A loss has been found: true when the window was reduced already, for the same window of
+    /// data.
+    pub(super) const fn is_reduced_by_echo(&self) -> bool {
+        self.ecn.enabled && self.sender.snd_una <= self.ecn.echo_recover
+    }
+}
