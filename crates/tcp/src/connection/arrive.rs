@@ -170,8 +170,8 @@ impl Connection {
                 let known = self.receiver.advertised();
                 self.receiver.pending.on_repeated_data(known);
             }
-            // RFC 9293 §3.10.7.4 has it for a FIN that comes again; data before it show as well that
-            // the peer lacks our acknowledgment (Linux: `tcp_timewait_state_process`).
+            // RFC 9293 §3.10.7.4 has it for a FIN that comes again; data before it show as well
+            // that the peer lacks our acknowledgment (Linux: `tcp_timewait_state_process`).
             if self.state == State::TimeWait && segment.seq_len() > 0 {
                 self.timers.time_wait = now + self.parameters.time_wait;
             }
