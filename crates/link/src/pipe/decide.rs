@@ -68,7 +68,7 @@ impl Pipe {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, line::Line};
+    use super::super::{Config, Rates, line::Line, transmitter::Transmitter};
     use super::*;
     use crate::channel::{self, Frame};
     use crate::queue;
@@ -125,6 +125,7 @@ mod tests {
             packets in 1u64..12,
             loss in 0.0f64..0.3,
             changes in any::<bool>(),
+            trace in any::<bool>(),
         ) {
             let mut now = 0;
             let arrivals: Vec<(u64, u32)> =
@@ -153,7 +154,12 @@ mod tests {
                     vec![]
                 },
             };
-            let settled = Pipe::new(&config, KEY, "link");
+            let mut settled = Pipe::new(&config, KEY, "link");
+            if trace {
+                let at = [3, 7, 7, 12].map(|us| Duration::from_micros(us)).to_vec();
+                let rates = Rates::Opportunities { at, bytes: 1000 };
+                settled.transmitter = Transmitter::new(None, Some(rates), config.overhead);
+            }
             let mut held = settled.clone();
             let surroundings = queue::Surroundings {
                 stream: KEY.stream("queue"),

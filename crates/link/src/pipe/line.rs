@@ -26,6 +26,8 @@ pub(super) struct Line {
     events: VecDeque<(Time, Event)>,
     /// Packets among them that were dropped.
     dropped: u64,
+    /// A copy has no name yet: what is sent after it comes after it.
+    unnamed: bool,
     /// Nothing is in transmission, and the discipline knows.
     idle: bool,
     /// Packets × nanoseconds up to `settled`.
@@ -41,6 +43,7 @@ impl Line {
             exits: Exits::default(),
             events: VecDeque::new(),
             dropped: 0,
+            unnamed: false,
             idle: true,
             waited: 0,
             settled: Time::ZERO,
@@ -60,7 +63,7 @@ impl Line {
     /// `busy_until`.
     pub fn next_start(&mut self, now: Time, busy_until: Time) -> Option<(Time, Waiting)> {
         let at = if self.idle { now } else { busy_until };
-        if at > now || self.idle && self.waiting() == 0 {
+        if at > now || self.unnamed || self.idle && self.waiting() == 0 {
             return None;
         }
         self.settle(at);
@@ -72,6 +75,7 @@ impl Line {
 
     /// A packet in transmission since `start` has a copy that arrives at `arrival`.
     pub fn copied(&mut self, start: Time, id: u32, arrival: Time) {
+        self.unnamed = true;
         self.events.push_back((start, Event::Copied { id, arrival }));
     }
 
@@ -85,6 +89,7 @@ impl Line {
     pub fn pop_event(&mut self) -> Option<(Time, Event)> {
         let event = self.events.pop_front()?;
         self.dropped -= u64::from(matches!(event, (_, Event::Exit(Exit::Dropped(_)))));
+        self.unnamed &= !matches!(event, (_, Event::Copied { .. }));
         Some(event)
     }
 

@@ -245,3 +245,37 @@ impl Queue for State {
         self.line.occupancy()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retx_units::StreamKey;
+
+    /// RFC 8033 §5.4: at a steady probability p a drop comes no sooner than the probabilities sum
+    /// up to 0.85, from there on with p each, and at the latest at 8.5.
+    #[test]
+    fn drops_keep_their_distance() {
+        let stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
+        let config = Config::default();
+        let mut state = State::new(&config, Surroundings { stream, rate: None, overhead: 0 });
+        let gaps = |state: &mut State, p: f64| -> Vec<u32> {
+            state.controller.probability = p;
+            let mut gap = |_| (1..).find(|_| state.is_chosen()).expect("sooner or later");
+            (0..100_000).map(&mut gap).collect()
+        };
+        // Sums in binary: 1/32 sums up to 0.85 at the 28th packet, to 8.5 at the 272nd.
+        let p = 1.0 / 32.0;
+        let found = gaps(&mut state, p);
+        let n = found.len() as f64;
+        assert_eq!(found.iter().min(), Some(&28));
+        assert_eq!(found.iter().max(), Some(&272));
+        let at_the_latest = found.iter().filter(|gap| **gap == 272).count() as f64;
+        // 244 packets before it were spared, and it itself goes in any case.
+        let share = (1.0 - p).powi(244);
+        assert!((at_the_latest - n * share).abs() < 4.0 * (n * share).sqrt());
+        // 27 and a geometric number, cut off at 245.
+        let mean = 27.0 + (1.0 - (1.0 - p).powi(245)) / p;
+        let measured = found.iter().map(|gap| f64::from(*gap)).sum::<f64>() / n;
+        assert!((measured - mean).abs() < 4.0 * (1.0 / p) / n.sqrt(), "{measured} for {mean}");
+    }
+}

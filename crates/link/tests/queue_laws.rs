@@ -1,0 +1,525 @@
+//! Queue disciplines against the formulas of their papers, and waiting times against queueing
+//! theory.
+
+use retx_link::channel::Frame;
+use retx_link::pipe::{Config, Entry, Packet, Pipe};
+use retx_link::queue::{self, Exit, Exits, Queue, Surroundings, Waiting, pie};
+use retx_units::{Duration, Rate, StreamKey, Time};
+
+const KEY: StreamKey = StreamKey { seed: 21, replication: 0 };
+
+fn read(text: &str) -> queue::Config {
+    serde_json::from_str(text).expect("a queue")
+}
+
+fn build(text: &str) -> queue::State {
+    let rate = Some(Rate::from_bit_s(8_000_000));
+    read(text).build(Surroundings { stream: KEY.stream("queue"), rate, overhead: 0 })
+}
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_micros(us)
+}
+
+fn packet(id: u32, since: Time) -> Waiting {
+    let frame = Frame { bytes: 1000, flow: 0, ..Frame::default() };
+    Waiting { id, frame, ecn_capable: false, since }
+}
+
+/// The mean waiting time of packets that arrive as a Poisson process, in units of the mean service
+/// time, at this load. Sizes are constant or exponential.
+fn mean_wait(queue: &str, load: f64, exponential_sizes: bool) -> f64 {
+    const MEAN_BYTES: f64 = 10_000.0;
+    const PACKETS: u32 = 2_000_000;
+    let mut stream = KEY.stream("arrivals");
+    let service = MEAN_BYTES * 8.0;
+    let config = Config {
+        // A bit takes a nanosecond.
+        rate: Some(Rate::from_bit_s(1_000_000_000)),
+        delay: Duration::ZERO,
+        overhead: 0,
+        queue: read(queue),
+        channel: vec![],
+        changes: vec![],
+    };
+    let mut pipe = Pipe::new(&config, KEY, "link");
+    let mut at = 0.0;
+    for id in 0..PACKETS {
+        at += stream.exponential() * service / load;
+        let bytes = if exponential_sizes { stream.exponential() * MEAN_BYTES } else { MEAN_BYTES };
+        let now = Time::from_nanos(at as u64);
+        while pipe.poll_timeout() <= now {
+            let _ = pipe.poll_transmit(pipe.poll_timeout());
+        }
+        let frame = Frame { bytes: bytes.round() as u32, ..Frame::default() };
+        assert_eq!(
+            pipe.handle_packet(now, &Packet { id, frame, ecn_capable: false }),
+            Entry::Accepted
+        );
+    }
+    let statistics = pipe.statistics(Time::from_nanos(at as u64));
+    statistics.waited as f64 / f64::from(PACKETS) / service
+}
+
+/// Disciplines that never act at these loads: all are first in, first out for one flow.
+const IDLE: [&str; 5] = [
+    r#"{"discipline": "droptail"}"#,
+    r#"{"discipline": "red", "min_threshold": 1e6, "max_threshold": 2e6}"#,
+    r#"{"discipline": "codel", "target": "10 s", "interval": "20 s", "packets": 1000000}"#,
+    r#"{"discipline": "fq_codel", "target": "10 s", "interval": "20 s", "packets": 1000000}"#,
+    r#"{"discipline": "pie", "target": "10 s", "packets": 1000000}"#,
+];
+
+/// M/D/1: W = ρ/(2(1 − ρ)) service times (Pollaczek–Khinchine).
+#[test]
+fn waiting_with_constant_sizes() {
+    for (index, load) in [0.3, 0.5, 0.6, 0.7, 0.8].into_iter().enumerate() {
+        let theory = load / (2.0 * (1.0 - load));
+        let measured = mean_wait(IDLE[index], load, false);
+        assert!((measured / theory - 1.0).abs() < 0.02, "{load}: {measured} for {theory}");
+    }
+}
+
+/// M/M/1: W = ρ/(1 − ρ) service times. Twice that of M/D/1.
+#[test]
+fn waiting_with_exponential_sizes() {
+    for (index, load) in [0.8, 0.3, 0.5, 0.6, 0.7].into_iter().enumerate() {
+        let theory = load / (1.0 - load);
+        let measured = mean_wait(IDLE[index], load, true);
+        assert!((measured / theory - 1.0).abs() < 0.02, "{load}: {measured} for {theory}");
+    }
+}
+
+fn red(text: &str) -> queue::red::State {
+    match build(text) {
+        queue::State::red(state) => state,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The average of an arrival that finds packets, and of one that finds the link idle.
+#[test]
+fn reds_average() {
+    // 1000 bytes take 1 ms at 8 Mbit/s.
+    let mut state = red(r#"{"discipline": "red", "weight": 0.25, "mean_packet": 1000}"#);
+    let mut exits = Exits::default();
+    let mut average: f64 = 0.0;
+    // The first finds an idle link, and leaves the queue at once; five more find 0, 1, … packets.
+    for id in 0..6 {
+        if id > 0 {
+            average += 0.25 * (f64::from(id - 1) - average);
+        }
+        assert!(state.enqueue(us(id.into()), &packet(id, us(id.into())), &mut exits));
+        if id == 0 {
+            assert!(state.dequeue(us(0), &mut exits).is_some());
+        }
+        assert!((state.average() - average).abs() < 1e-12);
+    }
+    assert!(average > 1.5);
+    // All leave, and the link is idle from 10 ms on; 3 ms later three packets could have passed.
+    while state.dequeue(us(10_000), &mut exits).is_some() {}
+    state.enqueue(us(13_000), &packet(7, us(13_000)), &mut exits);
+    average *= 0.75_f64.powi(3);
+    assert!((state.average() - average).abs() < 1e-12, "{} for {average}", state.average());
+}
+
+/// Distances between drops while the average stands at `queue` packets.
+fn gaps(text: &str, queue: u32, count: usize) -> Vec<u32> {
+    // With weight 1 the average is the queue itself.
+    let mut state = red(&text.replace('}', r#", "weight": 1, "discipline": "red"}"#));
+    let mut exits = Exits::default();
+    let mut id = 0;
+    let mut next = || {
+        id += 1;
+        packet(id, us(id.into()))
+    };
+    // Filling up may cost some.
+    while state.occupancy().packets <= u64::from(queue) {
+        let packet = next();
+        state.enqueue(packet.since, &packet, &mut exits);
+    }
+    state.dequeue(us(0), &mut exits);
+    let mut found = Vec::new();
+    let mut gap = 0;
+    while found.len() <= count {
+        let packet = next();
+        gap += 1;
+        if state.enqueue(packet.since, &packet, &mut exits) {
+            state.dequeue(packet.since, &mut exits);
+        } else {
+            found.push(gap);
+            gap = 0;
+        }
+    }
+    // The first did not begin with a drop.
+    found.remove(0);
+    found
+}
+
+/// p_b on the line between the thresholds and on the gentle one above; distances are uniform in
+/// 1 … 1/p_b − 1.
+#[test]
+fn reds_drop_curve() {
+    let text = r#"{"min_threshold": 5, "max_threshold": 15, "max_probability": 0.1}"#;
+    // (15 − 10)/10 of 0.1, all of 0.1, 0.1 + 0.9/3.
+    for (queue, p) in [(10, 0.05), (15, 0.1), (20, 0.4)] {
+        let n = 40_000;
+        let gaps = gaps(text, queue, n);
+        let most = (1.0 / p - 1.0_f64).round();
+        let mean = gaps.iter().map(|gap| f64::from(*gap)).sum::<f64>() / n as f64;
+        if p < 0.4 {
+            // Uniform over whole numbers, as 1/p is whole.
+            let sigma = ((most * most - 1.0) / 12.0 / n as f64).sqrt();
+            assert!((mean - (most + 1.0) / 2.0).abs() < 4.0 * sigma, "{queue}: {mean}");
+            assert_eq!(gaps.iter().max().copied(), Some(most as u32));
+            for gap in 1..=most as u32 {
+                let share = gaps.iter().filter(|it| **it == gap).count() as f64;
+                let (expected, q) = (n as f64 / most, 1.0 / most);
+                let sigma = (expected * (1.0 - q)).sqrt();
+                assert!((share - expected).abs() < 4.5 * sigma, "{queue}: {gap} {share}");
+            }
+        } else {
+            // p_a: 0.4/0.6, then 0.4/0.2, which is certain: mean 1·2/3 + 2·1/3.
+            let sigma = (2.0_f64 / 9.0 / n as f64).sqrt();
+            assert!((mean - 4.0 / 3.0).abs() < 4.0 * sigma, "{queue}: {mean}");
+        }
+    }
+}
+
+/// Below the lower threshold nothing is dropped, above the highest everything; a packet that can be
+/// marked is marked between, and dropped above.
+#[test]
+fn reds_ends() {
+    let run = |gentle: bool, queue: u32| {
+        let text = format!(
+            r#"{{"discipline": "red", "min_threshold": 5, "max_threshold": 15, "weight": 1,
+                 "gentle": {gentle}, "ecn": true, "max_probability": 1}}"#
+        );
+        let mut state = red(&text);
+        let mut exits = Exits::default();
+        let mut since = us(0);
+        for id in 0..queue {
+            since = us(id.into());
+            let capable = Waiting { ecn_capable: true, ..packet(id, since) };
+            if !state.enqueue(since, &capable, &mut exits) {
+                return (id, exits);
+            }
+        }
+        assert!(state.enqueue(since, &packet(queue, since), &mut exits) || queue > 5);
+        (queue, exits)
+    };
+    let marks = |mut exits: Exits| {
+        std::iter::from_fn(move || exits.pop())
+            .map(|exit| match exit {
+                Exit::Marked(id) => id,
+                Exit::Dropped(id) => panic!("{id} was dropped"),
+            })
+            .collect::<Vec<_>>()
+    };
+    // The average is the queue that a packet finds.
+    assert!(marks(run(true, 5).1).is_empty());
+    let (dropped_at, exits) = run(false, 100);
+    assert_eq!(dropped_at, 15);
+    assert!(marks(exits).iter().all(|id| (6..15).contains(id)));
+    let (dropped_at, exits) = run(true, 100);
+    assert_eq!(dropped_at, 30);
+    // With max_probability 1 every packet above the upper threshold is marked.
+    assert!((15..30).all(|id| marks(exits.clone()).contains(&id)));
+}
+
+/// Feeds two packets and takes one out every millisecond from `begin` on: the times of drops.
+fn overload(state: &mut queue::State, begin: u64, until: u64) -> Vec<u64> {
+    let mut exits = Exits::default();
+    let mut drops = Vec::new();
+    for ms in begin..until {
+        let now = us(1000 * ms);
+        for id in [2 * ms, 2 * ms + 1] {
+            assert!(state.enqueue(now, &packet(id as u32, now), &mut exits));
+        }
+        let first = state.dequeue(now, &mut exits).expect("the queue grows");
+        while let Some(exit) = exits.pop() {
+            match exit {
+                Exit::Dropped(id) => {
+                    assert!(id < first.id, "drops are at the head");
+                    drops.push(ms);
+                }
+                Exit::Marked(_) => panic!("nothing can be marked"),
+            }
+        }
+    }
+    drops
+}
+
+/// The law itself, in real numbers: t, t + I/√1, t + I/√1 + I/√2, …, each at the first packet that
+/// leaves then or later.
+fn law(first: f64, mut count: f64, until: u64) -> Vec<u64> {
+    let mut times = vec![first as u64];
+    let mut next = first + 100.0 / count.sqrt();
+    while next.ceil() < until as f64 {
+        times.push(next.ceil() as u64);
+        count += 1.0;
+        next += 100.0 / count.sqrt();
+    }
+    times
+}
+
+/// RFC 8289 §5: the first drop an interval after the delay has come above the target, the next at
+/// interval/√count, however long; once the delay has been low, the next dropping state begins at
+/// the rate that the one before had come to.
+#[test]
+fn codels_control_law() {
+    let mut state = build(r#"{"discipline": "codel", "packets": 100000}"#);
+    let drops = overload(&mut state, 0, 1500);
+    // Two come and one goes each millisecond: what leaves at t came at ⌊t/2⌋, so that the delay is
+    // no longer below 5 ms from 9 ms on.
+    assert_eq!(drops, law(109.0, 1.0, 1500));
+    assert!(drops.len() > 30);
+    // All leave at once, at the end of which the delay is low; then it starts again.
+    let mut exits = Exits::default();
+    while state.dequeue(us(1_500_000), &mut exits).is_some() {}
+    let again = overload(&mut state, 1500, 2500);
+    let count = drops.len() as f64 + std::iter::from_fn(|| exits.pop()).count() as f64;
+    assert_eq!(again, law(1609.0, count - 1.0, 2500));
+    // More than 16 intervals later that is forgotten.
+    while state.dequeue(us(2_500_000), &mut exits).is_some() {}
+    let anew = overload(&mut state, 5000, 5500);
+    assert_eq!(anew, law(5109.0, 1.0, 5500));
+}
+
+/// Marks follow the same law, and cost no packet.
+#[test]
+fn codel_marks_by_the_same_law() {
+    let mut state = build(r#"{"discipline": "codel", "packets": 100000, "ecn": true}"#);
+    let mut exits = Exits::default();
+    let mut marks = Vec::new();
+    for ms in 0..800 {
+        let now = us(1000 * ms);
+        for id in [2 * ms, 2 * ms + 1] {
+            let capable = Waiting { ecn_capable: true, ..packet(id as u32, now) };
+            state.enqueue(now, &capable, &mut exits);
+        }
+        let first = state.dequeue(now, &mut exits).expect("the queue grows");
+        assert_eq!(u64::from(first.id), ms);
+        while let Some(exit) = exits.pop() {
+            assert_eq!(exit, Exit::Marked(first.id));
+            marks.push(ms);
+        }
+    }
+    assert_eq!(marks, law(109.0, 1.0, 800));
+}
+
+/// A delay below the target, or a single packet however slow the link, is no queue.
+#[test]
+fn codel_leaves_short_queues_alone() {
+    let mut state = build(r#"{"discipline": "codel"}"#);
+    let mut exits = Exits::default();
+    // Each waits 79 ms, all along, but never with more than one behind it.
+    for ms in (0..10_000).step_by(40) {
+        state.enqueue(us(1000 * ms), &packet(0, us(1000 * ms)), &mut exits);
+        if ms > 0 {
+            state.dequeue(us(1000 * ms + 39_000), &mut exits);
+        }
+    }
+    assert_eq!(state.occupancy().packets, 1);
+    assert_eq!(exits.pop(), None);
+}
+
+fn of_flow(flow: u32, id: u32, bytes: u32, since: Time) -> Waiting {
+    Waiting { id, frame: Frame { bytes, flow, ..Frame::default() }, ecn_capable: false, since }
+}
+
+/// RFC 8290 §1: a flow that sends less than its share does not wait for one that sends more; a drop
+/// hits the one that does. The link takes a packet every millisecond.
+#[test]
+fn fq_codel_isolates_a_sparse_flow() {
+    let mut state = build(r#"{"discipline": "fq_codel", "packets": 300}"#);
+    let mut exits = Exits::default();
+    let mut delays = Vec::new();
+    for ms in 0..20_000 {
+        let now = us(1000 * ms);
+        // Two packets each millisecond of the one, and every tenth one of the other.
+        for id in [0, 1] {
+            state.enqueue(now, &of_flow(1, 1000 + id, 1000, now), &mut exits);
+        }
+        if ms % 10 == 5 {
+            state.enqueue(now, &of_flow(2, 7, 1000, now), &mut exits);
+        }
+        let out = state.dequeue(now, &mut exits).expect("there is a queue");
+        if out.frame.flow == 2 {
+            delays.push(now.since(out.since));
+        }
+    }
+    assert_eq!(delays.len(), 2000);
+    assert!(
+        delays.iter().all(|delay| *delay <= Duration::from_millis(1)),
+        "{:?}",
+        delays.iter().max()
+    );
+    let mut dropped = 0;
+    while let Some(exit) = exits.pop() {
+        assert!(matches!(exit, Exit::Dropped(1000 | 1001)), "{exit:?}");
+        dropped += 1;
+    }
+    assert!(dropped > 10_000);
+}
+
+/// Deficit round robin: flows that always have packets get equal shares of bytes, to a quantum and
+/// a packet, whatever their packets' sizes.
+#[test]
+fn fq_codel_shares_bytes() {
+    let mut state = build(
+        r#"{"discipline": "fq_codel", "target": "10 s", "interval": "20 s", "quantum": 700}"#,
+    );
+    let mut exits = Exits::default();
+    let sizes = [1500, 300, 40];
+    for _ in 0..2500 {
+        for (flow, bytes) in (0u32..).zip(sizes) {
+            assert!(state.enqueue(us(0), &of_flow(flow, 0, bytes, us(0)), &mut exits));
+        }
+    }
+    let mut sent = [0_u64; 3];
+    for _ in 0..2400 {
+        let out = state.dequeue(us(1), &mut exits).expect("there are more");
+        sent[out.frame.flow as usize] += u64::from(out.frame.bytes);
+        let (least, most) = (sent.iter().min(), sent.iter().max());
+        // One may be a turn ahead, and overdraw it by less than a packet.
+        assert!(
+            most.zip(least).is_some_and(|(most, least)| most - least <= 700 + 1500),
+            "{sent:?}"
+        );
+    }
+    assert_eq!(exits.pop(), None);
+}
+
+/// RFC 8290 §4.2: a flow whose line has run empty waits for its turn among the others before it
+/// counts as new again; else one that always has just one packet would starve them.
+#[test]
+fn fq_codel_does_not_let_new_flows_starve_old_ones() {
+    let text =
+        r#"{"discipline": "fq_codel", "target": "10 s", "interval": "20 s", "quantum": 1000}"#;
+    let mut state = build(text);
+    let mut exits = Exits::default();
+    let mut sent = [0; 2];
+    for _ in 0..1000 {
+        assert!(state.enqueue(us(0), &of_flow(0, 0, 1000, us(0)), &mut exits));
+    }
+    assert!(state.enqueue(us(0), &of_flow(1, 0, 1000, us(0)), &mut exits));
+    for _ in 0..1000 {
+        let flow = state.dequeue(us(0), &mut exits).expect("there are more").frame.flow;
+        sent[flow as usize] += 1;
+        if flow == 1 {
+            assert!(state.enqueue(us(0), &of_flow(1, 0, 1000, us(0)), &mut exits));
+        }
+    }
+    // Each gets its quantum in turn; the other one goes first as long as it is new.
+    assert!(sent[0] >= 330, "{sent:?}");
+}
+
+/// RFC 8290 §4.1: when there are too many packets, the flow with the most bytes gives up half of
+/// them from the head, at most 64 packets.
+#[test]
+fn fq_codel_shortens_the_longest() {
+    let mut exits = Exits::default();
+    let mut overflow = |limit: u32, bytes: [u32; 2]| {
+        let mut state = build(&format!(r#"{{"discipline": "fq_codel", "packets": {limit}}}"#));
+        for id in 0..=limit {
+            let flow = u32::from(id % 3 == 2);
+            let one = of_flow(flow, id, bytes[flow as usize], us(0));
+            assert!(state.enqueue(us(0), &one, &mut exits));
+        }
+        std::iter::from_fn(|| exits.pop())
+            .map(|exit| match exit {
+                Exit::Dropped(id) => id,
+                Exit::Marked(id) => panic!("{id} was marked"),
+            })
+            .collect::<Vec<_>>()
+    };
+    // Thirty packets of the first flow (0, 1, 3, 4, …) and fifteen of the second: half is 15.
+    let ids = |flow: u32| (0..).filter(move |id| u32::from(id % 3 == 2) == flow);
+    assert_eq!(overflow(44, [100, 100]), ids(0).take(15).collect::<Vec<_>>());
+    // Fewer packets, more bytes.
+    assert_eq!(overflow(44, [100, 1000]), ids(1).take(8).collect::<Vec<_>>());
+    assert_eq!(overflow(599, [100, 100]), ids(0).take(64).collect::<Vec<_>>());
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// RFC 8033 §4.2 with numbers worked out by hand (alpha 0.125, beta 1.25, target 15 ms).
+#[test]
+fn pies_probability() {
+    let config = pie::Config::default();
+    let after = |probability: f64, before: u64, delay: u64| {
+        let mut controller = pie::Controller::new(&config);
+        controller.probability = probability;
+        controller.delay_before = ms(before);
+        controller.update(&config, ms(delay));
+        controller.probability
+    };
+    let holds = |found: f64, expected: f64| {
+        assert!((found - expected).abs() < 1e-12, "{found} for {expected}");
+    };
+    // 0.125·15 ms + 1.25·30 ms = 0.039375, and the steps of the scale.
+    holds(after(0.0, 0, 30), 0.039_375 / 2048.0);
+    holds(after(5e-6, 0, 30), 5e-6 + 0.039_375 / 512.0);
+    holds(after(5e-5, 0, 30), 5e-5 + 0.039_375 / 128.0);
+    holds(after(5e-4, 0, 30), 5e-4 + 0.039_375 / 32.0);
+    holds(after(5e-3, 0, 30), 5e-3 + 0.039_375 / 8.0);
+    holds(after(5e-2, 0, 30), 5e-2 + 0.039_375 / 2.0);
+    // From 0.1 on at most 0.02 more at once, but as much less as there is.
+    holds(after(0.1, 0, 30), 0.12);
+    holds(after(0.2, 15, 16), 0.2 + 0.000_125 + 0.001_25);
+    holds(after(0.2, 215, 15), 0.0);
+    // At the target and steady it stays; without a queue it falls by 2 % besides.
+    holds(after(0.3, 15, 15), 0.3);
+    holds(after(0.5, 0, 0), (0.5 - 0.001_875) * 0.98);
+    holds(after(0.99, 1000, 1010), 1.0);
+}
+
+/// The burst allowance falls with each update and comes back once there is no congestion.
+#[test]
+fn pies_burst_allowance() {
+    let config = pie::Config::default();
+    let mut controller = pie::Controller::new(&config);
+    let mut left = Vec::new();
+    for delay in [30; 11] {
+        controller.update(&config, ms(delay));
+        left.push(controller.burst);
+    }
+    let falls: Vec<Duration> = (0..=10).map(|n| ms(150_u64.saturating_sub(15 * (n + 1)))).collect();
+    assert_eq!(left, falls);
+    controller.probability = 0.0;
+    controller.update(&config, ms(5));
+    assert_eq!(controller.burst, ms(0), "the delay before was above half of the target");
+    controller.update(&config, ms(5));
+    assert_eq!(controller.burst, ms(150));
+}
+
+/// Under an overload that goes on, PIE passes the first burst, then drops what makes the delay
+/// stand at the target: that is where its controller is at rest.
+#[test]
+fn pie_holds_the_delay_at_its_target() {
+    let mut state = build(r#"{"discipline": "pie", "packets": 100000}"#);
+    let mut exits = Exits::default();
+    let mut sum = Duration::ZERO;
+    let mut first_drop = None;
+    // Five packets come in 4 ms and four go: one in five has to be dropped.
+    for ms in 0..300_000_u64 {
+        let now = us(1000 * ms);
+        for id in 0..1 + u64::from(ms % 4 == 0) {
+            if !state.enqueue(now, &packet(id as u32, now), &mut exits) {
+                first_drop.get_or_insert(ms);
+            }
+        }
+        let out = state.dequeue(now, &mut exits);
+        if ms >= 100_000 {
+            sum += out.map_or(Duration::ZERO, |out| now.since(out.since));
+        }
+    }
+    assert!(first_drop >= Some(150), "{first_drop:?}");
+    // At rest p stands still; over 200 s a mean off the target by 5 % would move it by
+    // 0.125 · 0.75 ms · 13,000 updates = 1.25, which it cannot.
+    let mean = sum.as_secs_f64() / 200_000.0;
+    assert!((mean / 0.015 - 1.0).abs() < 0.05, "{mean}");
+}
