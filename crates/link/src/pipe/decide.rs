@@ -156,7 +156,7 @@ mod tests {
             };
             let mut settled = Pipe::new(&config, KEY, "link");
             if trace {
-                let at = [3, 7, 7, 12].map(|us| Duration::from_micros(us)).to_vec();
+                let at = [3, 7, 7, 12].map(Duration::from_micros).to_vec();
                 let rates = Rates::Opportunities { at, bytes: 1000 };
                 settled.transmitter = Transmitter::new(None, Some(rates), config.overhead);
             }
