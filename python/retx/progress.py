@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
 from typing import TypeVar
 
 from retx._native import Control
@@ -18,24 +21,52 @@ Progress = bool | Callable[[float], None] | None
 TICK_S = 0.1
 PATIENCE_S = 1.0
 """Work that is done sooner shows no bar."""
+GRACE_S = 1.0
+"""Cancelled work ends within milliseconds, unless it is in code of the user's own."""
 
 
 def watched(work: Callable[[Control], T], progress: Progress = None) -> T:
     """The result of `work(control)`, which runs in a thread of its own.
 
-    An exception in the main thread, Ctrl-C above all, cancels the work and waits for its end.
+    An exception in the main thread, Ctrl-C above all, cancels the work and waits for its end. Code
+    of the user's own that does not return is interrupted.
     """
     control = Control()
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        future = pool.submit(work, control)
-        try:
-            with _reporter(progress) as report:
-                while not wait([future], timeout=TICK_S).done:
-                    report(control.progress)
-        except BaseException:
-            control.cancel()
-            raise
-        return future.result()
+    outcome: Future[T] = Future()
+    worker = Thread(target=_work, args=(work, control, outcome), daemon=True)
+    worker.start()
+    try:
+        with _reporter(progress) as report:
+            while not wait([outcome], timeout=TICK_S).done:
+                report(control.progress)
+    except BaseException:
+        control.cancel()
+        while not wait([outcome], timeout=GRACE_S).done:
+            _interrupt_user_code(worker)
+        raise
+    return outcome.result()
+
+
+def _interrupt_user_code(worker: Thread) -> None:
+    """Raises KeyboardInterrupt where the work, in whatever thread, is in Python code."""
+    import ctypes
+
+    known = {thread.ident for thread in threading.enumerate()} - {worker.ident}
+    for ident, frame in sys._current_frames().items():
+        # Threads of the simulation are not `threading`'s; what is in a function of retx is in the
+        # simulation, not in the user's code.
+        ours = Path(frame.f_code.co_filename).parent == Path(__file__).parent
+        if ident not in known and not ours:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(ident), ctypes.py_object(KeyboardInterrupt)
+            )
+
+
+def _work(work: Callable[[Control], T], control: Control, outcome: Future[T]) -> None:
+    try:
+        outcome.set_result(work(control))
+    except BaseException as error:  # whatever it is, it is the caller's
+        outcome.set_exception(error)
 
 
 @contextmanager

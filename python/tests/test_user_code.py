@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -273,6 +276,41 @@ def test_an_exception_stops_the_run_with_the_users_traceback(cli: Cli, mine: Pat
         message,
     )
     assert list((mine.parent / "cwd").iterdir()) == []
+
+
+@pytest.mark.parametrize("many", [[], ["--replications", "3"]], ids=["one", "many"])
+@pytest.mark.parametrize("body", ["while True: pass", "time.sleep(0.2)"], ids=["stuck", "slow"])
+def test_code_that_does_not_return_can_be_interrupted(
+    mine: Path, many: list[str], body: str
+) -> None:
+    begun = mine.parent / "begun"
+    written(
+        mine,
+        f"""
+
+import pathlib, time
+
+
+class Slow(Reno):
+    def on_ack(self, window, ack):
+        pathlib.Path({str(begun)!r}).touch()
+        {body}
+""",
+    )
+    chosen = ("--set", "tcp.mine.congestion_control.class=Slow")
+    run = subprocess.Popen(
+        [sys.executable, "-m", "retx", "run", mine, "--out", mine.parent / "o", *many, *chosen],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not begun.exists():
+        time.sleep(0.05)
+        assert run.poll() is None
+    run.send_signal(signal.SIGINT)
+    output, errors = run.communicate(timeout=30)
+    assert (run.returncode, output, errors) == (130, "", "interrupted\n")
+    assert {path.name for path in mine.parent.iterdir()} == {"begun", "mine.toml", "reno.py"}
 
 
 def test_in_python_the_cause_is_the_users_exception(mine: Path) -> None:

@@ -128,6 +128,8 @@ impl Outcome {
 
 /// Events between two looks at the control.
 const EVENTS_BETWEEN_LOOKS: u32 = 4096;
+/// The same where code of the user's own may take its time over each.
+const EVENTS_BETWEEN_LOOKS_AT_USER_CODE: u32 = 16;
 
 /// Runs a plan.
 ///
@@ -135,11 +137,16 @@ const EVENTS_BETWEEN_LOOKS: u32 = 4096;
 /// See [`RunError`].
 pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Outcome, RunError> {
     let faults = Arc::default();
-    let plan = &*reporting_to(&faults, plan);
+    let plan = reporting_to(&faults, plan);
+    let between_looks = match plan {
+        Cow::Borrowed(_) => EVENTS_BETWEEN_LOOKS,
+        Cow::Owned(_) => EVENTS_BETWEEN_LOOKS_AT_USER_CODE,
+    };
+    let plan = &*plan;
     let mut engine = Engine::new(plan, options)?;
     let mut told = Time::ZERO;
     while !engine.is_over() {
-        for _ in 0..EVENTS_BETWEEN_LOOKS {
+        for _ in 0..between_looks {
             engine.step();
             if engine.is_over() {
                 break;
