@@ -41,9 +41,12 @@ def watched(work: Callable[[Control], T], progress: Progress = None) -> T:
                 report(control.progress)
     except BaseException:
         control.cancel()
-        while not wait([outcome], timeout=GRACE_S).done:
+        worker.join(GRACE_S)
+        while worker.is_alive():
             _interrupt_user_code(worker)
+            worker.join(GRACE_S)
         raise
+    worker.join()
     return outcome.result()
 
 
