@@ -168,6 +168,26 @@ fn a_packet_is_seen_where_it_passes() {
     assert!(packets.iter().all(|p| p.data == packets[0].data));
 }
 
+/// A packet that a queue marks is seen without the mark before it and with it behind.
+#[test]
+fn a_mark_is_seen_from_where_it_is_made() {
+    let mut capture = CaptureBuffer::new();
+    let place = capture.add_interface("a").unwrap();
+    let flow = capture.add_flow("f", FlowNodes { opener: 0, listener: 1 }).unwrap();
+    let initial = [SeqNr(1), SeqNr(2)];
+    let hand = &mut Hand { capture: &mut capture, place, flow, initial, now: Time::ZERO };
+    let part = Part { flags: ACK, position: start(0), ack: 1, ..Part::default() };
+    let packet = hand.send(Side::Opener, Part { payload_bytes: 10, ..part });
+    capture.see(Time::from_nanos(5_000_000), place, packet, Ecn::Ect0);
+    capture.see(Time::from_nanos(9_000_000), place, packet, Ecn::Ce);
+    let packets = packets(&bytes_of(&capture, Snap::Full));
+    let fields = packets.iter().map(|packet| {
+        verify_checksums(&packet.data).unwrap();
+        decode_packet(&packet.data).unwrap().packet.ip.ecn
+    });
+    assert_eq!(fields.collect::<Vec<_>>(), [Ecn::NotEct, Ecn::Ect0, Ecn::Ce]);
+}
+
 #[test]
 fn what_a_file_cannot_hold_is_refused() {
     let long = "x".repeat(70_000);

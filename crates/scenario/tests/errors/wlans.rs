@@ -101,6 +101,15 @@ fn numbers() {
 }
 
 #[test]
+fn queues_that_decide_as_packets_leave() {
+    refuse_key(
+        "queue = \"codel\"",
+        "s.toml:5: wlan.cell.queue: \"codel\" is for links: a station of a wlan has the queue \
+         \"droptail\"",
+    );
+}
+
+#[test]
 fn channels_that_do_more_than_lose() {
     refuse_key(
         "channel = [{ model = \"ber\", ber = 1e-6 }, { model = \"duplicate\", p = 0.1 }]",
