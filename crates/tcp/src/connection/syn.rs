@@ -21,11 +21,7 @@ impl Connection {
             seq: self.sequence(0),
             ack: if answering { self.acknowledgment() } else { retx_units::SeqNr(0) },
             window: window as u16,
-            flags: if answering {
-                self.ecn.answering()
-            } else {
-                self.ecn.opening(retransmission)
-            },
+            flags: if answering { self.ecn.answering() } else { self.ecn.opening(retransmission) },
             payload_bytes: 0,
             options: Options {
                 mss: Some(parameters.mss as u16),
