@@ -6,7 +6,7 @@ use retx_tcp::congestion_control::{self, Ack, CongestionControl, Loss, Sent, Sta
 use retx_tcp::loss_cause;
 use retx_tcp::user::{Fault, Faults, Loaded, NoLoader, Program, UserControl};
 use retx_tcp::{Config, Size};
-use retx_units::Time;
+use retx_units::{Duration, Time};
 use rig::{Pair, preset};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -119,6 +119,21 @@ fn a_single_byte_is_not_lost() {
     assert_eq!(maker.made.load(Ordering::Relaxed), 1);
     let sent = maker.sent.lock().expect("no thread has died");
     assert_eq!(sent.iter().map(|sent| (sent.position, sent.bytes)).collect::<Vec<_>>(), [(1, 1)]);
+}
+
+/// Nor when more follows before its ACK.
+#[test]
+fn a_single_byte_is_told_before_what_follows() {
+    let (maker, mut config) = mine(u64::MAX);
+    config.nagle = false;
+    let mut pair = Pair::new(&config);
+    for bytes in [1, 500] {
+        pair.server.to_write += bytes;
+        pair.look_every = Duration::from_millis(5);
+        pair.drive(pair.now + Duration::from_millis(65));
+    }
+    let mut sent = maker.sent.lock().expect("no thread has died");
+    assert_eq!(sent.drain(..).map(|sent| sent.position).collect::<Vec<_>>(), [1, 2]);
 }
 
 #[test]
