@@ -108,7 +108,8 @@ def test_listing(cli: Cli) -> None:
         assert word in listed
     assert "linear" in cli("list", "channel", "ber").stdout
     kinds = json.loads(cli("list", "--json").stdout)
-    assert [entry["name"] for entry in kinds["queue"]] == ["droptail"]
+    assert kinds["queue"][0]["name"] == "droptail"
+    assert [entry["name"] for entry in kinds["repair"]] == ["arq", "fec"]
 
 
 def test_schema(cli: Cli) -> None:

@@ -21,6 +21,7 @@ fn config(channel: &[&str], delay_ms: u64) -> Config {
         queue: queue::Config::droptail(Default::default()),
         channel: channel.iter().map(|text| model(text)).collect(),
         changes: vec![],
+        repair: None,
     }
 }
 

@@ -136,6 +136,7 @@ proptest! {
             queue: droptail(Some(packets), None),
             channel: vec![],
             changes: vec![],
+            repair: None,
         };
         let mut pipe = Pipe::new(&config, KEY, "link");
         let (log, refused) = drive(&mut pipe, &arrivals, &[]);
@@ -187,6 +188,7 @@ proptest! {
             queue: droptail(Some(packets), None),
             channel: vec![bernoulli(loss), bernoulli(loss)],
             changes: vec![],
+            repair: None,
         };
         let mut seldom = Pipe::new(&config, KEY, "link");
         let mut often = seldom.clone();
@@ -210,6 +212,7 @@ proptest! {
             queue: droptail(None, None),
             channel: vec![],
             changes: vec![],
+            repair: None,
         };
         let mut pipe = Pipe::new(&config, KEY, "link");
         let mut now = 0;
@@ -240,6 +243,7 @@ fn slow(channel: Vec<channel::Config>) -> Pipe {
         queue: droptail(None, None),
         channel,
         changes: vec![],
+        repair: None,
     };
     Pipe::new(&config, KEY, "link")
 }
@@ -280,6 +284,7 @@ fn a_queue_holds_what_it_says() {
             queue,
             channel: vec![],
             changes: vec![],
+            repair: None,
         };
         let mut pipe = Pipe::new(&config, KEY, "link");
         let enter = |(id, bytes): (usize, &u32)| {
@@ -303,6 +308,7 @@ fn without_a_rate_packets_take_no_time() {
         queue: droptail(Some(0), None),
         channel: vec![],
         changes: vec![],
+        repair: None,
     };
     let mut pipe = Pipe::new(&config, KEY, "link");
     for id in 0..100 {
@@ -348,6 +354,7 @@ fn delays_end_with_time() {
         queue: droptail(None, None),
         channel: vec![],
         changes: vec![],
+        repair: None,
     };
     let mut pipe = Pipe::new(&config, KEY, "link");
     for id in 0..3 {

@@ -41,6 +41,7 @@ fn mean_wait(queue: &str, load: f64, exponential_sizes: bool) -> f64 {
         queue: read(queue),
         channel: vec![],
         changes: vec![],
+        repair: None,
     };
     let mut pipe = Pipe::new(&config, KEY, "link");
     let mut at = 0.0;

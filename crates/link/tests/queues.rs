@@ -48,6 +48,7 @@ fn pipe(queue: &queue::Config) -> Pipe {
         queue: queue.clone(),
         channel: vec![],
         changes: vec![],
+        repair: None,
     };
     Pipe::new(&config, KEY, "link")
 }

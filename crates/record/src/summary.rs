@@ -218,6 +218,10 @@ pub struct LinkSummary {
     pub queue_max_packets: u64,
     /// Share of the time spent transmitting.
     pub utilisation: f64,
+    /// Frames that the link sent again.
+    pub frames_repeated: u64,
+    /// Parity frames that the link sent.
+    pub frames_parity: u64,
     /// Waiting when the run ended.
     pub packets_queued: u64,
     /// In transmission or on their way when the run ended.

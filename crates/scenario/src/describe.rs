@@ -1,6 +1,7 @@
 //! What there is to choose from: names, summaries and parameters, all from the types themselves.
 
 use crate::{App, schema};
+use retx_link::pipe::repair::{arq, fec};
 use retx_link::{channel, queue};
 use retx_tcp::{
     Config, Size, backoff, congestion_control, loss_cause, loss_detection, presets, rto, spurious,
@@ -11,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 /// Everything that a scenario can name, by kind: `tcp` (presets), `congestion_control`,
 /// `loss_detection`, `loss_cause`, `rto`, `backoff`, `spurious`, `channel`, `queue`,
-/// `application`.
+/// `repair` (keys of a link), `application`.
 ///
 /// Each kind is a list of `{ name, summary, parameters }`; each parameter is `{ name, type, doc,
 /// required }`, with `default` where there is one and `values`, a list of `{ name, doc }`, where
@@ -28,6 +29,7 @@ pub fn describe() -> Value {
         "spurious": choices(spurious::Config::schemas()),
         "channel": choices(channel::Config::schemas()),
         "queue": choices(queue::Config::schemas()),
+        "repair": repairs(),
         "application": choices(App::schemas()),
     })
 }
@@ -47,6 +49,15 @@ fn tcp() -> Value {
         json!({ "name": preset.name, "summary": preset.summary, "parameters": parameters })
     };
     presets::PRESETS.iter().map(of_preset).collect()
+}
+
+/// What a link may do about lost frames.
+fn repairs() -> Value {
+    let mut generator = inline_generator();
+    choices(vec![
+        ("arq", arq::Config::json_schema(&mut generator)),
+        ("fec", fec::Config::json_schema(&mut generator)),
+    ])
 }
 
 fn choices(schemas: Vec<(&'static str, Schema)>) -> Value {

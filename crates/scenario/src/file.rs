@@ -3,7 +3,8 @@
 use crate::scenario::{Direction, Flow, Link, Route, Scenario};
 use crate::schedule::{self, ChangeTable};
 use crate::wlan::WlanTable;
-use crate::{App, schema};
+use crate::{App, repair, schema};
+use retx_link::pipe::repair::{arq, fec};
 use retx_link::{channel, queue};
 use retx_units::{Duration, Rate, choice};
 use schemars::JsonSchema;
@@ -151,6 +152,12 @@ pub struct LinkTable {
     /// One channel model or a list of them; without it no frame is lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channels>,
+    /// Frames that the channel loses are sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arq: Option<arq::Config>,
+    /// Packets go out with parity frames, from which lost ones are worked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fec: Option<fec::Config>,
     /// What changes as time goes, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<ChangeTable>,
@@ -184,6 +191,12 @@ pub struct DirectionTable {
     /// One channel model or a list of them, instead of the link's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channels>,
+    /// Frames that the channel loses are sent again; instead of the link's `arq` or `fec`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arq: Option<arq::Config>,
+    /// Packets go out with parity frames; instead of the link's `arq` or `fec`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fec: Option<fec::Config>,
 }
 
 impl DirectionTable {
@@ -318,6 +331,8 @@ impl From<&Link> for LinkTable {
             mtu: shared(&mut forward.mtu, &mut reverse.mtu),
             queue: shared(&mut forward.queue, &mut reverse.queue),
             channel: shared(&mut forward.channel, &mut reverse.channel),
+            arq: shared(&mut forward.arq, &mut reverse.arq),
+            fec: shared(&mut forward.fec, &mut reverse.fec),
             schedule: schedule::tables(&link.forward.changes, &link.reverse.changes),
             forward,
             reverse,
@@ -337,6 +352,7 @@ pub(crate) fn shared<T: PartialEq>(forward: &mut Option<T>, reverse: &mut Option
 
 impl From<&Direction> for DirectionTable {
     fn from(direction: &Direction) -> Self {
+        let (arq, fec) = repair::tables(direction.repair);
         Self {
             rate: direction.rate,
             delay: Some(direction.delay),
@@ -344,6 +360,8 @@ impl From<&Direction> for DirectionTable {
             mtu: Some(direction.mtu),
             queue: Some(direction.queue.clone()),
             channel: Some(Channels(direction.channel.clone())),
+            arq,
+            fec,
         }
     }
 }

@@ -12,6 +12,7 @@ mod document;
 mod error;
 mod file;
 mod overrides;
+mod repair;
 mod resolve;
 mod routes;
 mod scenario;

@@ -4,6 +4,7 @@
 use crate::FLOWS_MAX;
 use crate::error::Problem;
 use crate::file::{Channels, DirectionTable, File, FlowTable, LinkTable, SampleInterval};
+use crate::repair::repair;
 use crate::routes::Network;
 use crate::scenario::{Direction, Flow, Hop, Link, Route, Scenario, Way};
 use crate::schedule;
@@ -163,6 +164,8 @@ fn link(table: LinkTable) -> Result<Link, Problem> {
     let mut reverse = direction(&table, &table.reverse, "reverse")?;
     forward.changes = schedule::changes(&table, Way::Forward, &forward)?;
     reverse.changes = schedule::changes(&table, Way::Reverse, &reverse)?;
+    forward.repair = repair(&table, &table.forward, Way::Forward, &forward)?;
+    reverse.repair = repair(&table, &table.reverse, Way::Reverse, &reverse)?;
     Ok(Link { name: table.name, ends: table.ends, forward, reverse })
 }
 
@@ -200,6 +203,7 @@ fn direction(link: &LinkTable, own: &DirectionTable, way: &str) -> Result<Direct
         mtu,
         queue: queue.unwrap_or_else(|| queue::Config::droptail(Default::default())),
         channel,
+        repair: None,
         changes: Vec::new(),
     })
 }

@@ -2,6 +2,7 @@
 
 use crate::file::{Initiator, SampleInterval, Stop};
 use crate::{App, Change, Wlan, file, write};
+use retx_link::pipe::repair;
 use retx_link::{channel, queue};
 use retx_units::{Duration, Rate};
 use serde::Serialize;
@@ -75,6 +76,8 @@ pub struct Direction {
     pub queue: queue::Config,
     /// What becomes of frames; the first model that loses a frame decides. May be empty.
     pub channel: Vec<channel::Config>,
+    /// What the link does about frames that the channel loses.
+    pub repair: Option<repair::Config>,
     /// What changes as time goes, in order of time.
     pub changes: Vec<Change>,
 }

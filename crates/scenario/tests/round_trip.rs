@@ -114,6 +114,48 @@ fn queues() -> impl Strategy<Value = Value> {
     prop_oneof![Just(json!("droptail")), droptail, others]
 }
 
+/// A link that repairs has no queue and no channel that do not go with it.
+#[test]
+fn repairs() {
+    let link = |repairs: &str| {
+        format!(
+            r#"duration = "1 s"
+            [[link]]
+            name = "air"
+            ends = ["a", "b"]
+            delay = "7 ms"
+            channel = {{ model = "bernoulli", p = 0.1 }}
+            {repairs}
+            [[flow]]
+            name = "f"
+            from = "a"
+            to = "b"
+            tcp = "reno"
+            app = "bulk""#
+        )
+    };
+    let read = |text: &str| {
+        parse(&Source { name: "r.toml", text, overrides: &[] }).unwrap_or_else(|e| panic!("{e}"))
+    };
+    for repairs in [
+        "",
+        "arq = { mode = \"stop_and_wait\", retries = 0 }",
+        "fec = { k = 3, n = 5, block_time = \"2 ms\", in_order = false }",
+        "forward.arq = { mode = \"selective_repeat\", retries = 3 }\nreverse.delay = \"1 ms\"",
+        "arq = { mode = \"selective_repeat\", retries = 3 }\nreverse.delay = \"1 ms\"",
+        "arq = { mode = \"selective_repeat\", retries = 3 }\n\
+         reverse.fec = { k = 1, n = 2, block_time = \"0 s\" }",
+    ] {
+        let scenario = read(&link(repairs));
+        assert_eq!(read(&scenario.to_toml()), scenario, "{}", scenario.to_toml());
+        assert_eq!(scenario.links[0].forward.repair.is_some(), !repairs.is_empty());
+    }
+    let scenario = read(&link("arq = { mode = \"selective_repeat\", retries = 3 }"));
+    let toml = scenario.to_toml();
+    let feedback = "arq = { mode = \"selective_repeat\", retries = 3, feedback = \"14 ms\"";
+    assert!(toml.contains(feedback), "{toml}");
+}
+
 fn maybe(strategy: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     // A key whose value is null is left out.
     prop_oneof![Just(Value::Null), strategy]

@@ -103,6 +103,7 @@ fn pipe(link: &Link, way: Way) -> PipePlan {
             overhead: direction.overhead,
             queue: direction.queue.clone(),
             channel: direction.channel.clone(),
+            repair: direction.repair,
             changes: direction.changes.iter().map(change).collect(),
         },
     }

@@ -40,6 +40,7 @@ impl Drop {
     /// Lost by a channel.
     pub const fn by_channel(at: Time, place: u32, reason: Reason) -> Self {
         let (reason, cause) = match reason {
+            Reason::RetryLimit => (DropReason::RetryLimit, Cause::Wireless),
             Reason::Channel => (DropReason::Channel, Cause::Wireless),
             Reason::Script { as_congestion: false } => (DropReason::Script, Cause::Wireless),
             Reason::Script { as_congestion: true } => (DropReason::Script, Cause::Congestion),

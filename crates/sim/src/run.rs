@@ -243,7 +243,7 @@ fn link_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<LinkSummary> {
                 drops: DropSummary {
                     queue: end.drops.queue - start.drops.queue,
                     channel: end.drops.channel - start.drops.channel,
-                    retry_limit: 0,
+                    retry_limit: end.drops.retry_limit - start.drops.retry_limit,
                     script: end.drops.script - start.drops.script,
                 },
                 packets_marked: end.packets_marked - start.packets_marked,
@@ -252,6 +252,8 @@ fn link_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<LinkSummary> {
                 queue_mean_packets: mean((end.waited - start.waited) as f64),
                 queue_max_packets: queue_max,
                 utilisation: mean((end.busy - start.busy).as_nanos() as f64),
+                frames_repeated: end.frames_repeated - start.frames_repeated,
+                frames_parity: end.frames_parity - start.frames_parity,
                 packets_queued: queued,
                 packets_in_air: in_air,
             }

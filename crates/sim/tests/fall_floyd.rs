@@ -53,6 +53,7 @@ fn pipes(drops: &[u64]) -> Vec<PipePlan> {
             }),
             channel,
             changes: vec![],
+            repair: None,
         },
     };
     vec![

@@ -5,6 +5,7 @@
 mod plans;
 
 use plans::{LinkOf, bernoulli, cell, insert_cell, one_flow, tcp};
+use retx_link::pipe::repair::{Config as Repair, arq, fec};
 use retx_link::wlan::{self, Geometry};
 use retx_link::{channel, queue};
 use retx_record::reason::EpisodeKind;
@@ -119,6 +120,32 @@ fn vary_queues(plan: &mut Plan) {
     plan.tcps[0].config.ecn = stream.below(2) == 0;
 }
 
+/// Some links repair what they lose; these only lose, and have a droptail queue.
+fn repair_some(plan: &mut Plan) {
+    let mut stream = StreamKey { seed: plan.seed, replication: 0 }.stream("swarm.repair");
+    for pipe in &mut plan.pipes {
+        let config = &mut pipe.config;
+        let repair = random_repair(&mut stream);
+        if stream.below(3) > 0 || config.queue.name() != "droptail" {
+            continue;
+        }
+        config.channel = vec![bernoulli(stream.uniform() * 0.3)];
+        config.repair = Some(repair);
+    }
+}
+
+fn random_repair(stream: &mut Stream) -> Repair {
+    let millis = Duration::from_millis(pick(stream, &[0, 2, 30]));
+    let in_order = stream.below(2) == 0;
+    let k = 1 + stream.below(8) as u32;
+    if stream.below(2) == 0 {
+        let n = k + 1 + stream.below(3) as u32;
+        return Repair::Fec(fec::Config { k, n, block_time: millis, in_order });
+    }
+    let mode = pick(stream, &[arq::Mode::StopAndWait, arq::Mode::SelectiveRepeat]);
+    Repair::Arq(arq::Config { mode, retries: k % 4, feedback: Some(millis), in_order })
+}
+
 fn random_plan(seed: u64) -> Plan {
     let mut stream = StreamKey { seed, replication: 0 }.stream("swarm");
     let hops = 1 + stream.below(3) as usize;
@@ -160,6 +187,7 @@ fn random_plan(seed: u64) -> Plan {
         })
         .collect();
     vary_queues(&mut plan);
+    repair_some(&mut plan);
     plan
 }
 
@@ -187,14 +215,16 @@ fn check(plan: &Plan, outcome: &Outcome) {
     let dropped: u64 = outcome
         .links
         .iter()
-        .map(|link| link.drops.queue + link.drops.channel + link.drops.script)
+        .map(|link| {
+            link.drops.queue + link.drops.channel + link.drops.retry_limit + link.drops.script
+        })
         .sum();
     let in_cells = outcome.wlans.iter().map(|wlan| wlan.counts.drops);
     let in_cells: u64 = in_cells.map(|drops| drops.queue + drops.retry_limit).sum();
     assert_eq!(drops.len() as u64, dropped + in_cells);
     outcome.wlans.iter().for_each(check_cell);
     for link in &outcome.links {
-        let gone = link.drops.queue + link.drops.channel;
+        let gone = link.drops.queue + link.drops.channel + link.drops.retry_limit;
         let inside = link.packets_queued + link.packets_in_air;
         assert_eq!(
             link.packets_in + link.packets_duplicated,

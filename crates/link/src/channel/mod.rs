@@ -85,6 +85,8 @@ pub enum Reason {
         /// The script stands for a full queue.
         as_congestion: bool,
     },
+    /// The link has given up what the channel lost again and again. No model says so.
+    RetryLimit,
 }
 
 /// The frame arrives undelayed.

@@ -1,4 +1,5 @@
-//! A pipe whose discipline decides as packets leave: the steps of its line ([`super::line`]).
+//! A pipe that decides as transmissions begin: because its discipline decides as packets leave, by
+//! the steps of its line ([`super::line`]), or because it repairs losses ([`super::repair`]).
 
 use super::line::Event;
 use super::{Departure, Entry, Packet, Pipe};
@@ -6,9 +7,36 @@ use crate::queue::{Exit, Waiting};
 use retx_units::Time;
 
 impl Pipe {
-    /// A packet arrives at the line.
+    /// When the next transmission begins, of a pipe that decides then.
     #[cold]
-    pub(super) fn join_line(&mut self, now: Time, packet: &Packet) -> Entry {
+    pub(super) fn next_begin(&self) -> Time {
+        let free = self.transmitter.busy_until();
+        let line = self.line.as_ref().map_or(Time::NEVER, |line| line.due(free));
+        line.min(self.repairs.as_ref().map_or(Time::NEVER, |repairs| repairs.due(free)))
+    }
+
+    /// A packet arrives at a pipe that decides when its transmission begins.
+    #[cold]
+    pub(super) fn join(&mut self, now: Time, packet: &Packet) -> Entry {
+        if self.repairs.is_some() {
+            self.join_repairs(now, packet)
+        } else {
+            self.join_line(now, packet)
+        }
+    }
+
+    /// Begins what is due by `now`, up to the first thing that the caller has to know.
+    #[cold]
+    pub(super) fn begin_due(&mut self, now: Time) -> Option<Departure> {
+        if self.repairs.is_some() {
+            self.transmit_due(now);
+            return None;
+        }
+        self.poll_line(now)
+    }
+
+    /// A packet arrives at the line.
+    fn join_line(&mut self, now: Time, packet: &Packet) -> Entry {
         self.begin_transmissions(now);
         let Some(line) = &mut self.line else { unreachable!("only with a line") };
         let Packet { id, frame, ecn_capable } = *packet;
@@ -38,8 +66,7 @@ impl Pipe {
 
     /// The next thing that has happened in the line by `now`, as long as nothing has left the pipe
     /// before it.
-    #[cold]
-    pub(super) fn poll_line(&mut self, now: Time) -> Option<Departure> {
+    fn poll_line(&mut self, now: Time) -> Option<Departure> {
         loop {
             let busy_until = self.transmitter.busy_until();
             let line = self.line.as_mut()?;
@@ -148,6 +175,7 @@ mod tests {
                         p: Probability::new(loss).expect("a probability"),
                     }),
                 ],
+                repair: None,
                 changes: if changes {
                     vec![rate(200_000, 500_000_000), rate(400_000, 3_000_000_000)]
                 } else {
@@ -166,6 +194,7 @@ mod tests {
                 rate: config.rate,
                 overhead: config.overhead,
             };
+            held.settles = false;
             held.line = Some(Box::new(Line::new(config.queue.build(surroundings))));
             let (settled, held) = (run(settled, &arrivals), run(held, &arrivals));
             prop_assert_eq!(settled.0, held.0);

@@ -15,6 +15,9 @@
 //! holds up those behind it, also when the propagation delay falls. Only a fate that says so
 //! takes a frame out of line (`Fate::Stray`, `Fate::HoldBack`, copies).
 //!
+//! *A link that repairs* what its channel loses ([`repair`]) decides when a transmission begins;
+//! then the pipe waits for the next transmission, too.
+//!
 //! *Rates that change* are known beforehand, by a schedule or a trace, so that the end of a
 //! transmission still follows at arrival: it integrates the rate.
 
@@ -23,6 +26,7 @@ mod changes;
 mod decide;
 mod line;
 mod rates;
+pub mod repair;
 mod statistics;
 mod transmitter;
 
@@ -33,6 +37,7 @@ pub use changes::Change;
 use changes::Changes;
 use line::Line;
 pub use rates::Rates;
+use repair::Repairs;
 use retx_units::{Duration, Rate, Stream, StreamKey, Time};
 pub use statistics::{Bursts, Drops, Statistics};
 use transmitter::Transmitter;
@@ -51,6 +56,9 @@ pub struct Config {
     pub queue: queue::Config,
     /// What becomes of a frame: every model is asked in this order until one loses it.
     pub channel: Vec<channel::Config>,
+    /// What the link does about frames that the channel loses. It takes models that only lose
+    /// frames.
+    pub repair: Option<repair::Config>,
     /// What changes as time goes, in order of time.
     pub changes: Vec<Change>,
 }
@@ -119,6 +127,8 @@ pub enum Departure {
 /// A running direction of a link.
 #[derive(Debug, Clone)]
 pub struct Pipe {
+    /// All follows at a packet's arrival: it has neither `line` nor `repairs`.
+    settles: bool,
     transmitter: Transmitter,
     room: droptail::Limits,
     /// For disciplines that hold the packets.
@@ -126,6 +136,7 @@ pub struct Pipe {
     channels: Vec<(channel::State, Stream)>,
     delay: Duration,
     air: Air,
+    repairs: Option<Box<Repairs>>,
     counts: Counts,
     /// When the copy arrives that has no name yet.
     copy: Option<Time>,
@@ -161,6 +172,8 @@ impl Pipe {
     /// An empty pipe. Its channels draw from the streams `NAME.channel.0`, `NAME.channel.1`, …, its
     /// queue from `NAME.queue`.
     pub fn new(config: &Config, key: StreamKey, name: &str) -> Self {
+        let droptail = matches!(config.queue, queue::Config::droptail(_));
+        assert!(droptail || config.repair.is_none(), "repairs go with droptail only");
         let rates = config.channel.iter().find_map(Model::rates);
         let rates = rates.or_else(|| changes::rates(config.rate, &config.changes));
         let later = config.changes.iter().filter_map(|change| change.channel.as_ref());
@@ -186,12 +199,14 @@ impl Pipe {
             }
         };
         Self {
+            settles: line.is_none() && config.repair.is_none(),
             room: room.limits(),
             line,
             transmitter: Transmitter::new(config.rate, rates, config.overhead),
             channels: built.enumerate().map(|(index, model)| (model, stream(index))).collect(),
             delay: config.delay,
             air: Air::new(),
+            repairs: config.repair.map(|repair| Box::new(Repairs::new(&repair, config.delay))),
             counts: Counts::default(),
             copy: None,
             next_change: changes.as_ref().map_or(Time::NEVER, |changes| changes.next()),
@@ -203,8 +218,8 @@ impl Pipe {
     #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Entry {
         self.counts.packets_in += 1;
-        if self.line.is_some() {
-            return self.join_line(now, packet);
+        if !self.settles {
+            return self.join(now, packet);
         }
         let frame = &packet.frame;
         if !self.transmitter.admits(now, &self.room, frame.bytes) {
@@ -318,17 +333,14 @@ impl Pipe {
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         let leaving = self.air.next();
-        match &self.line {
-            None => leaving,
-            Some(line) => leaving.min(line.due(self.transmitter.busy_until())),
-        }
+        if self.settles { leaving } else { leaving.min(self.next_begin()) }
     }
 
     /// The next packet that has left by `now`, until `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Departure> {
-        if self.line.is_some()
-            && let Some(departure) = self.poll_line(now)
+        if !self.settles
+            && let Some(departure) = self.begin_due(now)
         {
             return Some(departure);
         }
@@ -336,34 +348,12 @@ impl Pipe {
         match departure {
             Departure::Lost { reason: Reason::Channel, .. } => self.counts.drops.channel += 1,
             Departure::Lost { reason: Reason::Script { .. }, .. } => self.counts.drops.script += 1,
+            Departure::Lost { reason: Reason::RetryLimit, .. } => {
+                self.counts.drops.retry_limit += 1
+            }
             _ => self.counts.delivered += 1,
         }
         Some(departure)
-    }
-
-    /// What has been counted by `now`, the waiting and the busy time up to then included.
-    pub fn statistics(&self, now: Time) -> Statistics {
-        let (queued, in_air) = if let Some(line) = &self.line {
-            (line.held(), self.air.len())
-        } else {
-            let queued = self.transmitter.waiting(now).packets;
-            assert!(queued <= self.air.len(), "who waits has not left");
-            (queued, self.air.len() - queued)
-        };
-        let line = self.line.as_ref();
-        Statistics {
-            packets_in: self.counts.packets_in,
-            packets_delivered: self.counts.delivered,
-            packets_marked: self.counts.marked,
-            copies: self.counts.copies,
-            drops: self.counts.drops,
-            bursts: self.counts.bursts,
-            queued,
-            in_air,
-            waited: line.map_or_else(|| self.transmitter.waited(now), |line| line.waited(now)),
-            busy: self.transmitter.busy(now),
-            queue_max: line.map_or_else(|| self.transmitter.queue_max(), |line| line.longest()),
-        }
     }
 
     /// Forgets the longest queue and the longest burst so far: the next statistics tell the longest
@@ -371,6 +361,7 @@ impl Pipe {
     pub fn restart_maximum(&mut self, now: Time) {
         self.transmitter.restart_maximum(now);
         self.line.iter_mut().for_each(|line| line.restart_maximum());
+        self.repairs.iter_mut().for_each(|repairs| repairs.restart_maximum());
         self.counts.bursts.restart_maximum();
     }
 }

@@ -1,6 +1,8 @@
 //! What a pipe tells about itself.
 
-use retx_units::Duration;
+use super::Pipe;
+use super::repair::Repairs;
+use retx_units::{Duration, Time};
 
 /// Packets dropped, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -9,6 +11,8 @@ pub struct Drops {
     pub queue: u64,
     /// Lost to errors of the medium.
     pub channel: u64,
+    /// Given up by a link that had sent them again and again.
+    pub retry_limit: u64,
     /// Lost because a script said so.
     pub script: u64,
 }
@@ -16,7 +20,7 @@ pub struct Drops {
 impl Drops {
     /// All of them.
     pub const fn total(&self) -> u64 {
-        self.queue + self.channel + self.script
+        self.queue + self.channel + self.retry_limit + self.script
     }
 }
 
@@ -88,6 +92,10 @@ pub struct Statistics {
     pub busy: Duration,
     /// The longest queue, in packets.
     pub queue_max: u64,
+    /// Frames that the link sent again.
+    pub frames_repeated: u64,
+    /// Parity frames that the link sent.
+    pub frames_parity: u64,
 }
 
 impl Statistics {
@@ -95,5 +103,54 @@ impl Statistics {
     pub const fn is_conserved(&self) -> bool {
         let out = self.packets_delivered + self.drops.total();
         self.packets_in + self.copies == out + self.queued + self.in_air
+    }
+}
+
+impl Pipe {
+    /// What has been counted by `now`, the waiting and the busy time up to then included.
+    pub fn statistics(&self, now: Time) -> Statistics {
+        if let Some(repairs) = &self.repairs {
+            return self.statistics_with_repairs(now, repairs);
+        }
+        let (queued, in_air) = if let Some(line) = &self.line {
+            (line.held(), self.air.len())
+        } else {
+            let queued = self.transmitter.waiting(now).packets;
+            assert!(queued <= self.air.len(), "who waits has not left");
+            (queued, self.air.len() - queued)
+        };
+        let line = self.line.as_ref();
+        Statistics {
+            packets_in: self.counts.packets_in,
+            packets_delivered: self.counts.delivered,
+            packets_marked: self.counts.marked,
+            copies: self.counts.copies,
+            drops: self.counts.drops,
+            bursts: self.counts.bursts,
+            queued,
+            in_air,
+            waited: line.map_or_else(|| self.transmitter.waited(now), |line| line.waited(now)),
+            busy: self.transmitter.busy(now),
+            queue_max: line.map_or_else(|| self.transmitter.queue_max(), |line| line.longest()),
+            frames_repeated: 0,
+            frames_parity: 0,
+        }
+    }
+
+    fn statistics_with_repairs(&self, now: Time, repairs: &Repairs) -> Statistics {
+        Statistics {
+            packets_in: self.counts.packets_in,
+            packets_delivered: self.counts.delivered,
+            drops: self.counts.drops,
+            bursts: self.counts.bursts,
+            queued: repairs.waiting(),
+            in_air: repairs.pending() + self.air.len(),
+            waited: repairs.waited(now),
+            busy: self.transmitter.busy(now),
+            queue_max: repairs.longest(),
+            frames_repeated: repairs.repeated,
+            frames_parity: repairs.parity,
+            ..Statistics::default()
+        }
     }
 }

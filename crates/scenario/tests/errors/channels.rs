@@ -59,6 +59,50 @@ fn two_forms_of_a_burst() {
 }
 
 #[test]
+fn repairs() {
+    let refuse_with = |keys: &str, message: &str| {
+        let with = format!("{CHANNEL}\n{keys}");
+        refuse(CHANNEL, &with, &format!("s.toml:13: link.cloud.{message}"));
+    };
+    let arq = "arq = { mode = \"selective_repeat\", retries = 3 }";
+    refuse_with(
+        "forward.fec = { k = 4, n = 5, block_time = \"1 ms\" }\n\
+         forward.arq = { mode = \"selective_repeat\", retries = 3 }",
+        "forward.fec: stands beside `arq`: a link does one or the other; for both, put two links \
+         in a row",
+    );
+    refuse_with(
+        "arq = { mode = \"stop_and_wait\", retries = 256 }",
+        "arq.retries: 256 lies outside 0 … 255",
+    );
+    refuse_with(
+        "forward.fec = { k = 4, n = 4, block_time = \"1 ms\" }",
+        "forward.fec.n: 4 frames leave none for parity beside 4 packets: more than k",
+    );
+    refuse_with(
+        "fec = { k = 0, n = 4, block_time = \"1 ms\" }",
+        "fec.k: 0 packets make no block: at least 1",
+    );
+    refuse_with(
+        "fec = { k = 250, n = 256, block_time = \"1 ms\" }",
+        "fec.n: 256 lies above 255, the most frames of a block",
+    );
+    let jitter = "{ model = \"jitter\", law = \"constant\", delay = \"1 ms\" }";
+    refuse(
+        CHANNEL,
+        &format!("{jitter}\n{arq}"),
+        "s.toml:13: link.cloud.arq: \"jitter\" does more than lose frames, and what is lost is sent \
+         in order here: put it on another link",
+    );
+    refuse(
+        "queue = \"droptail\"",
+        &format!("queue = \"red\"\n{arq}"),
+        "s.toml:12: link.cloud.arq: goes with the queue \"droptail\" only, and this is \"red\": \
+         put that on a link before this one",
+    );
+}
+
+#[test]
 fn outages() {
     let outage = |rest: &str| format!("{{ model = \"outage\", {rest} }}");
     refuse_channel("\"outage\"", ": needs times, or count, within and duration");

@@ -13,7 +13,7 @@ fn unknown_keys() {
         "rate =",
         "forward.dely =",
         "s.toml:10: link.cloud.forward.dely: unknown key; did you mean \"delay\"? (keys here: \
-         rate, delay, overhead, mtu, queue, channel)",
+         rate, delay, overhead, mtu, queue, channel, arq, fec)",
     );
     refuse(
         "warmup",

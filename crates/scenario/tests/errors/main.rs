@@ -64,7 +64,7 @@ fn expand(message: &str) -> String {
         )
         .replace(
             "{link}",
-            "name, ends, rate, delay, overhead, mtu, queue, channel, schedule, forward, reverse",
+            "name, ends, rate, delay, overhead, mtu, queue, channel, arq, fec, schedule, forward, reverse",
         )
 }
 

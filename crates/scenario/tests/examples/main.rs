@@ -88,6 +88,7 @@ fn everything_to_choose_from_is_described() {
         "spurious",
         "channel",
         "queue",
+        "repair",
         "application",
     ];
     assert_eq!(names, expected);

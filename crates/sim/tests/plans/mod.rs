@@ -47,6 +47,7 @@ impl LinkOf {
                 }),
                 channel: channel.to_vec(),
                 changes: vec![],
+                repair: None,
             },
         };
         [

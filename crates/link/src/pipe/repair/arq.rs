@@ -1,0 +1,150 @@
+//! *What it does.* Frames that the channel loses are sent again, up to `retries` times. The sender
+//! knows what became of a frame `feedback` after its transmission has ended; feedback is never lost
+//! and takes no capacity. `stop_and_wait` sends nothing meanwhile; `selective_repeat` goes on with
+//! new frames and sends lost ones again, before new ones, as it learns of them.
+//!
+//! *Reference.* S. Lin, D. J. Costello, M. J. Miller, "Automatic-repeat-request error-control
+//! schemes", IEEE Communications Magazine 22(12), 1984; RFC 3366 (advice on ARQ for links that
+//! carry IP: persistence, order).
+//!
+//! *Equations.* With k retries and independent losses of probability p: a packet is lost with
+//! p^(k+1); its frames number (1 − p^(k+1)) / (1 − p) on average; a saturated sender delivers (1 −
+//! p) / t packets per second by `selective_repeat`, where t is the time of a frame, and (1 − p) /
+//! (t + feedback) by `stop_and_wait`; a packet that is alone and needs i retries comes i · (t +
+//! feedback) later.
+//!
+//! *Where we differ.* The window of `selective_repeat` never closes, nor does its receiver run out
+//! of room. In order, the far end waits for a packet that is given up until the sender, which knows
+//! by the feedback, has told it so, one propagation delay later.
+
+use super::{Exit, Job, Kind, Sent, Turn};
+use crate::channel::{Frame, Reason};
+use crate::pipe::later;
+use retx_units::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// What the sender does until it knows what became of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// It waits.
+    StopAndWait,
+    /// It goes on with the next ones.
+    SelectiveRepeat,
+}
+
+/// Frames that the channel loses are sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// What the sender does until it knows what became of a frame.
+    pub mode: Mode,
+    /// How often a frame is sent again at most; what is lost then is dropped at the `retry_limit`.
+    #[schemars(range(max = 255))]
+    pub retries: u32,
+    /// From the end of a transmission until its sender knows what became of it; without it, twice
+    /// the propagation delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Duration>,
+    /// Packets leave in the order in which they came.
+    #[serde(default = "in_order")]
+    pub in_order: bool,
+}
+
+const fn in_order() -> bool {
+    true
+}
+
+impl Config {
+    /// What is wrong with it: the key, and why.
+    ///
+    /// # Errors
+    /// More retries than 255.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        if self.retries > 255 {
+            return Err(("retries", format!("{} lies outside 0 … 255", self.retries)));
+        }
+        Ok(())
+    }
+
+    /// When the sender knows, on a direction with this propagation delay.
+    pub fn feedback_or_default(&self, delay: Duration) -> Duration {
+        self.feedback.unwrap_or(Duration::from_nanos(delay.as_nanos().saturating_mul(2)))
+    }
+}
+
+/// A running sender.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    stops: bool,
+    retries: u32,
+    feedback: Duration,
+    /// It waits for feedback until then.
+    idle_until: Time,
+    /// Those that were lost, by when that is known.
+    lost: VecDeque<Lost>,
+    /// The one that is transmitted again.
+    current: Option<Lost>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Lost {
+    job: Job,
+    /// When the sender knows.
+    due: Time,
+    /// Transmissions so far.
+    tries: u32,
+}
+
+impl State {
+    pub fn new(config: &Config, delay: Duration) -> Self {
+        Self {
+            stops: config.mode == Mode::StopAndWait,
+            retries: config.retries,
+            feedback: config.feedback_or_default(delay),
+            idle_until: Time::ZERO,
+            lost: VecDeque::new(),
+            current: None,
+        }
+    }
+
+    pub fn turn(&self, busy_until: Time, first: Option<Time>) -> Option<Turn> {
+        let free = busy_until.max(self.idle_until);
+        let turn = |ready: Time, kind| Turn { at: ready.max(free), ready, kind };
+        let again = self.lost.front().map(|lost| turn(lost.due, Kind::Again));
+        let new = first.map(|came| turn(came, Kind::New));
+        match (again, new) {
+            (Some(again), Some(new)) if new.at < again.at => Some(new),
+            (again, new) => again.or(new),
+        }
+    }
+
+    /// The frame that is transmitted again now.
+    pub fn again(&mut self) -> Frame {
+        let lost = self.lost.pop_front().expect("the turn of a lost frame");
+        self.current = Some(lost);
+        lost.job.packet.frame
+    }
+
+    pub fn sent(&mut self, job: Option<Job>, sent: &Sent, exit: &mut Exit<'_>) {
+        let tries = |tries| move |job| Lost { job, due: Time::NEVER, tries };
+        let lost = job.map(tries(0)).or_else(|| self.current.take());
+        let Lost { job, tries, .. } = lost.expect("a transmission has a frame");
+        let Sent { end, arrival, lost, .. } = *sent;
+        let due = later(end, self.feedback);
+        if self.stops {
+            self.idle_until = due;
+        }
+        let named = (job.number, job.packet.id);
+        if lost.is_none() {
+            exit.deliver(named, arrival);
+        } else if tries < self.retries {
+            self.lost.push_back(Lost { job, due, tries: tries + 1 });
+        } else {
+            let known = later(arrival, self.feedback);
+            exit.give_up(named, (end, known), Reason::RetryLimit);
+        }
+    }
+}

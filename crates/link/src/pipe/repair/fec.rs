@@ -1,0 +1,152 @@
+//! *What it does.* k packets and n − k parity frames make a block. From any k of its n frames all
+//! packets of it follow. Packets go out at once; the parity frames come after the k-th, or when the
+//! block has been open for `block_time`: then m < k packets and n − k parity frames make a shorter
+//! block, of which any m frames suffice. A parity frame is as long as the longest packet of its
+//! block, and goes before packets of the next.
+//!
+//! *Reference.* L. Rizzo, "Effective erasure codes for reliable computer communication protocols",
+//! ACM CCR 27(2), 1997: systematic codes, of which any k of n frames suffice; RFC 5510
+//! (Reed-Solomon codes) gives one.
+//!
+//! *Equations.* With independent losses of probability p, a packet of a full block is lost with p ·
+//! P(at least n − k of the other n − 1 frames are lost), a binomial tail; a block is not whole with
+//! P(more than n − k of n are lost). Packets cost n/k of their rate, when all are of one size.
+//!
+//! *Where we differ.* Nothing is interleaved: a burst hits one block. Coding takes no time.
+
+use super::{Exit, Job, Kind, Sent, Turn};
+use crate::channel::{Frame, Reason};
+use crate::pipe::later;
+use retx_units::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Packets go out with parity frames, from which lost ones are worked out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Packets of a block.
+    #[schemars(range(min = 1, max = 254))]
+    pub k: u32,
+    /// Frames of a block, packets and parity frames together.
+    #[schemars(range(min = 2, max = 255))]
+    pub n: u32,
+    /// A block is closed so long after its first packet's transmission has begun, full or not.
+    pub block_time: Duration,
+    /// Packets leave in the order in which they came.
+    #[serde(default = "in_order")]
+    pub in_order: bool,
+}
+
+const fn in_order() -> bool {
+    true
+}
+
+impl Config {
+    /// What is wrong with it: the key, and why.
+    ///
+    /// # Errors
+    /// No packets, no parity frames, or more frames than 255 (the codes over bytes of RFC 5510).
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        let Self { k, n, .. } = *self;
+        if k == 0 {
+            return Err(("k", "0 packets make no block: at least 1".into()));
+        }
+        if n > 255 {
+            return Err(("n", format!("{n} lies above 255, the most frames of a block")));
+        }
+        if n <= k {
+            let message =
+                format!("{n} frames leave none for parity beside {k} packets: more than k");
+            return Err(("n", message));
+        }
+        Ok(())
+    }
+}
+
+/// A running coder.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    k: usize,
+    /// Parity frames of a block.
+    parity: u32,
+    block_time: Duration,
+    block: Block,
+}
+
+/// The block that is being sent.
+#[derive(Debug, Clone, Default)]
+struct Block {
+    packets: usize,
+    /// No packet joins it from then on.
+    closes: Time,
+    /// The longest packet.
+    bytes: u32,
+    /// Frames that arrive, and when the last of them does.
+    arrived: usize,
+    last: Time,
+    /// Packets that were lost.
+    lost: Vec<(Job, Reason)>,
+    parity_sent: u32,
+}
+
+impl State {
+    pub fn new(config: &Config) -> Self {
+        Self {
+            k: config.k as usize,
+            parity: config.n - config.k,
+            block_time: config.block_time,
+            block: Block::default(),
+        }
+    }
+
+    pub fn turn(&self, free: Time, first: Option<Time>) -> Option<Turn> {
+        let block = &self.block;
+        let turn = |ready: Time, kind| Turn { at: ready.max(free), ready, kind };
+        let new = first.map(|came| turn(came, Kind::New));
+        if block.packets == 0 {
+            return new;
+        }
+        let closed = block.packets == self.k || block.parity_sent > 0;
+        let parity = turn(if closed { Time::ZERO } else { block.closes }, Kind::Parity);
+        new.filter(|new| !closed && new.at < parity.at).or(Some(parity))
+    }
+
+    /// The parity frame that is transmitted now.
+    pub fn parity(&mut self) -> Frame {
+        self.block.parity_sent += 1;
+        Frame::control(self.block.bytes)
+    }
+
+    pub fn sent(&mut self, job: Option<Job>, sent: &Sent, exit: &mut Exit<'_>) {
+        let Sent { end, arrival, lost, .. } = *sent;
+        let block = &mut self.block;
+        if let Some(job) = job {
+            if block.packets == 0 {
+                block.closes = later(sent.begin, self.block_time);
+            }
+            block.packets += 1;
+            block.bytes = block.bytes.max(job.packet.frame.bytes);
+            match lost {
+                None => exit.deliver((job.number, job.packet.id), arrival),
+                Some(reason) => block.lost.push((job, reason)),
+            }
+        }
+        if lost.is_none() {
+            block.arrived += 1;
+            block.last = block.last.max(arrival);
+        }
+        if block.arrived >= block.packets {
+            for (job, _) in block.lost.drain(..) {
+                exit.deliver((job.number, job.packet.id), block.last);
+            }
+        }
+        if block.parity_sent == self.parity {
+            for (job, reason) in block.lost.drain(..) {
+                exit.give_up((job.number, job.packet.id), (end, arrival), reason);
+            }
+            let lost = std::mem::take(&mut block.lost);
+            *block = Block { lost, ..Block::default() };
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! *What it does.* A link that does something itself about the frames that its channel loses: it
+//! sends them again ([`arq`]), or sends enough beside them to work them out ([`fec`]).
+//!
+//! Both decide when a transmission begins, so packets wait in a line here, and the pipe waits for
+//! the next transmission too. The line obeys the limits of `droptail`; a frame that has been sent
+//! once takes no room in it any more.
+//!
+//! *In order.* Behind a frame that is missing the others wait at the far end until it has come, or
+//! is known not to come; without, each goes on as it arrives.
+
+pub mod arq;
+pub mod fec;
+mod order;
+
+use super::air::Air;
+use super::{Entry, Packet, Pipe, later, later_by};
+use crate::channel::{Frame, Reason};
+use crate::queue::Occupancy;
+use order::Order;
+use retx_units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// What a link does about lost frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Config {
+    /// It sends them again.
+    Arq(arq::Config),
+    /// It sends parity frames.
+    Fec(fec::Config),
+}
+
+/// A packet that is transmitted for the first time.
+#[derive(Debug, Clone, Copy)]
+struct Job {
+    /// Its number in the order of first transmissions.
+    number: u64,
+    packet: Packet,
+}
+
+/// What is transmitted next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The first of the line.
+    New,
+    /// A frame that was lost.
+    Again,
+    /// What a block is worked out from.
+    Parity,
+}
+
+/// A transmission to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Turn {
+    /// When it begins.
+    at: Time,
+    /// When it could have begun, had the transmitter been free.
+    ready: Time,
+    kind: Kind,
+}
+
+/// What became of a transmission.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    /// When it began.
+    begin: Time,
+    /// When it ended.
+    end: Time,
+    /// When it arrives, or would have.
+    arrival: Time,
+    lost: Option<Reason>,
+}
+
+/// Where packets go that are done with.
+struct Exit<'a> {
+    order: &'a mut Order,
+    air: &'a mut Air,
+}
+
+#[derive(Debug, Clone)]
+enum Scheme {
+    Arq(arq::State),
+    Fec(fec::State),
+}
+
+/// The running state of a direction of a link that repairs.
+#[derive(Debug, Clone)]
+pub(super) struct Repairs {
+    scheme: Scheme,
+    line: VecDeque<(Time, Packet)>,
+    line_bytes: u64,
+    waited: u128,
+    longest: u64,
+    order: Order,
+    /// Frames sent again.
+    pub repeated: u64,
+    /// Parity frames sent.
+    pub parity: u64,
+}
+
+impl Repairs {
+    pub fn new(config: &Config, delay: Duration) -> Self {
+        let (scheme, in_order) = match config {
+            Config::Arq(arq) => (Scheme::Arq(arq::State::new(arq, delay)), arq.in_order),
+            Config::Fec(fec) => (Scheme::Fec(fec::State::new(fec)), fec.in_order),
+        };
+        Self {
+            scheme,
+            line: VecDeque::new(),
+            line_bytes: 0,
+            waited: 0,
+            longest: 0,
+            order: Order::new(in_order),
+            repeated: 0,
+            parity: 0,
+        }
+    }
+
+    fn turn(&self, free: Time) -> Option<Turn> {
+        let first = self.line.front().map(|(came, _)| *came);
+        match &self.scheme {
+            Scheme::Arq(arq) => arq.turn(free, first),
+            Scheme::Fec(fec) => fec.turn(free, first),
+        }
+    }
+
+    /// When the next transmission begins, of a transmitter that is `free` from then on.
+    pub fn due(&self, free: Time) -> Time {
+        self.turn(free).map_or(Time::NEVER, |turn| turn.at)
+    }
+
+    /// Packets that wait for their first transmission.
+    pub fn waiting(&self) -> u64 {
+        self.line.len() as u64
+    }
+
+    /// Packets that have been sent and are neither at the far end, nor on their last way there, nor
+    /// given up.
+    pub const fn pending(&self) -> u64 {
+        self.order.pending()
+    }
+
+    /// The time that all packets together have waited up to `now`, in nanoseconds.
+    pub fn waited(&self, now: Time) -> u128 {
+        let yet = self.line.iter().map(|(came, _)| u128::from(now.since(*came).as_nanos()));
+        self.waited + yet.sum::<u128>()
+    }
+
+    /// The most packets that ever waited at once.
+    pub const fn longest(&self) -> u64 {
+        self.longest
+    }
+
+    pub fn restart_maximum(&mut self) {
+        self.longest = self.waiting();
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        Occupancy { packets: self.waiting(), bytes: self.line_bytes }
+    }
+
+    /// Takes what is to be transmitted now.
+    fn take(&mut self, turn: &Turn) -> (Frame, Option<Job>) {
+        match (turn.kind, &mut self.scheme) {
+            (Kind::New, _) => {
+                let (came, packet) = self.line.pop_front().expect("the turn of the first in line");
+                self.line_bytes -= u64::from(packet.frame.bytes);
+                self.waited += u128::from(turn.at.since(came).as_nanos());
+                (packet.frame, Some(Job { number: self.order.begin(packet.id), packet }))
+            }
+            (Kind::Again, Scheme::Arq(arq)) => {
+                self.repeated += 1;
+                (arq.again(), None)
+            }
+            (Kind::Parity, Scheme::Fec(fec)) => {
+                self.parity += 1;
+                (fec.parity(), None)
+            }
+            (Kind::Again | Kind::Parity, _) => unreachable!("of the other scheme"),
+        }
+    }
+
+    fn sent(&mut self, job: Option<Job>, sent: &Sent, air: &mut Air) {
+        let mut exit = Exit { order: &mut self.order, air };
+        match &mut self.scheme {
+            Scheme::Arq(arq) => arq.sent(job, sent, &mut exit),
+            Scheme::Fec(fec) => fec.sent(job, sent, &mut exit),
+        }
+    }
+}
+
+impl Exit<'_> {
+    /// A packet arrives, or can be worked out, at `arrival`.
+    fn deliver(&mut self, (number, id): (u64, u32), arrival: Time) {
+        self.order.delivered((number, id), arrival, self.air);
+    }
+
+    /// A packet is lost for good at `end`, which the far end knows from `known` on.
+    fn give_up(&mut self, (number, id): (u64, u32), (end, known): (Time, Time), why: Reason) {
+        self.air.lose(end, id, why);
+        self.order.given_up(number, known, self.air);
+    }
+}
+
+impl Pipe {
+    /// A packet arrives at the near end of a link that repairs.
+    pub(super) fn join_repairs(&mut self, now: Time, packet: &Packet) -> Entry {
+        self.transmit_due(now);
+        let busy = self.transmitter.busy_until();
+        let Some(repairs) = &mut self.repairs else { unreachable!("the link repairs") };
+        repairs.line.push_back((now, *packet));
+        let at_once = repairs.waiting() == 1 && repairs.due(busy) <= now;
+        repairs.line.pop_back();
+        if !at_once && !self.room.admits(repairs.occupancy(), packet.frame.bytes) {
+            self.counts.drops.queue += 1;
+            return Entry::QueueFull;
+        }
+        repairs.line.push_back((now, *packet));
+        repairs.line_bytes += u64::from(packet.frame.bytes);
+        if !at_once {
+            repairs.longest = repairs.longest.max(repairs.waiting());
+        }
+        self.transmit_due(now);
+        Entry::Accepted
+    }
+
+    /// Begins every transmission whose turn has come by `now`.
+    pub(super) fn transmit_due(&mut self, now: Time) {
+        let Some(mut repairs) = self.repairs.take() else { return };
+        while let Some(turn) = repairs.turn(self.transmitter.busy_until())
+            && turn.at <= now
+        {
+            let (frame, job) = repairs.take(&turn);
+            let end = self.transmitter.begin(turn.at, frame.bytes, turn.at > turn.ready);
+            if end >= self.next_change {
+                self.change(end);
+            }
+            let fate = self.fate(end, &frame);
+            match fate {
+                Ok(_) => self.counts.bursts.survived(),
+                Err(_) => self.counts.bursts.lost(),
+            }
+            let extra = fate.map_or(Duration::ZERO, |journey| journey.extra);
+            let arrival = later(end, later_by(self.delay, extra));
+            repairs.sent(
+                job,
+                &Sent { begin: turn.at, end, arrival, lost: fate.err() },
+                &mut self.air,
+            );
+        }
+        self.repairs = Some(repairs);
+    }
+}

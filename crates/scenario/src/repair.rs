@@ -1,0 +1,85 @@
+//! What a link does about frames that its channel loses: `arq = { … }` or `fec = { … }`.
+
+use crate::error::Problem;
+use crate::file::{DirectionTable, LinkTable};
+use crate::scenario::{Direction, Way};
+use retx_link::channel::{self, Model};
+use retx_link::pipe::repair::{Config, arq, fec};
+
+/// What one table says.
+fn of(arq: Option<arq::Config>, fec: Option<fec::Config>) -> Result<Option<Config>, Problem> {
+    let (key, check) = match (&arq, &fec) {
+        (Some(_), Some(_)) => {
+            let message = "stands beside `arq`: a link does one or the other; for both, put two \
+                           links in a row";
+            return Err(Problem::new(message).within("fec"));
+        }
+        (Some(arq), None) => ("arq", arq.check()),
+        (None, Some(fec)) => ("fec", fec.check()),
+        (None, None) => return Ok(None),
+    };
+    match check {
+        Ok(()) => Ok(arq.map(Config::Arq).or(fec.map(Config::Fec))),
+        Err((name, message)) => Err(Problem::new(message).within(name).within(key)),
+    }
+}
+
+/// What a direction does: its own, else the link's.
+///
+/// # Errors
+/// Both at once, values that mean nothing, a queue or channels with which it does not go.
+pub fn repair(
+    link: &LinkTable,
+    own: &DirectionTable,
+    way: Way,
+    direction: &Direction,
+) -> Result<Option<Config>, Problem> {
+    let of_link = of(link.arq, link.fec)?;
+    let of_own = of(own.arq, own.fec).map_err(|problem| problem.within(way.name()))?;
+    let Some(repair) = of_own.or(of_link) else { return Ok(None) };
+    let key = match repair {
+        Config::Arq(_) => "arq",
+        Config::Fec(_) => "fec",
+    };
+    let refuse = |message: String| {
+        let problem = Problem::new(message).within(key);
+        Err(if of_own.is_some() { problem.within(way.name()) } else { problem })
+    };
+    if direction.queue.name() != "droptail" {
+        return refuse(format!(
+            "goes with the queue \"droptail\" only, and this is \"{}\": put that on a link before \
+             this one",
+            direction.queue.name()
+        ));
+    }
+    let changed = direction.changes.iter().filter_map(|change| change.channel.as_ref()).flatten();
+    let unfit = |model: &&channel::Config| !model.only_loses() && model.rates().is_none();
+    match direction.channel.iter().chain(changed).find(unfit) {
+        None => Ok(Some(filled_in(repair, direction))),
+        Some(model) => refuse(format!(
+            "\"{}\" does more than lose frames, and what is lost is sent in order here: put it on \
+             another link",
+            model.name()
+        )),
+    }
+}
+
+/// With its defaults.
+fn filled_in(repair: Config, direction: &Direction) -> Config {
+    match repair {
+        Config::Arq(arq) => Config::Arq(arq::Config {
+            feedback: Some(arq.feedback_or_default(direction.delay)),
+            ..arq
+        }),
+        fec @ Config::Fec(_) => fec,
+    }
+}
+
+/// As the file has it.
+pub const fn tables(repair: Option<Config>) -> (Option<arq::Config>, Option<fec::Config>) {
+    match repair {
+        None => (None, None),
+        Some(Config::Arq(arq)) => (Some(arq), None),
+        Some(Config::Fec(fec)) => (None, Some(fec)),
+    }
+}
