@@ -29,6 +29,8 @@ pub struct Config {
     pub mss: u32,
     /// Congestion window at the start (RFC 5681 §3.1, RFC 6928).
     pub initial_window: Size,
+    /// When losses of the SYN or SYN/ACK narrow it to one segment.
+    pub lost_syn: LostSyn,
     /// Slow start threshold at the start; without it as high as it can be (RFC 5681 §3.1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_ssthresh: Option<Size>,
@@ -143,6 +145,17 @@ pub enum IdleRestart {
     /// To half for each RTO of the pause, but not below the initial window; the threshold to 3/4 of
     /// the window if it is lower (RFC 2861; Linux `tcp_cwnd_restart`).
     HalvePerRto,
+}
+
+/// When losses of the SYN or SYN/ACK narrow the initial window to one segment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LostSyn {
+    /// With the first (RFC 5681 §3.1).
+    #[default]
+    First,
+    /// With the second (Linux `tcp_init_transfer`).
+    Second,
 }
 
 /// Which acknowledgments yield an RTT sample.

@@ -26,7 +26,9 @@ mod size;
 mod timers;
 mod work;
 
-pub use config::{AckPolicy, Config, ConfigError, DelayedAck, IdleRestart, Push, RttSamples};
+pub use config::{
+    AckPolicy, Config, ConfigError, DelayedAck, IdleRestart, LostSyn, Push, RttSamples,
+};
 pub use connection::{
     Connection, CwndValidation, Episode, Event, Info, LossState, State, Transmit,
 };

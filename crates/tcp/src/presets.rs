@@ -4,8 +4,8 @@ mod congestion;
 mod linux;
 
 use crate::{
-    AckPolicy, Config, CwndValidation, DelayedAck, IdleRestart, Push, RttSamples, Size, backoff,
-    congestion_control, loss_cause, loss_detection, rto, spurious,
+    AckPolicy, Config, CwndValidation, DelayedAck, IdleRestart, LostSyn, Push, RttSamples, Size,
+    backoff, congestion_control, loss_cause, loss_detection, rto, spurious,
 };
 use retx_units::Duration;
 
@@ -177,6 +177,7 @@ fn reno() -> Config {
         ecn: false,
         nagle: true,
         minshall: false,
+        lost_syn: LostSyn::First,
         push: Push::End,
         delayed_ack: DelayedAck {
             segments: 2,

@@ -223,6 +223,13 @@ impl Scoreboard {
     /// been, yet is not acknowledged, the receiver has let go of what it held (RFC 2018 §8):
     /// nothing selectively acknowledged counts any more.
     pub fn mark_all_lost(&mut self) {
+        self.mark_lost_at_timeout(|_| true);
+    }
+
+    /// The same, but for segments that were not sent last at a time that `is_overdue`; the first one
+    /// always is (Linux `tcp_timeout_mark_lost`).
+    pub fn mark_lost_at_timeout(&mut self, is_overdue: impl Fn(Time) -> bool) {
+        let reneged = self.records.front().is_some_and(|record| record.sacked);
         if self.records.front().is_some_and(|record| record.sacked) {
             for record in &mut self.records {
                 record.sacked = false;
@@ -231,12 +238,20 @@ impl Scoreboard {
             self.sacked_bytes = 0;
             self.sacked_segments = 0;
         }
+        let mut all = true;
         for index in 0..self.records.len() {
-            self.mark_lost(index);
+            let record = &self.records[index];
+            if index == 0 || reneged || is_overdue(record.sent) {
+                self.mark_lost(index);
+            } else {
+                all &= record.sacked || record.lost;
+            }
         }
         self.examined = self.records.back().map_or(self.examined, Record::end);
-        self.by_time.clear();
-        self.overtaken.clear();
+        if all {
+            self.by_time.clear();
+            self.overtaken.clear();
+        }
     }
 
     /// Segments in flight, selectively acknowledged ones included.

@@ -195,7 +195,7 @@ impl Connection {
     fn handle_repeated_syn(&mut self) {
         if self.state == State::SynReceived {
             self.sender.snd_nxt = 0;
-            self.sender.syn_retransmitted = true;
+            self.sender.syn_retransmissions += 1;
         } else {
             self.receiver.ack_now = true;
         }

@@ -39,11 +39,16 @@ impl Connection {
                 self.repeat_window();
             }
             Reaction::SelectiveRecovery => {
+                let cwnd_before = self.sender.window.cwnd;
                 self.on_loss(now);
                 let sender = &mut self.sender;
                 if sender.loss_detection.proportional_rate_reduction() {
                     let left = sender.flight_size().saturating_sub(sender.board.sacked_bytes());
-                    sender.reduction = Some(Reduction::new(left + progress.delivered));
+                    sender.reduction = Some(if sender.loss_detection.as_linux() {
+                        Reduction::whole_segments(cwnd_before, sender.window.smss)
+                    } else {
+                        Reduction::new(left + progress.delivered)
+                    });
                 }
                 self.sender.retransmit_first = true;
                 self.sender.rescued = false;

@@ -7,6 +7,9 @@
 //! and no further loss (SafeACK), at most ssthresh − pipe. One SMSS where nothing has been sent and
 //! sndcnt is 0. cwnd = pipe + sndcnt; ssthresh at the end.
 //!
+//! Linux 6.18 (`tcp_cwnd_reduction`) counts in segments, rounds the proportion up to whole ones, and
+//! takes for RecoverFS the window before the recovery.
+//!
 //! RecoverFS = SND.NXT − SND.UNA − what is selectively acknowledged + DeliveredData of the ACK that
 //! began the recovery: what was selectively acknowledged before is not delivered during it.
 
@@ -15,6 +18,8 @@
 pub(crate) struct Reduction {
     /// `RecoverFS`: what recovery can deliver of what was outstanding as it began.
     recover_fs: u64,
+    /// What leaves is a multiple of so many bytes while pipe is above ssthresh.
+    unit: u64,
     delivered: u64,
     /// `prr_out`: bytes sent during recovery.
     pub out: u64,
@@ -36,7 +41,12 @@ pub(crate) struct Share {
 impl Reduction {
     /// Recovery begins with this `RecoverFS`.
     pub const fn new(recover_fs: u64) -> Self {
-        Self { recover_fs, delivered: 0, out: 0 }
+        Self { recover_fs, unit: 1, delivered: 0, out: 0 }
+    }
+
+    /// Linux: recovery begins with this window, and lets segments of `smss` bytes go.
+    pub const fn whole_segments(cwnd: u64, smss: u32) -> Self {
+        Self { recover_fs: cwnd, unit: smss as u64, delivered: 0, out: 0 }
     }
 
     /// The window after an acknowledgment.
@@ -45,7 +55,7 @@ impl Reduction {
         let mut count = if share.pipe > share.ssthresh {
             let product = u128::from(self.delivered) * u128::from(share.ssthresh);
             let sent_by_now = product.div_ceil(u128::from(self.recover_fs.max(1)));
-            (sent_by_now as u64).saturating_sub(self.out)
+            (sent_by_now as u64).next_multiple_of(self.unit).saturating_sub(self.out)
         } else {
             let limit = self.delivered.saturating_sub(self.out).max(share.delivered)
                 + if share.safe { share.smss } else { 0 };

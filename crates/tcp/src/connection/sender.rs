@@ -13,7 +13,7 @@ use crate::loss_detection::LossDetection;
 use crate::rto::{self, Estimator};
 use crate::scoreboard::{Delivered, Scoreboard};
 use crate::spurious::Detector;
-use crate::{Config, Size, loss_cause, loss_detection, spurious};
+use crate::{Config, LostSyn, Size, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
 
 /// The window before a reduction.
@@ -55,6 +55,7 @@ pub(crate) struct Sender {
 
     pub window: Window,
     pub initial_window: Size,
+    lost_syn: LostSyn,
     max_cwnd: u64,
     pub congestion_control: congestion_control::State,
     pub loss_detection: loss_detection::State,
@@ -118,8 +119,8 @@ pub(crate) struct Sender {
     /// Segments sent again, and segments that the peer said had arrived twice.
     pub retransmissions: u64,
     pub arrived_twice: u64,
-    /// The SYN has been sent more than once.
-    pub syn_retransmitted: bool,
+    /// How often the SYN has been sent again.
+    pub syn_retransmissions: u32,
     pub last_sent: Time,
     /// The raw RTT measured last.
     pub last_rtt: Option<Duration>,
@@ -158,6 +159,7 @@ impl Sender {
             fin_queued: false,
             window,
             initial_window: config.initial_window,
+            lost_syn: config.lost_syn,
             max_cwnd: config.max_cwnd.map_or(u64::MAX, |size| size.bytes(smss)),
             congestion_control,
             loss_detection: config.loss_detection.build(config),
@@ -191,7 +193,7 @@ impl Sender {
             by_duplicates: 0,
             retransmissions: 0,
             arrived_twice: 0,
-            syn_retransmitted: false,
+            syn_retransmissions: 0,
             last_sent: Time::ZERO,
             last_rtt: None,
             validation: Validation::new(config.cwnd_validation),
@@ -281,7 +283,7 @@ impl Sender {
     pub fn delivered(&mut self, bytes_acked: u64, selective: Option<Delivered>) -> u64 {
         let smss = u64::from(self.window.smss);
         if let Some(delivered) = selective {
-            let twice = delivered.dsack.filter(|_| self.loss_detection.counts_duplicates());
+            let twice = delivered.dsack.filter(|_| self.loss_detection.as_linux());
             return delivered.bytes
                 + twice.map_or(0, |(left, right)| self.count_twice(right - left));
         }
@@ -371,11 +373,11 @@ impl Sender {
     }
 
     /// The window a connection starts with: the initial one, or one segment when the SYN had to be
-    /// sent again (RFC 5681 §3.1).
+    /// sent again.
     pub fn open_window(&mut self) {
         let smss = self.window.smss;
-        self.window.cwnd =
-            if self.syn_retransmitted { smss.into() } else { self.initial_window.bytes(smss) };
+        let narrow = self.syn_retransmissions > u32::from(self.lost_syn == LostSyn::Second);
+        self.window.cwnd = if narrow { smss.into() } else { self.initial_window.bytes(smss) };
         self.clamp_cwnd();
     }
 
@@ -388,6 +390,7 @@ impl Sender {
         self.spurious.on_begin(&spurious::Begin {
             by_timeout,
             in_recovery,
+            awaits_probe: self.loss_detection.awaits_probe(),
             snd_una: self.snd_una,
             snd_max: self.snd_max,
         });

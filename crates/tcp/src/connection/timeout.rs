@@ -5,7 +5,7 @@ use super::{Connection, Episode, Event, State};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::CongestionControl;
 use crate::loss_cause::Cause;
-use crate::loss_detection::{self, LossDetection};
+use crate::loss_detection::{self, LossDetection, Reaction};
 use crate::rto::Estimator;
 use crate::timers::Timers;
 use retx_units::{Duration, Time};
@@ -26,8 +26,12 @@ impl Connection {
             let sender = &mut self.sender;
             let reaction =
                 sender.loss_detection.on_deadline(now, sender.snd_max, &mut sender.board);
+            // Linux `tcp_rack_reo_timeout`: the reduction begins as if a segment had arrived.
+            let begins =
+                reaction == Reaction::SelectiveRecovery && sender.loss_detection.as_linux();
+            let delivered = if begins { sender.window.smss.into() } else { 0 };
             self.react_to(now, reaction, Progress::default());
-            self.reduce(Progress::default(), false);
+            self.reduce(Progress { delivered, ..Progress::default() }, false);
             self.schedule_loss_detection(now, false);
         }
         if Timers::expire(&mut self.timers.tail_loss_probe, now) {
@@ -70,7 +74,7 @@ impl Connection {
             });
         }
         if matches!(self.state, State::SynSent | State::SynReceived) {
-            sender.syn_retransmitted = true;
+            sender.syn_retransmissions += 1;
             sender.snd_nxt = 0;
             return;
         }
@@ -85,6 +89,7 @@ impl Connection {
         }
         // What proportional rate reduction left may be less than the loss window (RFC 5681 §3.1).
         sender.window.cwnd = sender.window.cwnd.max(sender.window.smss.into());
+        let patience = sender.loss_detection.patience_at_timeout();
         sender.loss_detection.on_timeout(sender.snd_max);
         sender.forced_new = 0;
         sender.limited_credit = 0;
@@ -97,7 +102,11 @@ impl Connection {
         self.timers.tail_loss_probe = Time::NEVER;
         if sender.selective {
             // RFC 6675 §5.1: what has been selectively acknowledged is not sent again.
-            sender.board.mark_all_lost();
+            sender.board.mark_lost_at_timeout(|sent| sent + patience <= now);
+            if sender.loss_detection.as_linux() {
+                // `tcp_enter_loss`: the loss window, and what is still in flight.
+                sender.window.cwnd = sender.pipe() + u64::from(sender.window.smss);
+            }
         } else {
             sender.snd_nxt = sender.snd_una;
         }

@@ -362,8 +362,10 @@ impl Connection {
         sender.loss_cause.on_sent(&sent);
         let in_use = sender.in_use(sent.flight_size);
         sender.validation.on_flight(&in_use, &sender.window, true);
-        // RFC 6298 §5.1.
-        if self.timers.retransmit == Time::NEVER {
+        // RFC 6298 §5.1. Linux `tcp_xmit_retransmit_queue`: a first segment sent again has a full
+        // timeout.
+        let head_again = retransmission && position == sender.snd_una;
+        if self.timers.retransmit == Time::NEVER || head_again && sender.loss_detection.as_linux() {
             self.timers.retransmit = self.deadline(now, self.rto());
         }
         self.schedule_loss_detection(now, !retransmission);

@@ -108,9 +108,19 @@ pub trait LossDetection {
         false
     }
 
-    /// True when a segment that the peer says has arrived twice counts as delivered.
-    fn counts_duplicates(&self) -> bool {
+    /// True when what the RFCs leave open about recovery is done as Linux does it.
+    fn as_linux(&self) -> bool {
         false
+    }
+
+    /// True when a tail loss probe that sent a segment again is not yet answered.
+    fn awaits_probe(&self) -> bool {
+        false
+    }
+
+    /// At a timeout: after so long without an acknowledgment a segment is lost, too.
+    fn patience_at_timeout(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// How many segments something is taken to be late by reordering at most; `None` for those that
@@ -171,8 +181,16 @@ impl LossDetection for State {
         dispatch!(self, it => it.guesses())
     }
 
-    fn counts_duplicates(&self) -> bool {
-        dispatch!(self, it => it.counts_duplicates())
+    fn as_linux(&self) -> bool {
+        dispatch!(self, it => it.as_linux())
+    }
+
+    fn awaits_probe(&self) -> bool {
+        dispatch!(self, it => it.awaits_probe())
+    }
+
+    fn patience_at_timeout(&self) -> Duration {
+        dispatch!(self, it => it.patience_at_timeout())
     }
 
     fn reordering(&self) -> Option<u32> {

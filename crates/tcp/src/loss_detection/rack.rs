@@ -214,7 +214,6 @@ impl State {
     fn enter(&mut self, snd_max: u64) -> Reaction {
         self.in_recovery = true;
         self.recover = snd_max;
-        self.probe = None;
         Reaction::SelectiveRecovery
     }
 
@@ -242,6 +241,7 @@ impl State {
         if recovery_ends {
             self.in_recovery = false;
             self.in_timeout_recovery = false;
+            self.probe = None;
         }
         if recovery_ends && was_in_recovery {
             return Reaction::EndRecovery;
@@ -290,6 +290,7 @@ impl LossDetection for State {
     fn on_undo(&mut self) {
         self.without.on_undo();
         self.in_recovery = false;
+        self.probe = None;
         self.in_timeout_recovery = false;
     }
 
@@ -297,8 +298,16 @@ impl LossDetection for State {
         self.in_recovery || self.without.in_recovery()
     }
 
-    fn counts_duplicates(&self) -> bool {
+    fn as_linux(&self) -> bool {
         self.config.variant == Variant::Linux
+    }
+
+    fn awaits_probe(&self) -> bool {
+        self.probe.is_some_and(|probe| probe.is_retransmission)
+    }
+
+    fn patience_at_timeout(&self) -> Duration {
+        if self.as_linux() { self.rtt } else { Duration::ZERO }
     }
 
     fn reordering(&self) -> Option<u32> {

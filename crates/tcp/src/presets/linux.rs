@@ -3,8 +3,8 @@
 use super::{rack, sack};
 use crate::congestion_control::{self, cubic};
 use crate::{
-    AckPolicy, Config, CwndValidation, DelayedAck, IdleRestart, Push, RttSamples, Size, backoff,
-    loss_detection, rto, spurious,
+    AckPolicy, Config, CwndValidation, DelayedAck, IdleRestart, LostSyn, Push, RttSamples, Size,
+    backoff, loss_detection, rto, spurious,
 };
 use retx_units::Duration;
 
@@ -26,6 +26,7 @@ pub(super) fn linux() -> Config {
         backoff: backoff::Config::linux(Default::default()),
         spurious: spurious::Config::linux(Default::default()),
         initial_window: Size::Mss(10),
+        lost_syn: LostSyn::Second,
         cwnd_validation: CwndValidation::Linux,
         timestamps: true,
         idle_restart: IdleRestart::HalvePerRto,

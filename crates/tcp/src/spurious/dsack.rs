@@ -1,7 +1,8 @@
 //! *What it does.* Once the receiver has reported every retransmission of a recovery as a
 //! duplicate, the recovery was not needed.
 //!
-//! *Reference.* RFC 2883 §4; RFC 3708; the counting is Linux's (`undo_retrans`). Needs SACK.
+//! *Reference.* RFC 2883 §4; RFC 3708; the counting is Linux's (`undo_retrans`,
+//! `tcp_init_undo`: a tail loss probe in flight counts). Needs SACK.
 
 use super::{Ack, Begin, Detector, Response, Retransmission, Verdict};
 use schemars::JsonSchema;
@@ -38,7 +39,8 @@ impl Detector for State {
         if !begin.in_recovery {
             self.armed = true;
             self.from = begin.snd_una;
-            self.retransmitted = 0;
+            // The receiver may report that copy, too.
+            self.retransmitted = begin.awaits_probe.into();
             self.reported = 0;
         }
     }

@@ -32,6 +32,8 @@ pub struct Begin {
     pub by_timeout: bool,
     /// A timeout for the same segment as the one before, or during a recovery.
     pub in_recovery: bool,
+    /// A tail loss probe, a segment sent again, is not yet answered.
+    pub awaits_probe: bool,
     /// First unacknowledged position.
     pub snd_una: u64,
     /// Position after the last ever sent.
