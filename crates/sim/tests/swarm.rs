@@ -206,6 +206,11 @@ fn check(plan: &Plan, outcome: &Outcome) {
         let count = |kind| own().filter(|row| row.kind == kind).count() as u64;
         assert_eq!(flow.frr_count, count(EpisodeKind::Frr));
         assert_eq!(flow.rto_count, count(EpisodeKind::Rto));
+        for (count, of) in
+            [(flow.frr_count, flow.episodes.frr), (flow.rto_count, flow.episodes.rto)]
+        {
+            assert_eq!(count, of.congestion + of.wireless + of.spurious);
+        }
         assert!(flow.retransmissions_unnecessary <= flow.segments_retransmitted);
         assert!(own().all(|row| row.unnecessary <= row.retransmitted && row.start <= row.end));
         assert!(own().map(|row| row.start).is_sorted());

@@ -3,7 +3,8 @@
 
 mod plans;
 
-use plans::{LinkOf, bernoulli, one_flow, tcp};
+use plans::{LinkOf, bernoulli, cell, insert_cell, one_flow, tcp};
+use retx_link::pipe::repair::{Config as Repair, arq, fec};
 use retx_record::reason::{Cause, EpisodeKind, SaidCause, SegmentFate};
 use retx_record::tables::{Episode, Segment};
 use retx_sim::plan::{FlowPlan, Hop, Plan, Work};
@@ -176,6 +177,35 @@ fn verdicts_of_random_runs_are_those_of_the_definition() {
     // The scenarios do exercise every verdict.
     assert!(sum.0.iter().all(|count| *count > 100), "{sum:?}");
     assert!(sum.1 > 1000, "{sum:?}");
+}
+
+/// Over several hops: a cell that gives up early, and links that repair, with the order kept or not.
+#[test]
+fn verdicts_hold_over_cells_and_links_that_repair() {
+    let mut sum = ([0; 3], 0);
+    for seed in 0..120 {
+        let mut plan = lossy(seed, ["tahoe", "reno", "newreno"][seed as usize / 4 % 3]);
+        let in_order = seed % 2 == 0;
+        let mode = arq::Mode::SelectiveRepeat;
+        let feedback = None;
+        plan.pipes[0].config.repair =
+            Some(Repair::Arq(arq::Config { mode, retries: seed as u32 % 3, feedback, in_order }));
+        let block_time = Duration::from_millis(seed % 7);
+        plan.pipes[1].config.repair =
+            Some(Repair::Fec(fec::Config { k: 2, n: 3, block_time, in_order }));
+        let mut cell = cell(2 + seed as usize % 2);
+        cell.channel = vec![bernoulli(0.2)];
+        cell.short_retry_limit = Some(2);
+        cell.long_retry_limit = Some(1 + seed as u32 % 4);
+        insert_cell(&mut plan, 1, cell);
+        let outcome = run_plan(&plan, &TABLES, &Control::default())
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let (causes, unnecessary) = check(&outcome, Time::ZERO);
+        sum.0.iter_mut().zip(causes).for_each(|(sum, count)| *sum += count);
+        sum.1 += unnecessary;
+    }
+    assert!(sum.0.iter().all(|count| *count > 50), "{sum:?}");
+    assert!(sum.1 > 100, "{sum:?}");
 }
 
 /// A run that ends in the middle of things: what is on its way counts as arriving.
