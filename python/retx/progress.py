@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import TypeVar
 
 from retx._native import Control
@@ -32,16 +32,19 @@ def watched(work: Callable[[Control], T], progress: Progress = None) -> T:
     of the user's own that does not return is interrupted.
     """
     control = Control()
+    begun = Event()
     outcome: Future[T] = Future()
-    worker = Thread(target=_work, args=(work, control, outcome), daemon=True)
-    worker.start()
+    worker = Thread(target=_work, args=(work, control, begun, outcome), daemon=True)
     try:
+        # Inside, as Ctrl-C may come before `start` has returned.
+        worker.start()
         with _reporter(progress) as report:
             while not wait([outcome], timeout=TICK_S).done:
                 report(control.progress)
     except BaseException:
         control.cancel()
-        worker.join(GRACE_S)
+        if begun.wait(GRACE_S):
+            worker.join(GRACE_S)
         while worker.is_alive():
             _interrupt_user_code(worker)
             worker.join(GRACE_S)
@@ -65,7 +68,8 @@ def _interrupt_user_code(worker: Thread) -> None:
             )
 
 
-def _work(work: Callable[[Control], T], control: Control, outcome: Future[T]) -> None:
+def _work(work: Callable[[Control], T], control: Control, begun: Event, outcome: Future[T]) -> None:
+    begun.set()
     try:
         outcome.set_result(work(control))
     except BaseException as error:  # whatever it is, it is the caller's
