@@ -179,7 +179,8 @@ fn verdicts_of_random_runs_are_those_of_the_definition() {
     assert!(sum.1 > 1000, "{sum:?}");
 }
 
-/// Over several hops: a cell that gives up early, and links that repair, with the order kept or not.
+/// Over several hops: a cell that gives up early, and links that repair, with the order kept or
+/// not.
 #[test]
 fn verdicts_hold_over_cells_and_links_that_repair() {
     let mut sum = ([0; 3], 0);

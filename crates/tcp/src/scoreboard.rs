@@ -226,7 +226,7 @@ impl Scoreboard {
         self.mark_lost_at_timeout(|_| true);
     }
 
-    /// The same, but for segments that were not sent last at a time that `is_overdue`; the first one
+    /// The same, but for segments that were not sent last at a time that `is_overdue`; the first
     /// always is (Linux `tcp_timeout_mark_lost`).
     pub fn mark_lost_at_timeout(&mut self, is_overdue: impl Fn(Time) -> bool) {
         let reneged = self.records.front().is_some_and(|record| record.sacked);

@@ -91,7 +91,8 @@ fn repairs() {
     refuse(
         CHANNEL,
         &format!("{jitter}\n{arq}"),
-        "s.toml:13: link.cloud.arq: \"jitter\" does more than lose frames, and what is lost is sent \
+        "s.toml:13: link.cloud.arq: \"jitter\" does more than lose frames, and what is lost is \
+         sent \
          in order here: put it on another link",
     );
     refuse(

@@ -64,7 +64,8 @@ fn expand(message: &str) -> String {
         )
         .replace(
             "{link}",
-            "name, ends, rate, delay, overhead, mtu, queue, channel, arq, fec, schedule, forward, reverse",
+            "name, ends, rate, delay, overhead, mtu, queue, channel, arq, fec, schedule, forward, \
+             reverse",
         )
 }
 

@@ -7,8 +7,8 @@
 //! and no further loss (SafeACK), at most ssthresh − pipe. One SMSS where nothing has been sent and
 //! sndcnt is 0. cwnd = pipe + sndcnt; ssthresh at the end.
 //!
-//! Linux 6.18 (`tcp_cwnd_reduction`) counts in segments, rounds the proportion up to whole ones, and
-//! takes for RecoverFS the window before the recovery.
+//! Linux 6.18 (`tcp_cwnd_reduction`) counts in segments, rounds the proportion up to whole ones,
+//! and takes for RecoverFS the window before the recovery.
 //!
 //! RecoverFS = SND.NXT − SND.UNA − what is selectively acknowledged + DeliveredData of the ACK that
 //! began the recovery: what was selectively acknowledged before is not delivered during it.

@@ -89,6 +89,22 @@ impl Connection {
         }
         // What proportional rate reduction left may be less than the loss window (RFC 5681 §3.1).
         sender.window.cwnd = sender.window.cwnd.max(sender.window.smss.into());
+        self.take_for_lost(now);
+        let sender = &self.sender;
+        let episode = Episode {
+            trigger: sender.snd_una,
+            said,
+            cwnd_before,
+            cwnd_after: sender.window.cwnd,
+            rto,
+            backoff,
+        };
+        self.events.push_back(Event::TimedOut(episode));
+    }
+
+    /// What was outstanding at a timeout is taken for lost, and earlier efforts are over.
+    fn take_for_lost(&mut self, now: Time) {
+        let sender = &mut self.sender;
         let patience = sender.loss_detection.patience_at_timeout();
         sender.loss_detection.on_timeout(sender.snd_max);
         sender.forced_new = 0;
@@ -113,15 +129,6 @@ impl Connection {
         // RFC 9293 §3.8.6: a window taken back to nothing is probed.
         sender.probe = sender.snd_wnd == 0;
         sender.timeout_recovery_end = sender.snd_max;
-        let episode = Episode {
-            trigger: sender.snd_una,
-            said,
-            cwnd_before,
-            cwnd_after: sender.window.cwnd,
-            rto,
-            backoff,
-        };
-        self.events.push_back(Event::TimedOut(episode));
     }
 
     /// Nothing is in flight and nothing may be sent, yet there is something to send: wait, then
