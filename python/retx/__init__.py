@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from retx import topology
     from retx._native import (
         Ack,
         Loss,
@@ -79,10 +80,13 @@ __all__ = [
     "resolve",
     "run",
     "schema",
+    "topology",
 ]
 
 
 def __getattr__(name: str) -> object:
+    if name == "topology":
+        return import_module("retx.topology")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'retx' has no attribute {name!r}")

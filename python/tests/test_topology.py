@@ -1,0 +1,71 @@
+"""Shapes of networks: what they say, and that they run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import retx
+from retx import topology
+from retx.errors import UsageError
+
+SHORT: dict[str, Any] = {"duration": "2 s"}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "links", "flows"),
+    [
+        (topology.dumbbell(1, **SHORT), 3, 1),
+        (topology.dumbbell(5, reverse=2, **SHORT), 11, 7),
+        (topology.chain(1, **SHORT), 1, 1),
+        (topology.chain(4, **SHORT), 4, 1),
+        (topology.parking_lot(3, **SHORT), 3, 4),
+        (topology.satellite(duration="20 s"), 2, 1),
+    ],
+)
+def test_shapes_run(scenario: dict[str, Any], links: int, flows: int) -> None:
+    assert (len(scenario["link"]), len(scenario["flow"])) == (links, flows)
+    result = retx.run(scenario)
+    assert len(result.flows) == flows
+    assert all(result.flows["bytes_delivered"].to_list())
+
+
+def test_keys_are_taken_and_tables_are_not_shared() -> None:
+    scenario = topology.dumbbell(
+        2,
+        bottleneck={"rate": "1 Mbit/s", "forward": {"delay": "3 ms"}},
+        access={"channel": {"model": "bernoulli", "p": 0.01}},
+        flow={"tcp": "reno", "app": {"kind": "transfer", "bytes": 1000}},
+        seed=3,
+        **SHORT,
+    )
+    scenario["link"][1]["channel"]["p"] = 0.5
+    scenario["flow"][0]["app"]["bytes"] = 10
+    resolved = retx.resolve(scenario)
+    links = {link["name"]: link for link in resolved["link"]}
+    assert links["bottleneck"]["rate"] == "1 Mbit/s"
+    assert [links[f"left{i}"]["channel"]["p"] for i in (0, 1)] == [0.5, 0.01]
+    assert [flow["app"]["bytes"] for flow in resolved["flow"]] == [10, 1000]
+    assert resolved["seed"] == 3
+
+
+def test_the_bottleneck_is_one_and_traffic_goes_both_ways() -> None:
+    scenario = topology.dumbbell(2, reverse=1, duration="10 s")
+    result = retx.run(scenario)
+    rows = result.links.filter(result.links["name"] == "bottleneck").to_dicts()
+    by_direction = {row["direction"]: row for row in rows}
+    # Acknowledgments alone, one frame of 78 bytes for each of 1538, would make up 5 % at most.
+    assert by_direction["forward"]["utilisation"] > 0.05
+    assert by_direction["reverse"]["utilisation"] > 0.05
+
+
+def test_bad_numbers_are_refused() -> None:
+    with pytest.raises(UsageError, match="n: 0 is too few: at least 1"):
+        topology.dumbbell(0)
+    with pytest.raises(UsageError, match=r"reverse: 3 lies outside 0 … 2"):
+        topology.dumbbell(2, reverse=3)
+    with pytest.raises(UsageError, match="hops: 0 is too few"):
+        topology.parking_lot(0)
+    with pytest.raises(retx.ScenarioError, match="unknown key"):
+        retx.run(topology.chain(2, link={"dealy": "1 ms"}))
