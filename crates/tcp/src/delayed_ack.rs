@@ -53,6 +53,8 @@ pub(crate) struct PendingAck {
     config: DelayedAck,
     segments: u32,
     bytes: u64,
+    /// Data beyond a gap have come since the last ACK.
+    beyond_gap: bool,
     /// ACKs that are still to be sent at once.
     quick: u64,
     /// The wait (ato); zero before the first data.
@@ -72,6 +74,7 @@ impl PendingAck {
             config,
             segments: 0,
             bytes: 0,
+            beyond_gap: false,
             quick: 0,
             wait: Duration::ZERO,
             last_arrival: Time::ZERO,
@@ -151,6 +154,16 @@ impl PendingAck {
         Verdict::Within(self.wait.min(bound).min(self.config.timeout))
     }
 
+    /// Data have come beyond a gap.
+    pub fn on_gap(&mut self) {
+        self.beyond_gap = true;
+    }
+
+    /// ACKs of segments beyond a gap may wait for each other.
+    pub fn compresses(&self) -> bool {
+        self.is_linux() && (self.quick == 0 || self.interactive)
+    }
+
     /// The peer's largest segment so far, or a first guess.
     pub fn mss(&self) -> u32 {
         self.mss
@@ -190,7 +203,8 @@ impl PendingAck {
 
     /// An acknowledgment goes out, by itself or with data.
     pub fn on_ack_sent(&mut self, now: Time, with_data: bool) {
-        if self.segments > 0 && self.quick > 0 {
+        let beyond_gap = std::mem::take(&mut self.beyond_gap);
+        if (self.segments > 0 || beyond_gap) && self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
                 self.wait = WAIT_MIN;

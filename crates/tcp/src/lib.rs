@@ -21,6 +21,7 @@ mod delivered;
 mod ranges;
 mod reassembly;
 mod receive_autotuning;
+mod sack_compression;
 mod scoreboard;
 mod size;
 mod timers;

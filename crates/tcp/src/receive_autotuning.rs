@@ -32,6 +32,8 @@ pub(crate) struct Autotuning {
     most: u64,
     /// The window to offer at most (`rcv_ssthresh`).
     window: u64,
+    /// The window is held below this (`window_clamp`).
+    clamp: u64,
     /// Our own MSS, without options.
     mss: u64,
     /// What was read in the last round trip, and where and when this one began.
@@ -61,6 +63,7 @@ impl Autotuning {
             buffer,
             most: most.max(buffer),
             window: (buffer / 2).min(65_536),
+            clamp: buffer / 2,
             mss: mss.into(),
             space: 0,
             begun: (1, Time::ZERO),
@@ -85,10 +88,16 @@ impl Autotuning {
     /// The handshake is over (`tcp_init_buffer_space`).
     pub fn on_open(&mut self, now: Time, payload: u32, known_window: u64) {
         self.mss = payload.into();
-        let clamp = self.buffer / 2;
-        self.window = known_window.min(clamp.saturating_sub(self.mss).max(2 * self.mss));
+        // One segment is kept back as long as the buffer is the first one.
+        self.clamp = (self.buffer / 2).saturating_sub(self.mss).max(2 * self.mss);
+        self.window = known_window.min(self.clamp);
         self.space = self.window.min(FIRST_SPACE * self.mss);
         self.begun = (1, now);
+    }
+
+    /// The RTT, once there was a sample.
+    pub fn rtt(&self) -> Option<Duration> {
+        (self.rtt8 > 0).then(|| Duration::from_micros(self.rtt8 / 8))
     }
 
     /// The window to offer, with so much waiting to be read.
@@ -129,7 +138,8 @@ impl Autotuning {
             }
         }
         let waiting = at.rcv_nxt.saturating_sub(at.read);
-        let room = (self.buffer / 2).saturating_sub(waiting).saturating_sub(self.window);
+        let open = (self.buffer / 2).saturating_sub(waiting).min(self.clamp);
+        let room = open.saturating_sub(self.window);
         if room == 0 || bytes < SMALLEST || 2 * u64::from(bytes) < self.mss {
             return false;
         }
@@ -151,7 +161,11 @@ impl Autotuning {
             let span = at.highest.saturating_sub(at.rcv_nxt);
             let window = 2 * copied + span + growth.min(u128::from(self.most)) as u64;
             self.space = copied;
-            self.buffer = self.buffer.max((2 * window).min(self.most));
+            let buffer = (2 * window).min(self.most);
+            if buffer > self.buffer {
+                self.buffer = buffer;
+                self.clamp = buffer / 2;
+            }
         }
         self.begun = (at.read, self.now);
     }

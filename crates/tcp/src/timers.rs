@@ -17,6 +17,8 @@ pub(crate) struct Timers {
     pub pacing: Time,
     /// Delayed acknowledgment (RFC 5681 §4.2).
     pub delayed_ack: Time,
+    /// Acknowledgment of several segments beyond a gap.
+    pub compressed_ack: Time,
     /// End of TIME-WAIT (RFC 9293 §3.6.1).
     pub time_wait: Time,
 }
@@ -29,6 +31,7 @@ impl Timers {
         tail_loss_probe: Time::NEVER,
         pacing: Time::NEVER,
         delayed_ack: Time::NEVER,
+        compressed_ack: Time::NEVER,
         time_wait: Time::NEVER,
     };
 
@@ -36,7 +39,8 @@ impl Timers {
     pub fn next(&self) -> Time {
         let sender = self.retransmit.min(self.persist);
         let loss_detection = self.reordering.min(self.tail_loss_probe);
-        sender.min(loss_detection).min(self.delayed_ack.min(self.time_wait)).min(self.pacing)
+        let receiver = self.delayed_ack.min(self.compressed_ack);
+        sender.min(loss_detection).min(receiver.min(self.time_wait)).min(self.pacing)
     }
 
     /// True, once, when the deadline has come.

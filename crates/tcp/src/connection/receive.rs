@@ -5,6 +5,9 @@ use crate::Config;
 use crate::delayed_ack::{Arrival, PendingAck, Verdict};
 use crate::reassembly::Reassembly;
 use crate::receive_autotuning::{Autotuning, Position};
+use crate::rto::Estimator;
+use crate::sack_compression::SackCompression;
+
 use crate::timers::Timers;
 use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, SackBlock, SackBlocks, Segment};
@@ -36,6 +39,8 @@ pub(crate) struct Receiver {
     pub peer_smss: u32,
     /// Data received in order and not yet acknowledged.
     pub pending: PendingAck,
+    /// Duplicate ACKs that wait for each other.
+    compression: SackCompression,
     /// An acknowledgment is due now.
     pub ack_now: bool,
     /// Both ends offered window scaling.
@@ -72,6 +77,7 @@ impl Receiver {
             autotuning,
             peer_smss: config.mss,
             pending: PendingAck::new(config.delayed_ack),
+            compression: SackCompression::default(),
             ack_now: false,
             scaling: false,
             sack: false,
@@ -208,6 +214,8 @@ impl Receiver {
         self.last_ack_sent = self.rcv_nxt;
         self.edge = self.edge.max(edge);
         timers.delayed_ack = Time::NEVER;
+        self.compression.on_ack_sent();
+        timers.compressed_ack = Time::NEVER;
     }
 }
 
@@ -236,11 +244,11 @@ impl Connection {
             if let Some((left, right)) = receiver.out_of_order.first_overlap(left, right) {
                 receiver.note_duplicate(left, right);
             }
-            // RFC 5681 §4.2: out of order, or it fills a gap: at once.
             receiver.out_of_order.insert(left, right);
             receiver.rcv_nxt = receiver.out_of_order.take_in_order(receiver.rcv_nxt);
-            receiver.ack_now = true;
+            self.acknowledge_gap(now, old_nxt);
         }
+        let receiver = &mut self.receiver;
         receiver.note_duplicate(start.max(1), old_nxt.min(data_right));
         // Data beyond the window and the end of the stream are acknowledged at once, too.
         let answered = self.state == State::Established && receiver.pending.expects_answer();
@@ -251,6 +259,26 @@ impl Connection {
         self.tune(now, segment);
         if in_order {
             self.schedule_ack(now, segment);
+        }
+    }
+
+    /// RFC 5681 §4.2: data out of order, or that fill a gap, are acknowledged at once; as Linux does
+    /// it, duplicate ACKs after the third wait for each other.
+    fn acknowledge_gap(&mut self, now: Time, old_nxt: u64) {
+        let receiver = &mut self.receiver;
+        receiver.pending.on_gap();
+        let duplicate = receiver.rcv_nxt == old_nxt && receiver.sack;
+        if !duplicate || !receiver.pending.compresses() {
+            receiver.ack_now = true;
+            return;
+        }
+        let rtt = receiver.autotuning.as_ref().and_then(Autotuning::rtt);
+        let rtt = rtt.map(|rtt| self.sender.estimator.srtt().map_or(rtt, |srtt| srtt.min(rtt)));
+        match receiver.compression.on_gap(now, old_nxt, rtt) {
+            None => receiver.ack_now = true,
+            Some(deadline) => {
+                self.timers.compressed_ack = self.timers.compressed_ack.min(deadline);
+            }
         }
     }
 

@@ -21,6 +21,7 @@ impl Connection {
             let rto = self.rto();
             self.receiver.pending.on_timer(rto);
         }
+        self.receiver.ack_now |= Timers::expire(&mut self.timers.compressed_ack, now);
         Timers::expire(&mut self.timers.pacing, now);
         if Timers::expire(&mut self.timers.reordering, now) {
             let sender = &mut self.sender;

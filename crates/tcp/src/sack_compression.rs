@@ -1,0 +1,85 @@
+//! *What it does.* Lets one ACK speak for several segments that arrive beyond a gap.
+//!
+//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `__tcp_ack_snd_check`, with its defaults of
+//! `tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`.
+//!
+//! *Equations.* After three duplicate ACKs of a position, the next up to 44 wait together for
+//! min(RTT/20, 1 ms) after the first of them, and 100 µs of slack; the RTT is the least of the
+//! receiver's and the sender's, zero before the receiver has one.
+//!
+//! *Where we differ.* The slack is always used up. What has arrived twice is acknowledged at once,
+//! and a third block of data beyond gaps does not send what waits. Without `receive_autotuning` the
+//! receiver has no RTT.
+
+use retx_units::{Duration, Time};
+
+/// Duplicate ACKs that go at once (TCP_FASTRETRANS_THRESH).
+const AT_ONCE: u32 = 3;
+/// The most ACKs that one stands for.
+const MOST: u32 = 44;
+const LONGEST: Duration = Duration::from_millis(1);
+const SLACK: Duration = Duration::from_micros(100);
+
+/// The duplicate ACKs of one position.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SackCompression {
+    /// They repeat this.
+    rcv_nxt: u64,
+    sent: u32,
+    held: u32,
+}
+
+impl SackCompression {
+    /// A segment beyond a gap. `None`: acknowledge it now; else at the latest at that time, given
+    /// the RTT if there is one.
+    pub fn on_gap(&mut self, now: Time, rcv_nxt: u64, rtt: Option<Duration>) -> Option<Time> {
+        if self.rcv_nxt != rcv_nxt {
+            self.rcv_nxt = rcv_nxt;
+            self.sent = 0;
+        }
+        if self.held >= MOST {
+            return None;
+        }
+        if self.sent < AT_ONCE {
+            self.sent += 1;
+            return None;
+        }
+        self.held += 1;
+        Some(now + (rtt.unwrap_or(Duration::ZERO) / 20).min(LONGEST) + SLACK)
+    }
+
+    /// An acknowledgment has been sent.
+    pub fn on_ack_sent(&mut self) {
+        self.held = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Option<Duration> = Some(Duration::from_millis(10));
+
+    #[test]
+    fn three_go_and_forty_four_wait() {
+        let mut it = SackCompression::default();
+        for position in [1, 1001] {
+            assert_eq!([(); 3].map(|()| it.on_gap(Time::ZERO, position, RTT)), [None; 3]);
+            for _ in 0..44 {
+                let until = Time::ZERO + Duration::from_micros(600);
+                assert_eq!(it.on_gap(Time::ZERO, position, RTT), Some(until));
+            }
+            assert_eq!(it.on_gap(Time::ZERO, position, RTT), None);
+            it.on_ack_sent();
+        }
+        assert!(it.on_gap(Time::ZERO, 1001, RTT).is_some(), "the position is the same");
+    }
+
+    #[test]
+    fn the_wait_follows_the_rtt_up_to_a_millisecond() {
+        let mut it = SackCompression { sent: 3, ..SackCompression::default() };
+        let mut wait = |rtt| it.on_gap(Time::ZERO, 0, rtt).unwrap().since(Time::ZERO);
+        assert_eq!(wait(None), Duration::from_micros(100));
+        assert_eq!(wait(Some(Duration::from_millis(40))), Duration::from_micros(1_100));
+    }
+}
