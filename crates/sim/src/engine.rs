@@ -198,13 +198,22 @@ impl<'a> Engine<'a> {
         self.agenda.wake(index, pipe.poll_timeout());
         match departure {
             Some(Departure::Delivered { id }) => self.forward(index, id),
-            Some(Departure::Lost { id, at, reason }) => {
+            Some(other) => self.depart_otherwise(index, &other),
+            None => {}
+        }
+    }
+
+    /// What a pipe tells of a packet that does not leave it at its far end.
+    #[inline(never)]
+    fn depart_otherwise(&mut self, index: u32, departure: &Departure) {
+        match *departure {
+            Departure::Delivered { id } => self.forward(index, id),
+            Departure::Lost { id, at, reason } => {
                 self.drop(id, &Drop::by_channel(at, index, reason));
             }
-            Some(Departure::Dropped { id, at }) => self.drop(id, &Drop::by_queue(at, index)),
-            Some(Departure::Marked { id }) => self.packets.get_mut(id).mark(),
-            Some(Departure::Copied { id }) => self.copy(index, id),
-            None => {}
+            Departure::Dropped { id, at } => self.drop(id, &Drop::by_queue(at, index)),
+            Departure::Marked { id } => self.packets.get_mut(id).mark(),
+            Departure::Copied { id } => self.copy(index, id),
         }
     }
 

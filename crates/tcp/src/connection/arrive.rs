@@ -4,12 +4,17 @@ use super::{Connection, Event, State};
 use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use retx_units::{Duration, SeqNr, Time};
-use retx_wire::{Flags, Options, Segment, Timestamps};
+use retx_wire::{Ecn, Flags, Options, Segment, Timestamps};
 
 impl Connection {
     /// A segment has arrived. Its data are stored until they are read; poll for segments and events
     /// afterwards.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        self.handle_packet(now, segment, Ecn::NotEct);
+    }
+
+    #[inline]
+    pub(super) fn take_segment(&mut self, now: Time, segment: &Segment) {
         match self.state {
             State::Closed => self.refuse(segment),
             State::Listen => self.handle_in_listen(segment),

@@ -64,6 +64,11 @@ impl Notification {
         self.enabled = self.offered && asks_or_agrees;
     }
 
+    /// Both ends use it.
+    pub const fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
     /// The echo is on every acknowledgment until the sender says that it has reduced its window.
     pub const fn echo(&self) -> Flags {
         if self.echoes { Flags::ECE } else { Flags(0) }
@@ -74,11 +79,9 @@ impl Notification {
         self.echoed
     }
 
-    /// Data are sent for the first time, within the peer's window: the bits that go with them.
+    /// Data are sent for the first time, within the peer's window, and both ends use ECN: the bits
+    /// that go with them.
     pub const fn on_new_data(&mut self) -> (Flags, Ecn) {
-        if !self.enabled {
-            return (Flags(0), Ecn::NotEct);
-        }
         let flags = if self.reduced { Flags::CWR } else { Flags(0) };
         self.reduced = false;
         (flags, Ecn::Ect0)
@@ -106,8 +109,7 @@ impl Connection {
     #[inline]
     pub fn handle_packet(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         self.ecn.arriving = ecn;
-        self.handle_segment(now, segment);
-        self.ecn.arriving = Ecn::NotEct;
+        self.take_segment(now, segment);
     }
 
     /// True when both ends use ECN.

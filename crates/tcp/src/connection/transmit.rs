@@ -285,7 +285,8 @@ impl Connection {
         let retransmission = right > position && position < self.sender.snd_max;
         let mut ecn = Ecn::NotEct;
         // RFC 3168 §6.1.5 and §6.1.6: neither retransmissions nor probes of a closed window.
-        if length > 0 && !retransmission && end <= self.sender.snd_una + self.sender.snd_wnd {
+        let inside = end <= self.sender.snd_una + self.sender.snd_wnd;
+        if self.ecn.is_enabled() && length > 0 && !retransmission && inside {
             let (bits, field) = self.ecn.on_new_data();
             flags = flags.with(bits);
             ecn = field;
