@@ -165,7 +165,7 @@ fn lossy(seed: u64, preset: &str) -> Plan {
 fn verdicts_of_random_runs_are_those_of_the_definition() {
     let mut sum = ([0; 3], 0);
     for seed in 0..240 {
-        let preset = ["tahoe", "reno", "newreno", "riverbed_reno"][seed as usize / 3 % 4];
+        let preset = ["tahoe", "reno", "newreno", "riverbed_reno", "sack"][seed as usize / 3 % 5];
         let outcome = run_plan(&lossy(seed, preset), &TABLES, &Control::default())
             .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let (causes, unnecessary) = check(&outcome, Time::ZERO);
@@ -185,7 +185,8 @@ fn verdicts_of_random_runs_are_those_of_the_definition() {
 fn verdicts_hold_over_cells_and_links_that_repair() {
     let mut sum = ([0; 3], 0);
     for seed in 0..120 {
-        let mut plan = lossy(seed, ["tahoe", "reno", "newreno"][seed as usize / 4 % 3]);
+        let mut plan =
+            lossy(seed, ["tahoe", "reno", "newreno", "sack", "rack"][seed as usize / 4 % 5]);
         let in_order = seed % 2 == 0;
         let mode = arq::Mode::SelectiveRepeat;
         let feedback = None;

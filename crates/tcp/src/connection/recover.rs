@@ -128,8 +128,10 @@ impl Connection {
         sender.limited_bytes = 0;
         sender.timed = None;
         sender.cwnd_after_recovery = sender.window.cwnd;
+        // The first segment may have been sent again in the recovery before, and not be lost.
+        let lost = sender.board.next_to_retransmit();
         let episode = Episode {
-            trigger: sender.snd_una,
+            trigger: lost.map_or(sender.snd_una, |(position, _)| position),
             said,
             cwnd_before,
             cwnd_after: sender.window.cwnd,
