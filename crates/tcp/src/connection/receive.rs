@@ -262,8 +262,8 @@ impl Connection {
         }
     }
 
-    /// RFC 5681 §4.2: data out of order, or that fill a gap, are acknowledged at once; as Linux does
-    /// it, duplicate ACKs after the third wait for each other.
+    /// RFC 5681 §4.2: data out of order, or that fill a gap, are acknowledged at once; as Linux
+    /// does it, duplicate ACKs after the third wait for each other.
     fn acknowledge_gap(&mut self, now: Time, old_nxt: u64) {
         let receiver = &mut self.receiver;
         receiver.pending.on_gap();
