@@ -172,9 +172,11 @@ def _links(links: list[dict[str, Any]]) -> Table:
         for reason in REASONS
         if reason in USUAL_REASONS or any(link["drops"][reason] for link in links)
     ]
+    marks = any(link["packets_marked"] for link in links)
     columns = (
         "Link", "direction", ">packets",
         *(f">lost: {reason.replace('_', ' ')}" for reason in reasons),
+        *([">marked"] if marks else []),
         ">queue mean", ">max", ">busy",
     )  # fmt: skip
     table = _table("", *columns)
@@ -185,6 +187,7 @@ def _links(links: list[dict[str, Any]]) -> Table:
             link["direction"],
             count(link["packets_in"]),
             *(count(link["drops"][reason]) for reason in reasons),
+            *([count(link["packets_marked"])] if marks else []),
             f"{link['queue_mean_packets']:.3g}",
             count(link["queue_max_packets"]),
             share(link["utilisation"]),
