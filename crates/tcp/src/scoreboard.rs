@@ -6,6 +6,7 @@
 //! and looked up by binary search.
 
 mod by_time;
+mod without_sack;
 
 pub use crate::delivered::{Delivered, Newest};
 use crate::ranges::Ranges;
@@ -13,6 +14,7 @@ use crate::work;
 use retx_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use without_sack::Assumed;
 
 /// A segment in flight.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +57,10 @@ pub struct Scoreboard {
     /// How often a segment has been taken for lost.
     pub losses: u64,
     doubled_bytes: u64,
+    /// Segments taken for lost, those that were sent again included.
+    marked_segments: u64,
+    /// What duplicate ACKs stand for.
+    assumed: Assumed,
     /// Lost and not yet sent again, lowest first; entries may be out of date.
     to_retransmit: BinaryHeap<Reverse<u64>>,
     /// Transmissions in the order of time, as (when, first position), that are not known to have
@@ -103,6 +109,7 @@ impl Scoreboard {
     pub fn acknowledge(&mut self, snd_una: u64, blocks: &[(u64, u64)]) -> Delivered {
         let mut delivered = Delivered::default();
         let highest_before = self.sacked.end().unwrap_or(0);
+        let segments = self.records.len();
         while let Some(record) = self.records.front().filter(|record| record.end() <= snd_una) {
             work::steps(1);
             let record = *record;
@@ -120,6 +127,7 @@ impl Scoreboard {
                 }
             }
         }
+        self.assumed.acknowledged = (segments - self.records.len()) as u64;
         self.sacked.remove_below(snd_una);
         self.examined = self.examined.max(snd_una);
         for &(left, right) in blocks {
@@ -168,6 +176,7 @@ impl Scoreboard {
         let length = u64::from(record.length);
         self.lost_bytes -= if record.lost { length } else { 0 };
         self.doubled_bytes -= if record.doubled { length } else { 0 };
+        self.marked_segments -= u64::from(record.lost || record.retransmitted && !record.doubled);
     }
 
     fn mark_lost(&mut self, index: usize) {
@@ -177,6 +186,7 @@ impl Scoreboard {
         }
         let length = u64::from(record.length);
         record.lost = true;
+        self.marked_segments += u64::from(!record.retransmitted || record.doubled);
         self.losses += 1;
         self.lost_bytes += length;
         record.retransmitted = false;
@@ -229,6 +239,7 @@ impl Scoreboard {
     /// The same, but for segments that were not sent last at a time that `is_overdue`; the first
     /// always is (Linux `tcp_timeout_mark_lost`).
     pub fn mark_lost_at_timeout(&mut self, is_overdue: impl Fn(Time) -> bool) {
+        self.assumed = Assumed::default();
         let reneged = self.records.front().is_some_and(|record| record.sacked);
         if self.records.front().is_some_and(|record| record.sacked) {
             for record in &mut self.records {
@@ -318,7 +329,8 @@ impl Scoreboard {
     /// Bytes taken to be in flight (RFC 6675 §4, `SetPipe`): sent, and neither acknowledged,
     /// selectively acknowledged, nor lost; what was sent again counts again.
     pub fn pipe(&self, outstanding: u64) -> u64 {
-        (outstanding + self.doubled_bytes).saturating_sub(self.sacked_bytes + self.lost_bytes)
+        let left = self.sacked_bytes + self.lost_bytes + self.assumed.bytes();
+        (outstanding + self.doubled_bytes).saturating_sub(left)
     }
 
     /// Segments selectively acknowledged, taken for lost (those sent again included), and sent
@@ -365,6 +377,7 @@ impl Scoreboard {
         }
         self.lost_bytes = 0;
         self.doubled_bytes = 0;
+        self.marked_segments = 0;
         self.to_retransmit.clear();
         self.examined = self.records.front().map_or(self.examined, |record| record.start);
     }

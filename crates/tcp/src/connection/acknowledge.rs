@@ -70,6 +70,11 @@ impl Connection {
     fn take_selective(&mut self, segment: &Segment, ack: i64) -> Option<Delivered> {
         let sender = &mut self.sender;
         if !sender.selective {
+            if sender.tracks {
+                let covered = sender.board.acknowledge(sender.snd_una.max(ack.max(0) as u64), &[]);
+                let originals = !covered.acked_retransmitted;
+                sender.original_end = covered.lowest_original_end.filter(|_| originals);
+            }
             return None;
         }
         let mut blocks = [(0, 0); 4];
@@ -210,17 +215,12 @@ impl Connection {
         let reaction = sender.loss_detection.on_ack(&seen, &mut sender.board);
         let progress = Progress { bytes_acked: ack.bytes_acked, delivered: ack.delivered };
         let restart = !matches!(reaction, Reaction::PartialAck { restart_timer: false });
-        if reaction == Reaction::Nothing && !sender.loss_detection.in_recovery() {
-            if ack.bytes_acked > 0 && !self.ecn.is_echo() {
-                let before = sender.window.cwnd;
-                sender.congestion_control.on_ack(&mut sender.window, ack);
-                if !ack.cwnd_limited {
-                    sender.window.cwnd = sender.window.cwnd.min(before);
-                }
-                sender.clamp_cwnd();
-            }
-        } else {
+        let is_open = reaction == Reaction::Nothing && !sender.loss_detection.in_recovery();
+        if !is_open {
             self.react_to(now, reaction, progress);
+        }
+        if (is_open || self.sender.grows_after(reaction)) && !self.ecn.is_echo() {
+            self.sender.grow(ack);
         }
         self.reduce(progress, self.sender.board.lost_bytes() <= lost_before);
         self.tell_model(ack, seen.bytes_acked, selective);

@@ -220,7 +220,9 @@ impl Connection {
         self.receiver.peer_smss = smss;
         self.ecn.negotiate(segment.flags);
         self.receiver.sack = parameters.sack && options.sack_permitted;
-        self.sender.selective = self.receiver.sack && self.sender.loss_detection.is_selective();
+        let detection = &self.sender.loss_detection;
+        self.sender.selective = self.receiver.sack && detection.is_selective();
+        self.sender.tracks = self.sender.selective || detection.as_linux();
         self.receiver.scaling = parameters.window_scaling && options.window_scale.is_some();
         if self.receiver.scaling {
             // RFC 7323 §2.3: at most 14.

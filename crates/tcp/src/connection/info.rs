@@ -53,6 +53,7 @@ impl Connection {
         let sender = &self.sender;
         let receiver = &self.receiver;
         let (sacked, lost, retransmitted) = sender.board.counts();
+        let sacked = sacked + sender.board.assumed_segments();
         let loss_state = if sender.timeout_recovery_end > 0 {
             LossState::Loss
         } else if sender.loss_detection.in_recovery() {

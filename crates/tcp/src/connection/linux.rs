@@ -2,12 +2,36 @@
 
 use super::Sender;
 use crate::IdleRestart;
+use crate::congestion_control::{self, CongestionControl};
+use crate::loss_detection::{LossDetection, Reaction};
 use retx_units::{Duration, Time};
 
 /// The largest block of data that the sender hands over at once (GSO_LEGACY_MAX_SIZE).
 const BLOCK_MAX: u64 = 65_536;
 
 impl Sender {
+    /// As in Linux (`tcp_cong_control`), an acknowledgment that ends a recovery widens the window.
+    pub fn grows_after(&self, reaction: Reaction) -> bool {
+        reaction == Reaction::EndRecovery && self.loss_detection.as_linux() && self.model.is_none()
+    }
+
+    /// An acknowledgment of new data widens the window, if that limits; in Linux by what it
+    /// delivers (`acked_sacked`).
+    pub fn grow(&mut self, ack: &congestion_control::Ack) {
+        if ack.bytes_acked == 0 {
+            return;
+        }
+        let as_linux = self.loss_detection.as_linux();
+        let bytes_acked = if as_linux { ack.delivered } else { ack.bytes_acked };
+        let before = self.window.cwnd;
+        let counted = congestion_control::Ack { bytes_acked, ..*ack };
+        self.congestion_control.on_ack(&mut self.window, &counted);
+        if !ack.cwnd_limited {
+            self.window.cwnd = self.window.cwnd.min(before);
+        }
+        self.clamp_cwnd();
+    }
+
     /// New data up to `end` go out: does one of the pushes fall there that come with each half of
     /// the peer's largest window? Linux `forced_push`, at the ends of blocks of at most half that
     /// window (`tcp_bound_to_half_wnd`) and 64 KiB.

@@ -7,6 +7,7 @@ mod acknowledge;
 mod arrive;
 #[cfg(test)]
 mod cost;
+mod delivery;
 mod ecn;
 mod info;
 mod linux;

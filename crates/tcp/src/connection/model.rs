@@ -122,7 +122,7 @@ impl Connection {
     /// A timeout: what was in flight is lost, and duplicate ACKs count anew.
     pub(super) fn note_timeout_for_model(&mut self) {
         let sender = &mut self.sender;
-        let lost = if sender.selective { 0 } else { sender.in_segments(sender.pipe()) };
+        let lost = if sender.tracks { 0 } else { sender.in_segments(sender.pipe()) };
         if let Some(model) = &mut sender.model {
             model.losses += lost;
             sender.left_network = 0;
@@ -142,6 +142,7 @@ impl Connection {
         let sender = &mut self.sender;
         let segments = match selective {
             Some(delivered) => delivered.segments,
+            None if sender.tracks => sender.in_segments(ack.delivered),
             None => sender.delivered_without_sack(acked),
         };
         let lost_total = sender.losses(&model);

@@ -104,7 +104,7 @@ impl Connection {
         if !sender.congestion_control.repeats_window() {
             return;
         }
-        if sender.selective {
+        if sender.tracks {
             sender.board.mark_all_lost();
         } else {
             sender.snd_nxt = sender.snd_una;

@@ -11,7 +11,7 @@ use crate::congestion_control::{self, CongestionControl, Window};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
 use crate::rto::{self, Estimator};
-use crate::scoreboard::{Delivered, Scoreboard};
+use crate::scoreboard::Scoreboard;
 use crate::spurious::Detector;
 use crate::{Config, LostSyn, Size, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
@@ -66,7 +66,13 @@ pub(crate) struct Sender {
 
     /// Both ends use SACK, and loss detection reads it.
     pub selective: bool,
-    /// The segments in flight; empty unless `selective`.
+    /// The segments in flight are on the board: `selective`, or loss detection counts duplicate
+    /// ACKs there.
+    pub tracks: bool,
+    /// Without SACK: the end of the first segment that the last acknowledgment covered, where none
+    /// of them had been sent again.
+    pub original_end: Option<u64>,
+    /// The segments in flight; empty unless `tracks`.
     pub board: Scoreboard,
     /// RFC 6675 §4: the highest position sent again in this recovery (`HighRxt`), and the rescue
     /// retransmission (`RescueRxt`) that each recovery may send once.
@@ -168,6 +174,8 @@ impl Sender {
             estimator: config.rto.build(config),
             backoff: config.backoff.build(config),
             selective: false,
+            tracks: false,
+            original_end: None,
             board: Scoreboard::default(),
             high_rxt: 0,
             rescued: false,
@@ -243,7 +251,7 @@ impl Sender {
 
     /// The same when so much is outstanding.
     pub fn pipe_of(&self, flight_size: u64) -> u64 {
-        if self.selective {
+        if self.tracks {
             return self.board.pipe(flight_size);
         }
         flight_size.saturating_sub(self.left_network)
@@ -276,35 +284,6 @@ impl Sender {
     /// The handshake is over.
     pub fn backoff_reset(&mut self) {
         self.backoff.reset();
-    }
-
-    /// `DeliveredData` of an acknowledgment. Without SACK each duplicate stands for a segment,
-    /// which the next acknowledgment of new data must not count again (RFC 9937 §6).
-    pub fn delivered(&mut self, bytes_acked: u64, selective: Option<Delivered>) -> u64 {
-        let smss = u64::from(self.window.smss);
-        if let Some(delivered) = selective {
-            let twice = delivered.dsack.filter(|_| self.loss_detection.as_linux());
-            return delivered.bytes
-                + twice.map_or(0, |(left, right)| self.count_twice(right - left));
-        }
-        if bytes_acked == 0 {
-            self.by_duplicates += smss;
-            return smss;
-        }
-        let counted = self.by_duplicates;
-        self.by_duplicates = counted.saturating_sub(bytes_acked.saturating_sub(smss));
-        bytes_acked.saturating_sub(counted).max(smss.min(bytes_acked))
-    }
-
-    /// What a DSACK of so many bytes counts for: no more than was sent again (`tcp_dsack_seen`).
-    fn count_twice(&mut self, bytes: u64) -> u64 {
-        let smss = u64::from(self.window.smss);
-        let segments = bytes.div_ceil(smss);
-        self.arrived_twice += segments;
-        if bytes > self.max_snd_wnd || self.arrived_twice > self.retransmissions {
-            return 0;
-        }
-        segments * smss
     }
 
     /// What the congestion control is told with every acknowledgment; the rest is filled in.

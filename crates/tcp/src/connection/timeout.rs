@@ -117,7 +117,7 @@ impl Connection {
         sender.tail_probe = false;
         self.timers.reordering = Time::NEVER;
         self.timers.tail_loss_probe = Time::NEVER;
-        if sender.selective {
+        if sender.tracks {
             // RFC 6675 §5.1: what has been selectively acknowledged is not sent again.
             sender.board.mark_lost_at_timeout(|sent| sent + patience <= now);
             if sender.loss_detection.as_linux() {

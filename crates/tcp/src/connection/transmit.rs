@@ -85,7 +85,7 @@ impl Connection {
     fn next_retransmission(&mut self) -> Option<Chunk> {
         let sender = &mut self.sender;
         let forced = std::mem::take(&mut sender.retransmit_first);
-        if sender.selective {
+        if sender.tracks {
             // F-RTO waits for what two new segments show.
             let waiting = !forced && sender.spurious.is_waiting();
             if sender.board.lost_bytes() == 0 || waiting {
@@ -215,7 +215,7 @@ impl Connection {
         if sender.snd_wnd > 0 && queued > 0 {
             return Some(self.send_next(now, queued.min(allowed) as u32));
         }
-        if sender.selective {
+        if sender.tracks {
             // As Linux does: a number from before the window, which asks for an answer.
             let position = sender.snd_una - 1;
             self.start_persist_timer(now);
@@ -238,7 +238,7 @@ impl Connection {
     fn send_next(&mut self, now: Time, length: u32) -> Transmit {
         let sender = &mut self.sender;
         let position = sender.snd_nxt;
-        let again = position == sender.snd_una && position < sender.snd_max && !sender.selective;
+        let again = position == sender.snd_una && position < sender.snd_max && !sender.tracks;
         let short = again && length > 1 && sender.spurious.shortens();
         let length = length - u32::from(short);
         sender.restart_model(now);
@@ -313,7 +313,7 @@ impl Connection {
     /// The scoreboard learns what goes out.
     fn note_on_board(&mut self, now: Time, position: u64, space: u32) {
         let sender = &mut self.sender;
-        if !sender.selective {
+        if !sender.tracks {
             return;
         }
         if let Some(reduction) = &mut sender.reduction {

@@ -30,7 +30,8 @@ impl Connection {
                 sender.snd_una.max(if delivered.sacked > 0 { newest } else { 0 })
             }),
             sacked: selective.map(|delivered| delivered.sacked),
-            lowest_original_end: selective.and_then(|delivered| delivered.lowest_original_end),
+            lowest_original_end: selective
+                .map_or(sender.original_end, |delivered| delivered.lowest_original_end),
             dsack: selective.and_then(|delivered| delivered.dsack),
             echo: segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo),
             can_send_new: sender.written > sender.snd_max && window_end > sender.snd_max,
@@ -47,7 +48,7 @@ impl Connection {
                     sender.window.cwnd = sender.window.cwnd.min(bound);
                 }
                 sender.forced_new = 0;
-                if !sender.selective {
+                if !sender.tracks {
                     sender.snd_nxt = sender.snd_una;
                 }
             }

@@ -113,6 +113,12 @@ pub trait LossDetection {
         false
     }
 
+    /// Without SACK, where [`Self::as_linux`] says so: does a duplicate ACK stand for a segment?
+    fn counts_duplicate(&self, snd_una: u64, snd_max: u64) -> bool {
+        let _ = (snd_una, snd_max);
+        false
+    }
+
     /// True when a tail loss probe that sent a segment again is not yet answered.
     fn awaits_probe(&self) -> bool {
         false
@@ -183,6 +189,10 @@ impl LossDetection for State {
 
     fn as_linux(&self) -> bool {
         dispatch!(self, it => it.as_linux())
+    }
+
+    fn counts_duplicate(&self, snd_una: u64, snd_max: u64) -> bool {
+        dispatch!(self, it => it.counts_duplicate(snd_una, snd_max))
     }
 
     fn awaits_probe(&self) -> bool {

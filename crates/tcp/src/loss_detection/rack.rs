@@ -14,7 +14,10 @@
 //! (`tcp_check_sack_reordering`); the timer waits 2 ms longer (`TCP_TIMEOUT_MIN_US`); a segment
 //! that arrived twice counts as delivered (`tcp_dsack_seen`).
 //!
-//! *Where we differ.* min_RTT is the smallest of the connection. Without SACK this is `newreno`.
+//! *Where we differ.* min_RTT is the smallest of the connection. Without SACK this is `newreno`, or
+//! with Linux's details what `without_sack` says.
+
+mod without_sack;
 
 use super::{Ack, Flight, LossDetection, Reaction, newreno};
 use crate::scoreboard::{Newest, Scoreboard};
@@ -273,6 +276,8 @@ impl LossDetection for State {
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
         if ack.selective.is_some() {
             self.on_selective(ack, board)
+        } else if self.as_linux() {
+            self.on_unselective(ack, board)
         } else {
             self.without.on_ack(ack, board)
         }
@@ -300,6 +305,10 @@ impl LossDetection for State {
 
     fn as_linux(&self) -> bool {
         self.config.variant == Variant::Linux
+    }
+
+    fn counts_duplicate(&self, snd_una: u64, snd_max: u64) -> bool {
+        self.is_duplicate_news(snd_una, snd_max)
     }
 
     fn awaits_probe(&self) -> bool {

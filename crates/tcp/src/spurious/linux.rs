@@ -50,7 +50,9 @@ impl Detector for State {
         if self.frto.sees_original(ack) {
             return Verdict::Spurious;
         }
-        let frto = self.frto.on_ack(ack);
+        // Linux waits for an ACK that advances, SACK or not.
+        let waits = !ack.advances() && !self.frto.is_waiting();
+        let frto = if waits { Verdict::Undecided } else { self.frto.on_ack(ack) };
         if others.contains(&Verdict::Spurious) { Verdict::Spurious } else { frto }
     }
 

@@ -64,7 +64,8 @@ pub struct Ack {
     pub highest: u64,
     /// Bytes that it selectively acknowledges for the first time; `None` without SACK.
     pub sacked: Option<u64>,
-    /// With SACK: the lowest end of the segments that it delivers and that were sent once.
+    /// The lowest end of the segments that it delivers and that were sent once, where these are
+    /// known; without SACK none if it covers others, too.
     pub lowest_original_end: Option<u64>,
     /// The range that a DSACK says has arrived twice.
     pub dsack: Option<(u64, u64)>,

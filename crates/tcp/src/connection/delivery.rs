@@ -1,0 +1,52 @@
+//! What an acknowledgment delivers.
+
+use super::Sender;
+use crate::loss_detection::LossDetection;
+use crate::scoreboard::Delivered;
+
+impl Sender {
+    /// `DeliveredData` of an acknowledgment. Without SACK each duplicate stands for a segment,
+    /// which the next acknowledgment of new data must not count again (RFC 9937 §6).
+    pub fn delivered(&mut self, bytes_acked: u64, selective: Option<Delivered>) -> u64 {
+        let smss = u64::from(self.window.smss);
+        if let Some(delivered) = selective {
+            let twice = delivered.dsack.filter(|_| self.loss_detection.as_linux());
+            return delivered.bytes
+                + twice.map_or(0, |(left, right)| self.count_twice(right - left));
+        }
+        if self.tracks {
+            return smss * self.delivered_by_count(bytes_acked);
+        }
+        if bytes_acked == 0 {
+            self.by_duplicates += smss;
+            return smss;
+        }
+        let counted = self.by_duplicates;
+        self.by_duplicates = counted.saturating_sub(bytes_acked.saturating_sub(smss));
+        bytes_acked.saturating_sub(counted).max(smss.min(bytes_acked))
+    }
+
+    /// What a DSACK of so many bytes counts for: no more than was sent again (`tcp_dsack_seen`).
+    fn count_twice(&mut self, bytes: u64) -> u64 {
+        let smss = u64::from(self.window.smss);
+        let segments = bytes.div_ceil(smss);
+        self.arrived_twice += segments;
+        if bytes > self.max_snd_wnd || self.arrived_twice > self.retransmissions {
+            return 0;
+        }
+        segments * smss
+    }
+
+    /// Without SACK, on the board: segments, one for each duplicate ACK.
+    fn delivered_by_count(&mut self, bytes_acked: u64) -> u64 {
+        if self.board.has_advanced() {
+            self.board.settle_arrivals()
+        } else if bytes_acked == 0
+            && self.loss_detection.counts_duplicate(self.snd_una, self.snd_max)
+        {
+            self.board.assume_arrival(self.window.smss)
+        } else {
+            0
+        }
+    }
+}

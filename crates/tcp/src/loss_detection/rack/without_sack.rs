@@ -1,0 +1,69 @@
+//! Linux's recovery where the peer has no SACK: NewReno, in which each duplicate ACK stands for a
+//! segment that has arrived.
+//!
+//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `tcp_fastretrans_alert`, `tcp_process_loss`,
+//! `tcp_newreno_mark_lost`, `tcp_is_non_sack_preventing_reopen`, `tcp_check_reno_reordering`; RFC
+//! 6582 §3.2.
+
+use super::{MAX_REORDERING, Reaction, State};
+use crate::loss_detection::Ack;
+use crate::scoreboard::Scoreboard;
+
+impl State {
+    /// An acknowledgment; the scoreboard has taken it in.
+    pub(super) fn on_unselective(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
+        if let Some(flight) = board.take_excess() {
+            self.reordering = flight.min(MAX_REORDERING) as u32;
+            self.reordering_seen = true;
+        }
+        let advanced = ack.bytes_acked > 0;
+        if self.in_recovery {
+            return self.on_unselective_in_recovery(ack.snd_una, advanced, board);
+        }
+        // RFC 6582 §3.2, step 1: nothing new begins before more than `recover` is acknowledged.
+        self.in_timeout_recovery &= ack.snd_una <= self.recover;
+        if advanced {
+            board.forget_assumed();
+        }
+        let threshold = u64::from(ack.dupack_threshold.max(self.reordering));
+        if !self.in_timeout_recovery && !advanced && board.assumed_segments() >= threshold {
+            board.mark_first_lost();
+            return self.enter(ack.snd_max);
+        }
+        Reaction::Nothing
+    }
+
+    /// Each partial ACK shows another hole. Recovery is over when something sent after its
+    /// beginning is acknowledged, not before.
+    fn on_unselective_in_recovery(
+        &mut self,
+        snd_una: u64,
+        advanced: bool,
+        board: &mut Scoreboard,
+    ) -> Reaction {
+        if snd_una < self.recover {
+            if advanced {
+                board.mark_first_lost();
+            }
+            return Reaction::Nothing;
+        }
+        board.forget_assumed();
+        if snd_una == self.recover {
+            return Reaction::Nothing;
+        }
+        self.in_recovery = false;
+        Reaction::EndRecovery
+    }
+
+    /// Does a duplicate ACK stand for a segment? After a timeout only if that can have been sent
+    /// since (F-RTO, RFC 5682 §2.1).
+    pub(super) const fn is_duplicate_news(&self, snd_una: u64, snd_max: u64) -> bool {
+        if self.in_recovery {
+            snd_una < self.recover
+        } else if self.in_timeout_recovery && snd_una <= self.recover {
+            snd_una < self.recover && snd_max > self.recover
+        } else {
+            true
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Duplicate ACKs as segments that have arrived, where the peer does not say which.
+//!
+//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `tcp_add_reno_sack`, `tcp_remove_reno_sacks`,
+//! `tcp_limit_reno_sacked`, `tcp_check_reno_reordering`.
+
+use super::Scoreboard;
+
+/// Segments that duplicate ACKs stand for (`sacked_out`).
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Assumed {
+    segments: u64,
+    smss: u64,
+    /// Segments that the last acknowledgment has covered.
+    pub acknowledged: u64,
+    /// There were more than can be, with so many segments in flight before the acknowledgment.
+    excess: Option<u64>,
+}
+
+impl Assumed {
+    pub const fn bytes(&self) -> u64 {
+        self.segments * self.smss
+    }
+}
+
+impl Scoreboard {
+    /// The last acknowledgment has covered some segment.
+    pub fn has_advanced(&self) -> bool {
+        self.assumed.acknowledged > 0
+    }
+
+    /// A duplicate ACK: another segment of `smss` bytes has arrived. Returns how many by this.
+    pub fn assume_arrival(&mut self, smss: u32) -> u64 {
+        let before = self.assumed.segments;
+        self.assumed.smss = smss.into();
+        self.assumed.segments += 1;
+        self.limit_assumed(0);
+        self.assumed.segments.saturating_sub(before)
+    }
+
+    /// The last acknowledgment has covered segments: the first of them filled the hole, the others
+    /// may be those assumed to have arrived. Returns how many have arrived by it.
+    pub fn settle_arrivals(&mut self) -> u64 {
+        let covered = self.assumed.acknowledged;
+        let delivered = covered.saturating_sub(self.assumed.segments).max(1);
+        self.assumed.segments = self.assumed.segments.saturating_sub(covered - 1);
+        self.limit_assumed(covered);
+        delivered
+    }
+
+    /// At least one of those in flight, and none that is lost, can have arrived.
+    fn limit_assumed(&mut self, covered: u64) {
+        let flight = self.records.len() as u64;
+        let most = flight - self.marked_segments.max(1).min(flight);
+        if self.assumed.segments > most {
+            self.assumed.segments = most;
+            self.assumed.excess = Some(flight + covered);
+        }
+    }
+
+    /// Segments that duplicate ACKs stand for.
+    pub const fn assumed_segments(&self) -> u64 {
+        self.assumed.segments
+    }
+
+    /// What duplicate ACKs stood for is acknowledged, or was wrong.
+    pub fn forget_assumed(&mut self) {
+        self.assumed.segments = 0;
+    }
+
+    /// There were more duplicates than segments that could have arrived: so many in flight were
+    /// reordered. Once.
+    pub fn take_excess(&mut self) -> Option<u64> {
+        self.assumed.excess.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retx_units::Time;
+
+    fn board(segments: u64) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for segment in 0..segments {
+            board.push(Time::ZERO, 1 + 1000 * segment, 1000);
+        }
+        board
+    }
+
+    /// Ten in flight, the first lost: nine duplicates at most, and the ACK of all counts one more.
+    #[test]
+    fn each_duplicate_stands_for_one_segment() {
+        let mut board = board(10);
+        for _ in 0..9 {
+            assert_eq!(board.assume_arrival(1000), 1);
+        }
+        assert_eq!((board.pipe(10_000), board.take_excess()), (1_000, None));
+        board.acknowledge(10_001, &[]);
+        assert_eq!((board.settle_arrivals(), board.assumed_segments()), (1, 0));
+    }
+
+    #[test]
+    fn more_duplicates_than_segments_are_reordering() {
+        let mut board = board(3);
+        assert_eq!([(); 4].map(|()| board.assume_arrival(1000)), [1, 1, 0, 0]);
+        assert_eq!((board.take_excess(), board.take_excess()), (Some(3), None));
+    }
+
+    /// Three of five assumed to have arrived: an ACK of two leaves two of them.
+    #[test]
+    fn an_acknowledgment_fills_a_hole_first() {
+        let mut board = board(5);
+        for _ in 0..3 {
+            board.assume_arrival(1000);
+        }
+        board.acknowledge(2_001, &[]);
+        assert_eq!((board.settle_arrivals(), board.assumed_segments()), (1, 2));
+        board.acknowledge(2_001, &[]);
+        assert!(!board.has_advanced());
+    }
+}
