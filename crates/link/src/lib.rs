@@ -6,6 +6,7 @@ pub mod modulation;
 pub mod pipe;
 pub mod queue;
 mod ring;
+pub mod stage;
 pub mod wlan;
 
 pub use pipe::Pipe;

@@ -11,7 +11,7 @@ mod plans;
 
 use plans::{LinkOf, cell, dumbbell, high_ber, one_flow, tcp, wifi};
 use retx_link::channel::Frame;
-use retx_link::wlan::{Cell, Departure, Packet, Port};
+use retx_link::wlan::{Cell, Packet, Port};
 use retx_sim::Options;
 use retx_sim::engine::Engine;
 use retx_sim::event_queue::EventQueue;
@@ -96,7 +96,7 @@ fn saturated(stations: u16, span: Duration) -> (f64, f64) {
     let frame = Frame { bytes: 1500, ..Frame::control(1500) };
     let feed = |cell: &mut Cell, now, id: u32| {
         let port = Port { from: id as u16, to: stations };
-        let _ = cell.handle_packet(now, port, &Packet { id, frame });
+        let _ = cell.handle_packet(now, port, &Packet { id, frame, ecn_capable: false });
     };
     for round in 0..2 * u32::from(stations) {
         feed(&mut cell, Time::ZERO, round / 2);
@@ -106,10 +106,8 @@ fn saturated(stations: u16, span: Duration) -> (f64, f64) {
     while cell.poll_timeout() < end {
         let now = cell.poll_timeout();
         cell.handle_timeout(now);
-        while let Some(Departure::Delivered { id } | Departure::GivenUp { id }) =
-            cell.poll_transmit(now)
-        {
-            feed(&mut cell, now, id);
+        while let Some(departure) = cell.poll_transmit(now) {
+            feed(&mut cell, now, departure.id());
         }
     }
     let cpu_s = cpu_seconds() - start;

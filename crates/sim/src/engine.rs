@@ -12,9 +12,10 @@ use crate::packet::Packets;
 use crate::plan::{Plan, Port, Sampling, Side};
 use crate::recorder::{Drop, Recorder};
 use crate::run::{Options, RunError};
-use crate::stage::{self, Snapshot};
+use crate::stage::Snapshot;
 use retx_link::Pipe;
-use retx_link::pipe::{self, Departure, Entry, Statistics};
+use retx_link::pipe::Statistics;
+use retx_link::stage::{Departure, Entry, Packet};
 use retx_record::counters::FlowCounters;
 use retx_units::{StreamKey, Time};
 use retx_wire::Ecn;
@@ -203,7 +204,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// What a pipe tells of a packet that does not leave it at its far end.
+    /// What a pipe or another stage tells of a packet that does not leave it where it is to go;
+    /// `index` is the place where it came in.
     #[inline(never)]
     fn depart_otherwise(&mut self, index: u32, departure: &Departure) {
         match *departure {
@@ -223,14 +225,10 @@ impl<'a> Engine<'a> {
         self.stages[placed].stage.handle_timeout(self.now);
         while let Some(departure) = self.stages[placed].stage.poll_transmit(self.now) {
             let first = self.stages[placed].first;
+            let port = self.port_of(departure.id());
             match departure {
-                stage::Departure::Delivered { id } => {
-                    self.forward(first + u32::from(self.port_of(id).exit), id);
-                }
-                stage::Departure::GivenUp { id } => {
-                    let place = first + u32::from(self.port_of(id).entry);
-                    self.drop(id, &Drop::at_retry_limit(self.now, place));
-                }
+                Departure::Delivered { id } => self.forward(first + u32::from(port.exit), id),
+                other => self.depart_otherwise(first + u32::from(port.entry), &other),
             }
         }
         self.rearm_stage(index);
@@ -266,7 +264,7 @@ impl<'a> Engine<'a> {
         self.recorder.entered(self.now, index, id, &mut self.packets);
         let packet = self.packets.get(id);
         let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
-        match pipe.handle_packet(self.now, &pipe::Packet { id, frame, ecn_capable }) {
+        match pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable }) {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
             Entry::AcceptedTwice => self.copy(index, id),
             Entry::QueueFull => self.drop(id, &Drop::by_queue(self.now, index)),
@@ -279,10 +277,12 @@ impl<'a> Engine<'a> {
         let Placed { stage, first } = &mut self.stages[port.stage as usize];
         let place = *first + u32::from(port.entry);
         self.recorder.entered(self.now, place, id, &mut self.packets);
-        let frame = self.packets.get(id).frame();
-        match stage.handle_packet(self.now, port, &stage::Packet { id, frame }) {
-            stage::Entry::Accepted => self.rearm_stage(port.stage),
-            stage::Entry::QueueFull => self.drop(id, &Drop::by_queue(self.now, place)),
+        let packet = self.packets.get(id);
+        let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
+        match stage.handle_packet(self.now, port, &Packet { id, frame, ecn_capable }) {
+            Entry::Accepted => self.rearm_stage(port.stage),
+            Entry::AcceptedTwice => unreachable!("only pipes copy"),
+            Entry::QueueFull => self.drop(id, &Drop::by_queue(self.now, place)),
         }
     }
 

@@ -32,12 +32,7 @@ impl Drop {
         Self { at, place, reason: DropReason::Queue, cause: Cause::Congestion }
     }
 
-    /// Given up by a link after the last attempt that it may make.
-    pub const fn at_retry_limit(at: Time, place: u32) -> Self {
-        Self { at, place, reason: DropReason::RetryLimit, cause: Cause::Wireless }
-    }
-
-    /// Lost by a channel.
+    /// Lost by a channel, or given up by a link.
     pub const fn by_channel(at: Time, place: u32, reason: Reason) -> Self {
         let (reason, cause) = match reason {
             Reason::RetryLimit => (DropReason::RetryLimit, Cause::Wireless),

@@ -6,43 +6,9 @@
 //! never calls a stage: the engine moves packets on, and waits for one event per stage.
 
 use crate::plan::{Port, StagePlan};
-use retx_link::channel::Frame;
+use retx_link::stage::{Departure, Entry, Packet};
 use retx_link::wlan::{self, Cell};
 use retx_units::{Duration, StreamKey, Time};
-
-/// A packet as a stage sees it.
-#[derive(Debug, Clone, Copy)]
-pub struct Packet {
-    /// Its number in the engine.
-    pub id: u32,
-    /// What the channel may know of it.
-    pub frame: Frame,
-}
-
-/// What became of a packet that wanted to enter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum Entry {
-    /// It is in the stage.
-    Accepted,
-    /// The queue at its port turned it away.
-    QueueFull,
-}
-
-/// A packet that leaves a stage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Departure {
-    /// Where its port leads.
-    Delivered {
-        /// Its number in the engine.
-        id: u32,
-    },
-    /// Into nothing: a link has given up.
-    GivenUp {
-        /// Its number in the engine.
-        id: u32,
-    },
-}
 
 /// A running stage.
 #[derive(Debug, Clone)]
@@ -86,11 +52,7 @@ impl Stage {
         match self {
             Self::Wlan(cell) => {
                 let way = wlan::Port { from: port.entry, to: port.exit };
-                let packet = wlan::Packet { id: packet.id, frame: packet.frame };
-                match cell.handle_packet(now, way, &packet) {
-                    wlan::Entry::Accepted => Entry::Accepted,
-                    wlan::Entry::QueueFull => Entry::QueueFull,
-                }
+                cell.handle_packet(now, way, packet)
             }
         }
     }
@@ -99,10 +61,7 @@ impl Stage {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Departure> {
         match self {
-            Self::Wlan(cell) => cell.poll_transmit(now).map(|departure| match departure {
-                wlan::Departure::Delivered { id } => Departure::Delivered { id },
-                wlan::Departure::GivenUp { id } => Departure::GivenUp { id },
-            }),
+            Self::Wlan(cell) => cell.poll_transmit(now),
         }
     }
 

@@ -32,6 +32,7 @@ mod transmitter;
 
 use crate::channel::{self, Channel, Fate, Frame, Model, Reason};
 use crate::queue::{self, droptail};
+pub use crate::stage::{Departure, Entry, Packet};
 use air::Air;
 pub use changes::Change;
 use changes::Changes;
@@ -61,67 +62,6 @@ pub struct Config {
     pub repair: Option<repair::Config>,
     /// What changes as time goes, in order of time.
     pub changes: Vec<Change>,
-}
-
-/// A packet as a pipe sees it.
-#[derive(Debug, Clone, Copy)]
-pub struct Packet {
-    /// What the caller calls it.
-    pub id: u32,
-    /// What the channel may know of it.
-    pub frame: Frame,
-    /// A queue can mark it instead of dropping it: its ECN field says ECT or CE (RFC 3168 §5).
-    pub ecn_capable: bool,
-}
-
-/// What became of a packet that wanted to enter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum Entry {
-    /// It is in the pipe.
-    Accepted,
-    /// It is in the pipe, and so is a copy of it, for which the caller has to find a name at once
-    /// ([`Pipe::add_copy`]).
-    AcceptedTwice,
-    /// The queue turned it away.
-    QueueFull,
-}
-
-/// A packet that leaves a pipe, or to which something else happens in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Departure {
-    /// At the far end.
-    Delivered {
-        /// What the caller called it.
-        id: u32,
-    },
-    /// Into nothing: the channel lost it.
-    Lost {
-        /// What the caller called it.
-        id: u32,
-        /// When its transmission ended.
-        at: Time,
-        /// What the loss counts as.
-        reason: Reason,
-    },
-    /// Into nothing: it has waited, and the queue drops it.
-    Dropped {
-        /// What the caller called it.
-        id: u32,
-        /// When.
-        at: Time,
-    },
-    /// It stays in the pipe: the queue has marked it, congestion experienced.
-    Marked {
-        /// What the caller called it.
-        id: u32,
-    },
-    /// It stays in the pipe, and so does a copy of it, for which the caller has to find a name at
-    /// once ([`Pipe::add_copy`]).
-    Copied {
-        /// What the caller called it.
-        id: u32,
-    },
 }
 
 /// A running direction of a link.

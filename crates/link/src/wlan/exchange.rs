@@ -3,7 +3,7 @@
 use super::reach::Bond;
 use super::station::{Access, Activity, Head, NOBODY};
 use super::{Cell, Departure, parameters};
-use crate::channel::{Channel, Frame};
+use crate::channel::{Channel, Frame, Reason};
 use retx_units::{Duration, Time};
 
 /// What a frame is.
@@ -331,7 +331,8 @@ impl Cell {
         let head = sender.advance(now);
         if !head.delivered {
             sender.counters.dropped_at_retry_limit += 1;
-            self.departures.push_back(Departure::GivenUp { id: head.id });
+            let reason = Reason::RetryLimit;
+            self.departures.push_back(Departure::Lost { id: head.id, at: now, reason });
         }
         sender.counters.loss_bursts.note(!head.delivered);
         self.bursts[1].note(!head.delivered);

@@ -27,8 +27,9 @@ pub mod statistics;
 #[cfg(test)]
 mod tests;
 
-use crate::channel::{self, Frame, Model};
+use crate::channel::{self, Model};
 use crate::queue::droptail;
+pub use crate::stage::{Departure, Entry, Packet};
 pub use parameters::{Parameters, Preamble, Standard};
 pub use reach::Geometry;
 use reach::Reach;
@@ -75,40 +76,6 @@ pub struct Port {
     pub from: u16,
     /// Index of the station that receives.
     pub to: u16,
-}
-
-/// A packet as a cell sees it.
-#[derive(Debug, Clone, Copy)]
-pub struct Packet {
-    /// What the caller calls it.
-    pub id: u32,
-    /// What the channel may know of it; `bytes` are those of the IP packet.
-    pub frame: Frame,
-}
-
-/// What became of a packet that wanted to enter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum Entry {
-    /// It is in the cell.
-    Accepted,
-    /// The station's queue turned it away.
-    QueueFull,
-}
-
-/// A packet that leaves a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Departure {
-    /// At the station that it was for.
-    Delivered {
-        /// What the caller called it.
-        id: u32,
-    },
-    /// Given up at the retry limit.
-    GivenUp {
-        /// What the caller called it.
-        id: u32,
-    },
 }
 
 /// A running cell.

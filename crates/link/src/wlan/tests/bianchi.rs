@@ -80,7 +80,7 @@ fn saturated(config: &Config, bytes: u32, seconds: u64) -> f64 {
     while rig.now.as_nanos() / 1000 < end {
         rig.step();
         for (_, departure) in std::mem::take(&mut rig.left) {
-            let (Departure::Delivered { id } | Departure::GivenUp { id }) = departure;
+            let id = departure.id();
             delivered += u64::from(matches!(departure, Departure::Delivered { .. }));
             let at = rig.now.as_nanos() / 1000;
             let _ = rig.send(at, (id as u16, sink), &packet(id, bytes));

@@ -24,7 +24,7 @@ pub fn config_of(parameters: Parameters, stations: usize) -> Config {
 }
 
 pub fn packet(id: u32, bytes: u32) -> Packet {
-    Packet { id, frame: Frame { bytes, ..Frame::control(bytes) } }
+    Packet { id, frame: Frame { bytes, ..Frame::control(bytes) }, ecn_capable: false }
 }
 
 /// A cell and its clock.

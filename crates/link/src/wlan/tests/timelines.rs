@@ -5,8 +5,9 @@
 //! frame ends 1 after its last bit.
 
 use super::rig::{Rig, config, packet};
-use crate::channel;
+use crate::channel::{self, Reason};
 use crate::wlan::{Config, Departure, Geometry};
+use retx_units::Time;
 
 const BYTES: u32 = 1464;
 const DATA: u64 = 1283 + 1;
@@ -19,6 +20,12 @@ const EIFS: u64 = 364;
 const ACK_TIMEOUT: u64 = 222;
 
 const DELIVERED: fn(u32) -> Departure = |id| Departure::Delivered { id };
+
+/// What leaves when a station gives up.
+fn given_up(at_us: u64, id: u32) -> (u64, Departure) {
+    let at = Time::from_nanos(at_us * 1000);
+    (at_us, Departure::Lost { id, at, reason: Reason::RetryLimit })
+}
 
 /// Every backoff is zero slots, so that times can be told beforehand.
 fn eager(stations: usize) -> Config {
@@ -129,7 +136,7 @@ fn at_the_retry_limit_only_what_has_not_arrived_is_lost() {
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     rig.run_to(50_000);
     let end = 1000 + 7 * (DATA + ACK_TIMEOUT);
-    assert_eq!(rig.left, [(end, Departure::GivenUp { id: 0 })]);
+    assert_eq!(rig.left, [given_up(end, 0)]);
     assert_eq!(rig.cell.counters().dropped_at_retry_limit, 1);
     // Delivered at the last of three attempts, never acknowledged: it is no loss.
     let unheard = Config { channel: losing(&[0, 1]), short_retry_limit: Some(3), ..eager(2) };
@@ -192,8 +199,8 @@ fn a_collision_costs_others_eifs_and_its_senders_the_timeout() {
     let _ = rig.send(1500, (3, 2), &packet(3, BYTES));
     rig.run_to(20_000);
     let end = 1000 + DATA;
-    let given_up = |id| (end + ACK_TIMEOUT, Departure::GivenUp { id });
-    assert_eq!(rig.left, [given_up(0), given_up(1), (end + EIFS + DATA, DELIVERED(3))]);
+    let lost = |id| given_up(end + ACK_TIMEOUT, id);
+    assert_eq!(rig.left, [lost(0), lost(1), (end + EIFS + DATA, DELIVERED(3))]);
     let counters = rig.cell.counters();
     assert_eq!((counters.frames_erroneous, counters.frames_collided), (2, 2));
 }
@@ -229,7 +236,7 @@ fn announced_frames_have_their_own_limit() {
     let counters = rig.cell.counters();
     assert_eq!((counters.rts_sent, counters.rts_failed), (2, 2));
     let end = 1000 + RTS + ACK_TIMEOUT + RTS + SIFS + ACK;
-    assert_eq!(rig.left, [(end, Departure::GivenUp { id: 0 })]);
+    assert_eq!(rig.left, [given_up(end, 0)]);
     // … and with one more RTS the data frame is what fails.
     config.short_retry_limit = Some(7);
     config.channel = losing(&[0, 3]);
@@ -239,7 +246,7 @@ fn announced_frames_have_their_own_limit() {
     let counters = rig.cell.counters();
     assert_eq!((counters.rts_sent, counters.rts_failed, counters.frames_sent), (3, 2, 1));
     assert_eq!(rig.left.len(), 1);
-    assert!(matches!(rig.left[0].1, Departure::GivenUp { id: 0 }));
+    assert!(matches!(rig.left[0].1, Departure::Lost { id: 0, .. }));
 }
 
 /// Stations in a row, as far apart as `metres`, that receive over 250 m.
@@ -263,8 +270,8 @@ fn hidden_stations_collide_at_the_receiver() {
     // In the middle of the other's frame, which it cannot hear.
     let _ = rig.send(1600, (2, 1), &packet(2, BYTES));
     rig.run_to(20_000);
-    let given_up = |start, id| (start + DATA + ACK_TIMEOUT, Departure::GivenUp { id });
-    assert_eq!(rig.left, [given_up(1000, 0), given_up(1600, 2)]);
+    let lost = |start, id| given_up(start + DATA + ACK_TIMEOUT, id);
+    assert_eq!(rig.left, [lost(1000, 0), lost(1600, 2)]);
     // Stations that hear each other take turns instead.
     let mut rig = Rig::new(&Config { short_retry_limit: Some(1), ..row(3, 200, 450) }, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
@@ -303,8 +310,8 @@ fn a_station_whose_nav_is_set_answers_no_rts() {
     let data_start = 1000 + RTS + SIFS + ACK + SIFS;
     let _ = rig.send(data_start + 300, (3, 2), &packet(3, BYTES));
     rig.run_to(20_000);
-    let given_up = data_start + 300 + RTS + ACK_TIMEOUT;
-    let left = [(given_up, Departure::GivenUp { id: 3 }), (data_start + DATA, DELIVERED(0))];
+    let lost = given_up(data_start + 300 + RTS + ACK_TIMEOUT, 3);
+    let left = [lost, (data_start + DATA, DELIVERED(0))];
     assert_eq!(rig.left, left);
 }
 
@@ -316,8 +323,8 @@ fn who_talks_cannot_hear() {
     let begun = 1000 + DATA + 5;
     let _ = rig.send(begun, (2, 1), &packet(2, BYTES));
     rig.run_to(20_000);
-    let given_up = (begun + DATA + ACK_TIMEOUT, Departure::GivenUp { id: 2 });
-    assert_eq!(rig.left, [(1000 + DATA, DELIVERED(0)), given_up]);
+    let lost = given_up(begun + DATA + ACK_TIMEOUT, 2);
+    assert_eq!(rig.left, [(1000 + DATA, DELIVERED(0)), lost]);
     let counters = rig.cell.counters();
     assert_eq!((counters.frames_collided, counters.acks_lost), (1, 0));
 }
