@@ -1,6 +1,7 @@
 //! A scenario as the engine takes it: every name found, every preset merged, every route laid.
 
 use crate::file::{Initiator, SampleInterval, Stop};
+use crate::routes::Network;
 use crate::{App, Change, Wlan, file, write};
 use retx_link::pipe::repair;
 use retx_link::{channel, queue};
@@ -239,6 +240,13 @@ impl Scenario {
         let ends = self.links.iter().flat_map(|link| &link.ends);
         let stations = self.wlans.iter().flat_map(|wlan| &wlan.config.stations);
         ends.chain(stations).map(String::as_str).filter(|node| seen.insert(*node)).collect()
+    }
+
+    /// The way that packets take from one node to another where no flow says otherwise; `None` when
+    /// no way leads there, or the two are no different nodes.
+    pub fn way(&self, from: &str, to: &str) -> Option<Vec<Hop>> {
+        let network = Network::new(&self.links, &self.wlans, &self.routes);
+        network.expect("the routes have been laid before").way(from, to)
     }
 
     /// The resolved scenario as a TOML file.

@@ -41,6 +41,11 @@ impl Agenda {
         }
     }
 
+    /// Nothing happens before then.
+    pub fn next_time(&mut self) -> Time {
+        self.queue.first_time().unwrap_or(Time::NEVER)
+    }
+
     /// Events put in so far: what the heap had to do.
     pub const fn inserted(&self) -> u64 {
         self.queue.inserted()

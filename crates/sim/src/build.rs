@@ -113,7 +113,8 @@ fn cell(wlan: &Wlan) -> StagePlan {
     StagePlan::Wlan(WlanPlan { name: wlan.name.clone(), config: wlan.config.clone() })
 }
 
-fn hop(hop: &Hop) -> plan::Hop {
+/// A hop of a way.
+pub fn hop(hop: &Hop) -> plan::Hop {
     match *hop {
         Hop::Link { link, way: Way::Forward } => plan::Hop::Pipe(2 * link),
         Hop::Link { link, way: Way::Reverse } => plan::Hop::Pipe(2 * link + 1),

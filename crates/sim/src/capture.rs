@@ -128,6 +128,10 @@ impl Capture {
     }
 
     fn see(&mut self, (now, place): (Time, PlaceId), id: u32, packets: &mut Packets) {
+        if packets.get(id).flow() as usize >= self.flows.len() {
+            // From outside, and of none of the scenario's flows.
+            return;
+        }
         if packets.get(id).captured == NONE {
             let captured = self.add(packets.get(id), packets.segment(id));
             packets.get_mut(id).captured = captured;

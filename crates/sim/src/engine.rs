@@ -12,34 +12,22 @@ use crate::packet::Packets;
 use crate::plan::{Plan, Port, Sampling, Side};
 use crate::recorder::{Drop, Recorder};
 use crate::run::{Options, RunError};
-use crate::stage::Snapshot;
 use retx_link::Pipe;
-use retx_link::pipe::Statistics;
 use retx_link::stage::{Departure, Entry, Packet};
-use retx_record::counters::FlowCounters;
 use retx_units::{StreamKey, Time};
 use retx_wire::Ecn;
 
 mod closing;
 mod layout;
+mod outside;
 
+pub use closing::Baseline;
 use layout::{Placed, Ways};
+use outside::Outside;
+pub use outside::{Arriving, Left};
 
 /// Behind the last hop of a route.
 const HOST: u32 = u32::MAX;
-
-/// What statistics begin with, at the end of the warm-up.
-#[derive(Debug, Clone, Default)]
-pub struct Baseline {
-    /// When it was taken.
-    pub at: Time,
-    /// Each flow's counters.
-    pub flows: Vec<FlowCounters>,
-    /// Each pipe's.
-    pub pipes: Vec<Statistics>,
-    /// Each other stage's.
-    pub stages: Vec<Snapshot>,
-}
 
 /// A run.
 #[derive(Debug)]
@@ -63,6 +51,8 @@ pub struct Engine<'a> {
     over: bool,
     events: u64,
     counts: Counts,
+    /// Where packets come from and go to when there are no flows.
+    outside: Option<Box<Outside>>,
 }
 
 /// Packets by how they came into the network and out of it.
@@ -90,23 +80,33 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// More links and flows than events can address; a name that no capture file can hold.
     pub fn new(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
-        let key = StreamKey { seed: plan.seed, replication: options.replication };
-        let hosts = 2 * plan.flows.len() as u64 + Special::Count as u64;
-        let targets = plan.pipes.len() as u64 + hosts + plan.stages.len() as u64;
-        if targets > u64::from(MAX_TARGETS) {
-            return Err(RunError::TooLarge { targets });
-        }
         let mut ways = Ways { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
         let starts: Vec<u32> = plan.routes.iter().map(|route| ways.lay(route)).collect();
-        let pipe = |pipe: &crate::plan::PipePlan| {
-            let name = format!("link.{}.{}", pipe.link, pipe.direction);
-            Pipe::new(&pipe.config, key, &name)
-        };
         let flow = |(index, flow): (usize, &crate::plan::FlowPlan)| {
             let first_hops = flow.routes.map(|route| starts[route as usize]);
             Flow::new(index as u32, flow, &plan.tcps[flow.tcp as usize], first_hops)
         };
-        let flows: Vec<Flow> = plan.flows.iter().enumerate().map(flow).collect();
+        let flows = plan.flows.iter().enumerate().map(flow).collect();
+        Self::between(plan, options, ways, flows)
+    }
+
+    /// A run over these ways, between the ends of these flows.
+    fn between(
+        plan: &'a Plan,
+        options: &Options,
+        ways: Ways,
+        flows: Vec<Flow>,
+    ) -> Result<Self, RunError> {
+        let key = StreamKey { seed: plan.seed, replication: options.replication };
+        let hosts = 2 * flows.len() as u64 + Special::Count as u64;
+        let targets = plan.pipes.len() as u64 + hosts + plan.stages.len() as u64;
+        if targets > u64::from(MAX_TARGETS) {
+            return Err(RunError::TooLarge { targets });
+        }
+        let pipe = |pipe: &crate::plan::PipePlan| {
+            let name = format!("link.{}.{}", pipe.link, pipe.direction);
+            Pipe::new(&pipe.config, key, &name)
+        };
         let mut engine = Self {
             plan,
             key,
@@ -124,6 +124,7 @@ impl<'a> Engine<'a> {
             baseline: Baseline::default(),
             events: 0,
             counts: Counts::default(),
+            outside: None,
         };
         engine.first_events();
         Ok(engine)
@@ -291,6 +292,7 @@ impl<'a> Engine<'a> {
     fn copy(&mut self, index: u32, id: u32) {
         self.counts.copied += 1;
         let copy = self.packets.copy(id);
+        self.tell_of_copy(id, copy);
         let pipe = &mut self.pipes[index as usize];
         pipe.add_copy(copy);
         self.agenda.wake(index, pipe.poll_timeout());
@@ -303,7 +305,9 @@ impl<'a> Engine<'a> {
         let (index, side) = (packet.flow(), packet.side());
         self.counts.received += 1;
         self.recorder.delivered(self.now, packet);
-        let flow = &mut self.flows[index as usize];
+        let Some(flow) = self.flows.get_mut(index as usize) else {
+            return self.leave(id);
+        };
         let segment = self.packets.segment(id);
         flow.handle_packet(self.now, packet, &segment, &mut self.recorder);
         self.packets.remove(id);
@@ -314,7 +318,9 @@ impl<'a> Engine<'a> {
         self.packets.end(id, false);
         let packet = self.packets.get(id);
         self.counts.dropped += 1;
-        let flow = &mut self.flows[packet.flow() as usize];
+        let Some(flow) = self.flows.get_mut(packet.flow() as usize) else {
+            return self.drop_of_outside(id, drop);
+        };
         flow.dropped(packet, drop, &mut self.recorder);
         self.packets.remove(id);
     }

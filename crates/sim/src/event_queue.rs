@@ -98,6 +98,14 @@ impl EventQueue {
         Some((Time::from_nanos((self.root >> 64) as u64), target))
     }
 
+    /// The time of the first event.
+    pub fn first_time(&mut self) -> Option<Time> {
+        if self.hole {
+            self.fill_hole();
+        }
+        (self.len > 0).then(|| Time::from_nanos((self.root >> 64) as u64))
+    }
+
     /// The last node takes the root's place.
     fn fill_hole(&mut self) {
         self.hole = false;
@@ -211,6 +219,10 @@ mod tests {
                     prop_assert_eq!(queue.pop(), expected);
                 }
                 prop_assert_eq!(queue.len(), sorted.len());
+                if time % 3 == 0 {
+                    let first = sorted.first().map(|(time, _)| Time::from_nanos(*time));
+                    prop_assert_eq!(queue.first_time(), first);
+                }
                 prop_assert_eq!(queue.is_empty(), sorted.is_empty());
             }
             while let Some((time, n)) = sorted.pop_first() {

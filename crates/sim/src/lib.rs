@@ -23,4 +23,6 @@ mod wireless;
 
 pub use capture::CapturePoint;
 pub use many::{Batch, Within, run, run_many, run_many_within};
+pub use packet::Transmission;
+pub use recorder::Drop;
 pub use run::{Control, Options, Outcome, RunError, run_plan};

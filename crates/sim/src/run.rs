@@ -111,6 +111,26 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// What an engine has come to whose run is over; [`Engine::finish`] has been called.
+    pub fn of(plan: &Plan, options: &Options, engine: Engine<'_>) -> Self {
+        let now = engine.now();
+        let events = engine.events();
+        Self {
+            seed: plan.seed,
+            replication: options.replication,
+            flows: flow_summaries(plan, &engine),
+            links: link_summaries(plan, &engine),
+            wlans: crate::wireless::summaries(plan, &engine),
+            engine: EngineSummary { events, simulated_s: now.as_secs_f64(), wall_s: None },
+            names: Names {
+                flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
+                places: places(plan),
+            },
+            tables: engine.recorder.tables,
+            capture: engine.recorder.capture.map(|capture| capture.into_buffer()),
+        }
+    }
+
     /// The summary that `retx run --json` prints.
     pub fn summary(&self, scenario: &Scenario) -> Summary {
         Summary {
@@ -163,7 +183,7 @@ pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Out
         }
     }
     engine.finish()?;
-    Ok(outcome(plan, options, engine))
+    Ok(Outcome::of(plan, options, engine))
 }
 
 /// The plan, and where it has code of the user's own, one whose faults are this run's.
@@ -175,25 +195,6 @@ fn reporting_to<'a>(faults: &Arc<Faults>, plan: &'a Plan) -> Cow<'a, Plan> {
         }
     }
     plan
-}
-
-fn outcome(plan: &Plan, options: &Options, engine: Engine<'_>) -> Outcome {
-    let now = engine.now();
-    let events = engine.events();
-    Outcome {
-        seed: plan.seed,
-        replication: options.replication,
-        flows: flow_summaries(plan, &engine),
-        links: link_summaries(plan, &engine),
-        wlans: crate::wireless::summaries(plan, &engine),
-        engine: EngineSummary { events, simulated_s: now.as_secs_f64(), wall_s: None },
-        names: Names {
-            flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
-            places: places(plan),
-        },
-        tables: engine.recorder.tables,
-        capture: engine.recorder.capture.map(|capture| capture.into_buffer()),
-    }
 }
 
 /// Directions of links; behind them the places of other stages.

@@ -210,6 +210,14 @@ impl<'a> Network<'a> {
         Some(path)
     }
 
+    /// The way from one node to another, as a flow's data would take it; `None` when there is none,
+    /// or it has too many hops, or a name is unknown.
+    pub fn way(&self, from: &str, to: &str) -> Option<Vec<Hop>> {
+        let (from, to) = self.ends(from, to).ok()?;
+        let path = self.path(from, to, &mut Search::new(self))?;
+        (path.len() <= HOPS_MAX).then_some(path)
+    }
+
     /// Why two nodes cannot be joined.
     fn refusal(&self, from: Node, to: Node) -> Problem {
         let mut search = Search::new(self);

@@ -1,9 +1,26 @@
 //! Where statistics begin and end, and what has to hold then.
 
 use super::layout::Placed;
-use super::{Baseline, Counts, Engine};
+use super::{Counts, Engine};
 use crate::run::RunError;
+use crate::stage::Snapshot;
 use retx_link::Pipe;
+use retx_link::pipe::Statistics;
+use retx_record::counters::FlowCounters;
+use retx_units::Time;
+
+/// What statistics begin with, at the end of the warm-up.
+#[derive(Debug, Clone, Default)]
+pub struct Baseline {
+    /// When it was taken.
+    pub at: Time,
+    /// Each flow's counters.
+    pub flows: Vec<FlowCounters>,
+    /// Each pipe's.
+    pub pipes: Vec<Statistics>,
+    /// Each other stage's.
+    pub stages: Vec<Snapshot>,
+}
 
 impl Engine<'_> {
     /// Statistics start now.

@@ -1,0 +1,185 @@
+//! Packets from outside: programs of a real host send them, and are to get them when they have
+//! passed the network. There are then no flows in the engine; who hands packets in sets its clock.
+//!
+//! What leaves the engine waits in a list, in the order in which it happened. A packet's number is
+//! free once it has left, so the list is to be emptied before the next packet comes in.
+
+use super::{Engine, Ways};
+use crate::packet::{NONE, Transmission};
+use crate::plan::{Plan, Side};
+use crate::recorder::Drop;
+use crate::run::{Options, RunError};
+use retx_record::tables::Tables;
+use retx_units::Time;
+use retx_wire::{Ecn, Segment};
+use std::collections::VecDeque;
+
+/// What lies outside.
+#[derive(Debug, Default)]
+pub(super) struct Outside {
+    /// Where each route of the plan begins among the engine's.
+    starts: Vec<u32>,
+    /// Payload of a full segment of each flow of the plan.
+    smss: Vec<u32>,
+    left: VecDeque<Left>,
+}
+
+/// A packet that comes from outside.
+#[derive(Debug, Clone, Copy)]
+pub struct Arriving<'a> {
+    /// Its way: an index into [`Plan::routes`].
+    pub route: u32,
+    /// The flow that it belongs to: an index into [`Plan::flows`], or behind them for other packets.
+    pub flow: u32,
+    /// The end of the flow that it goes to.
+    pub to: Side,
+    /// What it says; of packets other than TCP nothing.
+    pub segment: &'a Segment,
+    /// Bytes of the IP packet.
+    pub bytes: u32,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
+    /// Position of its first sequence number: SYN 0, first byte of data 1.
+    pub position: u64,
+    /// Counts the packets of the flow's data sender.
+    pub copy: u64,
+    /// Counts the connections of the flow, from 1.
+    pub connection: u32,
+    /// Whether it repeats anything.
+    pub transmission: Transmission,
+    /// Its row in the table `segments`, or in `acks`.
+    pub row: Option<u32>,
+}
+
+/// What became of a packet from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// It has come to the end of its way.
+    Delivered {
+        /// Its number.
+        id: u32,
+        /// When, by the engine's clock.
+        at: Time,
+        /// The ECN field that it has now.
+        ecn: Ecn,
+    },
+    /// It was dropped.
+    Dropped {
+        /// Its number.
+        id: u32,
+        /// Where and why.
+        drop: Drop,
+    },
+    /// It has not left: the network has made a second one of it.
+    Copied {
+        /// The number of the original.
+        from: u32,
+        /// The number of the copy.
+        to: u32,
+    },
+}
+
+impl<'a> Engine<'a> {
+    /// A run whose packets come from outside; the plan's flows are there only to be written down.
+    ///
+    /// # Errors
+    /// As [`Engine::new`].
+    pub fn for_outside(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
+        let mut ways = Ways { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
+        let starts = plan.routes.iter().map(|route| ways.lay(route)).collect();
+        let smss = |flow: &crate::plan::FlowPlan| {
+            let tcp = &plan.tcps[flow.tcp as usize].config;
+            tcp.mss - if tcp.timestamps { TIMESTAMP_BYTES.min(tcp.mss - 1) } else { 0 }
+        };
+        let smss = plan.flows.iter().map(smss).collect();
+        let mut engine = Self::between(plan, options, ways, Vec::new())?;
+        engine.outside = Some(Box::new(Outside { starts, smss, left: VecDeque::new() }));
+        Ok(engine)
+    }
+
+    /// A packet comes in from outside, at `now` or at the time of the last event if that is later.
+    /// Returns its number, until it has left.
+    ///
+    /// # Panics
+    /// In an engine that is not for outside, and when [`Self::advance`] has not come to `None`.
+    pub fn arrive(&mut self, now: Time, arriving: &Arriving<'_>) -> u32 {
+        self.now = self.now.max(now);
+        assert!(self.next_time() >= self.now, "events come before what arrives after them");
+        let outside = self.outside.as_ref().expect("an engine for outside");
+        assert!(outside.left.is_empty(), "what has left is fetched first");
+        let first = outside.starts[arriving.route as usize];
+        self.counts.sent += 1;
+        let id = self.packets.insert(arriving.segment, arriving.ecn);
+        let packet = self.packets.get_mut(id);
+        packet.position = arriving.position;
+        packet.copy = arriving.copy;
+        packet.hop = first;
+        packet.to = 2 * arriving.flow + arriving.to as u32;
+        packet.bytes = arriving.bytes;
+        packet.connection = arriving.connection;
+        packet.transmission = arriving.transmission;
+        packet.row = arriving.row.unwrap_or(NONE);
+        self.enter(self.routes[first as usize], id);
+        id
+    }
+
+    fn poll_left(&mut self) -> Option<Left> {
+        self.outside.as_mut()?.left.pop_front()
+    }
+
+    /// What has left by `now`, one after the other; `None` when all events up to then are handled,
+    /// or the run is over.
+    pub fn advance(&mut self, now: Time) -> Option<Left> {
+        loop {
+            if let Some(left) = self.poll_left() {
+                return Some(left);
+            }
+            if self.over || self.next_time() > now {
+                break;
+            }
+            self.step();
+        }
+        self.now = self.now.max(now);
+        None
+    }
+
+    /// Nothing happens before then.
+    pub fn next_time(&mut self) -> Time {
+        self.agenda.next_time()
+    }
+
+    /// The tables that are kept, to write down what only the ends know.
+    pub const fn tables(&mut self) -> &mut Tables {
+        &mut self.recorder.tables
+    }
+
+    /// A packet has come to the end of its way.
+    #[cold]
+    pub(super) fn leave(&mut self, id: u32) {
+        let ecn = self.packets.get(id).ecn;
+        self.packets.remove(id);
+        let outside = self.outside.as_mut().expect("a packet that belongs to no flow");
+        outside.left.push_back(Left::Delivered { id, at: self.now, ecn });
+    }
+
+    /// A packet was dropped.
+    #[cold]
+    pub(super) fn drop_of_outside(&mut self, id: u32, drop: &Drop) {
+        let packet = self.packets.get(id);
+        let outside = self.outside.as_mut().expect("a packet that belongs to no flow");
+        let smss = outside.smss.get(packet.flow() as usize).copied().unwrap_or(u32::MAX);
+        self.recorder.dropped(packet, smss, drop);
+        outside.left.push_back(Left::Dropped { id, drop: *drop });
+        self.packets.remove(id);
+    }
+
+    /// A channel has made a copy.
+    pub(super) fn tell_of_copy(&mut self, from: u32, to: u32) {
+        if let Some(outside) = &mut self.outside {
+            outside.left.push_back(Left::Copied { from, to });
+        }
+    }
+}
+
+/// What timestamps take of each segment: ten bytes, and two of padding (RFC 7323 §3.2).
+const TIMESTAMP_BYTES: u32 = 12;
