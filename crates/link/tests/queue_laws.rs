@@ -23,7 +23,7 @@ fn us(us: u64) -> Time {
 
 fn packet(id: u32, since: Time) -> Waiting {
     let frame = Frame { bytes: 1000, flow: 0, ..Frame::default() };
-    Waiting { id, frame, ecn_capable: false, since }
+    Waiting { id, frame, ecn_capable: false, to: 0, since }
 }
 
 /// The mean waiting time of packets that arrive as a Poisson process, in units of the mean service
@@ -326,7 +326,13 @@ fn codel_leaves_short_queues_alone() {
 }
 
 fn of_flow(flow: u32, id: u32, bytes: u32, since: Time) -> Waiting {
-    Waiting { id, frame: Frame { bytes, flow, ..Frame::default() }, ecn_capable: false, since }
+    Waiting {
+        id,
+        frame: Frame { bytes, flow, ..Frame::default() },
+        ecn_capable: false,
+        to: 0,
+        since,
+    }
 }
 
 /// RFC 8290 §1: a flow that sends less than its share does not wait for one that sends more; a drop

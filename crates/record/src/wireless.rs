@@ -40,6 +40,8 @@ pub struct WlanCounts {
     pub packets_in: u64,
     pub packets_delivered: u64,
     pub drops: DropSummary,
+    /// Packets that a queue has marked: congestion experienced.
+    pub packets_marked: u64,
     /// Data frames sent, retries included.
     pub frames_sent: u64,
     /// Those that did not reach their receiver whole.

@@ -103,6 +103,11 @@ pub struct WlanTable {
     pub mac_overhead: Option<u32>,
 }
 
+/// Drop-tail without a limit.
+fn droptail() -> queue::Config {
+    queue::Config::droptail(queue::droptail::Config::default())
+}
+
 /// How often a frame is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempts(pub Option<u32>);
@@ -172,7 +177,6 @@ impl Wlan {
         };
         check::check_channel(table.channel.as_ref())?;
         let Channels(channel) = table.channel.unwrap_or(Channels(Vec::new()));
-        let queue = check::queue(table.queue.as_ref())?;
         Ok(Self {
             name: table.name,
             standard: table.standard,
@@ -184,7 +188,7 @@ impl Wlan {
                 stations: table.stations,
                 parameters,
                 geometry,
-                queue,
+                queue: table.queue.unwrap_or_else(droptail),
                 channel,
             },
         })
@@ -220,7 +224,7 @@ impl From<&Wlan> for WlanTable {
             range: distance(|it| it.range),
             carrier_sense_range: distance(|it| it.carrier_sense_range),
             interference_range: distance(|it| it.interference_range),
-            queue: Some(queue::Config::droptail(config.queue)),
+            queue: Some(config.queue.clone()),
             channel: Some(Channels(config.channel.clone())),
             slot: Some(parameters.slot),
             sifs: Some(parameters.sifs),

@@ -59,6 +59,7 @@ fn counts(of: &Counters, span: f64) -> WlanCounts {
             retry_limit: of.dropped_at_retry_limit,
             script: 0,
         },
+        packets_marked: of.packets_marked,
         frames_sent: frames,
         frames_erroneous: of.frames_erroneous,
         frames_collided: of.frames_collided,

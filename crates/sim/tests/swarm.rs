@@ -63,7 +63,11 @@ fn random_cell(stream: &mut Stream) -> wlan::Config {
     config.rts_threshold = pick(stream, &[0, 500, 2347]);
     config.channel = vec![bernoulli(stream.uniform() * 0.3)];
     let packets = pick(stream, &[None, Some(0), Some(3), Some(50)]);
-    config.queue = queue::droptail::Config { packets, bytes: None };
+    config.queue = if stream.below(2) == 0 {
+        queue(stream)
+    } else {
+        queue::Config::droptail(queue::droptail::Config { packets, bytes: None })
+    };
     let positions = (0..stations as i64).map(|place| [place * 200_000, 0]).collect();
     let [sense, spoil] = [(); 2].map(|()| pick(stream, &[250_000, 450_000, 1_000_000]));
     let geometry = Geometry {

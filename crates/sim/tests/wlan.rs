@@ -73,6 +73,33 @@ fn rts_and_cts_help_hidden_stations() {
     assert!(spoilt[1] < spoilt[0] / 3.0, "{spoilt:?}");
 }
 
+/// A discipline at a station marks packets, their receiver echoes the marks, and the sender's
+/// window follows: the queue stays short, and nothing is lost.
+#[test]
+fn queues_of_stations_mark() {
+    let [marked, full] = [
+        "{ discipline = \"codel\", ecn = true, packets = 1000 }",
+        "{ discipline = \"droptail\", packets = 1000 }",
+    ]
+    .map(|queue| {
+        let wide = [
+            ("wlan.cell.queue", queue),
+            ("tcp.download.ecn", "true"),
+            ("tcp.download.window_scaling", "true"),
+            ("tcp.download.receive_buffer", "400 mss"),
+        ];
+        outcome(ONE, &wide)
+    });
+    let server = &marked.wlans[0].stations[0].counts;
+    assert_eq!(marked.wlans[0].counts.drops, Default::default());
+    assert!(server.packets_marked > 0);
+    assert!(marked.flows[0].ecn_reductions > 0);
+    assert_eq!(marked.flows[0].segments_retransmitted, 0);
+    assert_eq!(full.wlans[0].counts.packets_marked, 0);
+    let [short, long] = [&marked, &full].map(|it| it.wlans[0].stations[0].queue_mean_packets);
+    assert!(short < long / 2.0, "{short} {long}");
+}
+
 /// The retry limit's losses are told as such, and are wireless.
 #[test]
 fn losses_at_the_retry_limit_are_wireless() {

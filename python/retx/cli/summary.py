@@ -197,8 +197,10 @@ def _links(links: list[dict[str, Any]]) -> Table:
 
 
 def _wlans(wlans: list[dict[str, Any]]) -> Table:
+    marks = any(wlan["packets_marked"] for wlan in wlans)
     columns = (
-        "Wlan", "station", ">packets", ">lost: queue", ">retry limit", ">frames", ">in error",
+        "Wlan", "station", ">packets", ">lost: queue", ">retry limit",
+        *([">marked"] if marks else []), ">frames", ">in error",
         ">collided", ">error burst", ">max", ">airtime",
     )  # fmt: skip
     table = _table("", *columns)
@@ -217,6 +219,7 @@ def _wlans(wlans: list[dict[str, Any]]) -> Table:
             count(counts["packets_in"]),
             count(counts["drops"]["queue"]),
             count(counts["drops"]["retry_limit"]),
+            *([count(counts["packets_marked"])] if marks else []),
             count(frames),
             "" if frames == 0 else share(counts["frame_error_rate"]),
             "" if frames == 0 else share(counts["frames_collided"] / frames),

@@ -40,7 +40,7 @@ impl Pipe {
         self.begin_transmissions(now);
         let Some(line) = &mut self.line else { unreachable!("only with a line") };
         let Packet { id, frame, ecn_capable } = *packet;
-        if !line.enqueue(&Waiting { id, frame, ecn_capable, since: now }) {
+        if !line.enqueue(&Waiting { id, frame, ecn_capable, to: 0, since: now }) {
             self.counts.drops.queue += 1;
             return Entry::QueueFull;
         }
@@ -53,7 +53,7 @@ impl Pipe {
     fn begin_transmissions(&mut self, now: Time) {
         let Some(mut line) = self.line.take() else { return };
         while let Some((start, waiting)) = line.next_start(now, self.transmitter.busy_until()) {
-            let Waiting { id, frame, ecn_capable, since } = waiting;
+            let Waiting { id, frame, ecn_capable, since, .. } = waiting;
             let end = self.transmitter.begin(start, frame.bytes, since < start);
             if self.go(end, &Packet { id, frame, ecn_capable }) == Entry::AcceptedTwice
                 && let Some(arrival) = self.copy.take()

@@ -50,6 +50,8 @@ pub struct Waiting {
     pub frame: Frame,
     /// It can be marked instead of dropped.
     pub ecn_capable: bool,
+    /// Where it goes from here, by the caller's count; 0 where there is one way only.
+    pub to: u16,
     /// When it came.
     pub since: Time,
 }

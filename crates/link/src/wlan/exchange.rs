@@ -248,7 +248,7 @@ impl Cell {
         }
         match frame.kind {
             Kind::Data => {
-                self.arrive(from);
+                self.arrive(now, from);
                 self.respond(now, listener, (from, Kind::Ack), Duration::ZERO);
             }
             // §9.2.5.7: a station whose NAV says busy stays silent.
@@ -275,14 +275,15 @@ impl Cell {
     }
 
     /// A data frame is whole at its receiver, which has seen it before or hands it on.
-    fn arrive(&mut self, from: u16) {
+    fn arrive(&mut self, now: Time, from: u16) {
         let sender = &mut self.senders[usize::from(from)];
         let head = sender.head.as_mut().expect("its packet is in service until acknowledged");
         head.arrived = true;
         if !head.delivered {
             head.delivered = true;
             sender.counters.packets_delivered += 1;
-            self.departures.push_back(Departure::Delivered { id: head.id });
+            let id = head.id;
+            self.depart(now, from, Departure::Delivered { id });
         }
     }
 
@@ -328,12 +329,8 @@ impl Cell {
     fn finish_packet(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         let sender = &mut self.senders[index];
-        let head = sender.advance(now);
-        if !head.delivered {
-            sender.counters.dropped_at_retry_limit += 1;
-            let reason = Reason::RetryLimit;
-            self.departures.push_back(Departure::Lost { id: head.id, at: now, reason });
-        }
+        let head = sender.advance(now, &mut self.exits);
+        sender.counters.dropped_at_retry_limit += u64::from(!head.delivered);
         sender.counters.loss_bursts.note(!head.delivered);
         self.bursts[1].note(!head.delivered);
         sender.cw = self.parameters.cw_min;
@@ -341,5 +338,10 @@ impl Cell {
         radio.activity = Activity::Contending;
         radio.access = Access::Backoff(sender.draw());
         radio.wants = sender.head.is_some();
+        if !head.delivered {
+            let (id, reason) = (head.id, Reason::RetryLimit);
+            self.depart(now, station, Departure::Lost { id, at: now, reason });
+        }
+        self.note_exits(now, station);
     }
 }

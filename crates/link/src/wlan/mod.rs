@@ -19,6 +19,7 @@
 
 mod access;
 mod exchange;
+mod line;
 pub mod parameters;
 pub mod reach;
 mod station;
@@ -28,8 +29,9 @@ pub mod statistics;
 mod tests;
 
 use crate::channel::{self, Model};
-use crate::queue::droptail;
+use crate::queue::{self, Exit, Exits};
 pub use crate::stage::{Departure, Entry, Packet};
+use line::Line;
 pub use parameters::{Parameters, Preamble, Standard};
 pub use reach::Geometry;
 use reach::Reach;
@@ -57,7 +59,7 @@ pub struct Config {
     /// Where the stations are; without it everyone hears everyone.
     pub geometry: Option<Geometry>,
     /// Who may wait at a station.
-    pub queue: droptail::Config,
+    pub queue: queue::Config,
     /// What becomes of a frame from one station to another; each ordered pair has its own.
     pub channel: Vec<channel::Config>,
 }
@@ -101,7 +103,12 @@ pub struct Cell {
     next: Time,
     /// Stations whose turn has come; empty between calls.
     turns: Vec<u16>,
-    departures: VecDeque<Departure>,
+    /// What has happened to packets at which station, and nobody has taken note of, in order.
+    departures: VecDeque<(u16, Departure)>,
+    /// When the last of it happened.
+    departed: Time,
+    /// What a queue has just done; empty between calls.
+    exits: Exits,
     /// Bursts over the frames and packets of all stations, in order of time.
     bursts: [Bursts; 2],
     busy: Busy,
@@ -135,8 +142,8 @@ struct Channels {
 }
 
 impl Cell {
-    /// A silent cell. Station S draws its backoff from the stream `NAME.S.backoff`; the channels
-    /// from S to T draw from `NAME.S-T.channel.0`, …
+    /// A silent cell. Station S draws its backoff from the stream `NAME.S.backoff`, its queue draws
+    /// from `NAME.S.queue`; the channels from S to T draw from `NAME.S-T.channel.0`, …
     ///
     /// # Panics
     /// With more than [`STATIONS_MAX`] stations.
@@ -147,8 +154,10 @@ impl Cell {
         let control = parameters.control_rate();
         let time = |bytes| parameters.airtime(bytes, control);
         let sender = |station: &String| {
-            let stream = key.stream(&format!("{name}.{station}.backoff"));
-            Sender::new(&config.queue, stream, parameters.cw_min)
+            let stream = |what: &str| key.stream(&format!("{name}.{station}.{what}"));
+            let surroundings = line::surroundings(&parameters, stream("queue"));
+            let line = Line::new(&config.queue, surroundings);
+            Sender::new(line, stream("backoff"), parameters.cw_min)
         };
         Self {
             times: Times {
@@ -170,6 +179,8 @@ impl Cell {
             next: Time::NEVER,
             turns: Vec::new(),
             departures: VecDeque::new(),
+            departed: Time::ZERO,
+            exits: Exits::default(),
             bursts: [Bursts::default(); 2],
             busy: Busy::default(),
             parameters,
@@ -180,20 +191,49 @@ impl Cell {
     pub fn handle_packet(&mut self, now: Time, port: Port, packet: &Packet) -> Entry {
         let sender = &mut self.senders[usize::from(port.from)];
         let idle = sender.head.is_none();
-        if !sender.admit(now, packet.id, port.to, packet.frame) {
+        let admitted = sender.admit(now, port.to, packet, &mut self.exits);
+        let begins = idle && sender.head.is_some();
+        self.note_exits(now, port.from);
+        if !admitted {
             return Entry::QueueFull;
         }
-        if idle {
+        if begins {
             self.begin_access(now, port.from);
             self.next = self.next.min(self.dues[usize::from(port.from)]);
         }
         Entry::Accepted
     }
 
+    /// What a station's queue has done to packets that it holds.
+    #[inline]
+    fn note_exits(&mut self, now: Time, station: u16) {
+        while let Some(exit) = self.exits.pop() {
+            let sender = &mut self.senders[usize::from(station)];
+            let departure = match exit {
+                Exit::Dropped(id) => {
+                    sender.untold += 1;
+                    Departure::Dropped { id, at: now }
+                }
+                Exit::Marked(id) => {
+                    sender.counters.packets_marked += 1;
+                    Departure::Marked { id }
+                }
+            };
+            self.depart(now, station, departure);
+        }
+    }
+
+    /// Something has happened to a packet of a station.
+    #[inline]
+    fn depart(&mut self, now: Time, station: u16, departure: Departure) {
+        self.departures.push_back((station, departure));
+        self.departed = now;
+    }
+
     /// When the next thing happens; [`Time::NEVER`] in a cell that has nothing to do.
     #[inline]
-    pub const fn poll_timeout(&self) -> Time {
-        self.next
+    pub fn poll_timeout(&self) -> Time {
+        if self.departures.is_empty() { self.next } else { self.departed }
     }
 
     /// Does all that is due by `now`.
@@ -234,10 +274,16 @@ impl Cell {
         }
     }
 
-    /// The next packet that has left, until `None`.
+    /// What has happened to packets, one by one, until `None`.
     #[inline]
     pub fn poll_transmit(&mut self, _: Time) -> Option<Departure> {
-        self.departures.pop_front()
+        let (station, departure) = self.departures.pop_front()?;
+        if let Departure::Dropped { .. } = departure {
+            let sender = &mut self.senders[usize::from(station)];
+            sender.untold -= 1;
+            sender.counters.dropped_by_queue += 1;
+        }
+        Some(departure)
     }
 
     /// A station's statistics at `now`.
@@ -245,10 +291,10 @@ impl Cell {
         let sender = &self.senders[usize::from(station)];
         Statistics {
             counters: sender.counters,
-            queued: sender.queued(),
+            queued: sender.line.waiting() + sender.untold,
             in_service: u64::from(sender.head.is_some_and(|head| !head.delivered)),
-            waited: sender.waited(now),
-            queue_max: sender.queue_max(),
+            waited: sender.line.waited(now),
+            queue_max: sender.line.longest(),
         }
     }
 

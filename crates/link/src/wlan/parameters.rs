@@ -163,6 +163,14 @@ impl Parameters {
         plcp + bits_time(bytes, rate)
     }
 
+    /// What a packet costs beside its bits when no one disturbs it: DIFS, the mean backoff, a
+    /// preamble, SIFS and the ACK.
+    pub fn time_around_data(&self) -> Duration {
+        let backoff = Duration::from_nanos(self.slot.as_nanos() * u64::from(self.cw_min) / 2);
+        let ack = self.airtime(ACK_BYTES, self.control_rate());
+        self.difs + backoff + self.plcp + self.sifs + ack
+    }
+
     /// The rate of control frames that answer a frame at the data rate: the highest basic rate
     /// that is not above it (IEEE 802.11-1999 §9.6).
     pub fn control_rate(&self) -> Rate {

@@ -1,10 +1,11 @@
 //! One station: what its radio hears, when it may send, and what it sends.
 
+use super::line::Line;
 use super::statistics::Counters;
 use crate::channel::Frame;
-use crate::queue::{Occupancy, droptail};
+use crate::queue::Exits;
+use crate::stage::Packet;
 use retx_units::{Stream, Time};
-use std::collections::VecDeque;
 
 /// No station.
 pub(super) const NOBODY: u16 = u16::MAX;
@@ -101,15 +102,6 @@ pub(super) struct Head {
     pub long_retries: u32,
 }
 
-/// A packet that waits.
-#[derive(Debug, Clone, Copy)]
-struct Waiting {
-    id: u32,
-    to: u16,
-    frame: Frame,
-    since: Time,
-}
-
 /// A station's line of packets, its contention window, its books.
 #[derive(Debug, Clone)]
 pub(super) struct Sender {
@@ -117,54 +109,38 @@ pub(super) struct Sender {
     pub head: Option<Head>,
     pub stream: Stream,
     pub counters: Counters,
-    room: droptail::Limits,
-    line: VecDeque<Waiting>,
-    line_bytes: u64,
-    waited: u128,
-    queue_max: u64,
+    pub line: Line,
+    /// Packets that the queue has dropped, and nobody has taken note.
+    pub untold: u64,
 }
 
 impl Sender {
-    pub fn new(queue: &droptail::Config, stream: Stream, cw_min: u32) -> Self {
-        Self {
-            cw: cw_min,
-            head: None,
-            stream,
-            counters: Counters::default(),
-            room: queue.limits(),
-            line: VecDeque::new(),
-            line_bytes: 0,
-            waited: 0,
-            queue_max: 0,
-        }
+    pub fn new(line: Line, stream: Stream, cw_min: u32) -> Self {
+        Self { cw: cw_min, head: None, stream, counters: Counters::default(), line, untold: 0 }
     }
 
-    /// A packet comes: into service, or into the line. False when the queue is full.
-    pub fn admit(&mut self, now: Time, id: u32, to: u16, frame: Frame) -> bool {
+    /// A packet comes: into service, or into the line. False when the queue turns it away.
+    pub fn admit(&mut self, now: Time, to: u16, packet: &Packet, exits: &mut Exits) -> bool {
         self.counters.packets_in += 1;
-        if self.head.is_none() {
-            self.head = Some(Head::new(id, to, frame));
+        if self.head.is_none() && self.line.lets_pass() {
+            self.head = Some(Head::new(packet.id, to, packet.frame));
             return true;
         }
-        let waiting = Occupancy { packets: self.line.len() as u64, bytes: self.line_bytes };
-        if !self.room.admits(waiting, frame.bytes) {
+        if !self.line.enqueue(now, to, packet, exits) {
             self.counters.dropped_by_queue += 1;
             return false;
         }
-        self.line.push_back(Waiting { id, to, frame, since: now });
-        self.line_bytes += u64::from(frame.bytes);
-        self.queue_max = self.queue_max.max(self.line.len() as u64);
+        if self.head.is_none() {
+            self.head = self.line.dequeue(now, exits);
+        }
+        self.line.remember_longest();
         true
     }
 
     /// The packet in service is done with; the next takes its place.
-    pub fn advance(&mut self, now: Time) -> Head {
+    pub fn advance(&mut self, now: Time, exits: &mut Exits) -> Head {
         let done = self.head.take().expect("a packet is in service");
-        if let Some(next) = self.line.pop_front() {
-            self.line_bytes -= u64::from(next.frame.bytes);
-            self.waited += u128::from(now.since(next.since).as_nanos());
-            self.head = Some(Head::new(next.id, next.to, next.frame));
-        }
+        self.head = self.line.dequeue(now, exits);
         done
     }
 
@@ -173,28 +149,15 @@ impl Sender {
         self.stream.below(u64::from(self.cw) + 1) as u32
     }
 
-    pub fn queued(&self) -> u64 {
-        self.line.len() as u64
-    }
-
-    pub fn waited(&self, now: Time) -> u128 {
-        let still = self.line.iter().map(|it| u128::from(now.since(it.since).as_nanos()));
-        self.waited + still.sum::<u128>()
-    }
-
-    pub const fn queue_max(&self) -> u64 {
-        self.queue_max
-    }
-
     pub fn restart_maxima(&mut self) {
-        self.queue_max = self.line.len() as u64;
+        self.line.restart_maximum();
         self.counters.error_bursts.restart();
         self.counters.loss_bursts.restart();
     }
 }
 
 impl Head {
-    const fn new(id: u32, to: u16, frame: Frame) -> Self {
+    pub const fn new(id: u32, to: u16, frame: Frame) -> Self {
         Self {
             id,
             to,

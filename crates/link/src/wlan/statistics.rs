@@ -56,8 +56,10 @@ pub struct Counters {
     pub packets_in: u64,
     /// Packets that reached the next station.
     pub packets_delivered: u64,
-    /// Packets turned away by a full queue.
+    /// Packets that the queue has turned away, or dropped while they waited.
     pub dropped_by_queue: u64,
+    /// Packets that the queue has marked: congestion experienced.
+    pub packets_marked: u64,
     /// Packets given up at the retry limit that the next station has not got.
     pub dropped_at_retry_limit: u64,
     /// Data frames sent, retries included.
@@ -90,6 +92,7 @@ impl Counters {
             packets_in: self.packets_in - start.packets_in,
             packets_delivered: self.packets_delivered - start.packets_delivered,
             dropped_by_queue: self.dropped_by_queue - start.dropped_by_queue,
+            packets_marked: self.packets_marked - start.packets_marked,
             dropped_at_retry_limit: self.dropped_at_retry_limit - start.dropped_at_retry_limit,
             frames_sent: self.frames_sent - start.frames_sent,
             frames_erroneous: self.frames_erroneous - start.frames_erroneous,
@@ -109,6 +112,7 @@ impl Counters {
         self.packets_in += other.packets_in;
         self.packets_delivered += other.packets_delivered;
         self.dropped_by_queue += other.dropped_by_queue;
+        self.packets_marked += other.packets_marked;
         self.dropped_at_retry_limit += other.dropped_at_retry_limit;
         self.frames_sent += other.frames_sent;
         self.frames_erroneous += other.frames_erroneous;

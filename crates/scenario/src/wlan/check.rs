@@ -5,7 +5,6 @@ use crate::error::Problem;
 use crate::file::Channels;
 use crate::suggest::list;
 use crate::wording::check_name;
-use retx_link::queue;
 use retx_link::wlan::{self, Geometry, Parameters, STATIONS_MAX};
 use retx_units::{Distance, Duration, Rate};
 
@@ -204,17 +203,4 @@ fn ranges(table: &WlanTable, positions: &[[u64; 2]]) -> Result<Geometry, Problem
         }
     }
     Ok(geometry)
-}
-
-/// A station's queue decides as packets arrive: those that decide as packets leave are for links.
-pub fn queue(queue: Option<&queue::Config>) -> Result<queue::droptail::Config, Problem> {
-    match queue {
-        None => Ok(queue::droptail::Config::default()),
-        Some(queue::Config::droptail(droptail)) => Ok(*droptail),
-        Some(other) => Err(Problem::new(format!(
-            "\"{}\" is for links: a station of a wlan has the queue \"droptail\"",
-            other.name()
-        ))
-        .within("queue")),
-    }
 }

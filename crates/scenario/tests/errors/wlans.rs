@@ -101,11 +101,15 @@ fn numbers() {
 }
 
 #[test]
-fn queues_that_decide_as_packets_leave() {
+fn queues() {
     refuse_key(
-        "queue = \"codel\"",
-        "s.toml:5: wlan.cell.queue: \"codel\" is for links: a station of a wlan has the queue \
-         \"droptail\"",
+        "queue = { discipline = \"red\", min_threshold = 5, max_threshold = 4 }",
+        "s.toml:5: wlan.cell.queue.max_threshold: 4 is not above min_threshold, 5; often it is 3 \
+         times that",
+    );
+    refuse_key(
+        "queue = { discipline = \"codel\", bytes = 4 }",
+        "s.toml:5: wlan.cell.queue.bytes: unknown key (keys here: target, interval, ecn, packets)",
     );
 }
 

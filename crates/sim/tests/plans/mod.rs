@@ -154,7 +154,7 @@ pub fn cell(stations: usize) -> wlan::Config {
         long_retry_limit: Some(4),
         rts_threshold: 2347,
         geometry: None,
-        queue: queue::droptail::Config::default(),
+        queue: queue::Config::droptail(queue::droptail::Config::default()),
         channel: Vec::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! Tests of the cell.
 
 mod bianchi;
+mod queues;
 mod rig;
 mod timelines;

@@ -18,7 +18,7 @@ pub fn config_of(parameters: Parameters, stations: usize) -> Config {
         long_retry_limit: Some(4),
         rts_threshold: 2347,
         geometry: None,
-        queue: queue::droptail::Config::default(),
+        queue: queue::Config::droptail(queue::droptail::Config::default()),
         channel: Vec::new(),
     }
 }
