@@ -34,6 +34,8 @@ names! {
         Delay = "delay",
         /// Later segments, or copies of earlier ones, came before it.
         Reordering = "reordering",
+        /// It came, and the receiver threw it away.
+        Refused = "refused",
     }
 }
 
@@ -60,6 +62,8 @@ names! {
         RetryLimit = "retry_limit",
         /// Dropped by a script.
         Script = "script",
+        /// It reached the receiver, which threw it away: no room, or an old timestamp (RFC 7323 §5).
+        Refused = "refused",
         /// Still on its way when the run ended.
         OnItsWay = "on_its_way",
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use retx_record::reason::{Belief, Cause, EpisodeKind, SaidCause};
-use retx_record::truth::{Arrived, Correction, Retransmission, SegmentCopy, Truth};
+use retx_record::truth::{Arrived, Correction, Retransmission, SegmentCopy, Trigger, Truth};
 use std::collections::BTreeMap;
 
 /// What truly becomes of a copy, and has it yet?
@@ -20,7 +20,7 @@ struct Ledger {
     copies: Vec<(SegmentCopy, Fate)>,
     /// Retransmissions and how many copies there were before each.
     retransmissions: Vec<(usize, bool)>,
-    /// Trigger, and how many copies there were.
+    /// Trigger, and how many copies there were, without the one that repaired it.
     episodes: Vec<(u64, usize)>,
 }
 
@@ -40,6 +40,17 @@ impl Ledger {
                     && matches!(fate, Fate::Delivered | Fate::OnItsWay)
             })
         })
+    }
+
+    /// The newest copy of the trigger, where that can be a probe: a copy of a segment as it was.
+    fn probe(&self, trigger: u64) -> Option<usize> {
+        let covers = |copy: &SegmentCopy| (copy.from..copy.to).contains(&trigger);
+        let newest = self.copies.iter().rposition(|(copy, _)| covers(copy))?;
+        let SegmentCopy { from, to, .. } = self.copies[newest].0;
+        let mut others = self.copies[..newest].iter().map(|(copy, _)| copy);
+        let mut overlapping = others.clone().filter(|copy| copy.from < to && from < copy.to);
+        let same = overlapping.all(|copy| (copy.from, copy.to) == (from, to));
+        (same && others.any(covers)).then_some(newest)
     }
 
     /// The fate of the newest copy sent before the episode.
@@ -73,7 +84,7 @@ enum Step {
     /// One of the copies on their way gets its fate.
     Settle { which: usize, fate: u8 },
     /// The sender believes in a loss.
-    Episode { trigger: u64, rto: bool },
+    Episode { trigger: u64, rto: bool, repaired: bool },
     /// The sender hears how far the receiver has come.
     Acknowledge,
 }
@@ -83,7 +94,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => (1u64..6, 0u64..2).prop_map(|(bytes, old)| Step::New { bytes, old }),
         4 => (any::<u64>(), 1u64..9).prop_map(|(from, bytes)| Step::Again { from, bytes }),
         7 => (any::<usize>(), 0u8..10).prop_map(|(which, fate)| Step::Settle { which, fate }),
-        2 => any::<(u64, bool)>().prop_map(|(trigger, rto)| Step::Episode { trigger, rto }),
+        2 => any::<(u64, bool, bool)>().prop_map(|(trigger, rto, repaired)| {
+            Step::Episode { trigger, rto, repaired }
+        }),
         2 => Just(Step::Acknowledge),
     ];
     prop::collection::vec(step, 0..80)
@@ -170,17 +183,20 @@ impl Run {
                 }
             }
             Step::Settle { which, fate } => self.settle(which, fate),
-            Step::Episode { trigger, rto } => {
+            Step::Episode { trigger, rto, repaired } => {
                 let outstanding = self.sent_to - self.snd_una;
                 if outstanding > 0 {
                     let trigger = self.snd_una + trigger % outstanding;
                     let kind = if rto { EpisodeKind::Rto } else { EpisodeKind::Frr };
                     let belief = Belief { kind, said: SaidCause::Congestion };
                     let row = self.ledger.episodes.len() as u32;
-                    let verdict = self.truth.episode(belief, trigger, Some(row), &self.ledger);
+                    let probe = self.ledger.probe(trigger).filter(|_| repaired);
+                    let of = Trigger { position: trigger, repaired: probe.is_some() };
+                    let verdict = self.truth.episode(belief, of, Some(row), &self.ledger);
                     assert_eq!(verdict.0 == Cause::Spurious, verdict.1.is_some());
                     self.causes.insert(row, verdict.0);
-                    self.ledger.episodes.push((trigger, self.ledger.copies.len()));
+                    let before = probe.unwrap_or(self.ledger.copies.len());
+                    self.ledger.episodes.push((trigger, before));
                 }
             }
             Step::Acknowledge => {

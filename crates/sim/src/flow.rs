@@ -211,7 +211,7 @@ impl Flow {
             return;
         }
         let sender = &mut self.ends[SENDER];
-        self.ledger.acknowledged(now, sender.snd_una(), recorder);
+        self.ledger.acknowledged(now, sender, recorder);
         self.ledger.counters.cwnd.set(now, sender.cwnd());
         if self.app.send(sender) {
             self.ledger.drained = true;

@@ -4,8 +4,8 @@ use crate::packet::{Others, Packet, Transmission};
 use crate::recorder::{Drop, Recorder};
 use retx_record::counters::{FlowCounters, IdleEnd};
 use retx_record::reason::{Belief, EpisodeKind, SaidCause};
-use retx_record::tables::{self, packet_number};
-use retx_record::truth::{Arrived, Correction, Retransmission, Row, SegmentCopy, Truth};
+use retx_record::tables::{self, Segments, packet_number};
+use retx_record::truth::{Arrived, Correction, Retransmission, Row, SegmentCopy, Trigger, Truth};
 use retx_tcp::{Connection, loss_cause};
 use retx_units::Time;
 use std::collections::VecDeque;
@@ -207,6 +207,7 @@ impl Ledger {
                 return;
             }
             self.truth().refused(packet_copy(packet), &mut to.corrections);
+            to.refused(packet);
             self.correct(to);
         } else if let Some(truth) = &mut self.truth {
             truth.delivered(packet_copy(packet));
@@ -271,8 +272,8 @@ impl Ledger {
             loss_cause::Cause::Corruption => SaidCause::Corruption,
         };
         let belief = Belief { kind, said };
-        let (cause, sub_cause) =
-            self.truth().episode(belief, episode.trigger, row, &Receiver(ends[1]));
+        let trigger = Trigger { position: episode.trigger, repaired: episode.repaired };
+        let (cause, sub_cause) = self.truth().episode(belief, trigger, row, &Receiver(ends[1]));
         self.counters.episodes.add(belief, cause);
         if kind == EpisodeKind::Rto {
             self.impulse = IdleEnd::Rto;
@@ -292,6 +293,7 @@ impl Ledger {
                 cwnd_after_bytes: episode.cwnd_after,
                 rto: episode.rto,
                 backoff: episode.backoff,
+                next_segment: to.tables.segments.as_ref().map_or(0, Segments::next_row),
                 retransmitted: 0,
                 unnecessary: 0,
             });
@@ -311,9 +313,11 @@ impl Ledger {
 
     /// The sender has taken an acknowledgment.
     #[inline]
-    pub fn acknowledged(&mut self, now: Time, snd_una: u64, to: &mut Recorder) {
+    pub fn acknowledged(&mut self, now: Time, sender: &Connection, to: &mut Recorder) {
+        let snd_una = sender.snd_una();
         if let Some(truth) = &mut self.truth {
-            truth.advance(snd_una);
+            // An episode may yet be about what a probe has repaired.
+            truth.advance(sender.open_probe().map_or(snd_una, |probe| probe.min(snd_una)));
         }
         if let Some(segments) = &mut to.tables.segments {
             let unacked = &mut self.unacked;

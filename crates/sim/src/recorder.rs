@@ -129,6 +129,16 @@ impl Recorder {
         }
     }
 
+    /// The receiver of the data has thrown away what it has just got.
+    #[cold]
+    pub fn refused(&mut self, packet: &Packet) {
+        if packet.row != NONE
+            && let Some(segments) = &mut self.tables.segments
+        {
+            segments.refused(packet.row);
+        }
+    }
+
     /// A packet was dropped.
     pub fn dropped(&mut self, packet: &Packet, smss: u32, drop: &Drop) {
         if packet.row != NONE {

@@ -6,19 +6,36 @@ mod plans;
 use plans::{LinkOf, bernoulli, cell, insert_cell, one_flow, tcp};
 use retx_link::pipe::repair::{Config as Repair, arq, fec};
 use retx_record::reason::{Cause, EpisodeKind, SaidCause, SegmentFate};
+use retx_record::summary::FlowSummary;
 use retx_record::tables::{Episode, Segment};
 use retx_sim::plan::{FlowPlan, Hop, Plan, Work};
 use retx_sim::{Control, Options, Outcome, run_plan};
+use retx_tcp::presets::PRESETS;
 use retx_tcp::{Size, loss_cause};
 use retx_units::{Duration, Time};
 
 const TABLES: Options =
     Options { replication: 0, segments: true, drops: true, episodes: true, capture: vec![] };
 
-/// The sequence space of a row.
-fn span(row: &Segment) -> std::ops::Range<u64> {
-    // SYN and FIN come alone, and take one.
-    row.seq..row.seq + u64::from(row.length_bytes).max(1)
+/// A row of the `segments` table, and what is to be known of it.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    number: u32,
+    segment: Segment,
+    fate: SegmentFate,
+    acked: Time,
+}
+
+impl Row {
+    /// The sequence space.
+    fn span(&self) -> std::ops::Range<u64> {
+        // SYN and FIN come alone, and take one.
+        self.segment.seq..self.segment.seq + u64::from(self.segment.length_bytes).max(1)
+    }
+
+    fn reaches(&self) -> bool {
+        matches!(self.fate, SegmentFate::Delivered | SegmentFate::OnItsWay)
+    }
 }
 
 /// What happened by the definition: unnecessary retransmissions of data, and each episode's cause.
@@ -29,67 +46,78 @@ struct Reckoning {
     work: Vec<(u64, u64)>,
 }
 
-fn reckon(rows: &[(Segment, SegmentFate)], episodes: &[Episode], warmup: Time) -> Reckoning {
-    let reaches = |fate| matches!(fate, SegmentFate::Delivered | SegmentFate::OnItsWay);
+fn reckon(rows: &[Row], episodes: &[Episode], warmup: Time) -> Reckoning {
     let is_unnecessary = |index: usize| {
-        span(&rows[index].0).all(|position| {
-            rows[..index].iter().any(|(row, fate)| span(row).contains(&position) && reaches(*fate))
+        rows[index].span().all(|position| {
+            rows[..index].iter().any(|row| row.span().contains(&position) && row.reaches())
         })
     };
     let mut sum = Reckoning { unnecessary: 0, causes: vec![], work: vec![(0, 0); episodes.len()] };
-    for (index, (row, _)) in rows.iter().enumerate() {
-        if !row.retransmission {
+    for (index, row) in rows.iter().enumerate() {
+        if !row.segment.retransmission {
             continue;
         }
         let unnecessary = u64::from(is_unnecessary(index));
-        if row.length_bytes > 0 && row.sent >= warmup {
+        if row.segment.length_bytes > 0 && row.segment.sent >= warmup {
             sum.unnecessary += unnecessary;
         }
-        // An episode's retransmissions begin with its trigger's, at the same instant or later.
-        let begun = |episode: &Episode| {
-            let trigger = |(row, _): &(Segment, SegmentFate)| {
-                row.retransmission
-                    && row.sent == episode.start
-                    && row.packet_number == episode.trigger_packet
-            };
-            episode.start < row.sent
-                || episode.start == row.sent && rows[..=index].iter().any(trigger)
-        };
-        if let Some(episode) = episodes.iter().rposition(begun) {
-            sum.work[episode].0 += 1;
-            sum.work[episode].1 += unnecessary;
+        if let Some(of) = episodes.iter().rposition(|episode| episode.next_segment <= row.number) {
+            sum.work[of].0 += 1;
+            sum.work[of].1 += unnecessary;
         }
     }
-    for episode in episodes {
-        let copy = rows.iter().rfind(|(row, _)| {
-            // What is retransmitted at this very instant has been sent after the episode began.
-            row.packet_number == episode.trigger_packet
-                && (row.sent < episode.start || !row.retransmission)
-        });
-        sum.causes.push(match copy.expect("what is retransmitted was sent before").1 {
-            SegmentFate::Delivered | SegmentFate::OnItsWay => Cause::Spurious,
-            SegmentFate::Queue => Cause::Congestion,
-            SegmentFate::Channel | SegmentFate::RetryLimit | SegmentFate::Script => Cause::Wireless,
-        });
+    for (index, episode) in episodes.iter().enumerate() {
+        let next = episodes.get(index + 1).map_or(u32::MAX, |next| next.next_segment);
+        sum.causes.push(cause(rows, episode, next));
     }
     sum
+}
+
+/// By the newest copy of the trigger sent before it is retransmitted.
+fn cause(rows: &[Row], episode: &Episode, next: u32) -> Cause {
+    let (before, after): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().partition(|row| row.number < episode.next_segment);
+    let own = after.iter().filter(|row| row.number < next && row.segment.retransmission);
+    let of_trigger = |row: &&&Row| row.segment.packet_number == episode.trigger_packet;
+    let sent_again = own.clone().filter(of_trigger).count() > 0;
+    let mut copies = before.iter().filter(of_trigger);
+    let newest = copies.next_back().expect("what is retransmitted was sent before");
+    let repaired = !sent_again && newest.segment.retransmission && newest.acked <= episode.start;
+    let decisive = if repaired {
+        assert_eq!(episode.kind, EpisodeKind::Frr, "a probe finds it, no timeout");
+        copies.next_back().expect("a probe repeats")
+    } else {
+        // What an episode retransmits first is its trigger.
+        let first = own.clone().next();
+        assert!(sent_again || first.is_none_or(|_| episode.kind == EpisodeKind::Frr));
+        newest
+    };
+    match decisive.fate {
+        SegmentFate::Delivered | SegmentFate::Refused | SegmentFate::OnItsWay => Cause::Spurious,
+        SegmentFate::Queue => Cause::Congestion,
+        SegmentFate::Channel | SegmentFate::RetryLimit | SegmentFate::Script => Cause::Wireless,
+    }
 }
 
 /// Compares every flow of a run; returns how many episodes of each cause there were, and how many
 /// unnecessary retransmissions.
 fn check(outcome: &Outcome, warmup: Time) -> ([u64; 3], u64) {
-    let all_rows: Vec<(Segment, SegmentFate)> = outcome
-        .tables
-        .segments
-        .iter()
-        .flat_map(|it| it.rows())
-        .map(|(row, fate)| (*row, fate))
+    let segments = outcome.tables.segments.as_ref().expect("asked for");
+    let all_rows: Vec<Row> = segments
+        .rows()
+        .zip(0..)
+        .map(|((segment, fate), number)| Row {
+            number,
+            segment: *segment,
+            fate,
+            acked: segments.acked_at(number),
+        })
         .collect();
     let all_episodes = outcome.tables.episodes.as_ref().expect("asked for").rows();
     let (mut causes, mut unnecessary) = ([0; 3], 0);
     for (index, flow) in outcome.flows.iter().enumerate() {
         let of = |flow: u32| flow as usize == index;
-        let rows: Vec<_> = all_rows.iter().filter(|(row, _)| of(row.flow)).copied().collect();
+        let rows: Vec<_> = all_rows.iter().filter(|row| of(row.segment.flow)).copied().collect();
         let episodes: Vec<_> = all_episodes.iter().filter(|row| of(row.flow)).copied().collect();
         let reckoning = reckon(&rows, &episodes, warmup);
         assert_eq!(flow.retransmissions_unnecessary, reckoning.unnecessary, "{}", flow.name);
@@ -100,37 +128,43 @@ fn check(outcome: &Outcome, warmup: Time) -> ([u64; 3], u64) {
             assert_eq!(episode.sub_cause.is_some(), episode.cause == Cause::Spurious);
             causes[episode.cause as usize] += 1;
         }
-        for (kind, of, said) in [
-            (EpisodeKind::Frr, flow.episodes.frr, flow.said.frr),
-            (EpisodeKind::Rto, flow.episodes.rto, flow.said.rto),
-        ] {
-            let count = |said: Option<SaidCause>, cause: Cause| {
-                let same = |row: &&Episode| {
-                    row.kind == kind
-                        && row.cause == cause
-                        && said.is_none_or(|said| row.said_cause == said)
-                        && row.start >= warmup
-                };
-                episodes.iter().filter(same).count() as u64
-            };
-            for (said, of) in [
-                (None, of),
-                (Some(SaidCause::Congestion), said.congestion),
-                (Some(SaidCause::Corruption), said.corruption),
-            ] {
-                assert_eq!(of.congestion, count(said, Cause::Congestion));
-                assert_eq!(of.wireless, count(said, Cause::Wireless));
-                assert_eq!(of.spurious, count(said, Cause::Spurious));
-            }
-        }
-        let data = |(row, _): &&(Segment, SegmentFate)| row.length_bytes > 0 && row.sent >= warmup;
-        let again = |(row, _): &&(Segment, SegmentFate)| row.retransmission;
+        check_sums(flow, &episodes, warmup);
+        let data = |row: &&Row| row.segment.length_bytes > 0 && row.segment.sent >= warmup;
+        let again = |row: &&Row| row.segment.retransmission;
         assert_eq!(flow.segments_sent, rows.iter().filter(data).count() as u64);
         let data_again = rows.iter().filter(data).filter(again).count() as u64;
         assert_eq!(flow.segments_retransmitted, data_again);
         unnecessary += reckoning.unnecessary;
     }
     (causes, unnecessary)
+}
+
+/// Each episode is counted once, under what was behind it and under what was said of it.
+fn check_sums(flow: &FlowSummary, episodes: &[Episode], warmup: Time) {
+    for (kind, all, of, said) in [
+        (EpisodeKind::Frr, flow.frr_count, flow.episodes.frr, flow.said.frr),
+        (EpisodeKind::Rto, flow.rto_count, flow.episodes.rto, flow.said.rto),
+    ] {
+        assert_eq!(all, of.congestion + of.wireless + of.spurious);
+        let count = |said: Option<SaidCause>, cause: Cause| {
+            let same = |row: &&Episode| {
+                row.kind == kind
+                    && row.cause == cause
+                    && said.is_none_or(|said| row.said_cause == said)
+                    && row.start >= warmup
+            };
+            episodes.iter().filter(same).count() as u64
+        };
+        for (said, of) in [
+            (None, of),
+            (Some(SaidCause::Congestion), said.congestion),
+            (Some(SaidCause::Corruption), said.corruption),
+        ] {
+            assert_eq!(of.congestion, count(said, Cause::Congestion));
+            assert_eq!(of.wireless, count(said, Cause::Wireless));
+            assert_eq!(of.spurious, count(said, Cause::Spurious));
+        }
+    }
 }
 
 /// A short path with a small queue, losses both ways, and two TCPs that compete for it.
@@ -165,7 +199,7 @@ fn lossy(seed: u64, preset: &str) -> Plan {
 fn verdicts_of_random_runs_are_those_of_the_definition() {
     let mut sum = ([0; 3], 0);
     for seed in 0..240 {
-        let preset = ["tahoe", "reno", "newreno", "riverbed_reno", "sack"][seed as usize / 3 % 5];
+        let preset = PRESETS[seed as usize / 3 % PRESETS.len()].name;
         let outcome = run_plan(&lossy(seed, preset), &TABLES, &Control::default())
             .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let (causes, unnecessary) = check(&outcome, Time::ZERO);
@@ -185,8 +219,7 @@ fn verdicts_of_random_runs_are_those_of_the_definition() {
 fn verdicts_hold_over_cells_and_links_that_repair() {
     let mut sum = ([0; 3], 0);
     for seed in 0..120 {
-        let mut plan =
-            lossy(seed, ["tahoe", "reno", "newreno", "sack", "rack"][seed as usize / 4 % 5]);
+        let mut plan = lossy(seed, PRESETS[seed as usize / 4 % PRESETS.len()].name);
         let in_order = seed % 2 == 0;
         let mode = arq::Mode::SelectiveRepeat;
         let feedback = None;
@@ -206,7 +239,7 @@ fn verdicts_hold_over_cells_and_links_that_repair() {
         sum.0.iter_mut().zip(causes).for_each(|(sum, count)| *sum += count);
         sum.1 += unnecessary;
     }
-    assert!(sum.0.iter().all(|count| *count > 50), "{sum:?}");
+    assert!(sum.0.iter().all(|count| *count > 20), "{sum:?}");
     assert!(sum.1 > 100, "{sum:?}");
 }
 

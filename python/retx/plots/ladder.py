@@ -27,7 +27,7 @@ READABLE_PACKETS = 100
 """So many, at most, unless a time is asked for."""
 INCHES_PER_PACKET, LEAST_INCHES, MOST_INCHES = 0.16, 4.0, 18.0
 SENDER, RECEIVER = 0.0, 1.0
-ARRIVED = ("delivered", "on_its_way")
+ARRIVED = ("delivered", "refused", "on_its_way")
 
 
 def ladder(

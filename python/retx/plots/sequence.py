@@ -60,7 +60,7 @@ def _seen(segments: pl.DataFrame, span: tuple[float, float] | None) -> pl.DataFr
 def _draw(axes: Any, segments: pl.DataFrame, unit: float) -> None:  # noqa: ANN401
     low = segments["seq"] / unit
     high = (segments["seq"] + segments["length_bytes"]) / unit
-    gone = ~segments["fate"].cast(pl.String).is_in(["delivered", "on_its_way"])
+    gone = ~segments["fate"].cast(pl.String).is_in(["delivered", "refused", "on_its_way"])
     rows = segments.select("sent_s", "retransmission", low=low, high=high, lost=gone)
     raster = rows.height > RASTER_ROWS
     again = rows["retransmission"]

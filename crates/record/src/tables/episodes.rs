@@ -32,6 +32,9 @@ pub struct Episode {
     pub rto: Duration,
     /// Doublings in it.
     pub backoff: u32,
+    /// The first row of the `segments` table, if that is kept, that was sent after it began. No
+    /// column: it tells what came first of what happened at the same instant.
+    pub next_segment: u32,
     /// Segments retransmitted from here until the next episode, FINs included.
     pub retransmitted: u64,
     /// Of these, the unnecessary ones.

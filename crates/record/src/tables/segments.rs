@@ -37,17 +37,28 @@ pub struct Segments {
 impl Segments {
     /// Another segment; returns its row.
     pub fn push(&mut self, segment: Segment) -> u32 {
+        let row = self.next_row();
         self.sent.push(segment);
         self.fate.push(SegmentFate::OnItsWay);
         self.arrived.push(Time::NEVER);
         self.acked.push(Time::NEVER);
-        u32::try_from(self.sent.len() - 1).expect("at most 2^32 segments in a table")
+        row
+    }
+
+    /// The row that the next segment will have.
+    pub fn next_row(&self) -> u32 {
+        u32::try_from(self.sent.len()).expect("at most 2^32 segments in a table")
     }
 
     /// A segment reached the receiver.
     pub fn delivered(&mut self, row: u32, now: Time) {
         self.fate[row as usize] = SegmentFate::Delivered;
         self.arrived[row as usize] = now;
+    }
+
+    /// The receiver has thrown away what it has just got.
+    pub fn refused(&mut self, row: u32) {
+        self.fate[row as usize] = SegmentFate::Refused;
     }
 
     /// A segment was dropped.
@@ -73,6 +84,11 @@ impl Segments {
     /// The rows as they were sent, and the fate of each.
     pub fn rows(&self) -> impl Iterator<Item = (&Segment, SegmentFate)> {
         self.sent.iter().zip(self.fate.iter().copied())
+    }
+
+    /// When the sender heard that a row's segment has arrived; [`Time::NEVER`] if it never did.
+    pub fn acked_at(&self, row: u32) -> Time {
+        self.acked[row as usize]
     }
 
     /// In columns: `flow sent_s seq length_bytes packet_number retransmission cause fate arrived_s

@@ -87,8 +87,12 @@ pub(super) struct Newest {
     pub number: Option<u64>,
     /// Why it was dropped, if it was.
     pub dropped: Option<Cause>,
+    /// The receiver threw it away.
+    pub refused: bool,
     /// It is known not to be on its way any more.
     pub settled: bool,
+    /// The probe that was left aside.
+    pub probe: Option<u64>,
 }
 
 /// All that is not an original which arrived, or will.
@@ -173,20 +177,25 @@ impl Exceptions {
         false
     }
 
-    /// The newest copy of the byte at `position`.
-    pub fn newest(&self, position: u64) -> Newest {
-        let again = self.retransmitted.overlapping(position, position + 1);
-        let newest = again.max_by_key(|item| item.copy.number);
+    /// The newest copy of the byte at `position`; when that one is a `probe`, the one before.
+    pub fn newest(&self, position: u64, probe: bool) -> Newest {
+        let again = || self.retransmitted.overlapping(position, position + 1);
+        let last = again().map(|item| item.copy.number).max();
+        let probe = last.filter(|_| probe);
+        let earlier = |item: &&Retransmitted| probe.is_none_or(|last| item.copy.number < last);
+        let newest = again().filter(earlier).max_by_key(|item| item.copy.number);
         let mut drops = self.dropped.overlapping(position, position + 1);
         let drop = match newest {
             Some(newest) => drops.find(|drop| drop.copy.number == newest.copy.number),
-            // No retransmission covers it: what was dropped is the original.
-            None => drops.next(),
+            // No other retransmission covers it: what was dropped is the original.
+            None => drops.find(|drop| probe != Some(drop.copy.number)),
         };
         Newest {
             number: newest.map(|item| item.copy.number),
             dropped: drop.and_then(|drop| drop.cause),
+            refused: drop.is_some_and(|drop| drop.cause.is_none()),
             settled: drop.is_some() || newest.is_some_and(|item| item.delivered),
+            probe,
         }
     }
 }

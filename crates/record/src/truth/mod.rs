@@ -4,7 +4,8 @@
 //! *What it does.* A retransmission is unnecessary when an earlier copy of each of its bytes
 //! reached, or still reaches, the receiver. An episode's cause is the fate of the newest copy, sent
 //! before it, of the segment that it retransmits first: dropped by a queue, *congestion*; by the
-//! medium, *wireless*; delivered or still on its way, *spurious*.
+//! medium, *wireless*; delivered or still on its way, *spurious*. Where a tail loss probe has found the
+//! loss by repairing it, the probe is what the episode retransmits: the copy before it decides.
 //!
 //! As long as nothing is lost or retransmitted, nothing is kept. What is kept are exceptions: the
 //! copies that were dropped, the copies that were retransmissions, and the verdicts that hang on a
@@ -47,6 +48,15 @@ pub struct Retransmission {
     pub episode: Row,
     /// It counts in the statistics.
     pub counted: bool,
+}
+
+/// What an episode retransmits first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trigger {
+    /// Where it begins.
+    pub position: u64,
+    /// Its newest copy is that retransmission: a probe that has repaired a loss.
+    pub repaired: bool,
 }
 
 /// What has reached the other end.
@@ -153,8 +163,8 @@ impl Truth {
         });
     }
 
-    /// A copy reached a receiver that had no room for it and threw it away: no loss on the way, but
-    /// its bytes have to come again.
+    /// A copy reached a receiver that threw it away, for lack of room or for its old timestamp: no
+    /// loss on the way, but its bytes have to come again.
     pub fn refused(&mut self, copy: SegmentCopy, corrections: &mut Vec<Correction>) {
         self.exceptions.dropped(copy, None);
         self.reopen(&copy, corrections);
@@ -201,26 +211,31 @@ impl Truth {
         self.ack_dropped = self.ack_dropped.max(ack);
     }
 
-    /// The sender has found a loss, or believes so, and will first retransmit what lies at
-    /// `trigger`. The cause as far as it is known.
+    /// The sender has found a loss, or believes so. The cause as far as it is known.
     pub fn episode(
         &mut self,
         belief: Belief,
-        trigger: u64,
+        trigger: Trigger,
         row: Row,
         arrived: &impl Arrived,
     ) -> (Cause, Option<SubCause>) {
-        let newest = self.exceptions.newest(trigger);
+        let Trigger { position: trigger, repaired } = trigger;
+        let newest = self.exceptions.newest(trigger, repaired);
         if let Some(cause) = newest.dropped {
             return (cause, None);
         }
         let settled = newest.settled
-            || newest.number.is_none() && arrived.missing(trigger, trigger + 1).is_none();
+            || newest.number.is_none()
+                && match newest.probe {
+                    Some(probe) => self.open.iter().all(|open| open.copy.number != probe),
+                    None => arrived.missing(trigger, trigger + 1).is_none(),
+                };
         if !settled {
             let number = newest.number;
             self.watched.push(Watched { number, trigger, belief, episode: row, counted: true });
         }
         let sub_cause = match belief.kind {
+            _ if newest.refused => SubCause::Refused,
             // The sender has seen no acknowledgment beyond the trigger, but one was sent.
             _ if self.ack_dropped > trigger => SubCause::AckLost,
             EpisodeKind::Frr => SubCause::Reordering,
@@ -229,15 +244,15 @@ impl Truth {
         (Cause::Spurious, Some(sub_cause))
     }
 
-    /// Everything before `snd_una` is acknowledged: no verdict will ask for it again, except those
+    /// Everything before `position` is acknowledged: no verdict will ask for it again, except those
     /// that are open.
-    pub fn advance(&mut self, snd_una: u64) {
+    pub fn advance(&mut self, position: u64) {
         if self.exceptions.is_empty() {
             return;
         }
         let open = self.open.iter().map(|open| open.copy.from);
         let watched = self.watched.iter().map(|watched| watched.trigger);
-        let keep = open.chain(watched).min().map_or(snd_una, |first| first.min(snd_una));
+        let keep = open.chain(watched).min().map_or(position, |first| first.min(position));
         self.exceptions.forget_before(keep);
     }
 

@@ -106,6 +106,8 @@ pub enum Event {
 pub struct Episode {
     /// Position of the segment that is retransmitted first.
     pub trigger: u64,
+    /// It has been, by the tail loss probe that found the loss.
+    pub repaired: bool,
     /// What the sender took the loss to be.
     pub said: Cause,
     /// `cwnd` before the reaction, in bytes.
@@ -281,6 +283,12 @@ impl Connection {
     /// First unacknowledged position (`SND.UNA`).
     pub fn snd_una(&self) -> u64 {
         self.sender.snd_una
+    }
+
+    /// Where a segment begins that a tail loss probe has sent again, acknowledged or not, as long as
+    /// it may yet turn out that the probe has repaired a loss.
+    pub fn open_probe(&self) -> Option<u64> {
+        self.sender.loss_detection.open_probe()
     }
 
     /// Position after the last byte ever sent.

@@ -30,7 +30,7 @@ impl Connection {
                 }
             }
             Reaction::FastRetransmit => {
-                self.on_loss(now);
+                self.on_loss(now, None);
                 // RFC 5681 §3.2, step 3: the segments that have left the network.
                 let left = self.sender.duplicates.min(self.parameters.dupack_threshold.into());
                 self.sender.window.cwnd += left * smss;
@@ -40,7 +40,7 @@ impl Connection {
             }
             Reaction::SelectiveRecovery => {
                 let cwnd_before = self.sender.window.cwnd;
-                self.on_loss(now);
+                self.on_loss(now, None);
                 let sender = &mut self.sender;
                 if sender.loss_detection.proportional_rate_reduction() {
                     let left = sender.flight_size().saturating_sub(sender.board.sacked_bytes());
@@ -55,12 +55,12 @@ impl Connection {
                 self.sender.high_rxt = self.sender.snd_una;
                 self.repeat_window();
             }
-            Reaction::ProbeRepairedLoss => {
-                self.on_loss(now);
+            Reaction::ProbeRepairedLoss { position } => {
+                self.on_loss(now, Some(position));
                 self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
             }
             Reaction::GoBackN => {
-                self.on_loss(now);
+                self.on_loss(now, None);
                 self.sender.snd_nxt = self.sender.snd_una;
                 self.sender.timeout_recovery_end = self.sender.snd_max;
             }
@@ -112,8 +112,9 @@ impl Connection {
         }
     }
 
-    /// Duplicate ACKs have found a loss: why, and what it does to the window.
-    fn on_loss(&mut self, now: Time) {
+    /// Duplicate ACKs have found a loss: why, and what it does to the window. Or a probe has, at
+    /// `repaired`, by repairing it.
+    fn on_loss(&mut self, now: Time, repaired: Option<u64>) {
         let reduced = self.is_reduced_by_echo();
         let sender = &mut self.sender;
         let cwnd_before = sender.window.cwnd;
@@ -129,9 +130,10 @@ impl Connection {
         sender.timed = None;
         sender.cwnd_after_recovery = sender.window.cwnd;
         // The first segment may have been sent again in the recovery before, and not be lost.
-        let lost = sender.board.next_to_retransmit();
+        let lost = sender.board.next_to_retransmit().map(|(position, _)| position);
         let episode = Episode {
-            trigger: lost.map_or(sender.snd_una, |(position, _)| position),
+            trigger: repaired.or(lost).unwrap_or(sender.snd_una),
+            repaired: repaired.is_some(),
             said,
             cwnd_before,
             cwnd_after: sender.window.cwnd,

@@ -369,7 +369,7 @@ impl Sender {
         self.spurious.on_begin(&spurious::Begin {
             by_timeout,
             in_recovery,
-            awaits_probe: self.loss_detection.awaits_probe(),
+            awaits_probe: self.loss_detection.open_probe().is_some(),
             snd_una: self.snd_una,
             snd_max: self.snd_max,
         });

@@ -94,6 +94,7 @@ impl Connection {
         let sender = &self.sender;
         let episode = Episode {
             trigger: sender.snd_una,
+            repaired: false,
             said,
             cwnd_before,
             cwnd_after: sender.window.cwnd,

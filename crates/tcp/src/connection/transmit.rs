@@ -3,7 +3,7 @@
 use super::{Connection, Parameters, State, Transmit};
 use crate::congestion_control::{CongestionControl, Sent};
 use crate::loss_cause::LossCause;
-use crate::loss_detection::LossDetection;
+use crate::loss_detection::{self, LossDetection};
 use crate::spurious::{self, Detector};
 use crate::{Push, RttSamples};
 use retx_units::Time;
@@ -130,7 +130,11 @@ impl Connection {
             self.send(now, self.again(position, space))
         };
         let sender = &mut self.sender;
-        sender.loss_detection.on_probe_sent(sender.snd_max, transmit.retransmission);
+        sender.loss_detection.on_probe_sent(loss_detection::Probe {
+            position: transmit.position,
+            end: sender.snd_max,
+            is_retransmission: transmit.retransmission,
+        });
         self.timers.tail_loss_probe = Time::NEVER;
         self.restart_retransmit_timer(now);
         Some(transmit)

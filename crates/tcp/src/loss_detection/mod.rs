@@ -49,6 +49,17 @@ pub struct Flight {
     pub srtt: Option<Duration>,
 }
 
+/// A tail loss probe that has been sent.
+#[derive(Debug, Clone, Copy)]
+pub struct Probe {
+    /// Its first position.
+    pub position: u64,
+    /// `SND.MAX` after it.
+    pub end: u64,
+    /// It repeats the last segment.
+    pub is_retransmission: bool,
+}
+
 /// What an acknowledgment asks of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
@@ -63,7 +74,10 @@ pub enum Reaction {
     /// follows is sent as far as the segments taken to be in flight leave room.
     SelectiveRecovery,
     /// A tail loss probe has repaired a loss: reduce the window, nothing is left to send again.
-    ProbeRepairedLoss,
+    ProbeRepairedLoss {
+        /// Where what it repaired begins.
+        position: u64,
+    },
     /// A loss: reduce the window and send again from `snd_una`, without fast recovery.
     GoBackN,
     /// In recovery another segment has left the network: inflate the window by one SMSS.
@@ -119,9 +133,10 @@ pub trait LossDetection {
         false
     }
 
-    /// True when a tail loss probe that sent a segment again is not yet answered.
-    fn awaits_probe(&self) -> bool {
-        false
+    /// Where a tail loss probe that sent a segment again begins, while no acknowledgment has told
+    /// what it was good for.
+    fn open_probe(&self) -> Option<u64> {
+        None
     }
 
     /// At a timeout: after so long without an acknowledgment a segment is lost, too.
@@ -153,8 +168,8 @@ pub trait LossDetection {
     }
 
     /// A probe has been sent.
-    fn on_probe_sent(&mut self, snd_max: u64, is_retransmission: bool) {
-        let _ = (snd_max, is_retransmission);
+    fn on_probe_sent(&mut self, probe: Probe) {
+        let _ = probe;
     }
 }
 
@@ -195,8 +210,8 @@ impl LossDetection for State {
         dispatch!(self, it => it.counts_duplicate(snd_una, snd_max))
     }
 
-    fn awaits_probe(&self) -> bool {
-        dispatch!(self, it => it.awaits_probe())
+    fn open_probe(&self) -> Option<u64> {
+        dispatch!(self, it => it.open_probe())
     }
 
     fn patience_at_timeout(&self) -> Duration {
@@ -219,7 +234,7 @@ impl LossDetection for State {
         dispatch!(self, it => it.probe_timeout(flight))
     }
 
-    fn on_probe_sent(&mut self, snd_max: u64, is_retransmission: bool) {
-        dispatch!(self, it => it.on_probe_sent(snd_max, is_retransmission));
+    fn on_probe_sent(&mut self, probe: Probe) {
+        dispatch!(self, it => it.on_probe_sent(probe));
     }
 }

@@ -19,7 +19,7 @@
 
 mod without_sack;
 
-use super::{Ack, Flight, LossDetection, Reaction, newreno};
+use super::{Ack, Flight, LossDetection, Probe, Reaction, newreno};
 use crate::scoreboard::{Newest, Scoreboard};
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
@@ -97,15 +97,6 @@ pub struct State {
     probe: Option<Probe>,
     /// An RTT has been measured since the last probe (§7.3).
     sampled_since_probe: bool,
-}
-
-/// A tail loss probe in flight.
-#[derive(Debug, Clone, Copy)]
-struct Probe {
-    /// `SND.NXT` after it.
-    end: u64,
-    /// It repeated the last segment.
-    is_retransmission: bool,
 }
 
 impl State {
@@ -220,10 +211,11 @@ impl State {
         Reaction::SelectiveRecovery
     }
 
-    /// §7.4.2: what the acknowledgment says about a probe. True when the probe repaired a loss.
-    fn probe_repaired(&mut self, ack: &Ack) -> bool {
-        let Some(probe) = self.probe.filter(|probe| ack.snd_una >= probe.end) else { return false };
-        let Some(delivered) = ack.selective else { return false };
+    /// §7.4.2: what the acknowledgment says about a probe. Where the loss was that it repaired, if
+    /// it did.
+    fn probe_repaired(&mut self, ack: &Ack) -> Option<u64> {
+        let probe = self.probe.filter(|probe| ack.snd_una >= probe.end)?;
+        let delivered = ack.selective?;
         // The original had arrived, too: a DSACK says so, or an ACK that says nothing else.
         let both_arrived = delivered.dsack.is_some_and(|(_, right)| right == probe.end)
             || ack.bytes_acked == 0 && !delivered.reported;
@@ -231,7 +223,7 @@ impl State {
         if !probe.is_retransmission || both_arrived || beyond {
             self.probe = None;
         }
-        probe.is_retransmission && !both_arrived && beyond
+        (probe.is_retransmission && !both_arrived && beyond).then_some(probe.position)
     }
 
     fn on_selective(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
@@ -257,8 +249,8 @@ impl State {
         if lost && ack.snd_una >= self.recover {
             return self.enter(ack.snd_max);
         }
-        if self.probe_repaired(ack) {
-            return Reaction::ProbeRepairedLoss;
+        if let Some(position) = self.probe_repaired(ack) {
+            return Reaction::ProbeRepairedLoss { position };
         }
         Reaction::Nothing
     }
@@ -311,8 +303,8 @@ impl LossDetection for State {
         self.is_duplicate_news(snd_una, snd_max)
     }
 
-    fn awaits_probe(&self) -> bool {
-        self.probe.is_some_and(|probe| probe.is_retransmission)
+    fn open_probe(&self) -> Option<u64> {
+        self.probe.filter(|probe| probe.is_retransmission).map(|probe| probe.position)
     }
 
     fn patience_at_timeout(&self) -> Duration {
@@ -345,8 +337,8 @@ impl LossDetection for State {
         Some(base + allowance)
     }
 
-    fn on_probe_sent(&mut self, snd_max: u64, is_retransmission: bool) {
-        self.probe = Some(Probe { end: snd_max, is_retransmission });
+    fn on_probe_sent(&mut self, probe: Probe) {
+        self.probe = Some(probe);
         self.sampled_since_probe = false;
     }
 }
