@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from retx import topology
+    from retx import models, topology
     from retx._native import (
         Ack,
         Loss,
@@ -76,6 +76,7 @@ __all__ = [
     "describe",
     "drill",
     "loss_cause",
+    "models",
     "replicate",
     "resolve",
     "run",
@@ -85,8 +86,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "topology":
-        return import_module("retx.topology")
+    if name in ("models", "topology"):
+        return import_module(f"retx.{name}")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'retx' has no attribute {name!r}")

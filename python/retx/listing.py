@@ -24,6 +24,7 @@ def describe() -> dict[str, list[Entry]]:
     kinds: dict[str, list[Entry]] = json.loads(_native.describe())
     if find_spec("retx.study"):
         kinds["study"] = import_module("retx.study").describe()
+    kinds["model"] = import_module("retx.models.listing").describe()
     return kinds
 
 
@@ -40,6 +41,8 @@ def find(kind: str, name: str | None = None) -> list[Entry]:
         UsageError: There is no such kind or name.
     """
     kinds = describe()
+    if kind not in kinds and kind.removesuffix("s") in kinds:
+        kind = kind.removesuffix("s")  # "models", as people say it
     if kind not in kinds:
         raise UsageError(f"no kind {kind!r}{_meant(kind, list(kinds))}")
     entries = kinds[kind]

@@ -1,0 +1,64 @@
+"""What the closed forms are given: numbers or arrays of them, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from retx.errors import UsageError
+
+Numbers = npt.NDArray[np.float64]
+"""What the functions return: an array of the arguments' common shape, or one number."""
+Given = npt.ArrayLike
+"""What they take: a number, or anything that NumPy takes for an array of numbers."""
+
+
+class ModelError(UsageError):
+    """A closed form has no value for these arguments; the message says which, and what it takes."""
+
+
+def positive(name: str, value: Given) -> Numbers:
+    """Finite numbers above zero."""
+    given = _numbers(name, value)
+    return _checked(name, given, (given > 0) & np.isfinite(given), "above 0")
+
+
+def not_negative(name: str, value: Given) -> Numbers:
+    """Finite numbers that are zero or above."""
+    given = _numbers(name, value)
+    return _checked(name, given, (given >= 0) & np.isfinite(given), "0 or above")
+
+
+def at_least(name: str, value: Given, least: float) -> Numbers:
+    """Numbers from `least` on; infinity, too."""
+    given = _numbers(name, value)
+    return _checked(name, given, given >= least, f"{least:g} or above")
+
+
+def probability(name: str, value: Given) -> Numbers:
+    """Numbers from 0 to 1."""
+    given = _numbers(name, value)
+    return _checked(name, given, (given >= 0) & (given <= 1), "from 0 to 1")
+
+
+def below(name: str, value: Given, limit: float = 1.0) -> Numbers:
+    """Numbers from 0 to less than `limit`."""
+    given = _numbers(name, value)
+    inside = (given >= 0) & (given < limit)
+    return _checked(name, given, inside, f"0 or above, and less than {limit:g}")
+
+
+def _numbers(name: str, value: Given) -> Numbers:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{name} is {value!r}: it must be a number, or an array of them") from None
+
+
+def _checked(name: str, given: Numbers, holds: Any, allowed: str) -> Numbers:  # noqa: ANN401
+    if not np.all(holds):
+        wrong = given[np.logical_not(holds)].flat[0]
+        raise ModelError(f"{name} is {wrong:g}: it must be {allowed}")
+    return given

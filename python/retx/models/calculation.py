@@ -1,0 +1,153 @@
+"""A scenario calculated: what closed forms say of its flows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retx.models import cardwell, ethernet_limit, mathis, pftk, window_limit
+from retx.models.arguments import ModelError
+from retx.models.conditions import Conditions, conditions
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from retx.source import Scenario
+
+
+def _window_limit(of: Conditions) -> float:
+    return float(window_limit.bit_s(of.window_bytes, of.rtt_s))
+
+
+def _ethernet_limit(of: Conditions) -> float:
+    limit = ethernet_limit.bit_s(
+        of.wire_bit_s, of.payload_bytes, of.overhead_bytes, of.headers_bytes
+    )
+    return float(limit)
+
+
+def _mathis(of: Conditions) -> float:
+    return float(mathis.bit_s(of.p, of.rtt_s, of.b, of.payload_bytes))
+
+
+def _pftk(of: Conditions) -> float:
+    return _payload(of, pftk.packets_s(of.p, of.rtt_s, of.rto_s, of.b, _window(of)))
+
+
+def _pftk_approximate(of: Conditions) -> float:
+    return _payload(of, pftk.approximate_packets_s(of.p, of.rtt_s, of.rto_s, of.b, _window(of)))
+
+
+def _cardwell(of: Conditions) -> float:
+    if of.transfer_bytes is None:
+        return float("nan")
+    segments = np.ceil(of.transfer_bytes / of.payload_bytes)
+    first = max(of.initial_window_bytes / of.payload_bytes, 1)
+    data = cardwell.latency_s(
+        segments,
+        of.p,
+        of.rtt_s,
+        of.rto_s,
+        b=of.b,
+        initial_window_packets=first,
+        window_packets=max(_window(of), first),
+        delayed_ack_s=0,
+    )
+    handshake = cardwell.handshake_s(of.rtt_s, initial_rto_s=of.initial_rto_s)
+    # A response is complete when the last byte arrives, before its acknowledgment does; a receiver
+    # that opens has its data wait for the last part of the handshake.
+    ends = of.rtt_s / 2 if of.receiver_opens else 0.0
+    return float(8 * of.transfer_bytes / (handshake + ends + data - of.rtt_s / 2))
+
+
+FORMS: Mapping[str, Callable[[Conditions], float]] = {
+    "window_limit": _window_limit,
+    "ethernet_limit": _ethernet_limit,
+    "mathis": _mathis,
+    "pftk": _pftk,
+    "pftk_approximate": _pftk_approximate,
+    "cardwell": _cardwell,
+}
+"""Goodput in bit/s by the name that `models=[…]` takes."""
+
+
+def checked_forms(models: Sequence[str] | None) -> list[str]:
+    """The names of closed forms; all without any.
+
+    Raises:
+        ModelError: One is not known.
+    """
+    for name in models or ():
+        if name not in FORMS:
+            close = get_close_matches(name, FORMS, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ModelError(f"no closed form {name!r}{hint} (there are {', '.join(FORMS)})")
+    return list(models or FORMS)
+
+
+def calculate(
+    scenario: Scenario,
+    models: Sequence[str] | None = None,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+) -> pl.DataFrame:
+    """What closed forms say of a scenario, one row per flow and form.
+
+    Columns: `flow model loss_rate rtt_s goodput_bit_s response_time_s`; the last only for finite
+    transfers. Infinite values are as the form has them: `mathis` without losses, for one.
+
+    Args:
+        scenario: As for `retx.run`.
+        models: Names of forms: `window_limit`, `ethernet_limit`, `mathis`, `pftk`,
+            `pftk_approximate`, `cardwell`; all by default.
+        overrides: As for `retx.run`.
+
+    Raises:
+        ModelError: There is no such form, or the conditions of a flow are not constant.
+        ScenarioError: The scenario is wrong.
+    """
+    import polars as pl
+
+    from retx.running import resolve
+
+    names = checked_forms(models)
+    rows = [
+        _row(of, name)
+        for of in conditions(resolve(scenario, overrides=overrides))
+        for name in names
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+SCHEMA = {
+    "flow": str,
+    "model": str,
+    "loss_rate": float,
+    "rtt_s": float,
+    "goodput_bit_s": float,
+    "response_time_s": float,
+}
+
+
+def _row(of: Conditions, name: str) -> dict[str, Any]:
+    goodput = FORMS[name](of)
+    known = of.transfer_bytes is not None and goodput > 0
+    return {
+        "flow": of.flow,
+        "model": name,
+        "loss_rate": of.p,
+        "rtt_s": of.rtt_s,
+        "goodput_bit_s": None if np.isnan(goodput) else goodput,
+        "response_time_s": 8 * (of.transfer_bytes or 0) / goodput if known else None,
+    }
+
+
+def _window(of: Conditions) -> float:
+    return max(of.window_bytes / of.payload_bytes, 1.0)
+
+
+def _payload(of: Conditions, packets_s: Any) -> float:  # noqa: ANN401
+    return float(8 * of.payload_bytes * packets_s)

@@ -1,0 +1,207 @@
+"""What closed forms need to know of a flow, read from its scenario.
+
+*What it is.* RTT without queues: delays of all links of the way there and back, with the time to
+send a full frame there and an acknowledgment back at each of them. Loss rate: that of the channels
+on the way of the data, for a full frame, independent from link to link. Window: the smallest that
+can hold the sender back. T₀: the timeout when the RTT does not vary, backoff and granularity of
+timers left aside.
+
+*What it does not know.* Queues, other flows and losses of acknowledgments; scenarios whose way has
+no such constant description (802.11 cells, schedules, links that repair, channels other than
+`bernoulli`, `ber`, `gilbert_elliott…` and `periodic`) are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from retx.models import bit_errors, gilbert_elliott
+from retx.models.arguments import ModelError
+
+UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0} | {
+    f"{prefix}bit/s": scale
+    for prefix, scale in {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.items()
+}
+HEADERS_BYTES, TIMESTAMPS_BYTES = 40, 12
+UNSCALED_WINDOW = 65535
+
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Of one flow; see the head of this file."""
+
+    flow: str
+    p: float
+    rtt_s: float
+    rto_s: float
+    b: int
+    payload_bytes: int
+    headers_bytes: int
+    window_bytes: float
+    initial_window_bytes: float
+    initial_rto_s: float
+    wire_bit_s: float
+    """Least rate of the links of its way."""
+    overhead_bytes: int
+    """What that link adds to a frame."""
+    transfer_bytes: int | None
+    """Of a finite transfer."""
+    receiver_opens: bool
+    """The receiver of the data opens the connection."""
+
+
+def conditions(scenario: Table) -> list[Conditions]:
+    """The conditions of every flow of a resolved scenario (`retx.resolve`).
+
+    Raises:
+        ModelError: They are not constant, or not known; the message says what stands against it.
+    """
+    for key in ("wlan", "route"):
+        if scenario.get(key):
+            raise ModelError(f"closed forms know links with the fewest hops only, not [[{key}]]")
+    return [_of_flow(scenario, flow) for flow in scenario["flow"]]
+
+
+def quantity(text: str) -> float:
+    """A duration in seconds or a rate in bit/s, as a resolved scenario writes it."""
+    found = re.fullmatch(r"\s*(\S+?)\s*([a-zA-Zµ/]+)\s*", text)
+    assert found, f"{text!r} is no quantity"
+    number, unit = found.groups()
+    return float(number) * UNITS[unit]
+
+
+def _of_flow(scenario: Table, flow: Table) -> Conditions:
+    name = flow["name"]
+    if "tcp" not in flow:
+        raise ModelError(f"flow {name}: closed forms speak of TCP only")
+    tcp = scenario["tcp"][flow["tcp"]]
+    options = TIMESTAMPS_BYTES if tcp["timestamps"] else 0
+    payload, headers = tcp["mss"] - options, HEADERS_BYTES + options
+    way = _way(scenario["link"], flow["from"], flow["to"])
+    ahead = [_direction(link, turned) for link, turned in way]
+    back = [_direction(link, not turned) for link, turned in way]
+    rtt = sum(_hop_s(hop, payload + headers) for hop in ahead)
+    rtt += sum(_hop_s(hop, headers) for hop in back)
+    arrives = 1.0
+    for hop in ahead:
+        arrives *= 1 - _loss_rate(hop, payload + headers)
+    slowest = min(ahead, key=lambda hop: quantity(hop["rate"]))
+    return Conditions(
+        flow=name,
+        p=1 - arrives,
+        rtt_s=rtt,
+        rto_s=_timeout(tcp, rtt),
+        b=tcp["delayed_ack"]["segments"],
+        payload_bytes=payload,
+        headers_bytes=headers,
+        window_bytes=_window(tcp),
+        initial_window_bytes=_bytes(tcp["initial_window"], tcp["mss"]),
+        initial_rto_s=quantity(tcp["initial_rto"]),
+        wire_bit_s=quantity(slowest["rate"]),
+        overhead_bytes=slowest["overhead"],
+        transfer_bytes=flow["app"].get("bytes") if flow["app"]["kind"] == "transfer" else None,
+        receiver_opens=flow["initiator"] == "to",
+    )
+
+
+def _way(links: list[Table], start: str, end: str) -> list[tuple[Table, bool]]:
+    """The links with the fewest hops, each with whether it is passed from right to left."""
+    open_ends: deque[tuple[str, list[tuple[Table, bool]]]] = deque([(start, [])])
+    seen = {start}
+    while open_ends:
+        node, way = open_ends.popleft()
+        if node == end:
+            return way
+        for link in links:
+            for turned, (left, right) in enumerate([link["ends"], link["ends"][::-1]]):
+                if left == node and right not in seen:
+                    seen.add(right)
+                    open_ends.append((right, [*way, (link, bool(turned))]))
+    raise ModelError(f"no links lead from {start} to {end}")
+
+
+def _direction(link: Table, turned: bool) -> Table:
+    """One direction of a link: its own values, and those of the link."""
+    own = link.get("reverse" if turned else "forward", {})
+    hop = {**link, **own}
+    for key in ("schedule", "arq", "fec"):
+        if hop.get(key):
+            raise ModelError(
+                f"link {link['name']}: closed forms know constant links that do not repair, "
+                f"not `{key}`"
+            )
+    return hop
+
+
+def _hop_s(hop: Table, packet_bytes: int) -> float:
+    bits = 8 * (packet_bytes + int(hop["overhead"]))
+    return quantity(hop["delay"]) + bits / quantity(hop["rate"])
+
+
+def _loss_rate(hop: Table, packet_bytes: int) -> float:
+    channels = hop.get("channel", [])
+    arrives = 1.0
+    for channel in channels if isinstance(channels, list) else [channels]:
+        arrives *= 1 - _channel_loss(hop["name"], channel, packet_bytes)
+    return 1 - arrives
+
+
+def _channel_loss(link: str, channel: Table, packet_bytes: int) -> float:
+    match channel["model"]:
+        case "bernoulli":
+            return float(channel["p"])
+        case "periodic":
+            return 1 / int(channel["every"])
+        case "ber" if channel["form"] == "linear":
+            linear = bit_errors.packet_error_rate_linear(channel["ber"], packet_bytes)
+            return min(float(linear), 1.0)
+        case "ber":
+            return float(bit_errors.packet_error_rate(channel["ber"], packet_bytes))
+        case "gilbert_elliott" | "gilbert_elliott_time":
+            return _burst_loss(channel)
+        case other:
+            raise ModelError(f"link {link}: closed forms know no loss rate of channel {other!r}")
+
+
+def _burst_loss(channel: Table) -> float:
+    if "loss" in channel:
+        return float(channel["loss"])
+    survive = channel.get("k", 1), channel.get("h", 0)
+    if channel["model"] == "gilbert_elliott":
+        return float(gilbert_elliott.loss_rate(channel["p"], channel["r"], *survive))
+    good, bad = quantity(channel["mean_good"]), quantity(channel["mean_bad"])
+    # Only the share of the bad state matters: moves of any chain with the same one.
+    share = bad / (good + bad)
+    return float(gilbert_elliott.loss_rate(share, 1 - share, *survive))
+
+
+def _timeout(tcp: Table, rtt_s: float) -> float:
+    least = quantity(tcp["min_rto"])
+    if tcp["rto"]["name"] in ("linux", "linux24"):
+        # tcp_rtt_estimator keeps the variation at rto_min or above, and adds it.
+        return rtt_s + least
+    return max(rtt_s, least)
+
+
+def _window(tcp: Table) -> float:
+    receive = tcp.get("receive_autotuning") or tcp["receive_buffer"]
+    limits = [_bytes(receive, tcp["mss"]), _bytes(tcp["send_buffer"], tcp["mss"])]
+    limits += [
+        _bytes(tcp[key], tcp["mss"]) for key in ("max_cwnd", "advertised_window") if tcp.get(key)
+    ]
+    if not tcp["window_scaling"]:
+        limits.append(UNSCALED_WINDOW)
+    return min(limits, default=inf)
+
+
+def _bytes(size: int | str, mss: int) -> float:
+    if isinstance(size, str):
+        return float(size.split()[0]) * mss
+    return float(size)

@@ -1,0 +1,25 @@
+"""Jain's index of fairness.
+
+*Equation.* J = (Σx)² / (n·Σx²): 1 when all have the same, 1/n when one has everything.
+
+*Reference.* Jain, Chiu & Hawe 1984, DEC-TR-301.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from retx.models.arguments import Given, Numbers, not_negative
+
+
+def jain(shares: Given, axis: int = -1) -> Numbers:
+    """Fairness of shares, along an axis; NaN where nobody has anything.
+
+    Args:
+        shares: What each has: goodputs, in any unit.
+        axis: The axis along which the sharers stand.
+    """
+    shares = np.atleast_1d(not_negative("shares", shares))
+    with np.errstate(invalid="ignore"):
+        index: Numbers = shares.sum(axis) ** 2 / (shares.shape[axis] * (shares**2).sum(axis))
+    return index

@@ -1,0 +1,55 @@
+"""What links that repair their losses still lose, and what that costs.
+
+*Equations.* Frames are lost independently with probability q. ARQ with at most m transmissions:
+residual loss q^m, on average (1 − q^m)/(1 − q) transmissions of a packet. FEC, blocks of k data and
+n − k parity frames of which any k suffice: a packet is lost when its own frame is and at least
+n − k of the others are, q·P(Bin(n − 1, q) ≥ n − k).
+
+*Reference.* Lin & Costello 2004, "Error Control Coding", chapter 22; RFC 5510 for codes of which
+any k of n suffice.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import binom
+
+from retx.models.arguments import Given, ModelError, Numbers, at_least, positive, probability
+
+
+def arq_residual(loss_rate: Given, transmissions: Given) -> Numbers:
+    """Loss rate of packets behind ARQ.
+
+    Args:
+        loss_rate: Loss rate of frames, q.
+        transmissions: At most so many of a packet, the first included, m.
+    """
+    return probability("loss_rate", loss_rate) ** at_least("transmissions", transmissions, 1)
+
+
+def arq_transmissions(loss_rate: Given, transmissions: Given) -> Numbers:
+    """Mean transmissions of a packet.
+
+    Args:
+        loss_rate: Loss rate of frames, q.
+        transmissions: At most so many of a packet, the first included, m.
+    """
+    q = probability("loss_rate", loss_rate)
+    most = at_least("transmissions", transmissions, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(q == 1, most, (1 - q**most) / (1 - q))[()]
+
+
+def fec_residual(loss_rate: Given, k: Given, n: Given) -> Numbers:
+    """Loss rate of packets behind FEC.
+
+    Args:
+        loss_rate: Loss rate of frames, q.
+        k: Data frames of a block.
+        n: Frames of a block, parity included.
+    """
+    q, k, n = probability("loss_rate", loss_rate), positive("k", k), positive("n", n)
+    if np.any(k > n):
+        raise ModelError("k exceeds n: a block has at least as many frames as data frames")
+    lost: Numbers = q * binom.sf(n - k - 1, n - 1, q)
+    return lost
