@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import comb, exp, lgamma, log, log1p
 
+from retx import models
+
 FILE_BYTES = 10_000_000
 MSS_BYTES = 1460
 RWND_BYTES = 6 * MSS_BYTES
@@ -17,12 +19,12 @@ HEADERS_BYTES = 40
 
 def per_linear(ber: float, length_bytes: int) -> float:
     """Equation 3: the first term of the exact form; beyond one for high error rates."""
-    return ber * 8 * length_bytes
+    return float(models.bit_errors.packet_error_rate_linear(ber, length_bytes))
 
 
 def per_exact(ber: float, length_bytes: int) -> float:
     """Probability that at least one of the bits is wrong: 1 − (1 − BER)^L."""
-    return -(exp(8 * length_bytes * log1p(-ber)) - 1) if ber < 1 else 1.0
+    return float(models.bit_errors.packet_error_rate(ber, length_bytes))
 
 
 def segments() -> float:
@@ -42,12 +44,13 @@ def retransmissions_until_delivered(p: float) -> float:
 
 def ethernet_limit() -> float:
     """Equation 8: bytes per second of payload on a link that is always busy."""
-    return MSS_BYTES / (MSS_BYTES + HEADERS_BYTES + OVERHEAD_BYTES) * RATE_BIT_S / 8
+    limit = models.ethernet_limit.bit_s(RATE_BIT_S, MSS_BYTES, OVERHEAD_BYTES, HEADERS_BYTES)
+    return float(limit) / 8
 
 
 def window_limit() -> float:
     """Equation 10: bytes per second of one window per round trip."""
-    return RWND_BYTES / RTT_S
+    return float(models.window_limit.bit_s(RWND_BYTES, RTT_S)) / 8
 
 
 def window_time_s() -> float:
