@@ -20,7 +20,8 @@ impl Cell {
             }
         }
         if radio.access == Access::Free {
-            let busy = !idle || radio.nav > now || radio.activity != Activity::Contending;
+            let busy =
+                !idle || radio.reserved_until() > now || radio.activity != Activity::Contending;
             // §9.2.5.1: a medium found idle needs no backoff.
             radio.access =
                 if busy { Access::Backoff(self.senders[index].draw()) } else { Access::Fresh };
@@ -92,7 +93,8 @@ impl Cell {
     /// From when on slots count while the medium is idle.
     #[inline]
     fn slots_start(&self, index: usize) -> Time {
-        let Radio { idle_since, nav, not_before, eifs, .. } = self.radios[index];
+        let Radio { idle_since, not_before, eifs, .. } = self.radios[index];
+        let nav = self.radios[index].reserved_until();
         let parameters = &self.parameters;
         let space = if eifs { parameters.eifs } else { parameters.difs };
         // §9.2.3.4: EIFS without regard to the virtual carrier sense.

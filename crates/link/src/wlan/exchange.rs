@@ -46,8 +46,9 @@ impl Cell {
         let airtime = self.airtime(station);
         self.count_sent(station, airtime);
         let radio = &mut self.radios[index];
-        // It cannot receive what it talks over.
+        // It cannot receive what it talks over, and EIFS followed the broken frame alone.
         radio.lock = NOBODY;
+        radio.eifs = false;
         radio.activity = Activity::Transmitting;
         self.dues[index] = now + airtime + self.parameters.propagation;
         if self.busy.transmitting == 0 {
@@ -140,6 +141,7 @@ impl Cell {
                 if bond.is(Bond::RECEIVES) {
                     radio.lock = station;
                     radio.whole = true;
+                    radio.keep_nav(now);
                     if radio.activity == Activity::Awaiting {
                         // §9.2.8: the beginning of a frame within the timeout; its end decides.
                         self.dues[index] = Time::NEVER;
@@ -229,7 +231,7 @@ impl Cell {
         let awaiting = self.radios[index].activity == Activity::Awaiting;
         if awaiting && whole && frame.to == listener && self.is_answer(listener, from, frame.kind) {
             match frame.kind {
-                Kind::Cts => self.respond(now, listener, (from, Kind::Data), self.answer_time()),
+                Kind::Cts => self.send_announced(now, listener, from),
                 _ => self.finish_packet(now, listener),
             }
             return;
@@ -242,8 +244,9 @@ impl Cell {
             return;
         }
         if frame.to != listener {
-            let radio = &mut self.radios[index];
-            radio.nav = radio.nav.max(now + frame.reserves);
+            // §9.2.5.4: an RTS that nothing follows reserves nothing.
+            let in_vain = (frame.kind == Kind::Rts).then(|| now + self.times.rts_in_vain);
+            self.radios[index].reserve(now + frame.reserves, in_vain.unwrap_or(Time::NEVER));
             return;
         }
         match frame.kind {
@@ -252,7 +255,7 @@ impl Cell {
                 self.respond(now, listener, (from, Kind::Ack), Duration::ZERO);
             }
             // §9.2.5.7: a station whose NAV says busy stays silent.
-            Kind::Rts if self.radios[index].nav <= now => {
+            Kind::Rts if self.radios[index].reserved_until() <= now => {
                 let reserves = frame.reserves - self.parameters.sifs - self.times.cts;
                 self.respond(now, listener, (from, Kind::Cts), reserves);
             }
@@ -272,6 +275,14 @@ impl Cell {
         self.on_air[index] = Transmission { to, kind, reserves };
         self.radios[index].activity = Activity::Responding;
         self.dues[index] = now + self.parameters.sifs;
+    }
+
+    /// A CTS has answered the RTS of a station, whose data follow.
+    fn send_announced(&mut self, now: Time, station: u16, to: u16) {
+        // §9.2.5.3: the RTS has succeeded. The contention window stays as it is.
+        let sender = &mut self.senders[usize::from(station)];
+        sender.head.as_mut().expect("a packet is in service").short_retries = 0;
+        self.respond(now, station, (to, Kind::Data), self.answer_time());
     }
 
     /// A data frame is whole at its receiver, which has seen it before or hands it on.

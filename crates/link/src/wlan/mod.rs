@@ -13,9 +13,11 @@
 //! its last bit, by everyone: so slots of stations that hear each other coincide, as Bianchi has
 //! it. Of two frames that overlap at a receiver neither is received (no capture); a frame too weak
 //! to be received makes the medium busy and calls for EIFS, as in ns-2 and ns-3. Channel models
-//! are asked at the addressed receiver only: others read headers without error. The reset of the
-//! NAV after an RTS without a CTS, which the standard permits, is not done. There are no beacons,
-//! fragments, or power saving.
+//! are asked at the addressed receiver only: others read headers without error. What a station
+//! waits for (an answer; the frame that an RTS announces) has come in time when it begins in time;
+//! by the standard the end of its preamble counts, for which the same time is allowed on top. A
+//! station resets the NAV that an RTS without consequences has set (§9.2.5.4), which the standard
+//! permits and ns-3 does; ns-2 does not. There are no beacons, fragments, or power saving.
 
 mod access;
 mod exchange;
@@ -120,6 +122,8 @@ struct Times {
     ack: Duration,
     cts: Duration,
     rts: Duration,
+    /// How long after an RTS a frame has to begin, so that what it reserves stays reserved.
+    rts_in_vain: Duration,
     /// The last data frames' sizes and times, which spares the division.
     data: [(u32, Duration); 2],
 }
@@ -164,6 +168,7 @@ impl Cell {
                 ack: time(parameters::ACK_BYTES),
                 cts: time(parameters::CTS_BYTES),
                 rts: time(parameters::RTS_BYTES),
+                rts_in_vain: (parameters.sifs + parameters.slot) * 2 + time(parameters::CTS_BYTES),
                 data: [(0, Duration::ZERO); 2],
             },
             short_retry_limit: config.short_retry_limit,

@@ -149,7 +149,7 @@ impl Parameters {
         self.difs = self.sifs + self.slot * 2;
         self.derive_eifs();
         // The beginning of the response is known when its preamble has been received.
-        self.ack_timeout = self.sifs + self.slot + self.plcp;
+        self.ack_timeout = self.sifs + self.slot + self.airtime(0, self.control_rate());
     }
 
     /// Computes EIFS from the others: after SIFS and an ACK at the lowest rate comes DIFS.

@@ -41,7 +41,9 @@ pub(super) struct Radio {
     /// The medium has been idle here since then, if it is.
     pub idle_since: Time,
     /// The network allocation vector: the medium is reserved until then.
-    pub nav: Time,
+    nav: Time,
+    /// The reservation of an RTS ends then already, if no frame has begun until then.
+    nav_in_vain: Time,
     /// Slots count from here at the earliest.
     pub not_before: Time,
     pub access: Access,
@@ -65,6 +67,7 @@ impl Radio {
         Self {
             idle_since: Time::ZERO,
             nav: Time::ZERO,
+            nav_in_vain: Time::NEVER,
             not_before: Time::ZERO,
             access: Access::Free,
             sensed: 0,
@@ -75,6 +78,30 @@ impl Radio {
             activity: Activity::Contending,
             wants: false,
         }
+    }
+
+    /// The medium is reserved until then, if no frame begins before.
+    #[inline]
+    pub fn reserved_until(&self) -> Time {
+        self.nav.min(self.nav_in_vain)
+    }
+
+    /// A frame reserves the medium; what an RTS reserves may be in vain from some instant on.
+    #[inline]
+    pub fn reserve(&mut self, until: Time, in_vain: Time) {
+        if until > self.reserved_until() {
+            self.nav = until;
+            self.nav_in_vain = in_vain;
+        }
+    }
+
+    /// A frame begins: an RTS from before was not in vain, or it was and has reserved nothing.
+    #[inline]
+    pub fn keep_nav(&mut self, now: Time) {
+        if self.nav_in_vain < now {
+            self.nav = self.reserved_until();
+        }
+        self.nav_in_vain = Time::NEVER;
     }
 
     /// Physical carrier sense, its own transmission included.

@@ -315,6 +315,76 @@ fn a_station_whose_nav_is_set_answers_no_rts() {
     assert_eq!(rig.left, left);
 }
 
+/// What an RTS has reserved is free again when no frame begins within 2 SIFS, a CTS and 2 slots.
+#[test]
+fn an_rts_in_vain_reserves_nothing() {
+    // 0 ← 1 and 2 → 3; the first frame of each pair is lost.
+    let mut config = Config { channel: losing(&[0]), ..row(4, 200, 250) };
+    config.rts_threshold = 100;
+    config.short_retry_limit = Some(1);
+    let mut rig = Rig::new(&config, 1);
+    let _ = rig.send(1000, (2, 3), &packet(0, BYTES));
+    let _ = rig.send(3000, (3, 2), &packet(3, BYTES));
+    let _ = rig.send(5000, (1, 0), &packet(1, BYTES));
+    let _ = rig.send(5100, (2, 3), &packet(2, BYTES));
+    rig.run_to(20_000);
+    let lost = |at, id| given_up(at + RTS + ACK_TIMEOUT, id);
+    let start = 5000 + RTS + 2 * SIFS + (ACK - 1) + 2 * SLOT + DIFS;
+    let data_end = start + RTS + SIFS + ACK + SIFS + DATA;
+    assert_eq!(rig.left, [lost(1000, 0), lost(3000, 3), lost(5000, 1), (data_end, DELIVERED(2))]);
+}
+
+/// A CTS says that the RTS has succeeded: its retries count anew after lost data.
+#[test]
+fn a_cts_clears_the_short_retry_count() {
+    let mut config = Config { rts_threshold: 100, channel: losing(&[0, 3, 4]), ..eager(2) };
+    config.short_retry_limit = Some(3);
+    let mut rig = Rig::new(&config, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    rig.run_to(50_000);
+    // RTS lost; CTS lost; data lost; RTS lost; data, ACK lost; CTS lost; data again.
+    let counters = rig.cell.counters();
+    assert_eq!((counters.rts_sent, counters.rts_failed, counters.frames_sent), (7, 4, 3));
+    assert_eq!(rig.left.len(), 1);
+    assert_eq!(rig.left[0].1, DELIVERED(0));
+}
+
+/// EIFS follows the broken frame, not what the station has sent since.
+#[test]
+fn eifs_ends_with_ones_own_frame() {
+    // 0 ← 1   2: station 2 hears the ACK of 0, but cannot read it.
+    let mut rig = Rig::new(&Config { channel: losing(&[0]), ..row(3, 200, 450) }, 1);
+    let _ = rig.send(1000, (1, 0), &packet(0, BYTES));
+    let _ = rig.send(20_000, (2, 1), &packet(2, BYTES));
+    rig.run_to(50_000);
+    let delivered = 20_000 + DATA + ACK_TIMEOUT + DATA;
+    assert_eq!(rig.left[1..], [(delivered, DELIVERED(2))]);
+}
+
+/// With the short preamble frames at 1 Mbit/s keep the long one, and so do their answers.
+#[test]
+fn preambles_of_frames_at_1_mbit_s() {
+    use crate::wlan::{Preamble, Standard};
+    use retx_units::Rate;
+    let mbit = |mbit: u64| Rate::from_bit_s(mbit * 1_000_000);
+    let mut parameters = Standard::B.parameters();
+    parameters.plcp = Standard::B.plcp(Preamble::Short).expect("802.11b has one");
+    parameters.derive();
+    let us = |duration: retx_units::Duration| duration.as_nanos() / 1000;
+    assert_eq!(us(parameters.airtime(1500, mbit(11))), 96 + 1091);
+    assert_eq!(us(parameters.airtime(1500, mbit(1))), 192 + 12_000);
+    // The ACK at 2 Mbit/s has the short one; EIFS reckons with 1 Mbit/s.
+    assert_eq!((us(parameters.ack_timeout), us(parameters.eifs)), (30 + 96, EIFS));
+    // With 1 Mbit/s as the only basic rate the ACK has the long one, and so one waits for it.
+    parameters.basic_rates = vec![mbit(1)];
+    parameters.derive();
+    assert_eq!(us(parameters.ack_timeout), 30 + 192);
+    // Below the lowest basic rate the data rate answers for itself only if it is basic.
+    parameters.basic_rates = vec![mbit(2), mbit(11)];
+    parameters.rate = Rate::from_bit_s(5_500_000);
+    assert_eq!(parameters.control_rate(), mbit(2));
+}
+
 #[test]
 fn who_talks_cannot_hear() {
     // A hidden station begins in the SIFS before the ACK of the one that it talks to.
