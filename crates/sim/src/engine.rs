@@ -340,12 +340,13 @@ impl<'a> Engine<'a> {
     /// Sends what an end wants to send, and asks when it wants to be woken.
     #[inline]
     fn serve(&mut self, index: u32, side: Side) {
-        while let Some(transmit) = self.flows[index as usize].poll_transmit(self.now, side) {
+        // By reference: a copy of what was just written would wait until it is in the cache.
+        while let Some(transmit) = &self.flows[index as usize].poll_transmit(self.now, side) {
             self.counts.sent += 1;
             let id = self.packets.insert(&transmit.segment, transmit.ecn);
             let packet = self.packets.get_mut(id);
             let flow = &mut self.flows[index as usize];
-            flow.sent(self.now, (side, &transmit), packet, &mut self.recorder);
+            flow.sent(self.now, (side, transmit), packet, &mut self.recorder);
             let first = self.routes[packet.hop as usize];
             self.enter(first, id);
         }

@@ -119,22 +119,33 @@ impl Air {
         self.next
     }
 
-    /// Takes out the first packet that has left by `now`.
+    /// True when the first packet is not simply the next in line.
     #[inline]
+    pub fn has_exceptions(&self) -> bool {
+        !self.lost.is_empty() || !self.held.is_empty()
+    }
+
+    /// Takes out the first packet that has arrived by `now`, as long as there are no exceptions.
+    #[inline]
+    pub fn pop_in_line(&mut self, now: Time) -> Option<u32> {
+        if self.next > now || self.next == Time::NEVER {
+            return None;
+        }
+        let (_, id) = self.delivered.pop_front()?;
+        self.next = self.delivered.front().map_or(Time::NEVER, |(time, _)| *time);
+        Some(id)
+    }
+
+    /// Takes out the first packet that has left by `now`.
+    #[cold]
     pub fn pop(&mut self, now: Time) -> Option<Departure> {
         let first = self.next;
         if first > now || first == Time::NEVER {
             return None;
         }
-        if !self.lost.is_empty() || !self.held.is_empty() {
-            return self.pop_among_exceptions(first);
-        }
-        let (_, id) = self.delivered.pop_front()?;
-        self.next = self.delivered.front().map_or(Time::NEVER, |(time, _)| *time);
-        Some(Departure::Delivered { id })
+        self.pop_among_exceptions(first)
     }
 
-    #[cold]
     fn pop_among_exceptions(&mut self, first: Time) -> Option<Departure> {
         // At the same instant a loss comes first: its transmission ended no later than that of the
         // packet that arrives now.

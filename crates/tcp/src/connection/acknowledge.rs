@@ -163,13 +163,12 @@ impl Connection {
             loss_state_over: ack >= sender.timeout_recovery_end,
         });
         let delivered = sender.delivered(bytes_acked, selective);
-        let mut ack = congestion_control::Ack {
-            bytes_acked,
-            delivered,
-            flight_size: flight_before,
-            receiver_time,
-            ..sender.ack_summary(now, rtt)
-        };
+        // Filled in where it is: a copy of what was just written costs more than the rest.
+        let mut ack = sender.ack_summary(now, rtt);
+        ack.bytes_acked = bytes_acked;
+        ack.delivered = delivered;
+        ack.flight_size = flight_before;
+        ack.receiver_time = receiver_time;
         sender.validation.on_ack(&ack);
         ack.cwnd_limited = sender.validation.allows_growth(&sender.window);
         self.judge(segment, previous_una, selective);

@@ -21,11 +21,13 @@ impl Sender {
         if ack.bytes_acked == 0 {
             return;
         }
-        let as_linux = self.loss_detection.as_linux();
-        let bytes_acked = if as_linux { ack.delivered } else { ack.bytes_acked };
         let before = self.window.cwnd;
-        let counted = congestion_control::Ack { bytes_acked, ..*ack };
-        self.congestion_control.on_ack(&mut self.window, &counted);
+        if self.loss_detection.as_linux() {
+            let counted = congestion_control::Ack { bytes_acked: ack.delivered, ..*ack };
+            self.congestion_control.on_ack(&mut self.window, &counted);
+        } else {
+            self.congestion_control.on_ack(&mut self.window, ack);
+        }
         if !ack.cwnd_limited {
             self.window.cwnd = self.window.cwnd.min(before);
         }

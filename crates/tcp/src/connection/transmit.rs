@@ -301,17 +301,26 @@ impl Connection {
             self.pace(now, length);
         }
         let (window, edge) = self.window_field();
-        let segment = Segment {
-            seq: self.sequence(position),
-            ack: self.acknowledgment(),
-            window,
-            flags,
-            payload_bytes: length,
-            options: self.options(now),
+        // Few segments carry options; those of the others are written once, where they stay.
+        let mut transmit = Transmit {
+            segment: Segment {
+                seq: self.sequence(position),
+                ack: self.acknowledgment(),
+                window,
+                flags,
+                payload_bytes: length,
+                options: Options::default(),
+            },
+            ecn,
+            position,
+            retransmission,
         };
+        if self.timestamps || self.selective() {
+            transmit.segment.options = self.options(now);
+        }
         self.receiver.pending.on_ack_sent(now, length > 0);
         self.receiver.acknowledged(&mut self.timers, edge);
-        Transmit { segment, ecn, position, retransmission }
+        transmit
     }
 
     /// The scoreboard learns what goes out.
@@ -383,20 +392,22 @@ impl Connection {
         (field as u16, self.receiver.rcv_nxt + (field << shift))
     }
 
+    #[inline(never)]
     fn options(&self, now: Time) -> Options {
-        let selective = self.receiver.sack && self.receiver.has_news();
-        if !self.timestamps && !selective {
-            return Options::default();
-        }
         let timestamps = self
             .timestamps
             .then(|| Timestamps { value: self.timestamp(now), echo: self.receiver.ts_recent });
-        let sack = if selective {
+        let sack = if self.selective() {
             // RFC 2018 §3: as many blocks as 40 bytes of options hold.
             self.receiver.sack_blocks(if self.timestamps { 3 } else { 4 })
         } else {
             SackBlocks::default()
         };
         Options { timestamps, sack, ..Options::default() }
+    }
+
+    /// True when there is something to acknowledge selectively.
+    fn selective(&self) -> bool {
+        self.receiver.sack && self.receiver.has_news()
     }
 }
