@@ -50,9 +50,11 @@ fn main() {
         "{:<44}{:>12}{:>12}{:>9}{:>9}{:>9}{:>9}",
         "", "/CPU s", "/CPU s", "segment", "segment", "ns/seg.", "bare"
     );
-    let scenarios: [(&str, Vec<Plan>); 4] = [
+    let with_sack = Plan { tcps: vec![tcp("sack")], ..dumbbell(10, seconds(20)) };
+    let scenarios: [(&str, Vec<Plan>); 5] = [
         ("one flow, 1 Gbit/s x 10 ms", vec![fast_flow(seconds(20))]),
         ("dumbbell of 100 flows, 1 Gbit/s, 10 ms", vec![dumbbell(100, seconds(20))]),
+        ("dumbbell of 10 flows, SACK", vec![with_sack]),
         (
             "download, 2 x 10 Mbit/s, 20 ms, 1 % loss, x100",
             (0..if quick { 2 } else { 100 }).map(|seed| Plan { seed, ..high_ber(0.01) }).collect(),

@@ -105,9 +105,9 @@ impl Scoreboard {
         self.note_time(now, start);
     }
 
-    /// Takes an acknowledgment: everything below `snd_una`, and the blocks (as positions).
-    pub fn acknowledge(&mut self, snd_una: u64, blocks: &[(u64, u64)]) -> Delivered {
-        let mut delivered = Delivered::default();
+    /// Takes an acknowledgment: everything below `snd_una`, and the blocks (as positions). Adds to
+    /// `delivered` what it has delivered.
+    pub fn acknowledge(&mut self, snd_una: u64, blocks: &[(u64, u64)], delivered: &mut Delivered) {
         let highest_before = self.sacked.end().unwrap_or(0);
         let segments = self.records.len();
         while let Some(record) = self.records.front().filter(|record| record.end() <= snd_una) {
@@ -131,10 +131,9 @@ impl Scoreboard {
         self.sacked.remove_below(snd_una);
         self.examined = self.examined.max(snd_una);
         for &(left, right) in blocks {
-            self.take_block(left.max(snd_una), right, highest_before, &mut delivered);
+            self.take_block(left.max(snd_una), right, highest_before, delivered);
         }
         self.forget_arrived();
-        delivered
     }
 
     /// Marks what a SACK block covers for the first time.

@@ -24,13 +24,15 @@ impl Connection {
             return false;
         }
         sender.prepare_model();
+        let mut delivered = Delivered::default();
         if ack < sender.snd_una as i64 {
             // Its blocks, and its data, may still be good.
-            let selective = self.take_selective(segment, ack);
-            self.take_old_or_duplicate(now, segment, selective, false);
+            let selective = self.take_selective(segment, ack, &mut delivered);
+            self.take_old_or_duplicate(now, segment, selective.then_some(&delivered), false);
             return true;
         }
-        let selective = self.take_selective(segment, ack);
+        let selective = self.take_selective(segment, ack, &mut delivered);
+        let selective = selective.then_some(&delivered);
         self.take_echo(now, segment.flags, ack as u64);
         let sender = &self.sender;
         let ack = ack as u64;
@@ -53,7 +55,7 @@ impl Connection {
         &mut self,
         now: Time,
         segment: &Segment,
-        selective: Option<Delivered>,
+        selective: Option<&Delivered>,
         duplicate: bool,
     ) {
         let news = selective.is_some_and(|it| it.sacked > 0 || it.dsack.is_some());
@@ -67,19 +69,19 @@ impl Connection {
     }
 
     /// Takes an acknowledgment up to `ack` into the scoreboard, where there is one.
-    fn take_selective(&mut self, segment: &Segment, ack: i64) -> Option<Delivered> {
+    fn take_selective(&mut self, segment: &Segment, ack: i64, delivered: &mut Delivered) -> bool {
         let sender = &mut self.sender;
         if !sender.selective {
             if sender.tracks {
-                let covered = sender.board.acknowledge(sender.snd_una.max(ack.max(0) as u64), &[]);
-                let originals = !covered.acked_retransmitted;
-                sender.original_end = covered.lowest_original_end.filter(|_| originals);
+                let una = sender.snd_una.max(ack.max(0) as u64);
+                sender.board.acknowledge(una, &[], delivered);
+                let originals = !delivered.acked_retransmitted;
+                sender.original_end = delivered.lowest_original_end.filter(|_| originals);
             }
-            return None;
+            return false;
         }
         let mut blocks = [(0, 0); 4];
         let mut count = 0;
-        let mut dsack = None;
         for (index, block) in segment.options.sack.as_slice().iter().enumerate() {
             let left = block.left.unwrap_near(sender.iss, sender.snd_una);
             let right = block.right.unwrap_near(sender.iss, sender.snd_una);
@@ -89,7 +91,7 @@ impl Connection {
             }
             // RFC 2883 §4: the first block lies below the ACK, or within the second.
             if index == 0 && (right <= ack || is_within_second(segment)) {
-                dsack = Some((left as u64, right as u64));
+                delivered.dsack = Some((left as u64, right as u64));
             }
             if left >= ack {
                 blocks[count] = (left as u64, right as u64);
@@ -98,7 +100,7 @@ impl Connection {
         }
         // In an old one, some of it may lie below SND.UNA.
         let una = sender.snd_una.max(ack.max(0) as u64);
-        let mut delivered = sender.board.acknowledge(una, &blocks[..count]);
+        sender.board.acknowledge(una, &blocks[..count], delivered);
         // RFC 8985 §6.2, step 2: the echo is older than the retransmission, so the original
         // arrived. Where the retransmission lies beyond a gap, the echo is that of what came before
         // the gap (RFC 7323 §4.3) and says nothing (as in Linux `tcp_clean_rtx_queue`).
@@ -107,8 +109,8 @@ impl Connection {
             let older = |echo: u32| (echo.wrapping_sub(self.timestamp(newest.sent)) as i32) < 0;
             newest.retransmitted && newest.end <= una && echo.is_some_and(older)
         });
-        let reported = !segment.options.sack.as_slice().is_empty();
-        Some(Delivered { dsack, reported, ..delivered })
+        delivered.reported = !segment.options.sack.is_empty();
+        true
     }
 
     /// The last of the fifth step: an older segment must not put an older window in force.
@@ -137,7 +139,13 @@ impl Connection {
             && !segment.flags.contains(Flags::FIN)
     }
 
-    fn on_new_ack(&mut self, now: Time, segment: &Segment, ack: u64, selective: Option<Delivered>) {
+    fn on_new_ack(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        ack: u64,
+        selective: Option<&Delivered>,
+    ) {
         let flight_before = self.sender.flight_size();
         let receiver_time = self.receiver_time(segment);
         let sender = &mut self.sender;
@@ -179,7 +187,7 @@ impl Connection {
         sender.validation.on_flight(&in_use, &sender.window, false);
     }
 
-    fn on_duplicate_ack(&mut self, now: Time, selective: Option<Delivered>) {
+    fn on_duplicate_ack(&mut self, now: Time, selective: Option<&Delivered>) {
         let sender = &mut self.sender;
         sender.duplicates += 1;
         let delivered = sender.delivered(0, selective);
@@ -189,7 +197,7 @@ impl Connection {
 
     /// What an acknowledgment means: estimators see it, loss detection reads it, and then either
     /// the window grows or recovery goes on.
-    fn decide(&mut self, ack: &congestion_control::Ack, selective: Option<Delivered>) {
+    fn decide(&mut self, ack: &congestion_control::Ack, selective: Option<&Delivered>) {
         let now = ack.now;
         let sender = &mut self.sender;
         sender.congestion_control.observe(ack, sender.window.smss);

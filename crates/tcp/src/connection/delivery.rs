@@ -7,7 +7,7 @@ use crate::scoreboard::Delivered;
 impl Sender {
     /// `DeliveredData` of an acknowledgment. Without SACK each duplicate stands for a segment,
     /// which the next acknowledgment of new data must not count again (RFC 9937 §6).
-    pub fn delivered(&mut self, bytes_acked: u64, selective: Option<Delivered>) -> u64 {
+    pub fn delivered(&mut self, bytes_acked: u64, selective: Option<&Delivered>) -> u64 {
         let smss = u64::from(self.window.smss);
         if let Some(delivered) = selective {
             let twice = delivered.dsack.filter(|_| self.loss_detection.as_linux());

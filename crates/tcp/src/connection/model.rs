@@ -135,7 +135,7 @@ impl Connection {
         &mut self,
         ack: &congestion_control::Ack,
         acked: u64,
-        selective: Option<Delivered>,
+        selective: Option<&Delivered>,
     ) {
         let Some(model) = self.sender.model else { return };
         let pacing_delay = self.pacing_delay(ack.now);

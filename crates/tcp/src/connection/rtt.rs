@@ -34,7 +34,7 @@ impl Connection {
         &mut self,
         now: Time,
         segment: &Segment,
-        selective: Option<Delivered>,
+        selective: Option<&Delivered>,
     ) -> Option<Duration> {
         let ack = self.sender.snd_una;
         let exact = match self.parameters.rtt_samples {
@@ -60,7 +60,7 @@ impl Connection {
         &mut self,
         now: Time,
         ack: u64,
-        selective: Option<Delivered>,
+        selective: Option<&Delivered>,
     ) -> Option<Duration> {
         let sent = match selective {
             Some(delivered) => delivered.timed(),
@@ -70,7 +70,7 @@ impl Connection {
     }
 
     /// The RTT sample of a duplicate acknowledgment, where selective ones count.
-    pub(super) fn sample_selective(&mut self, now: Time, delivered: Delivered) {
+    pub(super) fn sample_selective(&mut self, now: Time, delivered: &Delivered) {
         if self.parameters.rtt_samples == RttSamples::EveryAck
             && let Some(sent) = delivered.timed()
         {

@@ -14,7 +14,7 @@ impl Connection {
         &mut self,
         segment: &Segment,
         previous_una: u64,
-        selective: Option<Delivered>,
+        selective: Option<&Delivered>,
     ) {
         let sender = &mut self.sender;
         if sender.undo.is_none() {

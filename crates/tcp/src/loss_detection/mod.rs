@@ -15,7 +15,7 @@ retx_units::registry! { $
 
 /// An acknowledgment as loss detection sees it.
 #[derive(Debug, Clone, Copy)]
-pub struct Ack {
+pub struct Ack<'a> {
     /// When it came.
     pub now: Time,
     /// Smoothed RTT, if there is one.
@@ -35,7 +35,7 @@ pub struct Ack {
     /// Payload of a full segment.
     pub smss: u32,
     /// What it has delivered, where both ends use SACK.
-    pub selective: Option<Delivered>,
+    pub selective: Option<&'a Delivered>,
 }
 
 /// What is in flight, as a tail loss probe sees it.

@@ -353,8 +353,7 @@ mod tests {
         State::new(&Config::default(), &tcp)
     }
 
-    fn ack(snd_una: u64, dsack: bool) -> Ack {
-        let dsack = dsack.then_some((1, 2));
+    fn ack(snd_una: u64, delivered: &Delivered) -> Ack<'_> {
         Ack {
             now: Time::ZERO,
             srtt: None,
@@ -365,7 +364,7 @@ mod tests {
             snd_max: snd_una + 10,
             dupack_threshold: 3,
             smss: 1_000,
-            selective: Some(Delivered { dsack, ..Delivered::default() }),
+            selective: Some(delivered),
         }
     }
 
@@ -375,20 +374,22 @@ mod tests {
     fn a_dsack_widens_the_window_for_sixteen_recoveries() {
         let mut state = state();
         let board = &mut Scoreboard::default();
+        let twice =
+            |dsack: bool| Delivered { dsack: dsack.then_some((1, 2)), ..Delivered::default() };
         let mut recover = |state: &mut State, una: u64, dsack: bool| {
             if una.is_multiple_of(2) {
                 state.enter(una);
             } else {
                 state.on_timeout(una);
             }
-            state.on_ack(&ack(una, dsack), board);
+            state.on_ack(&ack(una, &twice(dsack)), board);
         };
         recover(&mut state, 20, true);
         assert_eq!(state.reo_wnd_mult, 2);
         // SND.UNA is below what SND.NXT was then.
-        state.adapt_to_duplicates(&ack(25, true), false);
+        state.adapt_to_duplicates(&ack(25, &twice(true)), false);
         assert_eq!(state.reo_wnd_mult, 2);
-        state.adapt_to_duplicates(&ack(30, true), false);
+        state.adapt_to_duplicates(&ack(30, &twice(true)), false);
         assert_eq!(state.reo_wnd_mult, 3);
         for una in 50..60 {
             recover(&mut state, una, false);
@@ -415,9 +416,10 @@ mod tests {
     }
 
     fn take(state: &mut State, board: &mut Scoreboard, ms: u64, una: u64, block: (u64, u64)) {
-        let delivered = board.acknowledge(una, &[block]);
+        let mut delivered = Delivered::default();
+        board.acknowledge(una, &[block], &mut delivered);
         let now = Time::ZERO + Duration::from_millis(ms);
-        let seen = Ack { now, snd_max: 10_001, selective: Some(delivered), ..ack(una, false) };
+        let seen = Ack { now, snd_max: 10_001, ..ack(una, &delivered) };
         state.on_ack(&seen, board);
     }
 

@@ -77,6 +77,7 @@ impl Scoreboard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scoreboard::Delivered;
     use retx_units::Time;
 
     fn board(segments: u64) -> Scoreboard {
@@ -95,7 +96,7 @@ mod tests {
             assert_eq!(board.assume_arrival(1000), 1);
         }
         assert_eq!((board.pipe(10_000), board.take_excess()), (1_000, None));
-        board.acknowledge(10_001, &[]);
+        board.acknowledge(10_001, &[], &mut Delivered::default());
         assert_eq!((board.settle_arrivals(), board.assumed_segments()), (1, 0));
     }
 
@@ -113,9 +114,9 @@ mod tests {
         for _ in 0..3 {
             board.assume_arrival(1000);
         }
-        board.acknowledge(2_001, &[]);
+        board.acknowledge(2_001, &[], &mut Delivered::default());
         assert_eq!((board.settle_arrivals(), board.assumed_segments()), (1, 2));
-        board.acknowledge(2_001, &[]);
+        board.acknowledge(2_001, &[], &mut Delivered::default());
         assert!(!board.has_advanced());
     }
 }
