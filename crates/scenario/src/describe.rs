@@ -1,23 +1,25 @@
 //! What there is to choose from: names, summaries and parameters, all from the types themselves.
 
+use crate::wlan::{Wlan, WlanTable};
 use crate::{App, schema};
 use retx_link::pipe::repair::{arq, fec};
+use retx_link::wlan::Standard;
 use retx_link::{channel, queue};
 use retx_tcp::{
     Config, Size, backoff, congestion_control, loss_cause, loss_detection, presets, rto, spurious,
 };
 use retx_units::choice::{JsonSchema, Schema, inline_generator};
-use retx_units::{Duration, Probability, Rate};
+use retx_units::{Distance, Duration, Probability, Rate};
 use serde_json::{Map, Value, json};
 
 /// Everything that a scenario can name, by kind: `tcp` (presets), `congestion_control`,
 /// `loss_detection`, `loss_cause`, `rto`, `backoff`, `spurious`, `channel`, `queue`,
-/// `repair` (keys of a link), `application`.
+/// `repair` (keys of a link), `wlan` (standards), `application`.
 ///
 /// Each kind is a list of `{ name, summary, parameters }`; each parameter is `{ name, type, doc,
 /// required }`, with `default` where there is one and `values`, a list of `{ name, doc }`, where
 /// only those are allowed. A preset's parameters are all fields of a TCP with its values as
-/// defaults.
+/// defaults, a standard's all keys of a wlan with its numbers.
 pub fn describe() -> Value {
     json!({
         "tcp": tcp(),
@@ -30,6 +32,7 @@ pub fn describe() -> Value {
         "channel": choices(channel::Config::schemas()),
         "queue": choices(queue::Config::schemas()),
         "repair": repairs(),
+        "wlan": standards(),
         "application": choices(App::schemas()),
     })
 }
@@ -38,17 +41,50 @@ fn tcp() -> Value {
     let fields = schema::without_null(Config::json_schema(&mut inline_generator()));
     let of_preset = |preset: &presets::Preset| {
         let values = serde_json::to_value((preset.config)()).expect("a TCP is plain data");
-        let mut parameters = parameters(&fields);
-        for parameter in &mut parameters {
-            let value = parameter["name"].as_str().and_then(|name| values.get(name)).cloned();
-            parameter["required"] = false.into();
-            if let Some(value) = value {
-                parameter["default"] = value;
-            }
-        }
+        let parameters = with_defaults(parameters(&fields), &values);
         json!({ "name": preset.name, "summary": preset.summary, "parameters": parameters })
     };
     presets::PRESETS.iter().map(of_preset).collect()
+}
+
+/// What has a value may be left out.
+fn with_defaults(mut parameters: Vec<Value>, values: &Value) -> Vec<Value> {
+    for parameter in &mut parameters {
+        let value = parameter["name"].as_str().and_then(|name| values.get(name)).cloned();
+        parameter["required"] = false.into();
+        if let Some(value) = value {
+            parameter["default"] = value;
+        }
+    }
+    parameters
+}
+
+/// The sets of numbers that a wlan starts from.
+fn standards() -> Value {
+    let keys = schema::without_null(WlanTable::json_schema(&mut inline_generator()));
+    let docs = Standard::json_schema(&mut inline_generator());
+    let docs = values(docs.as_value());
+    let of_standard = |standard: &Standard| {
+        let table = WlanTable::from(&Wlan::plain(*standard));
+        let values = serde_json::to_value(table).expect("a table is plain data");
+        let mut parameters = with_defaults(parameters(&keys), &values);
+        parameters.retain(|parameter| parameter["name"] != "standard");
+        for parameter in &mut parameters {
+            let name = parameter["name"].as_str().unwrap_or_default();
+            if let "name" | "stations" = name {
+                parameter["required"] = true.into();
+                parameter.as_object_mut().map(|it| it.remove("default"));
+            } else if let "rate" | "basic_rates" = name {
+                let rates = standard.rates();
+                let rates = rates.iter().map(|rate| json!({ "name": rate, "doc": "" }));
+                parameter["values"] = rates.collect();
+            }
+        }
+        let doc = docs.iter().find(|value| value["name"] == standard.name());
+        let summary = doc.map_or(Value::Null, |value| value["doc"].clone());
+        json!({ "name": standard.name(), "summary": summary, "parameters": parameters })
+    };
+    Standard::ALL.iter().map(of_standard).collect()
 }
 
 /// What a link may do about lost frames.
@@ -98,12 +134,13 @@ fn doc(schema: &Value) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `duration`, `rate`, `probability`, `size`, or the schema's own type.
+/// `duration`, `rate`, `distance`, `probability`, `size`, or the schema's own type.
 fn type_name(property: &Value) -> String {
     let mut generator = inline_generator();
     let units = [
         ("duration", Duration::json_schema(&mut generator)),
         ("rate", Rate::json_schema(&mut generator)),
+        ("distance", Distance::json_schema(&mut generator)),
         ("probability", Probability::json_schema(&mut generator)),
         ("size", Size::json_schema(&mut generator)),
     ];

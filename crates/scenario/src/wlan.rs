@@ -10,7 +10,7 @@ use retx_units::{Distance, Duration, Rate};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// No frame is longer (IEEE 802.11-1999, aRTSThreshold takes it for "never").
 const RTS_THRESHOLD_DEFAULT: u32 = 2347;
@@ -192,6 +192,13 @@ impl Wlan {
                 channel,
             },
         })
+    }
+
+    /// Two stations with nothing but the numbers of a standard.
+    pub fn plain(standard: Standard) -> Self {
+        let text = json!({ "name": "cell", "stations": ["a", "b"], "standard": standard });
+        let table = serde_json::from_value(text).expect("all that a wlan needs");
+        Self::new(table).expect("a standard holds together")
     }
 
     /// True when a station receives what another sends.

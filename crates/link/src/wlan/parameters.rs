@@ -74,6 +74,9 @@ pub const RTS_BYTES: u32 = 20;
 pub const MTU: u32 = 2304 - 8;
 
 impl Standard {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::B, Self::Fhss];
+
     /// The name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {

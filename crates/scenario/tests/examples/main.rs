@@ -89,6 +89,7 @@ fn everything_to_choose_from_is_described() {
         "channel",
         "queue",
         "repair",
+        "wlan",
         "application",
     ];
     assert_eq!(names, expected);
@@ -134,4 +135,28 @@ fn parameters_have_types_defaults_and_values() {
     let control = find("tcp", "reno", "congestion_control");
     assert_eq!(control["type"], "choice");
     assert_eq!(control["values"][0]["name"], "reno");
+    // Both standards, with what the table of the how-to page says of them.
+    for (key, b, fhss) in [
+        ("slot", json!("20 us"), json!("50 us")),
+        ("sifs", json!("10 us"), json!("28 us")),
+        ("difs", json!("50 us"), json!("128 us")),
+        ("eifs", json!("364 us"), json!("396 us")),
+        ("ack_timeout", json!("222 us"), json!("206 us")),
+        ("cw_min", json!(31), json!(31)),
+        ("cw_max", json!(1023), json!(1023)),
+        ("rate", json!("11 Mbit/s"), json!("1 Mbit/s")),
+        ("basic_rates", json!(["1 Mbit/s", "2 Mbit/s"]), json!(["1 Mbit/s"])),
+        ("mac_overhead", json!(36), json!(34)),
+        ("short_retry_limit", json!(7), json!(7)),
+        ("long_retry_limit", json!(4), json!(4)),
+    ] {
+        let found = ["802.11b", "802.11-fhss"].map(|name| find("wlan", name, key));
+        assert_eq!([&found[0]["default"], &found[1]["default"]], [&b, &fhss], "{key}");
+        assert_eq!(found[0]["required"], false);
+    }
+    let rates = |name| find("wlan", name, "rate")["values"].as_array().unwrap().len();
+    assert_eq!((rates("802.11b"), rates("802.11-fhss")), (4, 2));
+    assert_eq!(find("wlan", "802.11b", "stations")["required"], true);
+    assert_eq!(find("wlan", "802.11b", "spacing")["type"], "distance");
+    assert_eq!(find("wlan", "802.11b", "slot")["type"], "duration");
 }
