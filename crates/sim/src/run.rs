@@ -12,7 +12,7 @@ use retx_record::summary::{
 use retx_record::tables::Tables;
 use retx_scenario::Scenario;
 use retx_tcp::user::{Fault, Faults};
-use retx_units::Time;
+use retx_units::{Duration, Time};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -48,6 +48,11 @@ impl Control {
     /// True once the run has been asked to stop.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// A run has come so much further.
+    pub fn add_simulated(&self, progress: Duration) {
+        self.simulated.fetch_add(progress.as_nanos(), Ordering::Relaxed);
     }
 
     /// Nanoseconds simulated so far, of all runs under this control together.
@@ -174,7 +179,7 @@ pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Out
         }
         let progress = engine.now().since(told);
         told = engine.now();
-        control.simulated.fetch_add(progress.as_nanos(), Ordering::Relaxed);
+        control.add_simulated(progress);
         if let Some(fault) = faults.first() {
             return Err(RunError::UserCode(fault.clone()));
         }

@@ -1,0 +1,170 @@
+//! Calls of the kernel that nix and the standard library do not wrap: the only unsafe code.
+
+// There is no safe way to make these calls.
+#![allow(unsafe_code)]
+
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, UnixAddr, recvmsg};
+use std::ffi::c_void;
+use std::io::{Error, ErrorKind, IoSliceMut, Result};
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
+
+/// A name and 24 bytes of arguments: `struct ifreq` of `<net/if.h>` on 64-bit Linux.
+#[repr(C)]
+struct InterfaceRequest {
+    name: [u8; libc::IFNAMSIZ],
+    argument: InterfaceArgument,
+}
+
+#[repr(C)]
+union InterfaceArgument {
+    flags: i16,
+    data: *mut c_void,
+    room: [u64; 3],
+}
+
+const _: () = assert!(size_of::<InterfaceRequest>() == size_of::<libc::ifreq>());
+
+impl InterfaceRequest {
+    fn new(name: &str) -> Self {
+        assert!(name.len() < libc::IFNAMSIZ, "an interface's name has 15 characters at most");
+        let mut bytes = [0; libc::IFNAMSIZ];
+        bytes[..name.len()].copy_from_slice(name.as_bytes());
+        Self { name: bytes, argument: InterfaceArgument { room: [0; 3] } }
+    }
+}
+
+/// Makes a TUN device of packets without further header in this thread's network namespace, behind
+/// an open `/dev/net/tun`.
+///
+/// # Errors
+/// What `TUNSETIFF` refuses.
+pub fn make_tun(tun: BorrowedFd<'_>, name: &str) -> Result<()> {
+    let mut request = InterfaceRequest::new(name);
+    request.argument.flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+    // SAFETY: `request` is a whole `struct ifreq` that outlives the call; the descriptor is open.
+    let result = unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) };
+    check(result)
+}
+
+/// Number of the ioctl that passes an ethtool command (`<linux/sockios.h>`).
+const SIOCETHTOOL: u64 = 0x8946;
+
+/// A command of `<linux/ethtool.h>` with one value: `struct ethtool_value`.
+#[repr(C)]
+struct EthtoolValue {
+    command: u32,
+    value: u32,
+}
+
+/// Sends an ethtool command with one value about an interface in this thread's network namespace;
+/// returns the value afterwards.
+///
+/// # Errors
+/// The driver does not know the command or refuses the value.
+pub fn ethtool(socket: BorrowedFd<'_>, name: &str, command: u32, value: u32) -> Result<u32> {
+    let mut exchanged = EthtoolValue { command, value };
+    let mut request = InterfaceRequest::new(name);
+    request.argument.data = (&raw mut exchanged).cast();
+    // SAFETY: `request` is a whole `struct ifreq`, it points to a whole `struct ethtool_value`, and
+    // both outlive the call; the commands used here exchange no more than that.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
+    check(result)?;
+    Ok(exchanged.value)
+}
+
+/// Lets this thread run before all others that have no real-time priority.
+///
+/// # Errors
+/// It may not.
+pub fn run_first(priority: i32) -> Result<()> {
+    let parameter = libc::sched_param { sched_priority: priority };
+    // SAFETY: `parameter` is a whole `struct sched_param`; 0 stands for this thread.
+    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) })
+}
+
+/// Reads `TCP_INFO` into `bytes`; returns how many of them the kernel has filled.
+///
+/// # Errors
+/// Not a TCP socket.
+pub fn tcp_info(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> Result<usize> {
+    let mut length = bytes.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `bytes`, and sets `length`.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            bytes.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    check(result)?;
+    Ok(length as usize)
+}
+
+/// Lets TCP pace this socket by its own rate, with no bound on it.
+///
+/// # Errors
+/// Not a TCP socket.
+pub fn pace(socket: BorrowedFd<'_>) -> Result<()> {
+    // `sock_setsockopt`: any value but all ones switches pacing on.
+    let rate = u64::MAX - 1;
+    // SAFETY: the kernel reads the eight bytes of `rate`.
+    check(unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MAX_PACING_RATE,
+            (&raw const rate).cast(),
+            size_of::<u64>() as libc::socklen_t,
+        )
+    })
+}
+
+/// Restricts a packet socket to the IPv4 packets of one interface.
+///
+/// # Errors
+/// No packet socket, or no such interface.
+pub fn bind_to_interface(socket: BorrowedFd<'_>, index: u32) -> Result<()> {
+    // SAFETY: all zeros are a `struct sockaddr_ll`.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_IP as u16).to_be();
+    address.sll_ifindex = i32::try_from(index).expect("the kernel counts interfaces in an int");
+    // SAFETY: `address` is a whole `struct sockaddr_ll`.
+    check(unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            (&raw const address).cast(),
+            size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+        )
+    })
+}
+
+/// Takes over a descriptor that the other side hands over.
+///
+/// # Errors
+/// It is gone, or has sent something else.
+pub fn receive_descriptor(socket: &UnixStream) -> Result<OwnedFd> {
+    let mut byte = [0];
+    let mut bytes = [IoSliceMut::new(&mut byte)];
+    let mut room = nix::cmsg_space!(RawFd);
+    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+    let message = recvmsg::<UnixAddr>(socket.as_raw_fd(), &mut bytes, Some(&mut room), flags)?;
+    for control in message.cmsgs()? {
+        if let ControlMessageOwned::ScmRights(descriptors) = control
+            && let [descriptor] = descriptors[..]
+        {
+            // SAFETY: the kernel has just made this descriptor for this process, and nobody else
+            // in it knows of it.
+            return Ok(unsafe { OwnedFd::from_raw_fd(descriptor) });
+        }
+    }
+    Err(Error::from(ErrorKind::InvalidData))
+}
+
+fn check(result: i32) -> Result<()> {
+    if result < 0 { Err(Error::last_os_error()) } else { Ok(()) }
+}

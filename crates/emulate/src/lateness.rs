@@ -1,0 +1,88 @@
+//! How late packets left the emulator, measured against the time at which the models let them.
+
+use hdrhistogram::Histogram;
+use retx_units::Duration;
+use serde::Serialize;
+
+/// Lateness is told apart up to here.
+const MOST: u64 = 60_000_000_000;
+
+/// How late packets left.
+#[derive(Debug, Clone)]
+pub struct Lateness {
+    /// In nanoseconds, to three digits.
+    histogram: Histogram<u32>,
+}
+
+/// The same in figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct LatenessSummary {
+    pub packets: u64,
+    /// `None` without a packet.
+    pub mean_s: Option<f64>,
+    pub p50_s: Option<f64>,
+    pub p90_s: Option<f64>,
+    pub p99_s: Option<f64>,
+    pub p999_s: Option<f64>,
+    pub max_s: Option<f64>,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        let histogram = Histogram::new_with_bounds(1, MOST, 3).expect("sound bounds");
+        Self { histogram }
+    }
+}
+
+impl Lateness {
+    /// Another packet.
+    pub fn record(&mut self, late: Duration) {
+        self.histogram.saturating_record(late.as_nanos().max(1));
+    }
+
+    /// So many in a hundred packets were no later than this.
+    pub fn percentile(&self, share: f64) -> Duration {
+        Duration::from_nanos(self.histogram.value_at_percentile(share))
+    }
+
+    /// In figures.
+    pub fn summary(&self) -> LatenessSummary {
+        let histogram = &self.histogram;
+        let some = |seconds: f64| (!histogram.is_empty()).then_some(seconds);
+        let at = |share: f64| some(self.percentile(share).as_secs_f64());
+        LatenessSummary {
+            packets: histogram.len(),
+            mean_s: some(histogram.mean() / 1e9),
+            p50_s: at(50.0),
+            p90_s: at(90.0),
+            p99_s: at(99.0),
+            p999_s: at(99.9),
+            max_s: some(histogram.max() as f64 / 1e9),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_known_samples() {
+        let mut lateness = Lateness::default();
+        assert_eq!(lateness.summary().p99_s, None);
+        for micros in 1..=1000 {
+            lateness.record(Duration::from_micros(micros));
+        }
+        let summary = lateness.summary();
+        assert_eq!(summary.packets, 1000);
+        // To three digits.
+        let near = |value: Option<f64>, expected: f64| {
+            assert!((value.expect("there are samples") / expected - 1.0).abs() < 2e-3, "{value:?}");
+        };
+        near(summary.mean_s, 500.5e-6);
+        near(summary.p50_s, 500e-6);
+        near(summary.p99_s, 990e-6);
+        near(summary.max_s, 1000e-6);
+    }
+}

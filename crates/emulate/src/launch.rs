@@ -1,0 +1,215 @@
+//! Starts the worker, and talks with it.
+
+use crate::clock::Clock;
+use crate::error::EmulateError;
+use crate::protocol::{
+    Command, FlowReport, Order, Told, receive, receive_descriptor, send, send_descriptor,
+};
+use retx_units::Time;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command as Process, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// How long a worker may take to end by itself.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How a worker is started.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The command that ends in [`crate::worker`].
+    pub command: Vec<String>,
+    /// Programs of the user's write where errors go.
+    pub output_to_error: bool,
+}
+
+/// A worker that is ready.
+#[derive(Debug)]
+pub struct Worker {
+    child: Child,
+    socket: UnixStream,
+    /// One for each host.
+    pub devices: Vec<OwnedFd>,
+    /// What was set in each host.
+    pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
+    /// Features of the devices that are off.
+    pub offloads_off: Vec<String>,
+}
+
+/// What a worker has told so far, for those who move packets meanwhile.
+#[derive(Debug, Default)]
+pub struct Progress {
+    flows_done: AtomicUsize,
+    programs_done: AtomicUsize,
+    exit_codes: Mutex<BTreeMap<usize, i32>>,
+    lost: AtomicBool,
+}
+
+impl Progress {
+    /// Finite flows that are over.
+    pub fn flows_done(&self) -> usize {
+        self.flows_done.load(Ordering::Relaxed)
+    }
+
+    /// Programs that have ended.
+    pub fn programs_done(&self) -> usize {
+        self.programs_done.load(Ordering::Relaxed)
+    }
+
+    /// The worker has ended.
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// The exit code of each program that has ended, by its number.
+    pub fn exit_codes(&self) -> BTreeMap<usize, i32> {
+        self.exit_codes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What a worker reports in the end.
+pub type Report = (Vec<FlowReport>, Vec<u64>);
+
+/// A worker whose flows are running.
+#[derive(Debug)]
+pub struct Started {
+    worker: Worker,
+    /// What it tells.
+    pub progress: Arc<Progress>,
+    report: mpsc::Receiver<Report>,
+}
+
+impl Worker {
+    /// Starts a worker and lets it set everything up.
+    ///
+    /// # Errors
+    /// What this machine does not allow or lacks.
+    pub fn launch(launch: &Launch, order: &Order) -> Result<Self, EmulateError> {
+        let lost = EmulateError::broken("the worker cannot be started");
+        let (socket, other) = match UnixStream::pair() {
+            Ok(pair) => pair,
+            Err(error) => return Err(lost(error)),
+        };
+        let (program, arguments) = launch.command.split_first().expect("a command has a name");
+        let mut process = Process::new(program);
+        process.args(arguments).stdin(OwnedFd::from(other));
+        if launch.output_to_error {
+            let error = io::stderr().as_fd().try_clone_to_owned();
+            process.stdout(error.map_or_else(|_| Stdio::null(), Stdio::from));
+        }
+        let child = process.spawn().map_err(lost)?;
+        let mut worker = Self {
+            child,
+            socket,
+            devices: Vec::new(),
+            sysctls: BTreeMap::new(),
+            offloads_off: Vec::new(),
+        };
+        // The command has held the other end of the socket.
+        drop(process);
+        worker.set_up(order).map_err(|error| match error {
+            EmulateError::Broken { .. } => worker.failure(error),
+            other => other,
+        })?;
+        Ok(worker)
+    }
+
+    fn set_up(&mut self, order: &Order) -> Result<(), EmulateError> {
+        let lost = || EmulateError::broken("the worker has gone");
+        send(&self.socket, order).map_err(lost())?;
+        if order.has_input {
+            send_descriptor(&self.socket, io::stdin().as_fd()).map_err(lost())?;
+        }
+        match receive::<Told>(&self.socket).map_err(lost())? {
+            Told::Ready { sysctls, offloads_off } => {
+                self.sysctls = sysctls;
+                self.offloads_off = offloads_off;
+            }
+            Told::Refused(sentence) => return Err(EmulateError::Machine(sentence)),
+            other => unreachable!("{other:?} before it is ready"),
+        }
+        for _ in &order.hosts {
+            self.devices.push(receive_descriptor(&self.socket).map_err(lost())?);
+        }
+        Ok(())
+    }
+
+    /// A worker that goes without a word may have left one before.
+    fn failure(&self, error: EmulateError) -> EmulateError {
+        match receive::<Told>(&self.socket) {
+            Ok(Told::Refused(sentence)) => EmulateError::Machine(sentence),
+            _ => error,
+        }
+    }
+
+    /// Starts the flows.
+    ///
+    /// # Errors
+    /// The worker has gone.
+    pub fn start(self, clock: Clock, warmup: Time) -> Result<Started, EmulateError> {
+        let lost = || EmulateError::broken("the worker has gone");
+        send(&self.socket, &Command::Start { clock, warmup }).map_err(lost())?;
+        let progress = Arc::new(Progress::default());
+        let (sender, report) = mpsc::channel();
+        let socket = self.socket.try_clone().map_err(lost())?;
+        let told = Arc::clone(&progress);
+        thread::spawn(move || listen(&socket, &told, &sender));
+        Ok(Started { worker: self, progress, report })
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It ends when it sees the socket close; should it not, by force.
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        let until = std::time::Instant::now() + PATIENCE;
+        while let Ok(None) = self.child.try_wait() {
+            if std::time::Instant::now() > until {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                return;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Started {
+    /// Ends the run.
+    ///
+    /// # Errors
+    /// The worker has gone.
+    pub fn stop(self) -> Result<Report, EmulateError> {
+        let lost = || EmulateError::broken("the worker has gone");
+        send(&self.worker.socket, &Command::Stop).map_err(lost())?;
+        let gone = |_| lost()(io::ErrorKind::BrokenPipe.into());
+        self.report.recv_timeout(PATIENCE).map_err(gone)
+    }
+}
+
+fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Report>) {
+    loop {
+        match receive::<Told>(socket) {
+            Ok(Told::FlowDone) => {
+                progress.flows_done.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(Told::ProgramDone(number, code)) => {
+                let mut codes = progress.exit_codes.lock().unwrap_or_else(PoisonError::into_inner);
+                codes.insert(number, code);
+                progress.programs_done.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(Told::Report { flows, device_drops }) => {
+                let _ = sender.send((flows, device_drops));
+            }
+            Ok(Told::Ready { .. } | Told::Refused(_)) | Err(_) => {
+                progress.lost.store(true, Ordering::Relaxed);
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The real kernel's TCP over a scenario's links, in real time.
+//!
+//! Nodes where flows end become network namespaces with a device each ([`worker`], a process of its
+//! own). Packets of the devices pass the stages of the simulator in its own engine, by the clock
+//! ([`path`]). Nothing of the models is written here.
+//!
+//! The way through: [`settings`] turns a TCP into what can be set on a kernel → [`layout`] lays the
+//! scenario out → [`launch`] starts the worker → [`path`] moves packets until the run is over →
+//! [`summary`].
+
+// Namespaces, TUN devices and packet sockets are Linux's.
+#![cfg(target_os = "linux")]
+
+mod boundary;
+pub mod clock;
+mod error;
+pub mod lateness;
+pub mod launch;
+pub mod layout;
+mod nanos;
+pub mod path;
+pub mod protocol;
+mod run;
+pub mod settings;
+pub mod summary;
+pub mod tcp_info;
+pub mod worker;
+
+pub use error::EmulateError;
+pub use launch::Launch;
+pub use layout::ProgramAt;
+pub use protocol::Backend;
+pub use run::{Emulated, LATENESS_BOUND, Settings, emulate};

@@ -1,0 +1,220 @@
+//! Whose packet is it, where does it go, and what does it say?
+
+use super::rewrite;
+use crate::layout::Layout;
+use retx_sim::plan::Side;
+use retx_wire::{Decoded, Ecn, Flags, Segment, Transport, WireError, decode_packet};
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+
+/// Conversations beside the scenario's flows that are told apart.
+const OTHERS_MAX: usize = 4096;
+
+/// A packet that has been recognised.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// Its way: an index into the plan's routes.
+    pub route: u32,
+    /// Its flow: an index into the plan's, or behind them one of another conversation.
+    pub flow: u32,
+    /// The end of the flow that it goes to.
+    pub to: Side,
+    /// The host that it goes to.
+    pub host: usize,
+    /// What it says; nothing unless it is TCP.
+    pub segment: Segment,
+    /// Bytes of the IP packet.
+    pub bytes: u32,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
+    /// It is of one of the scenario's flows, from the end that opens.
+    pub from_opener: bool,
+}
+
+/// Recognises packets.
+#[derive(Debug)]
+pub struct Inspector {
+    /// Hosts by address.
+    hosts: HashMap<Ipv4Addr, usize>,
+    /// The route from each host to each other.
+    routes: Vec<Option<u32>>,
+    /// The flows by where they listen.
+    listening: HashMap<(Ipv4Addr, u16), u32>,
+    flows: Vec<Flow>,
+    others: HashMap<Conversation, u32>,
+    /// What the others are called, from the flows on.
+    names: Vec<String>,
+}
+
+/// A flow of the scenario.
+#[derive(Debug)]
+struct Flow {
+    /// The way of the data and the way of the acknowledgments.
+    routes: [u32; 2],
+    opener: Side,
+    advertised_window: Option<u32>,
+    /// What the opening and the listening end offered to scale their windows by.
+    scales: [Option<u8>; 2],
+}
+
+/// Protocol and ends, the lesser first.
+type Conversation = (u8, [(Ipv4Addr, u16); 2]);
+
+impl Inspector {
+    /// Recognises the packets of a layout.
+    pub fn new(layout: &Layout) -> Self {
+        let order = &layout.order;
+        let hosts = order.hosts.iter().enumerate().map(|(index, host)| (host.address, index));
+        let listening = order.flows.iter().enumerate().map(|(index, flow)| {
+            let listener = flow.hosts[usize::from(flow.sender_opens)];
+            ((order.hosts[listener].address, flow.port), index as u32)
+        });
+        let flows = layout.plan.flows.iter().zip(&layout.advertised_windows);
+        let flow = |(flow, window): (&retx_sim::plan::FlowPlan, &Option<u32>)| Flow {
+            routes: flow.routes,
+            opener: flow.initiator,
+            advertised_window: *window,
+            scales: [None; 2],
+        };
+        Self {
+            hosts: hosts.collect(),
+            routes: layout.routes.clone(),
+            listening: listening.collect(),
+            flows: flows.map(flow).collect(),
+            others: HashMap::new(),
+            names: Vec::new(),
+        }
+    }
+
+    /// How many flows the scenario has, and which end opens each.
+    pub fn flows(&self) -> impl Iterator<Item = Side> {
+        self.flows.iter().map(|flow| flow.opener)
+    }
+
+    /// What conversations beside the flows are called.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Recognises a packet that a host has sent, and holds its window if its flow asks for that.
+    /// `None` for what is no sound IPv4 packet to another host.
+    pub fn inspect(&mut self, from: usize, packet: &mut [u8]) -> Option<Seen> {
+        let decoded = match decode_packet(packet) {
+            Ok(decoded) => decoded,
+            Err(WireError::Protocol { .. } | WireError::Fragment { .. }) => {
+                return self.other(from, packet, None);
+            }
+            Err(_) => return None,
+        };
+        let Transport::Tcp(segment) = decoded.packet.transport else {
+            return self.other(from, packet, Some(&decoded));
+        };
+        let [source, destination] = [decoded.packet.source, decoded.packet.destination];
+        let to_listener = self.listening.get(&(destination.address, destination.port));
+        let from_listener = || self.listening.get(&(source.address, source.port));
+        let Some(index) = to_listener.or_else(from_listener).copied() else {
+            return self.other(from, packet, Some(&decoded));
+        };
+        let from_opener = to_listener.is_some();
+        let flow = &mut self.flows[index as usize];
+        let segment = flow.hold_window((segment, from_opener), packet);
+        let to = if from_opener { flow.opener.other() } else { flow.opener };
+        Some(Seen {
+            route: flow.routes[usize::from(to == Side::Sender)],
+            flow: index,
+            to,
+            host: *self.hosts.get(&destination.address)?,
+            segment,
+            bytes: total_length(packet),
+            ecn: decoded.packet.ip.ecn,
+            from_opener,
+        })
+    }
+
+    /// A packet of none of the flows.
+    fn other(&mut self, from: usize, packet: &[u8], decoded: Option<&Decoded>) -> Option<Seen> {
+        let address = |at: usize| {
+            let octets: [u8; 4] = packet[at..at + 4].try_into().expect("four bytes");
+            Ipv4Addr::from(octets)
+        };
+        let ends = decoded.map_or([(address(12), 0), (address(16), 0)], |decoded| {
+            [decoded.packet.source, decoded.packet.destination].map(|end| (end.address, end.port))
+        });
+        let host = *self.hosts.get(&ends[1].0)?;
+        let route = self.routes[from * self.hosts.len() + host]?;
+        let backwards = ends[0] > ends[1];
+        let ordered = if backwards { [ends[1], ends[0]] } else { ends };
+        let flow = self.conversation((packet[9], ordered));
+        let segment = match decoded.map(|decoded| decoded.packet.transport) {
+            Some(Transport::Tcp(segment)) => segment,
+            _ => Segment::default(),
+        };
+        Some(Seen {
+            route,
+            flow,
+            to: if backwards { Side::Sender } else { Side::Receiver },
+            host,
+            segment,
+            bytes: total_length(packet),
+            ecn: [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(packet[1] & 3)],
+            from_opener: false,
+        })
+    }
+
+    fn conversation(&mut self, conversation: Conversation) -> u32 {
+        if let Some(flow) = self.others.get(&conversation) {
+            return *flow;
+        }
+        let flow = (self.flows.len() + self.names.len()) as u32;
+        if self.names.len() == OTHERS_MAX {
+            return flow - 1;
+        }
+        let (protocol, [a, b]) = conversation;
+        let protocol = match protocol {
+            1 => "icmp".to_owned(),
+            6 => "tcp".to_owned(),
+            17 => "udp".to_owned(),
+            other => format!("protocol {other}"),
+        };
+        self.names.push(if a.1 == 0 && b.1 == 0 {
+            format!("{protocol} {} {}", a.0, b.0)
+        } else {
+            format!("{protocol} {}:{} {}:{}", a.0, a.1, b.0, b.1)
+        });
+        self.others.insert(conversation, flow);
+        flow
+    }
+}
+
+impl Flow {
+    /// Writes the advertised window into a segment, if the flow has one.
+    fn hold_window(
+        &mut self,
+        (mut segment, from_opener): (Segment, bool),
+        packet: &mut [u8],
+    ) -> Segment {
+        let Some(window) = self.advertised_window else { return segment };
+        let syn = segment.flags.contains(Flags::SYN);
+        if syn {
+            self.scales[usize::from(!from_opener)] = segment.options.window_scale;
+        }
+        // A window in a SYN is never scaled (RFC 7323 §2.2); both ends have to offer it.
+        let shift = match self.scales {
+            [Some(opener), Some(listener)] if !syn => {
+                (if from_opener { opener } else { listener }).min(14)
+            }
+            _ => 0,
+        };
+        let field = (window >> shift).min(u32::from(u16::MAX)) as u16;
+        if !segment.flags.contains(Flags::RST) {
+            let ip_header = usize::from(packet[0] & 15) * 4;
+            rewrite::set_window(packet, ip_header, field);
+            segment.window = field;
+        }
+        segment
+    }
+}
+
+fn total_length(packet: &[u8]) -> u32 {
+    u32::from(u16::from_be_bytes([packet[2], packet[3]]))
+}

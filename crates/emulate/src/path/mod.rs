@@ -1,0 +1,229 @@
+//! The loop: hands packets of the hosts' devices to the engine, and writes those that have passed
+//! it when their time has come.
+//!
+//! It runs in one thread, which sleeps until shortly before the next event and spins for the rest.
+//! A packet's bytes lie in a slab under the packet's number in the engine.
+
+mod device;
+mod inspect;
+mod ledger;
+mod rewrite;
+
+pub use device::Devices;
+pub use inspect::{Inspector, Seen};
+pub use ledger::{FlowCounts, Ledger};
+
+use crate::clock::Clock;
+use crate::lateness::Lateness;
+use crate::launch::Progress;
+use retx_sim::engine::{Engine, Left};
+use retx_sim::{Control, RunError};
+use retx_units::{Duration, Time};
+
+/// From here on the loop spins, as a sleep would end too late.
+const SPIN: Duration = Duration::from_micros(150);
+/// The longest sleep: so often the loop looks whether the run is over.
+const NAP: Duration = Duration::from_millis(5);
+/// Packets of one device taken in a row, so that none waits long for the others.
+const BURST: usize = 32;
+
+/// The largest packet of IPv4, and a link's header before it.
+const PACKET_MAX: usize = 65_535 + 14;
+
+/// When a run is over, besides at its end and when it is cancelled.
+#[derive(Debug, Clone, Copy)]
+pub struct Goal {
+    /// Finite flows; `None` when the run goes on without them.
+    pub flows: Option<usize>,
+    /// Programs.
+    pub programs: usize,
+}
+
+impl Goal {
+    fn is_reached(self, progress: &Progress) -> bool {
+        let flows = self.flows.is_some_and(|flows| progress.flows_done() >= flows);
+        let programs = progress.programs_done() >= self.programs;
+        if self.programs > 0 && self.flows == Some(0) { programs } else { flows && programs }
+    }
+}
+
+/// What has been seen on the way.
+#[derive(Debug)]
+pub struct Sights {
+    /// Of each flow.
+    pub counts: Vec<FlowCounts>,
+    /// What conversations beside the flows are called.
+    pub names: Vec<String>,
+    /// How late packets left.
+    pub lateness: Lateness,
+    /// Packets to no host, or no sound ones.
+    pub unroutable: u64,
+    /// Packets that a device did not take.
+    pub refused: u64,
+}
+
+/// The way between the hosts.
+#[derive(Debug)]
+pub struct Path<'a, 'p> {
+    engine: &'a mut Engine<'p>,
+    clock: Clock,
+    devices: Devices,
+    inspector: Inspector,
+    ledger: Ledger,
+    lateness: Lateness,
+    /// The bytes of packets under way, and the host that they go to.
+    bytes: Vec<(Vec<u8>, usize)>,
+    buffer: Vec<u8>,
+    /// The end of the warm-up, as long as it is to come.
+    warmup: Option<Time>,
+}
+
+impl<'a, 'p> Path<'a, 'p> {
+    /// A way on which nothing has come yet.
+    pub fn new(
+        engine: &'a mut Engine<'p>,
+        clock: Clock,
+        devices: Devices,
+        inspector: Inspector,
+    ) -> Self {
+        let ledger = Ledger::new(inspector.flows());
+        Self {
+            engine,
+            clock,
+            devices,
+            inspector,
+            ledger,
+            lateness: Lateness::default(),
+            bytes: Vec::new(),
+            buffer: vec![0; PACKET_MAX],
+            warmup: None,
+        }
+    }
+
+    /// Statistics start at `time`.
+    pub const fn warm_up_until(&mut self, time: Time) {
+        self.warmup = Some(time);
+    }
+
+    /// What has been seen; the way is at its end.
+    pub fn seen(self) -> Sights {
+        Sights {
+            counts: self.ledger.counts(),
+            names: self.inspector.names().to_vec(),
+            lateness: self.lateness,
+            unroutable: self.ledger.unroutable,
+            refused: self.devices.refused,
+        }
+    }
+
+    /// Moves packets until the run is over.
+    ///
+    /// # Errors
+    /// It has been cancelled, or the worker has gone.
+    pub fn run(
+        &mut self,
+        goal: Goal,
+        progress: &Progress,
+        control: &Control,
+    ) -> Result<(), RunError> {
+        let mut told = Time::ZERO;
+        while !self.engine.is_over() {
+            self.deliver(self.clock.now());
+            let busy = self.take_in();
+            let now = self.engine.now();
+            if now.since(told) >= NAP {
+                control.add_simulated(now.since(told));
+                told = now;
+                if control.is_cancelled() || progress.is_lost() {
+                    return Err(RunError::Cancelled);
+                }
+                if goal.is_reached(progress) {
+                    return Ok(());
+                }
+            }
+            if !busy {
+                self.wait();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what waits at the devices; false when nothing did.
+    fn take_in(&mut self) -> bool {
+        let mut any = false;
+        for host in 0..self.devices.count() {
+            for _ in 0..BURST {
+                let Some(packet) = self.devices.read(host, &mut self.buffer) else { break };
+                any = true;
+                let now = self.clock.now();
+                let at = packet.stamp.map_or(now, |real| self.clock.of_real_time(real)).min(now);
+                self.enter((at, now), host, packet.bytes);
+            }
+        }
+        any
+    }
+
+    /// A packet of `buffer` enters, which came at `at`.
+    fn enter(&mut self, (at, now): (Time, Time), host: usize, bytes: std::ops::Range<usize>) {
+        self.note_warmup(at);
+        self.deliver(at);
+        let packet = &mut self.buffer[bytes];
+        let Some(seen) = self.inspector.inspect(host, packet) else {
+            self.ledger.unroutable += 1;
+            return;
+        };
+        let (arriving, to) = self.ledger.arriving(&seen);
+        let id = self.engine.arrive(at, &arriving) as usize;
+        if id >= self.bytes.len() {
+            self.bytes.resize_with(id + 1, Default::default);
+        }
+        let (kept, host) = &mut self.bytes[id];
+        kept.clear();
+        kept.extend_from_slice(packet);
+        *host = to;
+        self.deliver(now);
+    }
+
+    fn note_warmup(&mut self, now: Time) {
+        if self.warmup.is_some_and(|warmup| warmup <= now) {
+            self.warmup = None;
+            self.ledger.begin_statistics();
+        }
+    }
+
+    /// Writes what leaves the engine by `now`.
+    fn deliver(&mut self, now: Time) {
+        while let Some(left) = self.engine.advance(now) {
+            match left {
+                Left::Delivered { id, at, ecn } => {
+                    let (bytes, host) = &mut self.bytes[id as usize];
+                    rewrite::set_ecn(bytes, ecn);
+                    self.lateness.record(self.clock.now().since(at));
+                    self.devices.write(*host, bytes);
+                }
+                Left::Copied { from, to } => {
+                    let copy = self.bytes[from as usize].clone();
+                    let to = to as usize;
+                    if to >= self.bytes.len() {
+                        self.bytes.resize_with(to + 1, Default::default);
+                    }
+                    self.bytes[to] = copy;
+                }
+                Left::Dropped { .. } => {}
+            }
+        }
+    }
+
+    /// Waits for a packet or for the next event.
+    fn wait(&mut self) {
+        let next = self.engine.next_time();
+        loop {
+            let now = self.clock.now();
+            let left = if next > now { next.since(now) } else { return };
+            let sleep = left.saturating_sub(SPIN).min(NAP);
+            if self.devices.wait(sleep) || !sleep.is_zero() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! What the emulator and its worker say to each other, over a Unix socket: length and JSON.
+//!
+//! The worker is a process of its own: it alone lives in namespaces, and all that lives there goes
+//! when it goes. It hands the devices' descriptors to the emulator, which moves the packets.
+
+use crate::clock::Clock;
+use nix::sys::socket::{ControlMessage, MsgFlags, UnixAddr, sendmsg};
+use retx_units::Time;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+/// How packets come from the hosts and go to them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// A TUN device in each host.
+    #[default]
+    Tun,
+    /// A veth pair for each host, whose outer end is read with the kernel's timestamps.
+    Precise,
+}
+
+impl Backend {
+    /// All of them.
+    pub const NAMES: &'static [&'static str] = &["tun", "precise"];
+
+    /// The one of that name.
+    pub fn find(name: &str) -> Option<Self> {
+        [Self::Tun, Self::Precise].into_iter().find(|backend| backend.name() == name)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tun => "tun",
+            Self::Precise => "precise",
+        }
+    }
+}
+
+/// What the worker is to set up.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Order {
+    /// How packets come and go.
+    pub backend: Backend,
+    /// The hosts.
+    pub hosts: Vec<HostOrder>,
+    /// The flows between them.
+    pub flows: Vec<FlowOrder>,
+    /// Programs to run.
+    pub programs: Vec<Program>,
+    /// The emulator's standard input follows, for the programs.
+    pub has_input: bool,
+}
+
+/// A host: a network namespace with one device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostOrder {
+    /// The node's name.
+    pub name: String,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// Largest IP packet.
+    pub mtu: u32,
+    /// Values below `/proc/sys/net`.
+    pub sysctls: BTreeMap<String, String>,
+    /// Attributes of the route to the others, as `ip route` takes them.
+    pub route: BTreeMap<String, String>,
+}
+
+/// A flow: what one program sends to another.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FlowOrder {
+    /// Indices of the hosts that send and receive the data.
+    pub hosts: [usize; 2],
+    /// The sender opens the connections.
+    pub sender_opens: bool,
+    /// The port at which the other end listens.
+    pub port: u16,
+    /// When the first connection is opened.
+    #[serde(with = "crate::nanos")]
+    pub start: Time,
+    /// What is sent.
+    pub files: FileOrder,
+    /// What is set on both ends' sockets.
+    pub socket: SocketOptions,
+}
+
+/// Files that a flow sends, each over a connection of its own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum FileOrder {
+    /// One without end.
+    Endless,
+    /// So many of the same size.
+    Equal {
+        /// How many.
+        count: u32,
+        /// Bytes of each.
+        bytes: u64,
+        /// From the end of one connection to the next, in nanoseconds.
+        pause: u64,
+    },
+    /// One by one.
+    Each {
+        /// Bytes.
+        bytes: Vec<u64>,
+        /// From the end of one connection to the next, in nanoseconds.
+        pause: u64,
+    },
+}
+
+impl FileOrder {
+    /// The size of a file by its number; `None` after the last.
+    pub fn bytes(&self, number: u32) -> Option<u64> {
+        match self {
+            Self::Endless => (number == 0).then_some(u64::MAX),
+            Self::Equal { count, bytes, .. } => (number < *count).then_some(*bytes),
+            Self::Each { bytes, .. } => bytes.get(number as usize).copied(),
+        }
+    }
+
+    /// From the end of one connection to the next.
+    pub const fn pause(&self) -> std::time::Duration {
+        std::time::Duration::from_nanos(match self {
+            Self::Endless => 0,
+            Self::Equal { pause, .. } | Self::Each { pause, .. } => *pause,
+        })
+    }
+}
+
+/// What is set on a socket.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SocketOptions {
+    /// `TCP_CONGESTION`.
+    pub congestion_control: String,
+    /// `TCP_NODELAY`.
+    pub no_delay: bool,
+    /// TCP paces by itself.
+    pub pacing: bool,
+    /// `SO_SNDBUF`, which the kernel doubles for its own needs.
+    pub send_buffer: Option<usize>,
+    /// `SO_RCVBUF`, likewise.
+    pub receive_buffer: Option<usize>,
+}
+
+/// A program that the user wants to run in a host.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Program {
+    /// Index of the host.
+    pub host: usize,
+    /// What a shell is given; a shell for the user when there is nothing.
+    pub command: Option<String>,
+}
+
+/// What the emulator says after the order.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Command {
+    /// The run begins.
+    Start {
+        /// Its time.
+        clock: Clock,
+        /// Statistics start then.
+        #[serde(with = "crate::nanos")]
+        warmup: Time,
+    },
+    /// The run is over: report.
+    Stop,
+}
+
+/// What the worker says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Told {
+    /// All is set up; the devices follow, one for each host.
+    Ready {
+        /// Of each host, what has been set and read back.
+        sysctls: BTreeMap<String, BTreeMap<String, String>>,
+        /// Names of features of the devices that have been switched off.
+        offloads_off: Vec<String>,
+    },
+    /// This machine does not allow it, or lacks something: a sentence for the user.
+    Refused(String),
+    /// A finite flow is complete, or will never be.
+    FlowDone,
+    /// A program has ended: its number in the order, and its exit code.
+    ProgramDone(usize, i32),
+    /// What all flows came to, in their order.
+    Report {
+        /// The flows.
+        flows: Vec<FlowReport>,
+        /// Of each host, packets that its device dropped.
+        device_drops: Vec<u64>,
+    },
+}
+
+/// What the ends of a flow know of it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct FlowReport {
+    /// When its first connection was opened.
+    #[serde(with = "crate::nanos::option")]
+    pub start: Option<Time>,
+    /// When the last byte of its last file was read.
+    #[serde(with = "crate::nanos::option")]
+    pub finish: Option<Time>,
+    /// Bytes read.
+    pub bytes_delivered: u64,
+    /// Bytes read before the end of the warm-up.
+    pub bytes_in_warmup: u64,
+    /// The sender's `TCP_INFO`, all connections together where that makes sense.
+    pub kernel: crate::tcp_info::TcpInfo,
+    /// What went wrong, if anything.
+    pub fault: Option<String>,
+}
+
+/// Writes a message.
+///
+/// # Errors
+/// The other side is gone.
+pub fn send<M: Serialize>(mut socket: &UnixStream, message: &M) -> io::Result<()> {
+    let body = serde_json::to_vec(message).expect("messages are plain data");
+    let length = u32::try_from(body.len()).expect("a message of less than 4 GB");
+    let mut bytes = length.to_be_bytes().to_vec();
+    bytes.extend(body);
+    socket.write_all(&bytes)
+}
+
+/// Reads a message.
+///
+/// # Errors
+/// The other side is gone, or speaks another language.
+pub fn receive<M: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<M> {
+    let mut length = [0; 4];
+    socket.read_exact(&mut length)?;
+    let mut body = vec![0; u32::from_be_bytes(length) as usize];
+    socket.read_exact(&mut body)?;
+    serde_json::from_slice(&body).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+}
+
+/// Hands an open descriptor over.
+///
+/// # Errors
+/// The other side is gone.
+pub fn send_descriptor(socket: &UnixStream, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+    let descriptors = [descriptor.as_raw_fd()];
+    let control = [ControlMessage::ScmRights(&descriptors)];
+    let bytes = [IoSlice::new(&[0])];
+    sendmsg::<UnixAddr>(socket.as_raw_fd(), &bytes, &control, MsgFlags::empty(), None)?;
+    Ok(())
+}
+
+pub use crate::boundary::receive_descriptor;

@@ -1,0 +1,191 @@
+//! From a scenario to what its emulation came to.
+
+use crate::boundary;
+use crate::clock::Clock;
+use crate::error::EmulateError;
+use crate::launch::{Launch, Report, Started, Worker};
+use crate::layout::{Layout, ProgramAt, lay};
+use crate::path::{Devices, Goal, Inspector, Path};
+use crate::protocol::{Backend, FileOrder};
+use crate::summary::{EmulatedFlow, Emulation, EmulationSummary, Frame, ProgramSummary};
+use retx_scenario::Scenario;
+use retx_sim::engine::Engine;
+use retx_sim::plan::Plan;
+use retx_sim::{Control, Options, Outcome};
+use retx_units::{Duration, Time};
+use std::collections::BTreeMap;
+use std::thread;
+
+/// The 99th percentile of lateness above which a run is not valid.
+pub const LATENESS_BOUND: Duration = Duration::from_millis(1);
+/// The hosts get so long to start their flows.
+const RUN_UP: std::time::Duration = std::time::Duration::from_millis(20);
+/// Before everything that has no real-time priority; any other of these does as well.
+const PRIORITY: i32 = 1;
+
+/// How a scenario is emulated.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What is written down, and which draws the models take.
+    pub record: Options,
+    /// How packets come and go.
+    pub backend: Backend,
+    /// Programs to run in hosts. The run then ends when they have ended and, if there are any,
+    /// finite flows are complete.
+    pub programs: Vec<ProgramAt>,
+    /// See [`LATENESS_BOUND`].
+    pub lateness_bound: Duration,
+    /// How a worker is started.
+    pub launch: Launch,
+}
+
+/// What an emulation came to.
+#[derive(Debug)]
+pub struct Emulated {
+    /// What is printed.
+    pub summary: EmulationSummary,
+    /// Tables and capture; its flows are in the summary alone.
+    pub outcome: Outcome,
+}
+
+/// Emulates a scenario, in real time.
+///
+/// # Errors
+/// What the kernel cannot do, what this machine lacks, and that it was cancelled.
+pub fn emulate(
+    scenario: &Scenario,
+    settings: &Settings,
+    control: &Control,
+) -> Result<Emulated, EmulateError> {
+    let mut layout = lay(scenario, &settings.programs, settings.backend)?;
+    if settings.programs.iter().any(|program| program.command.is_none()) {
+        // A shell lasts as long as its user likes.
+        layout.plan.end = Time::from_nanos(u64::MAX / 2);
+    }
+    let mut worker = Worker::launch(&settings.launch, &layout.order)?;
+    let set = (std::mem::take(&mut worker.sysctls), std::mem::take(&mut worker.offloads_off));
+    let devices = Devices::new(settings.backend, std::mem::take(&mut worker.devices));
+    let mut engine = Engine::for_outside(&layout.plan, &settings.record)?;
+    let clock = Clock::beginning_in(RUN_UP);
+    let started = worker.start(clock, layout.plan.warmup)?;
+    let mut path = Path::new(&mut engine, clock, devices, Inspector::new(&layout));
+    if layout.plan.warmup > Time::ZERO {
+        path.warm_up_until(layout.plan.warmup);
+    }
+    let first = in_a_thread_that_runs_first(|| path.run(goal(&layout), &started.progress, control));
+    let (first, result) = first;
+    result?;
+    let seen = path.seen();
+    let codes = started.progress.exit_codes();
+    let report = Started::stop(started)?;
+    engine.finish()?;
+    let mut outcome = Outcome::of(&layout.plan, &settings.record, engine);
+    outcome.names.flows.extend(seen.names.iter().cloned());
+    let to = Time::from_nanos((outcome.engine.simulated_s * 1e9) as u64);
+    let flows = flows(&layout.plan, &report, &seen.counts, to);
+    let emulation = emulation(settings, (first, set), (seen, &report), &codes);
+    Ok(Emulated { summary: summary(scenario, &outcome, flows, emulation), outcome })
+}
+
+fn goal(layout: &Layout) -> Goal {
+    let finite =
+        layout.order.flows.iter().filter(|flow| !matches!(flow.files, FileOrder::Endless)).count();
+    let all_endless = finite == 0 && layout.order.programs.is_empty();
+    let on = layout.plan.to_the_end || all_endless;
+    Goal { flows: (!on).then_some(finite), programs: layout.order.programs.len() }
+}
+
+/// Runs `work` in a thread of its own, with a higher priority than other threads if this process
+/// may; returns whether it might.
+fn in_a_thread_that_runs_first<R: Send>(work: impl FnOnce() -> R + Send) -> (bool, R) {
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let first = boundary::run_first(PRIORITY).is_ok();
+            // Sleeps end when they should.
+            let _ = nix::sys::prctl::set_timerslack(1);
+            (first, work())
+        });
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn flows(
+    plan: &Plan,
+    (reports, _): &Report,
+    counts: &[crate::path::FlowCounts],
+    to: Time,
+) -> Vec<EmulatedFlow> {
+    let flows = plan.flows.iter().zip(reports).zip(counts);
+    flows
+        .map(|((flow, report), counts)| {
+            let tcp = &plan.tcps[flow.tcp as usize].name;
+            let frame = Frame { name: &flow.name, tcp, from: plan.warmup, to };
+            EmulatedFlow::new(frame, report.clone(), counts)
+        })
+        .collect()
+}
+
+type Set = (BTreeMap<String, BTreeMap<String, String>>, Vec<String>);
+
+fn emulation(
+    settings: &Settings,
+    (first, (sysctls, offloads_off)): (bool, Set),
+    (seen, (_, device_drops)): (crate::path::Sights, &Report),
+    codes: &BTreeMap<usize, i32>,
+) -> Emulation {
+    let bound = settings.lateness_bound;
+    let device_drops = device_drops.iter().sum::<u64>() + seen.refused;
+    let mut faults = Vec::new();
+    let late = seen.lateness.percentile(99.0);
+    if late > bound {
+        faults.push(format!(
+            "one packet in a hundred left more than {late} late, and {bound} is allowed: the \
+             machine was too busy, or the scenario is too fast for it"
+        ));
+    }
+    if device_drops > 0 {
+        faults.push(format!("{device_drops} packets were dropped that no model has dropped"));
+    }
+    let programs = settings.programs.iter().enumerate().map(|(number, program)| ProgramSummary {
+        host: program.host.clone(),
+        command: program.command.clone(),
+        exit_code: codes.get(&number).copied(),
+    });
+    Emulation {
+        valid: faults.is_empty(),
+        faults,
+        backend: settings.backend.name(),
+        kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease")
+            .map_or_else(|_| "unknown".to_owned(), |release| release.trim().to_owned()),
+        priority: if first { "fifo" } else { "normal" },
+        sysctls,
+        offloads_off,
+        lateness: seen.lateness.summary(),
+        lateness_bound_s: bound.as_secs_f64(),
+        device_drops,
+        packets_unroutable: seen.unroutable,
+        programs: programs.collect(),
+    }
+}
+
+fn summary(
+    scenario: &Scenario,
+    outcome: &Outcome,
+    flows: Vec<EmulatedFlow>,
+    emulation: Emulation,
+) -> EmulationSummary {
+    let mut engine = outcome.engine;
+    // Its time is the clock's.
+    engine.wall_s = Some(engine.simulated_s);
+    EmulationSummary {
+        scenario: scenario.to_json(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: outcome.seed,
+        replication: outcome.replication,
+        flows,
+        links: outcome.links.clone(),
+        wlans: outcome.wlans.clone(),
+        engine,
+        emulation,
+    }
+}

@@ -1,0 +1,309 @@
+//! From `[tcp.NAME]` to what can be set on a kernel's TCP.
+//!
+//! What cannot be set is as the preset `linux` says, or the kernel cannot run that TCP. Facts:
+//! `Documentation/networking/ip-sysctl.rst`, `net/ipv4/tcp.c`, `ip-route(8)`, Linux 6.18.
+
+use crate::protocol::SocketOptions;
+use retx_tcp::loss_detection::Config as LossDetection;
+use retx_tcp::{Config, Size, congestion_control, presets};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a kernel's TCP is set to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KernelTcp {
+    /// Below `/proc/sys/net`, for a whole host.
+    pub sysctls: BTreeMap<String, String>,
+    /// Attributes of routes, for a whole host.
+    pub route: BTreeMap<String, String>,
+    /// On each socket.
+    pub socket: SocketOptions,
+    /// Written into each segment on its way, as the kernel cannot hold it.
+    pub advertised_window: Option<u32>,
+}
+
+/// The kernel's name of a congestion control.
+const CONGESTION_CONTROLS: &[(&str, &str)] = &[
+    ("reno", "reno"),
+    ("reno_linux", "reno"),
+    ("cubic", "cubic"),
+    ("bbr", "bbr"),
+    ("vegas_linux", "vegas"),
+    ("veno_linux", "veno"),
+    ("westwood_plus", "westwood"),
+    ("hybla", "hybla"),
+];
+
+/// What the kernel is to be set to for this TCP.
+///
+/// # Errors
+/// The fields that no kernel can be set to, and what it does instead.
+pub fn kernel_tcp(config: &Config) -> Result<KernelTcp, String> {
+    let socket = SocketOptions {
+        congestion_control: congestion_control_of(config)?,
+        no_delay: !config.nagle,
+        pacing: config.pacing,
+        send_buffer: own_size(config, |tcp| Some(tcp.send_buffer))?,
+        receive_buffer: receive_buffer(config)?,
+    };
+    let kernel = linux();
+    let possible =
+        Config { loss_detection: loss_detection(config, &kernel), ..settable(config, kernel) };
+    compare(config, &possible)?;
+    let advertised = config.advertised_window.map(|window| window.bytes(config.mss) as u32);
+    Ok(KernelTcp {
+        sysctls: sysctls(config),
+        route: route(config)?,
+        socket,
+        advertised_window: advertised,
+    })
+}
+
+fn linux() -> Config {
+    (presets::find("linux").expect("the preset of a kernel").config)()
+}
+
+/// What of a configuration can be set; the rest as the kernel has it.
+fn settable(config: &Config, kernel: Config) -> Config {
+    let asked = config.clone();
+    Config {
+        congestion_control: asked.congestion_control,
+        mss: asked.mss,
+        initial_window: asked.initial_window,
+        slow_start_after_idle: asked.slow_start_after_idle,
+        max_cwnd: asked.max_cwnd,
+        pacing: asked.pacing,
+        send_buffer: asked.send_buffer,
+        receive_buffer: asked.receive_buffer,
+        receive_autotuning: asked.receive_autotuning,
+        advertised_window: asked.advertised_window,
+        window_scaling: asked.window_scaling,
+        sack: asked.sack,
+        timestamps: asked.timestamps,
+        ecn: asked.ecn,
+        nagle: asked.nagle,
+        delayed_ack: if asked.delayed_ack.segments == 1 {
+            asked.delayed_ack
+        } else {
+            kernel.delayed_ack
+        },
+        min_rto: asked.min_rto,
+        max_rto: asked.max_rto,
+        dupack_threshold: asked.dupack_threshold,
+        max_retransmissions: Some(asked.max_retransmissions.unwrap_or(15)),
+        ..kernel
+    }
+}
+
+/// RACK-TLP, whose probe can be switched off.
+fn loss_detection(config: &Config, kernel: &Config) -> LossDetection {
+    match (&config.loss_detection, &kernel.loss_detection) {
+        (LossDetection::rack(asked), LossDetection::rack(kernel)) => {
+            let mut possible = *kernel;
+            possible.tlp = asked.tlp;
+            LossDetection::rack(possible)
+        }
+        _ => kernel.loss_detection.clone(),
+    }
+}
+
+/// Names every field in which the two differ.
+fn compare(asked: &Config, possible: &Config) -> Result<(), String> {
+    let [asked, possible] =
+        [asked, possible].map(|tcp| serde_json::to_value(tcp).expect("a TCP is plain data"));
+    let none = Value::String("none".into());
+    let fields = possible.as_object().expect("a TCP is a table");
+    let of_asked = asked.as_object().expect("a TCP is a table");
+    let all = fields.keys().chain(of_asked.keys().filter(|key| !fields.contains_key(*key)));
+    let differing: Vec<String> = all
+        .filter_map(|key| {
+            let [asked, kernel] = [of_asked, fields].map(|of| of.get(key).unwrap_or(&none));
+            (asked != kernel).then(|| format!("{key} = {asked} (a kernel has only {kernel})"))
+        })
+        .collect();
+    if differing.is_empty() {
+        return Ok(());
+    }
+    Err(format!("no kernel can be set to {}; like = \"linux\" can be run", differing.join(", ")))
+}
+
+fn congestion_control_of(config: &Config) -> Result<String, String> {
+    let asked = serde_json::to_value(&config.congestion_control).expect("plain data");
+    let name = asked.as_str().or_else(|| asked["name"].as_str()).expect("each has a name");
+    let known = CONGESTION_CONTROLS.iter().find(|(ours, _)| *ours == name);
+    let Some((_, kernels)) = known else {
+        let names: Vec<&str> = CONGESTION_CONTROLS.iter().map(|(ours, _)| *ours).collect();
+        return Err(format!(
+            "no kernel has congestion_control = \"{name}\"; those that kernels may have: {}",
+            names.join(", ")
+        ));
+    };
+    if !is_as_the_kernels(&config.congestion_control) {
+        return Err(format!(
+            "no kernel can be set to congestion_control = {asked}: a kernel's parameters are its \
+             own; those of the preset \"linux\" and its kin can be run"
+        ));
+    }
+    Ok((*kernels).to_owned())
+}
+
+/// The parameters cannot be set: they must be those of a preset of Linux, or not be given at all.
+fn is_as_the_kernels(asked: &congestion_control::Config) -> bool {
+    let of_presets = ["linux", "linux_reno", "linux_bbr"]
+        .map(|name| (presets::find(name).expect("a preset").config)().congestion_control);
+    let same_kind = |kernel: &congestion_control::Config| kernel.name() == asked.name();
+    match of_presets.iter().find(|kernel| same_kind(kernel)) {
+        Some(kernel) => kernel == asked,
+        None => {
+            let value = serde_json::to_value(asked).expect("plain data");
+            let bare = serde_json::json!({ "name": asked.name() });
+            serde_json::from_value::<congestion_control::Config>(bare)
+                .is_ok_and(|defaults| defaults == *asked)
+                || value.is_string()
+        }
+    }
+}
+
+/// A size in bytes where it differs from the preset's, for which the kernel is left to itself.
+fn own_size(
+    config: &Config,
+    of: impl Fn(&Config) -> Option<Size>,
+) -> Result<Option<usize>, String> {
+    let bytes = of(config).map(|size| size.bytes(config.mss));
+    if of(config) == of(&linux()) {
+        return Ok(None);
+    }
+    bytes.map(usize::try_from).transpose().map_err(|error| error.to_string())
+}
+
+/// With auto-tuning `tcp_rmem` says it; without, the socket. A window that is held on the way must
+/// never be the narrower one.
+fn receive_buffer(config: &Config) -> Result<Option<usize>, String> {
+    if config.receive_autotuning.is_some() || config.advertised_window.is_some() {
+        return Ok(None);
+    }
+    own_size(config, |tcp| (tcp.receive_autotuning.is_none()).then_some(tcp.receive_buffer))
+}
+
+fn sysctls(config: &Config) -> BTreeMap<String, String> {
+    let flag = |on: bool| u32::from(on).to_string();
+    let mut all: BTreeMap<&str, String> = BTreeMap::from([
+        ("tcp_sack", flag(config.sack)),
+        ("tcp_timestamps", flag(config.timestamps)),
+        ("tcp_window_scaling", flag(config.window_scaling)),
+        // 1: offer it and accept it.
+        ("tcp_ecn", flag(config.ecn)),
+        ("tcp_slow_start_after_idle", flag(config.slow_start_after_idle)),
+        ("tcp_reordering", config.dupack_threshold.to_string()),
+        ("tcp_retries2", config.max_retransmissions.unwrap_or(15).to_string()),
+        ("tcp_rto_min_us", (config.min_rto.as_nanos() / 1000).to_string()),
+        ("tcp_rto_max_ms", (config.max_rto.as_nanos() / 1_000_000).to_string()),
+        // A connection is to know nothing of those before it.
+        ("tcp_no_metrics_save", "1".to_owned()),
+        // No connection of a run is to be taken for an attack.
+        ("tcp_syncookies", "0".to_owned()),
+    ]);
+    let tlp = !matches!(&config.loss_detection, LossDetection::rack(rack) if !rack.tlp);
+    all.insert("tcp_early_retrans", if tlp { "3" } else { "0" }.to_owned());
+    if let Some(largest) = config.receive_autotuning {
+        let [start, largest] = [config.receive_buffer, largest].map(|it| it.bytes(config.mss));
+        all.insert("tcp_rmem", format!("4096 {start} {}", largest.max(start)));
+    }
+    all.into_iter().map(|(name, value)| (format!("ipv4/{name}"), value)).collect()
+}
+
+fn route(config: &Config) -> Result<BTreeMap<String, String>, String> {
+    let segments = |name: &str, size: Size| match size {
+        Size::Mss(count) => Ok(count),
+        Size::Bytes(bytes) if bytes % u64::from(config.mss) == 0 => {
+            Ok(bytes / u64::from(config.mss))
+        }
+        Size::Bytes(bytes) => Err(format!(
+            "{name} = {bytes}: a kernel counts it in segments; write a multiple of the mss, {}",
+            config.mss
+        )),
+    };
+    let initial = segments("initial_window", config.initial_window)?;
+    let mut all = BTreeMap::from([
+        ("initcwnd".to_owned(), initial.to_string()),
+        ("advmss".to_owned(), config.mss.to_string()),
+    ]);
+    if let Some(largest) = config.max_cwnd {
+        let largest = segments("max_cwnd", largest)?;
+        // Not locked it is a hint that nobody reads.
+        all.insert("cwnd".to_owned(), format!("lock {largest}"));
+    }
+    if config.delayed_ack.segments == 1 {
+        all.insert("quickack".to_owned(), "1".to_owned());
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preset(name: &str) -> Config {
+        (presets::find(name).expect("a preset").config)()
+    }
+
+    #[test]
+    fn the_presets_of_linux_can_be_set() {
+        for (name, kernels) in [("linux", "cubic"), ("linux_reno", "reno"), ("linux_bbr", "bbr")] {
+            let tcp = kernel_tcp(&preset(name)).expect(name);
+            assert_eq!(tcp.socket.congestion_control, kernels);
+            assert_eq!(tcp.socket.send_buffer, None);
+            assert_eq!(tcp.route["initcwnd"], "10");
+            assert_eq!(tcp.sysctls["ipv4/tcp_rmem"], "4096 131072 33554432");
+            assert_eq!(tcp.sysctls["ipv4/tcp_ecn"], "0");
+        }
+    }
+
+    #[test]
+    fn what_a_kernel_cannot_do_is_named() {
+        let message = |tcp: &Config| kernel_tcp(tcp).expect_err("no kernel can");
+        let sack = message(&preset("sack"));
+        for field in ["loss_detection", "rto", "backoff", "spurious", "cwnd_validation"] {
+            assert!(sack.contains(&format!("{field} = ")), "{sack}");
+        }
+        assert!(message(&preset("prairie_like")).contains("congestion_control = \"prairie_like\""));
+        let initial_rto = Config { initial_rto: retx_units::Duration::from_secs(3), ..linux() };
+        assert!(
+            message(&initial_rto).starts_with(
+                "no kernel can be set to initial_rto = \"3 s\" (a kernel has only \"1 s\")"
+            ),
+            "{}",
+            message(&initial_rto)
+        );
+        let odd = Config { initial_window: Size::Bytes(2000), ..linux() };
+        assert!(message(&odd).contains("initial_window = 2000"));
+    }
+
+    #[test]
+    fn what_can_be_set_is_set() {
+        let tcp = Config {
+            sack: false,
+            timestamps: false,
+            window_scaling: false,
+            ecn: true,
+            nagle: false,
+            initial_window: Size::Mss(2),
+            max_cwnd: Some(Size::Mss(20)),
+            advertised_window: Some(Size::Mss(6)),
+            receive_autotuning: None,
+            receive_buffer: Size::Bytes(50_000),
+            send_buffer: Size::Bytes(60_000),
+            ..preset("linux_reno")
+        };
+        let set = kernel_tcp(&tcp).expect("a kernel can");
+        assert_eq!(set.advertised_window, Some(8760));
+        assert_eq!(set.socket.receive_buffer, None);
+        assert_eq!(set.socket.send_buffer, Some(60_000));
+        assert!(set.socket.no_delay);
+        assert_eq!(set.route["cwnd"], "lock 20");
+        assert_eq!(set.sysctls["ipv4/tcp_sack"], "0");
+        assert_eq!(set.sysctls["ipv4/tcp_ecn"], "1");
+        let held = Config { advertised_window: None, ..tcp };
+        assert_eq!(kernel_tcp(&held).expect("a kernel can").socket.receive_buffer, Some(50_000));
+    }
+}

@@ -1,0 +1,179 @@
+//! What an emulation came to, with the keys of a simulation's summary.
+//!
+//! A value that nobody has seen is `None`: the kernel tells less of itself than a model does.
+
+use crate::lateness::LatenessSummary;
+use crate::path::FlowCounts;
+use crate::protocol::FlowReport;
+use crate::tcp_info::TcpInfo;
+use retx_record::summary::{EngineSummary, LinkSummary, WlanSummary};
+use retx_units::Time;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What one emulation comes to, as `retx emulate --json` prints it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EmulationSummary {
+    /// The resolved scenario, so that it can be run again.
+    pub scenario: serde_json::Value,
+    /// Of retx.
+    pub version: String,
+    /// The scenario's.
+    pub seed: u64,
+    /// Which draws of it the models took, from 0.
+    pub replication: u64,
+    /// One per flow, in the scenario's order.
+    pub flows: Vec<EmulatedFlow>,
+    /// Two per link, in the scenario's order: forward, reverse.
+    pub links: Vec<LinkSummary>,
+    /// One per wlan, in the scenario's order.
+    pub wlans: Vec<WlanSummary>,
+    /// What the engine did; its time is that of the clock.
+    pub engine: EngineSummary,
+    /// By what it was done, and how well.
+    pub emulation: Emulation,
+}
+
+/// By what an emulation was done, and how well.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct Emulation {
+    /// Packets were on time, and none was dropped that no model dropped.
+    pub valid: bool,
+    /// If not, why; a sentence each.
+    pub faults: Vec<String>,
+    pub backend: &'static str,
+    /// The kernel's release.
+    pub kernel: String,
+    /// `fifo` where the emulator ran before everything else, `normal` where it may not.
+    pub priority: &'static str,
+    /// Settings of each host, as the kernel reads them back.
+    pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
+    /// Features of the hosts' devices that are switched off.
+    pub offloads_off: Vec<String>,
+    /// How late packets left for the hosts.
+    pub lateness: LatenessSummary,
+    /// The 99th percentile above which a run is not valid.
+    pub lateness_bound_s: f64,
+    /// Packets that the hosts' devices dropped, none of it a model's doing.
+    pub device_drops: u64,
+    /// Packets to no host, or of no use to the models (IPv6).
+    pub packets_unroutable: u64,
+    /// The programs that were run, and their exit codes.
+    pub programs: Vec<ProgramSummary>,
+}
+
+/// A program that was run in a host.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct ProgramSummary {
+    pub host: String,
+    /// `None` for a shell.
+    pub command: Option<String>,
+    /// `None` when the run was over before the program.
+    pub exit_code: Option<i32>,
+}
+
+/// A flow's results, from the end of the warm-up on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct EmulatedFlow {
+    pub name: String,
+    pub tcp: String,
+    /// When the initiator called `connect`; `None` if the run ended before.
+    pub start_s: Option<f64>,
+    /// When the receiver had read the last byte.
+    pub finish_s: Option<f64>,
+    pub response_time_s: Option<f64>,
+    pub bytes_delivered: u64,
+    pub goodput_bit_s: f64,
+    /// As they entered the first link.
+    pub segments_sent: u64,
+    pub segments_retransmitted: u64,
+    /// Not known.
+    pub retransmissions_unnecessary: Option<u64>,
+    /// Not known.
+    pub frr_count: Option<u64>,
+    /// `tcpi_total_rto`: of the whole flow, the warm-up included.
+    pub rto_count: Option<u64>,
+    /// Not known.
+    pub episodes: Option<()>,
+    /// Not known: the kernel takes every loss for congestion.
+    pub said: Option<()>,
+    /// Not known.
+    pub ecn_reductions: Option<u64>,
+    /// Not known.
+    pub max_backoff: Option<u32>,
+    /// Not known.
+    pub idle_total_s: Option<f64>,
+    /// Not known.
+    pub idle_max_s: Option<f64>,
+    /// Not known.
+    pub idle: Option<()>,
+    /// Not known; `kernel` has the smoothed RTT at the end.
+    pub rtt_mean_s: Option<f64>,
+    /// Not known.
+    pub rtt_sd_s: Option<f64>,
+    /// Not known.
+    pub cwnd_mean_bytes: Option<f64>,
+    /// All packets of the data sender.
+    pub frames_sent: u64,
+    /// Pure acknowledgments of the data receiver.
+    pub acks_sent: u64,
+    /// The sender's `TCP_INFO` at the end.
+    pub kernel: TcpInfo,
+    /// What went wrong at a socket, in the system's words.
+    pub fault: Option<String>,
+}
+
+/// What a flow's results are about.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
+    /// The flow.
+    pub name: &'a str,
+    /// Its TCP.
+    pub tcp: &'a str,
+    /// Statistics start here …
+    pub from: Time,
+    /// … and end here.
+    pub to: Time,
+}
+
+impl EmulatedFlow {
+    /// A flow's results, from what its ends know and what was seen on the way.
+    pub fn new(frame: Frame<'_>, report: FlowReport, counts: &FlowCounts) -> Self {
+        let FlowReport { start, finish, bytes_delivered, bytes_in_warmup, kernel, fault } = report;
+        let begin = start.map_or(frame.to, |start| start.max(frame.from));
+        let span = finish.unwrap_or(frame.to).since(begin).as_secs_f64();
+        let bytes_delivered = bytes_delivered - bytes_in_warmup;
+        let response = start.zip(finish).map(|(start, finish)| finish.since(start));
+        Self {
+            name: frame.name.to_owned(),
+            tcp: frame.tcp.to_owned(),
+            start_s: start.map(Time::as_secs_f64),
+            finish_s: finish.map(Time::as_secs_f64),
+            response_time_s: response.map(retx_units::Duration::as_secs_f64),
+            bytes_delivered,
+            goodput_bit_s: if span > 0.0 { bytes_delivered as f64 * 8.0 / span } else { 0.0 },
+            segments_sent: counts.segments_sent,
+            segments_retransmitted: counts.segments_retransmitted,
+            retransmissions_unnecessary: None,
+            frr_count: None,
+            rto_count: kernel.total_rto,
+            episodes: None,
+            said: None,
+            ecn_reductions: None,
+            max_backoff: None,
+            idle_total_s: None,
+            idle_max_s: None,
+            idle: None,
+            rtt_mean_s: None,
+            rtt_sd_s: None,
+            cwnd_mean_bytes: None,
+            frames_sent: counts.frames_sent,
+            acks_sent: counts.acks_sent,
+            kernel,
+            fault,
+        }
+    }
+}

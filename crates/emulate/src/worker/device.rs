@@ -1,0 +1,119 @@
+//! The devices of hosts.
+
+use super::hosts::ip;
+use crate::boundary;
+use nix::net::if_::if_nametoindex;
+use nix::sched::{CloneFlags, setns};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockProtocol, SockType, setsockopt, socket, sockopt,
+};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// The name of every host's device.
+pub const INSIDE: &str = "retx0";
+/// The hardware address of all devices: each is alone on its wire.
+pub const HARDWARE_ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 1];
+/// Room for packets that wait for the emulator, in bytes.
+const RECEIVE_BUFFER: usize = 64 << 20;
+
+/// What the emulator reads a host's packets from and writes them to.
+#[derive(Debug)]
+pub struct Device(pub OwnedFd);
+
+/// Makes a TUN device in this thread's network namespace.
+pub fn tun() -> Result<Device, String> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open("/dev/net/tun")
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => "there is no /dev/net/tun: load the module tun \
+                (modprobe tun), or take --backend precise"
+                .to_owned(),
+            _ => format!("/dev/net/tun cannot be opened: {error}"),
+        })?;
+    boundary::make_tun(file.as_fd(), INSIDE)
+        .map_err(|error| format!("a TUN device cannot be made: {error}"))?;
+    Ok(Device(file.into()))
+}
+
+/// Makes a pair of Ethernet devices: one in a host, which is this thread's namespace, the other in
+/// the namespace between all hosts, where a packet socket reads it.
+pub fn veth(index: usize, between: &File, host: &File) -> Result<Device, String> {
+    let outer = format!("between{index}");
+    let enter = |namespace: &File| {
+        setns(namespace, CloneFlags::CLONE_NEWNET)
+            .map_err(|error| format!("a network namespace cannot be entered: {}", error.desc()))
+    };
+    let address = HARDWARE_ADDRESS.map(|byte| format!("{byte:02x}")).join(":");
+    ip(&format!(
+        "link add {INSIDE} address {address} type veth peer name {outer} address {address}\n\
+         link set {INSIDE} arp off\n"
+    ))?;
+    no_offloads(&outer)?;
+    move_device(&outer, between)?;
+    enter(between)?;
+    ip(&format!("link set {outer} arp off up\n"))?;
+    let device = packet_socket(&outer);
+    enter(host)?;
+    device.map_err(|error| format!("a packet socket cannot be made: {error}"))
+}
+
+/// Moves a device of this thread's namespace into another.
+fn move_device(name: &str, namespace: &File) -> Result<(), String> {
+    // `ip` takes a namespace by a path. It has none but its descriptor's, which `ip` inherits when
+    // it is a plain copy.
+    let inherited = nix::unistd::dup(namespace)
+        .map_err(|error| format!("a descriptor cannot be copied: {}", error.desc()))?;
+    ip(&format!("link set {name} netns /proc/self/fd/{}\n", inherited.as_raw_fd()))
+}
+
+fn packet_socket(name: &str) -> io::Result<Device> {
+    // With no protocol yet, so that it hears nothing before it is bound.
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let none = None::<SockProtocol>;
+    let socket = socket(AddressFamily::Packet, SockType::Raw, flags, none)?;
+    setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER)?;
+    setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
+    boundary::bind_to_interface(socket.as_fd(), if_nametoindex(name)?)?;
+    Ok(Device(socket))
+}
+
+/// What lets devices carry packets that are not yet, or no longer, those of TCP: name, command that
+/// reads it, command that sets it (`<linux/ethtool.h>`).
+const OFFLOADS: &[(&str, u32, u32)] = &[
+    ("tx-checksumming", 0x16, 0x17),
+    ("tcp-segmentation-offload", 0x1e, 0x1f),
+    ("generic-segmentation-offload", 0x23, 0x24),
+    ("generic-receive-offload", 0x2b, 0x2c),
+];
+
+/// Switches offloads of a device in this thread's namespace off, and reads back that they are.
+///
+/// # Errors
+/// One that stays on.
+pub fn no_offloads(name: &str) -> Result<Vec<String>, String> {
+    let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("0.0.0.0:0"));
+    let socket = socket.map_err(|error| format!("no socket can be made: {error}"))?;
+    let mut off = Vec::new();
+    for (feature, get, set) in OFFLOADS {
+        let ask = |command| boundary::ethtool(socket.as_fd(), name, command, 0);
+        // What a device cannot switch off it may not have.
+        let switched = ask(*set);
+        match ask(*get) {
+            Ok(0) => off.push((*feature).to_owned()),
+            Ok(_) => {
+                let reason = switched.err().map(|error| format!(": {error}")).unwrap_or_default();
+                return Err(format!("{feature} of the device {name} stays on{reason}"));
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
+            Err(error) => return Err(format!("{feature} of the device {name}: {error}")),
+        }
+    }
+    Ok(off)
+}

@@ -1,0 +1,180 @@
+//! Hosts: network namespaces, each with a device, an address and a way to the others.
+
+use super::device::{self, Device, INSIDE};
+use crate::protocol::{Backend, HostOrder, Order, send_descriptor};
+use nix::mount::{MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, setns, unshare};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+
+/// The hosts, as long as the worker lives.
+#[derive(Debug)]
+pub struct Hosts {
+    namespaces: Vec<File>,
+    devices: Vec<Device>,
+    /// What was set in each host, by its name, as the kernel reads it back.
+    pub settings: BTreeMap<String, BTreeMap<String, String>>,
+    /// Features of the devices that are off now.
+    pub offloads_off: Vec<String>,
+}
+
+impl Hosts {
+    /// Makes the hosts of an order.
+    ///
+    /// # Errors
+    /// A sentence on what this machine does not allow or lacks.
+    pub fn make(order: &Order) -> Result<Self, String> {
+        name_hosts(order)?;
+        let mut hosts = Self {
+            namespaces: Vec::new(),
+            devices: Vec::new(),
+            settings: BTreeMap::new(),
+            offloads_off: Vec::new(),
+        };
+        // The outer ends of veth pairs live where nothing else does.
+        new_network()?;
+        let between = own_network()?;
+        for (index, host) in order.hosts.iter().enumerate() {
+            new_network()?;
+            let namespace = own_network()?;
+            let device = match order.backend {
+                Backend::Tun => device::tun()?,
+                Backend::Precise => device::veth(index, &between, &namespace)?,
+            };
+            hosts.offloads_off = device::no_offloads(INSIDE)?;
+            hosts.set_up(host)?;
+            hosts.namespaces.push(namespace);
+            hosts.devices.push(device);
+        }
+        Ok(hosts)
+    }
+
+    /// Gives the device of this thread's namespace its address, and the kernel its settings.
+    fn set_up(&mut self, host: &HostOrder) -> Result<(), String> {
+        // Before the device is up: TCP reads some when a connection begins, IP others now.
+        let mut settings = BTreeMap::new();
+        write_sysctl("ipv6/conf/all/disable_ipv6", "1").ok();
+        for (key, value) in &host.sysctls {
+            let set = write_sysctl(key, value).map_err(|error| {
+                format!(
+                    "this kernel has no net.{} = {value} ({error}): it needs a newer one, or a \
+                     scenario that does not ask for it",
+                    key.replace('/', ".")
+                )
+            })?;
+            settings.insert(format!("net.{}", key.replace('/', ".")), set);
+        }
+        let HostOrder { address, mtu, .. } = host;
+        let attributes = host.route.iter().map(|(key, value)| format!("{key} {value}"));
+        let attributes: Vec<String> = attributes.collect();
+        ip(&format!(
+            "link set lo up\nlink set {INSIDE} mtu {mtu} txqueuelen 10000\n\
+             addr add {address}/32 dev {INSIDE}\nlink set {INSIDE} up\n\
+             route add 10.0.0.0/8 dev {INSIDE} src {address} {}\n",
+            attributes.join(" ")
+        ))?;
+        settings.insert("route".to_owned(), attributes.join(" "));
+        self.settings.insert(host.name.clone(), settings);
+        Ok(())
+    }
+
+    /// Moves this thread into a host.
+    ///
+    /// # Errors
+    /// A sentence on why not.
+    pub fn enter(&self, host: usize) -> Result<(), String> {
+        setns(&self.namespaces[host], CloneFlags::CLONE_NEWNET)
+            .map_err(|error| format!("a network namespace cannot be entered: {}", error.desc()))
+    }
+
+    /// Hands the devices over to the emulator.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn hand_over(&self, socket: &UnixStream) -> io::Result<()> {
+        self.devices.iter().try_for_each(|device| send_descriptor(socket, device.0.as_fd()))
+    }
+
+    /// Packets that each host's device has dropped: a queue was full because the emulator was late.
+    pub fn drops(&self) -> Vec<u64> {
+        let drops = |host| {
+            self.enter(host).ok()?;
+            let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
+            let line = table
+                .lines()
+                .find_map(|line| line.trim_start().strip_prefix(INSIDE)?.strip_prefix(':'))?;
+            let fields: Vec<u64> =
+                line.split_whitespace().filter_map(|field| field.parse().ok()).collect();
+            // Received: bytes packets errs drop fifo frame compressed multicast; sent: the same
+            // with colls carrier at the end.
+            Some(fields.get(3)? + fields.get(11)?)
+        };
+        (0..self.namespaces.len()).map(|host| drops(host).unwrap_or(0)).collect()
+    }
+}
+
+fn new_network() -> Result<(), String> {
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|error| {
+        format!("the kernel does not allow network namespaces here: {}", error.desc())
+    })
+}
+
+/// This thread's network namespace.
+fn own_network() -> Result<File, String> {
+    File::open("/proc/thread-self/ns/net")
+        .map_err(|error| format!("/proc/thread-self/ns/net cannot be opened: {error}"))
+}
+
+/// Writes a value below `/proc/sys/net`, and reads it back.
+fn write_sysctl(key: &str, value: &str) -> io::Result<String> {
+    let path = format!("/proc/sys/net/{key}");
+    fs::write(&path, value)?;
+    Ok(fs::read_to_string(&path)?.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Carries out commands of iproute2 in this thread's network namespace.
+///
+/// # Errors
+/// What it refuses, or that it is missing.
+pub fn ip(commands: &str) -> Result<(), String> {
+    for command in commands.lines() {
+        let output = Command::new("ip").args(command.split_whitespace()).output();
+        let output = output.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => "the command ip is missing: install iproute2".to_owned(),
+            _ => format!("ip cannot be started: {error}"),
+        })?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("ip {}: {}", command.trim_end(), said.trim()));
+        }
+    }
+    Ok(())
+}
+
+/// Lets programs find the hosts by name, in this worker's namespace of mounts alone.
+fn name_hosts(order: &Order) -> Result<(), String> {
+    let refused = |what: &'static str| {
+        move |error: nix::Error| format!("{what} is not allowed here: {}", error.desc())
+    };
+    let none = None::<&str>;
+    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    mount(none, "/", none, private, none).map_err(refused("a mount namespace of its own"))?;
+    let mut text = fs::read_to_string("/etc/hosts").unwrap_or_default();
+    for host in &order.hosts {
+        writeln!(text, "{}\t{}", host.address, host.name).expect("memory takes it");
+    }
+    // Over some folder, for as long as the file is not yet where it belongs.
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(Some("tmpfs"), "/mnt", Some("tmpfs"), flags, none).map_err(refused("mounting"))?;
+    let named = fs::write("/mnt/hosts", text).is_ok()
+        && mount(Some("/mnt/hosts"), "/etc/hosts", none, MsFlags::MS_BIND, none).is_ok();
+    umount2("/mnt", nix::mount::MntFlags::MNT_DETACH).map_err(refused("unmounting"))?;
+    // Without a file /etc/hosts there is nothing to cover: then addresses have to do.
+    let _ = named;
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! The worker: a process that makes the hosts, and lives in them. What it makes is bound to it, so
+//! when it ends, however it ends, nothing is left.
+//!
+//! It is started twice. The first process moves into new namespaces (of users, where it is not
+//! root; of mounts and of processes) and starts the second, which is the first process of its
+//! namespace: all processes below it end with it. Standard input is the socket to the emulator;
+//! when that closes, the worker ends.
+
+mod device;
+mod hosts;
+mod programs;
+mod traffic;
+
+pub use device::HARDWARE_ADDRESS;
+
+use crate::protocol::{Command, FlowReport, Order, Told, receive, receive_descriptor, send};
+use hosts::Hosts;
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::{Uid, getgid, getuid};
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Command as Process, Stdio};
+use std::sync::{Arc, Mutex};
+use traffic::Traffic;
+
+/// The argument by which the second process knows itself.
+pub const INNER: &str = "--inner";
+
+/// How the worker tells the emulator; several threads do.
+#[derive(Debug, Clone)]
+struct Teller(Arc<Mutex<UnixStream>>);
+
+impl Teller {
+    fn tell(&self, told: &Told) {
+        let socket = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // When the emulator is gone nobody wants to know.
+        let _ = send(&socket, told);
+    }
+}
+
+/// Runs a worker to its end; returns its exit code. `command` starts another process that calls
+/// this, with `inner` set.
+pub fn run(command: &[String], inner: bool) -> i32 {
+    // A terminal's Ctrl-C is for the emulator, which then closes the socket.
+    let blocked = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGQUIT]);
+    if blocked.thread_block().is_err() {
+        return 1;
+    }
+    let result = if inner { inside() } else { outside(command) };
+    match result {
+        Ok(code) => code,
+        Err(sentence) => {
+            if let Ok(socket) = socket() {
+                let _ = send(&socket, &Told::Refused(sentence));
+            }
+            2
+        }
+    }
+}
+
+fn socket() -> io::Result<UnixStream> {
+    let input: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
+    Ok(UnixStream::from(input))
+}
+
+/// The first process.
+fn outside(command: &[String]) -> Result<i32, String> {
+    // The emulator's death is this process's, and its end that of the second.
+    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+    let new = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID;
+    let [user, group] = [getuid().as_raw(), getgid().as_raw()];
+    match unshare(new) {
+        Ok(()) => {}
+        Err(Errno::EPERM) => {
+            unshare(new | CloneFlags::CLONE_NEWUSER).map_err(no_namespaces)?;
+            let map = |file: &str, text: String| {
+                fs::write(format!("/proc/self/{file}"), text)
+                    .map_err(|error| format!("the user namespace cannot be set up: {error}"))
+            };
+            map("setgroups", "deny".into())?;
+            map("uid_map", format!("0 {user} 1"))?;
+            map("gid_map", format!("0 {group} 1"))?;
+        }
+        Err(error) => return Err(no_namespaces(error)),
+    }
+    let (program, arguments) = command.split_first().expect("a command has a name");
+    let mut child = Process::new(program)
+        .args(arguments)
+        .arg(INNER)
+        .stdin(Stdio::inherit())
+        .spawn()
+        .map_err(|error| format!("{program} cannot be started: {error}"))?;
+    let status = child.wait().map_err(|error| format!("{program} is lost: {error}"))?;
+    Ok(status.code().unwrap_or(1))
+}
+
+fn no_namespaces(error: Errno) -> String {
+    let root = if Uid::effective().is_root() { "even root" } else { "an ordinary user" };
+    format!(
+        "the kernel does not let {root} make namespaces here ({}): emulation needs root \
+         (CAP_SYS_ADMIN), or user namespaces (sysctls user.max_user_namespaces, \
+         kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)",
+        error.desc()
+    )
+}
+
+/// The second process.
+fn inside() -> Result<i32, String> {
+    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+    // Sleeps end when they should.
+    let _ = prctl::set_timerslack(1);
+    let broken = |error: io::Error| format!("the emulator is lost: {error}");
+    let socket = socket().map_err(broken)?;
+    let order: Order = receive(&socket).map_err(broken)?;
+    let input = match order.has_input {
+        true => Some(receive_descriptor(&socket).map_err(broken)?),
+        false => None,
+    };
+    let hosts = Arc::new(Hosts::make(&order)?);
+    let traffic = Traffic::prepare(&order, &hosts)?;
+    send(
+        &socket,
+        &Told::Ready { sysctls: hosts.settings.clone(), offloads_off: hosts.offloads_off.clone() },
+    )
+    .map_err(broken)?;
+    hosts.hand_over(&socket).map_err(broken)?;
+    let writer = socket.try_clone().map_err(broken)?;
+    let teller = Teller(Arc::new(Mutex::new(writer)));
+    let mut running = None;
+    loop {
+        match receive::<Command>(&socket) {
+            Ok(Command::Start { clock, warmup }) => {
+                running = Some(traffic.start((clock, warmup), &hosts, &teller)?);
+                programs::start(&order, input.as_ref(), &hosts, &teller)?;
+            }
+            Ok(Command::Stop) => {
+                let flows: Vec<FlowReport> =
+                    running.as_ref().map(|running| running.report()).unwrap_or_default();
+                teller.tell(&Told::Report { flows, device_drops: hosts.drops() });
+                return Ok(0);
+            }
+            // The emulator has gone.
+            Err(_) => return Ok(0),
+        }
+    }
+}
