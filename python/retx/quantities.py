@@ -33,6 +33,16 @@ def count(value: float | None) -> str:
     return f"{value:,.1f}".replace(",", "\u202f")
 
 
+def size(value: float | None) -> str:
+    """A number of bytes with three digits: `65.5 kB`."""
+    if value is None:
+        return "–"
+    for scale, prefix in PREFIXES:
+        if value >= scale:
+            return f"{value / scale:.3g} {prefix}B"
+    return f"{value:.3g} B"
+
+
 def share(value: float | None) -> str:
     """A share of one, in per cent: `17.4 %`."""
     return "–" if value is None else f"{100 * value:.3g} %"

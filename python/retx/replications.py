@@ -16,6 +16,9 @@ from retx.results import Result, without_clock, write_files
 if TYPE_CHECKING:
     import polars as pl
 
+PER_RUN = ("flows", "links", "wlans", "relays", "engine")
+"""What the summary of a single run has beside its scenario."""
+
 
 class Replications:
     """The runs of one scenario with different draws: their tables, with a column `replication`.
@@ -56,6 +59,11 @@ class Replications:
         return self._joined("stations")
 
     @cached_property
+    def relays(self) -> pl.DataFrame:
+        """One row per replication and relay."""
+        return self._joined("relays")
+
+    @cached_property
     def samples(self) -> pl.DataFrame:
         """As `Result.samples`."""
         return self._joined("samples")
@@ -93,11 +101,11 @@ class Replications:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Scenario, version and seed once; under `runs` flows, links, wlans and engine of each."""
+        """Scenario, version and seed once; under `runs` flows, links, … and engine of each."""
         shared = {key: self._runs[0].summary[key] for key in ("scenario", "version", "seed")}
         each = [
             {"replication": number}
-            | {key: result.summary[key] for key in ("flows", "links", "wlans", "engine")}
+            | {key: result.summary[key] for key in PER_RUN}
             for number, result in enumerate(self._runs)
         ]
         return shared | {"replications": len(self._runs), "runs": each}

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from retx.plots.chooser import Plot
 
-TABLES = ("flows", "links", "wlans", "stations", "samples", "segments", "acks", "drops", "episodes")
+TABLES = (
+    "flows", "links", "wlans", "stations", "relays",
+    "samples", "segments", "acks", "drops", "episodes",
+)  # fmt: skip
 """The tables of a run, in the order of the documentation."""
 
 HOW_TO_RECORD = {
@@ -47,7 +50,7 @@ class Result:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Scenario, version, seed, flows, links, wlans, engine: what `retx run --json` prints."""
+        """Scenario, seed, flows, links, wlans, relays, …: what `retx run --json` prints."""
         summary: dict[str, Any] = json.loads(self._raw.summary())
         return summary
 
@@ -92,6 +95,13 @@ class Result:
         return frame_of_rows(
             [{"wlan": wlan["name"]} | station for wlan in wlans for station in wlan["stations"]]
         )
+
+    @cached_property
+    def relays(self) -> pl.DataFrame:
+        """One row per relay."""
+        from retx.frames import frame_of_rows
+
+        return frame_of_rows(self.summary["relays"])
 
     @cached_property
     def samples(self) -> pl.DataFrame:
@@ -175,8 +185,8 @@ class Result:
         return frame(self._raw.take(name))
 
     def _has(self, name: str) -> bool:
-        if name in ("links", "wlans", "stations"):
-            return bool(self.summary["links" if name == "links" else "wlans"])
+        if name in ("links", "wlans", "stations", "relays"):
+            return bool(self.summary["wlans" if name == "stations" else name])
         return name == "flows" or self._raw.recorded(name)
 
     def __repr__(self) -> str:

@@ -30,6 +30,8 @@ pub struct FlowCounters {
     pub rtt: Moments,
     /// `cwnd` over time.
     pub cwnd: TimeMean,
+    /// Bytes acknowledged to the sender and not delivered, where proxies split the connection.
+    pub undelivered: Level,
 }
 
 impl FlowCounters {
@@ -51,6 +53,7 @@ impl FlowCounters {
             idle: self.idle.since(&start.idle),
             rtt: self.rtt.since(&start.rtt),
             cwnd: self.cwnd.since(&start.cwnd),
+            undelivered: self.undelivered.since(&start.undelivered),
         }
     }
 
@@ -58,6 +61,7 @@ impl FlowCounters {
     pub fn restart_maxima(&mut self) {
         self.max_backoff = 0;
         self.idle.longest = Duration::ZERO;
+        self.undelivered.restart_maximum();
     }
 }
 
@@ -253,6 +257,54 @@ impl TimeMean {
             elapsed: self.elapsed - start.elapsed,
             current: self.current,
         }
+    }
+}
+
+/// A quantity that rises and falls: its mean over time, its maximum, and what it is now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Level {
+    over_time: TimeMean,
+    /// The highest that it has been.
+    pub max: u64,
+}
+
+impl Level {
+    /// From now on it has this value.
+    #[inline]
+    pub fn set(&mut self, now: Time, value: u64) {
+        self.over_time.set(now, value);
+        self.max = self.max.max(value);
+    }
+
+    /// From now on it has none.
+    pub fn unset(&mut self, now: Time) {
+        self.over_time.unset(now);
+    }
+
+    /// Counts the time up to now.
+    pub fn settle(&mut self, now: Time) {
+        self.over_time.settle(now);
+    }
+
+    /// What it is now; 0 for none.
+    pub fn value(&self) -> u64 {
+        self.over_time.current.map_or(0, |(value, _)| value)
+    }
+
+    /// The mean over the time in which it had a value; 0 if it never had one.
+    pub fn mean(&self) -> f64 {
+        self.over_time.mean().unwrap_or(0.0)
+    }
+
+    /// Forgets the maximum: it is that from now on.
+    pub fn restart_maximum(&mut self) {
+        self.max = self.value();
+    }
+
+    /// What it has been since `start`, a copy taken earlier.
+    #[must_use]
+    pub fn since(&self, start: &Self) -> Self {
+        Self { over_time: self.over_time.since(&start.over_time), max: self.max }
     }
 }
 

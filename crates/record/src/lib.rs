@@ -6,6 +6,7 @@ pub mod capture;
 pub mod counters;
 pub mod pcapng;
 pub mod reason;
+mod relay;
 pub mod summary;
 pub mod table;
 pub mod tables;

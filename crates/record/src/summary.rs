@@ -2,6 +2,7 @@
 
 use crate::counters::FlowCounters;
 use crate::reason::{Belief, Cause, EpisodeKind, SaidCause};
+pub use crate::relay::RelaySummary;
 pub use crate::wireless::{StationSummary, WlanCounts, WlanSummary};
 use retx_units::Time;
 use serde::Serialize;
@@ -23,6 +24,8 @@ pub struct Summary {
     pub links: Vec<LinkSummary>,
     /// One per wlan, in the scenario's order.
     pub wlans: Vec<WlanSummary>,
+    /// One per relay, in the scenario's order.
+    pub relays: Vec<RelaySummary>,
     /// What the run cost.
     pub engine: EngineSummary,
 }
@@ -68,6 +71,12 @@ pub struct FlowSummary {
     pub frames_sent: u64,
     /// Pure acknowledgments of the data receiver.
     pub acks_sent: u64,
+    /// Bytes acknowledged to the sender and not delivered: more than 0 only where a proxy splits
+    /// the connection.
+    pub undelivered_mean_bytes: f64,
+    pub undelivered_max_bytes: u64,
+    /// When the run ended.
+    pub undelivered_end_bytes: u64,
 }
 
 /// Episodes by kind and cause.
@@ -191,6 +200,9 @@ impl FlowSummary {
             cwnd_mean_bytes: counters.cwnd.mean(),
             frames_sent: counters.frames_sent,
             acks_sent: counters.acks_sent,
+            undelivered_mean_bytes: counters.undelivered.mean(),
+            undelivered_max_bytes: counters.undelivered.max,
+            undelivered_end_bytes: counters.undelivered.value(),
         }
     }
 }

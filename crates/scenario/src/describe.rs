@@ -1,7 +1,7 @@
 //! What there is to choose from: names, summaries and parameters, all from the types themselves.
 
 use crate::wlan::{Wlan, WlanTable};
-use crate::{App, schema};
+use crate::{App, Relay, schema};
 use retx_link::pipe::repair::{arq, fec};
 use retx_link::wlan::Standard;
 use retx_link::{channel, queue};
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 /// Everything that a scenario can name, by kind: `tcp` (presets), `congestion_control`,
 /// `loss_detection`, `loss_cause`, `rto`, `backoff`, `spurious`, `channel`, `queue`,
-/// `repair` (keys of a link), `wlan` (standards), `application`.
+/// `repair` (keys of a link), `wlan` (standards), `relay`, `application`.
 ///
 /// Each kind is a list of `{ name, summary, parameters }`; each parameter is `{ name, type, doc,
 /// required }`, with `default` where there is one and `values`, a list of `{ name, doc }`, where
@@ -33,6 +33,7 @@ pub fn describe() -> Value {
         "queue": choices(queue::Config::schemas()),
         "repair": repairs(),
         "wlan": standards(),
+        "relay": choices(Relay::schemas()),
         "application": choices(App::schemas()),
     })
 }

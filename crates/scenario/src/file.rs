@@ -3,7 +3,7 @@
 use crate::scenario::{Direction, Flow, Link, Route, Scenario};
 use crate::schedule::{self, ChangeTable};
 use crate::wlan::WlanTable;
-use crate::{App, repair, schema};
+use crate::{App, Relay, repair, schema};
 use retx_link::pipe::repair::{arq, fec};
 use retx_link::{channel, queue};
 use retx_units::{Duration, Rate, choice};
@@ -48,6 +48,9 @@ pub struct File {
     /// Routes that differ from the default, which is fewest hops.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub route: Vec<RouteTable>,
+    /// What stands at nodes and deals with the packets that pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relay: Vec<Relay>,
     /// The flows.
     #[serde(default)]
     #[schemars(length(min = 1))]
@@ -311,6 +314,7 @@ impl From<&Scenario> for File {
             link: scenario.links.iter().map(LinkTable::from).collect(),
             wlan: scenario.wlans.iter().map(WlanTable::from).collect(),
             route: scenario.routes.iter().map(RouteTable::from).collect(),
+            relay: scenario.relays.clone(),
             flow: scenario.flows.iter().map(|flow| FlowTable::new(flow, scenario)).collect(),
             sweep: scenario.sweep.clone(),
         }

@@ -4,6 +4,7 @@
 use crate::FLOWS_MAX;
 use crate::error::Problem;
 use crate::file::{Channels, DirectionTable, File, FlowTable, LinkTable, SampleInterval};
+use crate::relay;
 use crate::repair::repair;
 use crate::routes::Network;
 use crate::scenario::{Direction, Flow, Hop, Link, Route, Scenario, Way};
@@ -54,6 +55,8 @@ pub fn read(values: &Value, loader: &dyn Loader) -> Result<Scenario, Problem> {
     let network = Network::new(&links, &wlans, &routes)?;
     let mut flows = flows(file.flow, &mut tcps)?;
     network.lay(&mut flows)?;
+    let map = relay::Map { links: &links, wlans: &wlans };
+    relay::check(&file.relay, &flows, map, (&network, &mut tcps))?;
     for (index, flow) in flows.iter().enumerate() {
         check_packet_size(flow, &tcps.all[flow.tcp].config, &links)
             .map_err(|problem| problem.within_element("flow", index))?;
@@ -69,6 +72,7 @@ pub fn read(values: &Value, loader: &dyn Loader) -> Result<Scenario, Problem> {
         links,
         wlans,
         routes,
+        relays: file.relay,
         flows,
         sweep: file.sweep,
     })

@@ -1,8 +1,9 @@
 //! A scenario as the engine takes it: every name found, every preset merged, every route laid.
 
 use crate::file::{Initiator, SampleInterval, Stop};
+use crate::relay::{Map as Ways, Passage};
 use crate::routes::Network;
-use crate::{App, Change, Wlan, file, write};
+use crate::{App, Change, Relay, Wlan, file, write};
 use retx_link::pipe::repair;
 use retx_link::{channel, queue};
 use retx_units::{Duration, Rate};
@@ -34,6 +35,8 @@ pub struct Scenario {
     pub wlans: Vec<Wlan>,
     /// Routes that differ from the default.
     pub routes: Vec<Route>,
+    /// What stands at nodes.
+    pub relays: Vec<Relay>,
     /// The flows as written, `count` not expanded; see [`Scenario::expanded_flows`].
     pub flows: Vec<Flow>,
     /// The `[sweep]` table as written.
@@ -232,6 +235,11 @@ impl Scenario {
     /// How many flows there are, `count` expanded.
     pub fn flow_count(&self) -> u32 {
         self.flows.iter().map(|flow| flow.count).sum()
+    }
+
+    /// The relays that serve a flow, in the order of its data.
+    pub fn passages(&self, flow: &Flow) -> Vec<Passage> {
+        Ways { links: &self.links, wlans: &self.wlans }.passages(&self.relays, flow)
     }
 
     /// The nodes, in the order in which links, then wlans, name them first.

@@ -156,6 +156,44 @@ fn repairs() {
     assert!(toml.contains(feedback), "{toml}");
 }
 
+/// Relays, each at a node of its own.
+#[test]
+fn relays() {
+    for relay in [
+        "kind = \"split\"",
+        "kind = \"split\"\nbuffer = \"20 mss\"\nflows = [\"f\"]\ntcp = \"sack\"",
+    ] {
+        let text = format!(
+            r#"duration = "1 s"
+            [[link]]
+            name = "wired"
+            ends = ["a", "b"]
+            [[link]]
+            name = "air"
+            ends = ["b", "c"]
+            [[relay]]
+            name = "agent"
+            node = "b"
+            {relay}
+            [[flow]]
+            name = "f"
+            from = "a"
+            to = "c"
+            tcp = "reno"
+            app = "bulk""#
+        );
+        let read = |text: &str| {
+            parse(&Source { name: "r.toml", text, overrides: &[] })
+                .unwrap_or_else(|e| panic!("{e}"))
+        };
+        let scenario = read(&text);
+        assert_eq!(read(&scenario.to_toml()), scenario, "{}", scenario.to_toml());
+        assert_eq!(scenario.relays.len(), 1);
+        let passages = scenario.passages(&scenario.flows[0]);
+        assert_eq!((passages[0].forward, passages[0].reverse), (1, 1));
+    }
+}
+
 fn maybe(strategy: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     // A key whose value is null is left out.
     prop_oneof![Just(Value::Null), strategy]

@@ -11,17 +11,35 @@ pub struct App {
     work: Work,
     /// Which file, from 0.
     file: u32,
-    /// Bytes of it not yet written.
+    /// Bytes of it not yet written, of those that are there.
     unwritten: u64,
     /// Bytes of it not yet read.
     unread: u64,
     closed: bool,
+    /// A proxy sends, which has only what it is given.
+    is_fed: bool,
+    /// More of the file may be given.
+    is_open: bool,
+    /// The most that the receiver reads: what a proxy has room for.
+    room: u64,
+    /// A proxy reads.
+    feeds: bool,
 }
 
 impl App {
     /// Before the first file.
     pub fn new(work: Work) -> Self {
-        Self { work, file: 0, unwritten: 0, unread: 0, closed: false }
+        Self {
+            work,
+            file: 0,
+            unwritten: 0,
+            unread: 0,
+            closed: false,
+            is_fed: false,
+            is_open: false,
+            room: u64::MAX,
+            feeds: false,
+        }
     }
 
     /// What there is to send.
@@ -37,9 +55,42 @@ impl App {
     /// A connection for the current file is about to be opened.
     pub fn begin_file(&mut self) {
         let bytes = self.work.file_bytes(self.file).unwrap_or(0);
-        self.unwritten = bytes;
+        self.unwritten = if self.is_fed { 0 } else { bytes };
         self.unread = bytes;
         self.closed = false;
+        self.is_open = self.is_fed;
+        self.room = if self.feeds { 0 } else { u64::MAX };
+    }
+
+    /// A proxy sends.
+    pub const fn be_fed(&mut self) {
+        self.is_fed = true;
+    }
+
+    /// A proxy reads.
+    pub const fn feed_another(&mut self) {
+        self.feeds = true;
+        self.room = 0;
+    }
+
+    /// The proxy that sends is given so many bytes more.
+    pub const fn give(&mut self, bytes: u64) {
+        self.unwritten += bytes;
+    }
+
+    /// It is given no more of this file.
+    pub const fn end_supply(&mut self) {
+        self.is_open = false;
+    }
+
+    /// The proxy that sends may be given more of this file.
+    pub const fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// The proxy that reads has room for so many bytes.
+    pub const fn set_room(&mut self, bytes: u64) {
+        self.room = bytes;
     }
 
     /// The current file is done; true when another follows.
@@ -60,7 +111,7 @@ impl App {
             }
         }
         let done = self.unwritten == 0 && connection.unacknowledged() == 0;
-        if done && !self.closed {
+        if done && !self.closed && !self.is_open {
             self.closed = true;
             connection.close();
         }
@@ -74,7 +125,7 @@ impl App {
         if readable == 0 {
             return 0;
         }
-        let read = connection.read(readable);
+        let read = connection.read(self.room);
         if self.unread != u64::MAX {
             self.unread -= read;
         }

@@ -1,14 +1,18 @@
 //! From a scenario to a plan: names become indices.
 
 use crate::plan::{
-    self, FlowPlan, PipePlan, Plan, Sampling, Side, Sizes, StagePlan, TcpPlan, WlanPlan, Work,
+    self, FlowPlan, PipePlan, Plan, ProxyPlan, RelayPlan, Sampling, Side, Sizes, StagePlan,
+    TcpPlan, WlanPlan, Work,
 };
+use legs::{Leg, legs};
 use retx_link::pipe;
 use retx_scenario::{
     App, Change, ExpandedFlow, Files, Hop, Initiator, Link, SampleInterval, Scenario, Stop, Way,
     Wlan,
 };
 use retx_units::{Duration, Time};
+
+mod legs;
 
 /// Lays a scenario out.
 pub fn plan(scenario: &Scenario) -> Plan {
@@ -36,50 +40,48 @@ pub fn plan(scenario: &Scenario) -> Plan {
             .map(|tcp| TcpPlan { name: tcp.name.clone(), config: tcp.config.clone() })
             .collect(),
         flows: Vec::with_capacity(scenario.flow_count() as usize),
+        relays: Vec::new(),
+        proxies: Vec::new(),
     };
-    for flow in &scenario.flows {
-        let path = |path: &[Hop]| path.iter().map(hop).collect();
-        plan.routes.push(path(&flow.forward_path));
-        plan.routes.push(path(&flow.reverse_path));
+    for relay in &scenario.relays {
+        let [name, node] = [relay.name(), relay.node()].map(str::to_owned);
+        plan.relays.push(RelayPlan { name, node, kind: relay.kind() });
     }
-    let node = |name: &str| {
-        let index = nodes.iter().position(|node| *node == name);
-        index.expect("a flow's nodes are ends of links") as u32
-    };
     // Equal flows share their routes, their nodes and their work.
-    let mut written: u32 = 0;
-    let mut shared: Option<([u32; 2], Work)> = None;
+    let mut shared: Option<(Vec<Leg>, Work)> = None;
     for expanded in scenario.expanded_flows() {
-        let flow = expanded.flow;
         if expanded.number == 0 {
             shared = None;
-            written += 1;
         }
-        let (nodes, work) =
-            shared.get_or_insert_with(|| ([node(&flow.from), node(&flow.to)], work(&flow.app)));
-        let routes = [2 * written - 2, 2 * written - 1];
-        plan.flows.push(flow_plan(&expanded, work.clone(), routes, *nodes));
+        let (legs, work) = shared.get_or_insert_with(|| {
+            (legs(scenario, expanded.flow, (&nodes, &mut plan)), work(&expanded.flow.app))
+        });
+        for leg in legs {
+            let flow = flow_plan(&expanded, work.clone(), leg);
+            let index = plan.flows.len() as u32;
+            plan.flows.push(flow);
+            if let Some((relay, buffer)) = leg.proxy {
+                plan.proxies.push(ProxyPlan { relay, legs: [index - 1, index], buffer });
+            }
+        }
     }
     plan
 }
 
-fn flow_plan(
-    expanded: &ExpandedFlow<'_>,
-    work: Work,
-    routes: [u32; 2],
-    nodes: [u32; 2],
-) -> FlowPlan {
+fn flow_plan(expanded: &ExpandedFlow<'_>, work: Work, leg: &Leg) -> FlowPlan {
+    let [tcp, receiver_tcp] = leg.tcps;
     FlowPlan {
-        name: expanded.name(),
-        tcp: expanded.flow.tcp as u32,
+        name: format!("{}{}", expanded.name(), leg.suffix),
+        tcp,
+        receiver_tcp,
         work,
         start: instant(expanded.start),
         initiator: match expanded.flow.initiator {
             Initiator::From => Side::Sender,
             Initiator::To => Side::Receiver,
         },
-        routes,
-        nodes,
+        routes: leg.routes,
+        nodes: leg.nodes,
     }
 }
 

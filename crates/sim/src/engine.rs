@@ -10,6 +10,7 @@ use crate::event_queue::{MAX_TARGETS, Target};
 use crate::flow::{Context, Flow};
 use crate::packet::Packets;
 use crate::plan::{Plan, Port, Sampling, Side};
+use crate::proxy::Proxy;
 use crate::recorder::{Drop, Recorder};
 use crate::run::{Options, RunError};
 use retx_link::Pipe;
@@ -20,11 +21,14 @@ use retx_wire::Ecn;
 mod closing;
 mod layout;
 mod outside;
+mod relay;
+mod stages;
 
 pub use closing::Baseline;
 use layout::{Placed, Ways};
 use outside::Outside;
 pub use outside::{Arriving, Left};
+pub use relay::Chain;
 
 /// Behind the last hop of a route.
 const HOST: u32 = u32::MAX;
@@ -44,6 +48,8 @@ pub struct Engine<'a> {
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) stages: Vec<Placed>,
     pub(crate) flows: Vec<Flow>,
+    pub(crate) proxies: Vec<Proxy>,
+    pub(crate) chains: Vec<Chain>,
     pub(crate) recorder: Recorder,
     pub(crate) baseline: Baseline,
     /// Finite flows not yet done.
@@ -86,8 +92,11 @@ impl<'a> Engine<'a> {
             let first_hops = flow.routes.map(|route| starts[route as usize]);
             Flow::new(index as u32, flow, &plan.tcps[flow.tcp as usize], first_hops)
         };
-        let flows = plan.flows.iter().enumerate().map(flow).collect();
-        Self::between(plan, options, ways, flows)
+        let mut flows: Vec<Flow> = plan.flows.iter().enumerate().map(flow).collect();
+        let chains = relay::chains(plan, &mut flows);
+        let mut engine = Self::between(plan, options, ways, flows)?;
+        engine.chains = chains;
+        Ok(engine)
     }
 
     /// A run over these ways, between the ends of these flows.
@@ -120,6 +129,8 @@ impl<'a> Engine<'a> {
             unfinished: flows.iter().filter(|flow| flow.is_finite()).count(),
             over: false,
             flows,
+            proxies: plan.proxies.iter().map(Proxy::new).collect(),
+            chains: Vec::new(),
             recorder: Recorder::new(plan, options)?,
             baseline: Baseline::default(),
             events: 0,
@@ -164,7 +175,9 @@ impl<'a> Engine<'a> {
 
     /// Bytes that all receiving applications have read.
     pub fn bytes_delivered(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.ledger.counters.bytes_delivered).sum()
+        let flows: u64 = self.flows.iter().map(Flow::read_bytes).sum();
+        let proxies: u64 = self.proxies.iter().map(|proxy| proxy.given).sum();
+        flows - proxies
     }
 
     /// The events to come.
@@ -220,31 +233,6 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A stage wants to be woken.
-    fn stage_due(&mut self, index: u32) {
-        let placed = index as usize;
-        self.stages[placed].stage.handle_timeout(self.now);
-        while let Some(departure) = self.stages[placed].stage.poll_transmit(self.now) {
-            let first = self.stages[placed].first;
-            let port = self.port_of(departure.id());
-            match departure {
-                Departure::Delivered { id } => self.forward(first + u32::from(port.exit), id),
-                other => self.depart_otherwise(first + u32::from(port.entry), &other),
-            }
-        }
-        self.rearm_stage(index);
-    }
-
-    fn rearm_stage(&mut self, index: u32) {
-        let target = self.target_of(Special::Count) + index;
-        self.agenda.wake(target, self.stages[index as usize].stage.poll_timeout());
-    }
-
-    /// The port that a packet has entered last.
-    fn port_of(&self, id: u32) -> Port {
-        self.ports[self.routes[self.packets.get(id).hop as usize] as usize - self.pipes.len()]
-    }
-
     /// A packet has left a pipe or another stage at this place: on to the next, or to its host.
     #[inline]
     fn forward(&mut self, from: u32, id: u32) {
@@ -269,21 +257,6 @@ impl<'a> Engine<'a> {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
             Entry::AcceptedTwice => self.copy(index, id),
             Entry::QueueFull => self.drop(id, &Drop::by_queue(self.now, index)),
-        }
-    }
-
-    #[inline(never)]
-    fn enter_stage(&mut self, hop: u32, id: u32) {
-        let port = self.ports[hop as usize - self.pipes.len()];
-        let Placed { stage, first } = &mut self.stages[port.stage as usize];
-        let place = *first + u32::from(port.entry);
-        self.recorder.entered(self.now, place, id, &mut self.packets);
-        let packet = self.packets.get(id);
-        let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
-        match stage.handle_packet(self.now, port, &Packet { id, frame, ecn_capable }) {
-            Entry::Accepted => self.rearm_stage(port.stage),
-            Entry::AcceptedTwice => unreachable!("only pipes copy"),
-            Entry::QueueFull => self.drop(id, &Drop::by_queue(self.now, place)),
         }
     }
 
@@ -327,12 +300,8 @@ impl<'a> Engine<'a> {
 
     /// An end of a flow has asked to be woken, or was to be opened.
     fn host_due(&mut self, index: u32, side: Side) {
-        let mut context = Context {
-            flows: &self.plan.flows,
-            tcps: &self.plan.tcps,
-            key: self.key,
-            recorder: &mut self.recorder,
-        };
+        let Plan { flows, tcps, .. } = self.plan;
+        let mut context = Context { flows, tcps, key: self.key, recorder: &mut self.recorder };
         self.flows[index as usize].handle_timeout(self.now, side, &mut context);
         self.serve(index, side);
     }
@@ -340,6 +309,14 @@ impl<'a> Engine<'a> {
     /// Sends what an end wants to send, and asks when it wants to be woken.
     #[inline]
     fn serve(&mut self, index: u32, side: Side) {
+        self.transmit(index, side);
+        if self.flows[index as usize].wants_attention() {
+            self.attend(index);
+        }
+    }
+
+    #[inline(always)]
+    fn transmit(&mut self, index: u32, side: Side) {
         // By reference: a copy of what was just written would wait until it is in the cache.
         while let Some(transmit) = &self.flows[index as usize].poll_transmit(self.now, side) {
             self.counts.sent += 1;
@@ -351,9 +328,6 @@ impl<'a> Engine<'a> {
             self.enter(first, id);
         }
         self.rearm(index, side);
-        if self.flows[index as usize].has_closed() {
-            self.note_close(index);
-        }
     }
 
     #[inline]

@@ -5,12 +5,15 @@ use crate::ledger::{Ledger, brought_otherwise};
 use crate::packet::{Packet, Transmission};
 use crate::plan::{FlowPlan, Side, TcpPlan, Work};
 use crate::recorder::{Drop, Recorder};
+use leg::Leg;
 use retx_record::counters::IdleEnd;
-use retx_record::reason::{EpisodeKind, SenderState};
-use retx_record::tables::Sample;
+use retx_record::reason::EpisodeKind;
 use retx_tcp::{Connection, Event, Transmit};
 use retx_units::{SeqNr, StreamKey, Time};
 use retx_wire::{Flags, Segment};
+
+mod leg;
+mod sample;
 
 /// What a flow's connection is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,9 +46,11 @@ pub struct Flow {
     reset: bool,
     /// The connection is over, and the engine does not know yet.
     has_closed: bool,
-    /// Bytes in the files of earlier connections.
+    /// Bytes acknowledged on earlier connections.
     earlier_bytes: u64,
     app: App,
+    /// What it has to do with proxies; nothing for most.
+    leg: Leg,
     /// What is kept of it.
     pub ledger: Ledger,
 }
@@ -70,22 +75,27 @@ impl Flow {
             has_closed: false,
             earlier_bytes: 0,
             app: App::new(plan.work.clone()),
+            leg: Leg::default(),
             ledger: Ledger::new(index),
         }
     }
 
     /// The next connection is opened. Initial sequence numbers are drawn per connection, so that
     /// they depend on nothing else in the run.
-    fn open(&mut self, now: Time, plan: &FlowPlan, tcp: &TcpPlan, key: StreamKey) {
+    fn open(&mut self, now: Time, context: &Context<'_>) {
+        let plan = &context.flows[self.ledger.flow as usize];
+        let key = context.key;
         let number = self.app.file();
         let mut stream = key.stream(&format!("flow.{}.initial_sequence.{number}", plan.name));
         self.initial_sequences = [(); 2].map(|()| SeqNr(stream.next_u64() as u32));
         self.ends = [Side::Sender, Side::Receiver].map(|side| {
             let initial = self.initial_sequences[side as usize];
+            let tcp = [plan.tcp, plan.receiver_tcp][side as usize];
+            let config = &context.tcps[tcp as usize].config;
             if side == self.initiator {
-                Connection::connect(&tcp.config, initial)
+                Connection::connect(config, initial)
             } else {
-                Connection::listen(&tcp.config, initial)
+                Connection::listen(config, initial)
             }
         });
         self.phase = Phase::Open;
@@ -93,6 +103,7 @@ impl Flow {
         self.connected = false;
         self.closed = 0;
         self.app.begin_file();
+        self.leg.begin_connection();
         self.ledger.begin_connection(now);
     }
 
@@ -101,8 +112,14 @@ impl Flow {
         self.phase == Phase::Done
     }
 
-    /// True when a connection has just come to its end, until [`Self::note_close`].
+    /// True when a connection has just come to its end, until [`Self::note_close`], and always
+    /// where there are proxies.
     #[inline]
+    pub const fn wants_attention(&self) -> bool {
+        self.has_closed || self.leg.is_one
+    }
+
+    /// True when a connection has just come to its end, until [`Self::note_close`].
     pub const fn has_closed(&self) -> bool {
         self.has_closed
     }
@@ -133,8 +150,7 @@ impl Flow {
             return;
         }
         if matches!(self.phase, Phase::Waiting(_)) {
-            let plan = &context.flows[self.ledger.flow as usize];
-            self.open(now, plan, &context.tcps[plan.tcp as usize], context.key);
+            self.open(now, context);
             return;
         }
         self.ledger.impulse = IdleEnd::Window;
@@ -187,10 +203,12 @@ impl Flow {
                     if self.app.is_complete() {
                         self.ledger.finish.get_or_insert(now);
                     }
-                    self.ends[RECEIVER].close();
+                    if !self.leg.peer_closed(Side::Receiver) {
+                        self.ends[RECEIVER].close();
+                    }
                 }
                 Event::Closed => self.end_closed(now, recorder),
-                Event::Reset => self.reset(now, recorder),
+                Event::Reset => self.reset(now, Side::Receiver, recorder),
                 // What the receiver's own sending half goes through is nobody's result.
                 Event::Connected
                 | Event::LossFound(_)
@@ -233,8 +251,10 @@ impl Flow {
             Event::EchoTaken { .. } => self.ledger.counters.ecn_reductions += 1,
             Event::Connected => self.connected = true,
             Event::Closed => self.end_closed(now, recorder),
-            Event::Reset => self.reset(now, recorder),
-            Event::PeerClosed => {}
+            Event::Reset => self.reset(now, Side::Sender, recorder),
+            Event::PeerClosed => {
+                self.leg.peer_closed(Side::Sender);
+            }
         }
     }
 
@@ -248,8 +268,12 @@ impl Flow {
 
     /// A connection was reset. After the file has been read that is one way to close: a FIN sent
     /// again after the other end's TIME-WAIT is answered by a reset.
-    fn reset(&mut self, now: Time, recorder: &mut Recorder) {
-        self.reset = !(self.connected && self.app.has_read_file());
+    fn reset(&mut self, now: Time, side: Side, recorder: &mut Recorder) {
+        if self.leg.is_aborted(side) {
+            // The other end learns of it by the reset that is on its way.
+            return;
+        }
+        self.reset = self.leg.is_doomed() || !(self.connected && self.app.has_read_file());
         self.end_connection(now, recorder);
     }
 
@@ -261,9 +285,10 @@ impl Flow {
         self.ledger.end_episode(now, recorder);
         self.ledger.counters.cwnd.unset(now);
         self.connected = false;
-        self.earlier_bytes += self.app.work().file_bytes(self.app.file()).unwrap_or(0);
+        self.earlier_bytes = self.acked_bytes();
         let next = !self.reset && self.app.next_file();
         self.phase = match self.app.work() {
+            Work::Files { .. } if next && self.leg.waits() => Phase::Waiting(Time::NEVER),
             Work::Files { pause, .. } if next => Phase::Waiting(now + *pause),
             _ => Phase::Done,
         };
@@ -335,37 +360,6 @@ impl Flow {
             packet.ack.unwrap_near(origin, sender.snd_una()).max(0) as u64
         });
         self.ledger.dropped(packet, drop, ack, recorder);
-    }
-
-    /// Writes down how the sender is doing, if it is doing anything.
-    pub fn sample(&self, now: Time, recorder: &mut Recorder) {
-        let Some(samples) = &mut recorder.tables.samples else { return };
-        if self.phase != Phase::Open {
-            return;
-        }
-        let sender = &self.ends[SENDER];
-        let file = self.app.work().file_bytes(self.app.file()).unwrap_or(0);
-        samples.push(Sample {
-            flow: self.ledger.flow,
-            time: now,
-            cwnd_bytes: sender.cwnd(),
-            ssthresh_bytes: sender.ssthresh(),
-            flight_size_bytes: sender.flight_size(),
-            rwnd_bytes: sender.snd_wnd(),
-            srtt: sender.srtt(),
-            rttvar: sender.rttvar(),
-            rto: sender.rto(),
-            backoff: sender.backoff(),
-            state: if sender.in_recovery() {
-                SenderState::FastRecovery
-            } else if sender.window().in_slow_start() {
-                SenderState::SlowStart
-            } else {
-                SenderState::CongestionAvoidance
-            },
-            // SYN and FIN are no bytes.
-            ack_bytes: self.earlier_bytes + sender.snd_una().saturating_sub(1).min(file),
-        });
     }
 }
 

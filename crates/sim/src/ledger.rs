@@ -339,6 +339,7 @@ impl Ledger {
     /// Statistics start now: returns what has been counted so far, to be taken off in the end.
     pub fn begin_statistics(&mut self, now: Time) -> FlowCounters {
         self.counters.cwnd.settle(now);
+        self.counters.undelivered.settle(now);
         self.counters.restart_maxima();
         if let Some(truth) = &mut self.truth {
             truth.stop_counting();

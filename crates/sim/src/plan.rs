@@ -25,8 +25,35 @@ pub struct Plan {
     pub routes: Vec<Vec<Hop>>,
     /// The TCPs.
     pub tcps: Vec<TcpPlan>,
-    /// The flows.
+    /// The flows. One that passes proxies is several, one for each leg, in the order of the data.
     pub flows: Vec<FlowPlan>,
+    /// What stands at nodes and deals with the packets of the flows that pass.
+    pub relays: Vec<RelayPlan>,
+    /// Where two legs join; those of one chain follow each other in the order of the data.
+    pub proxies: Vec<ProxyPlan>,
+}
+
+/// Something at a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RelayPlan {
+    /// Its name.
+    pub name: String,
+    /// The node.
+    pub node: String,
+    /// The name of its kind in scenarios.
+    pub kind: &'static str,
+}
+
+/// Where a connection is split in two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProxyPlan {
+    /// Index of the relay.
+    pub relay: u32,
+    /// Indices of the flow that brings the data here and of the one that takes them on. The relay
+    /// receives the first and sends the second.
+    pub legs: [u32; 2],
+    /// The most bytes that it holds: read from the first, and not acknowledged on the second.
+    pub buffer: u64,
 }
 
 /// When the `samples` table gets rows.
@@ -119,8 +146,10 @@ pub struct TcpPlan {
 pub struct FlowPlan {
     /// Its name.
     pub name: String,
-    /// Index of its TCP.
+    /// Index of its TCP: that of the data sender.
     pub tcp: u32,
+    /// Index of the TCP of the data receiver.
+    pub receiver_tcp: u32,
     /// What it sends.
     pub work: Work,
     /// When its connection is opened.

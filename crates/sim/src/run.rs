@@ -2,12 +2,14 @@
 
 use crate::capture::CapturePoint;
 use crate::engine::Engine;
-use crate::plan::Plan;
+use crate::plan::{FlowPlan, Plan};
+use crate::relaying::{self, EndToEnd};
 use retx_link::pipe::Statistics;
 use retx_record::Names;
 use retx_record::capture::CaptureBuffer;
 use retx_record::summary::{
-    DropSummary, EngineSummary, FlowFrame, FlowSummary, LinkSummary, Summary, WlanSummary,
+    DropSummary, EngineSummary, FlowFrame, FlowSummary, LinkSummary, RelaySummary, Summary,
+    WlanSummary,
 };
 use retx_record::tables::Tables;
 use retx_scenario::Scenario;
@@ -105,6 +107,8 @@ pub struct Outcome {
     pub links: Vec<LinkSummary>,
     /// One per wlan.
     pub wlans: Vec<WlanSummary>,
+    /// One per relay.
+    pub relays: Vec<RelaySummary>,
     /// What it cost.
     pub engine: EngineSummary,
     /// The tables that were kept.
@@ -126,6 +130,7 @@ impl Outcome {
             flows: flow_summaries(plan, &engine),
             links: link_summaries(plan, &engine),
             wlans: crate::wireless::summaries(plan, &engine),
+            relays: relaying::summaries(plan, &engine),
             engine: EngineSummary { events, simulated_s: now.as_secs_f64(), wall_s: None },
             names: Names {
                 flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
@@ -146,6 +151,7 @@ impl Outcome {
             flows: self.flows.clone(),
             links: self.links.clone(),
             wlans: self.wlans.clone(),
+            relays: self.relays.clone(),
             engine: self.engine,
         }
     }
@@ -213,22 +219,20 @@ fn places(plan: &Plan) -> Vec<String> {
 }
 
 fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {
-    let baseline = &engine.baseline;
-    let flows = plan.flows.iter().zip(&engine.flows).zip(&baseline.flows);
-    flows
-        .map(|((plan_of, flow), start)| {
-            let ledger = &flow.ledger;
-            let frame = FlowFrame {
-                name: plan_of.name.clone(),
-                tcp: plan.tcps[plan_of.tcp as usize].name.clone(),
-                start: ledger.start,
-                finish: ledger.finish,
-                from: baseline.at,
-                to: engine.now(),
-            };
-            FlowSummary::new(frame, &ledger.counters.since(start))
-        })
-        .collect()
+    let summary = |(index, of): (usize, &FlowPlan)| {
+        let EndToEnd { counters, start, finish } = relaying::end_to_end(engine, index);
+        let frame = FlowFrame {
+            name: of.name.clone(),
+            tcp: plan.tcps[of.tcp as usize].name.clone(),
+            start,
+            finish,
+            from: engine.baseline.at,
+            to: engine.now(),
+        };
+        FlowSummary::new(frame, &counters)
+    };
+    // A run for packets from outside has none.
+    plan.flows.iter().take(engine.flows.len()).enumerate().map(summary).collect()
 }
 
 fn link_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<LinkSummary> {

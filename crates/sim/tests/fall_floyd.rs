@@ -77,9 +77,12 @@ fn run(tcp: TcpPlan, drops: &[u64]) -> (Vec<(i64, u64)>, Vec<i64>) {
         stages: Vec::new(),
         routes: [[0, 2], [3, 1]].map(|way| way.map(Hop::Pipe).to_vec()).to_vec(),
         tcps: vec![tcp],
+        relays: vec![],
+        proxies: vec![],
         flows: vec![FlowPlan {
             name: "data".into(),
             tcp: 0,
+            receiver_tcp: 0,
             work: Work::Bulk,
             start: Time::ZERO + Duration::from_secs(1),
             initiator: Side::Sender,

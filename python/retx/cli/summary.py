@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from retx.cli.console import console
-from retx.quantities import count, rate, seconds, share
+from retx.quantities import count, rate, seconds, share, size
 
 if TYPE_CHECKING:
     from retx.replications import Replications
@@ -38,6 +38,8 @@ def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
         out.print(_links(summary["links"]))
     if summary["wlans"]:
         out.print(_wlans(summary["wlans"]))
+    if summary["relays"]:
+        out.print(_relays(summary))
     speed = engine["events"] / engine["wall_s"] if engine["wall_s"] > 0 else 0
     out.print(
         f"Simulated {seconds(engine['simulated_s'])} in {seconds(engine['wall_s'])}: "
@@ -229,6 +231,26 @@ def _wlans(wlans: list[dict[str, Any]]) -> Table:
         )
 
     return _shortened(table, rows, add)
+
+
+def _relays(summary: dict[str, Any]) -> Table:
+    columns = (
+        "Relay", "kind", "node", ">relayed", ">buffer mean", ">max", ">at the end",
+    )  # fmt: skip
+    table = _table("", *columns)
+
+    def add(relay: dict[str, Any]) -> None:
+        table.add_row(
+            _plain(relay["name"]),
+            relay["kind"],
+            _plain(relay["node"]),
+            size(relay["bytes_relayed"]),
+            size(relay["buffer_mean_bytes"]),
+            size(relay["buffer_max_bytes"]),
+            size(relay["buffer_end_bytes"]),
+        )
+
+    return _shortened(table, summary["relays"], add)
 
 
 def _means(replications: Replications) -> Table:

@@ -85,6 +85,14 @@ impl<'a> Network<'a> {
         })
     }
 
+    /// Refuses the name of a node that there is not.
+    ///
+    /// # Errors
+    /// There is none of that name; at `key`.
+    pub fn check_node(&self, name: &str, key: &str) -> Result<(), Problem> {
+        self.node(name, key).map(|_| ())
+    }
+
     fn node(&self, name: &str, key: &str) -> Result<Node, Problem> {
         self.nodes.get(name).copied().ok_or_else(|| {
             Problem::new(format!(

@@ -3,13 +3,14 @@
 mod channels;
 mod keys;
 mod overrides;
+mod relays;
 mod routes;
 mod texts;
 mod values;
 mod wlans;
 
 use retx_link::{channel, queue};
-use retx_scenario::{App, Position, ScenarioError, Source, from_json, parse};
+use retx_scenario::{App, Position, Relay, ScenarioError, Source, from_json, parse};
 use retx_tcp::{congestion_control, presets};
 
 const BASE: &str = r#"duration = "10 s"
@@ -56,11 +57,12 @@ fn expand(message: &str) -> String {
         .replace("{congestion_controls}", &congestion_control::Config::NAMES.join(", "))
         .replace("{apps}", &App::NAMES.join(", "))
         .replace("{presets}", &presets.join(", "))
+        .replace("{relays}", &Relay::NAMES.join(", "))
         .replace("{needs}", NEEDS)
         .replace(
             "{top}",
             "title, duration, stop, warmup, seed, sample_interval, tcp, link, wlan, route, \
-             flow, sweep",
+             relay, flow, sweep",
         )
         .replace(
             "{link}",

@@ -90,6 +90,7 @@ fn everything_to_choose_from_is_described() {
         "queue",
         "repair",
         "wlan",
+        "relay",
         "application",
     ];
     assert_eq!(names, expected);

@@ -2,6 +2,7 @@
 
 use super::layout::Placed;
 use super::{Counts, Engine};
+use crate::proxy::Proxy;
 use crate::run::RunError;
 use crate::stage::Snapshot;
 use retx_link::Pipe;
@@ -20,6 +21,8 @@ pub struct Baseline {
     pub pipes: Vec<Statistics>,
     /// Each other stage's.
     pub stages: Vec<Snapshot>,
+    /// Each proxy's.
+    pub proxies: Vec<Proxy>,
 }
 
 impl Engine<'_> {
@@ -39,6 +42,7 @@ impl Engine<'_> {
             flows: self.flows.iter_mut().map(|flow| flow.ledger.begin_statistics(now)).collect(),
             pipes: self.pipes.iter_mut().map(pipe).collect(),
             stages: self.stages.iter_mut().map(snapshot).collect(),
+            proxies: self.proxies.iter_mut().map(|proxy| proxy.begin_statistics(now)).collect(),
         };
     }
 
@@ -53,6 +57,10 @@ impl Engine<'_> {
         }
         for flow in &mut self.flows {
             flow.ledger.counters.cwnd.settle(self.now);
+            flow.ledger.counters.undelivered.settle(self.now);
+        }
+        for proxy in &mut self.proxies {
+            proxy.held.settle(self.now);
         }
         self.check_conservation()
     }

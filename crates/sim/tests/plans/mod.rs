@@ -3,7 +3,8 @@
 
 use retx_link::{channel, pipe, queue, wlan};
 use retx_sim::plan::{
-    FlowPlan, Hop, PipePlan, Plan, Port, Sampling, Side, StagePlan, TcpPlan, WlanPlan, Work,
+    FlowPlan, Hop, PipePlan, Plan, Port, ProxyPlan, RelayPlan, Sampling, Side, StagePlan, TcpPlan,
+    WlanPlan, Work,
 };
 use retx_units::{Duration, Probability, Rate, Time};
 
@@ -84,9 +85,12 @@ pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
             (0..count).rev().map(|link| Hop::Pipe(2 * link + 1)).collect(),
         ],
         tcps: vec![tcp],
+        relays: vec![],
+        proxies: vec![],
         flows: vec![FlowPlan {
             name: "download".to_owned(),
             tcp: 0,
+            receiver_tcp: 0,
             work,
             start: Time::ZERO,
             initiator: Side::Receiver,
@@ -171,6 +175,46 @@ pub fn insert_cell(plan: &mut Plan, at: usize, config: wlan::Config) {
     plan.routes[1].splice(from_the_end..from_the_end, back);
     let name = format!("cell{stage}");
     plan.stages.push(StagePlan::Wlan(WlanPlan { name, config }));
+}
+
+/// Splits every flow behind the given hop of the way of its data, which may hold `buffer` bytes
+/// there; the ways back are as long. Flows that are legs already are split at their last.
+pub fn split(plan: &mut Plan, at: usize, buffer: u64) {
+    let relay = plan.relays.len() as u32;
+    let (name, node) = (format!("proxy{relay}"), "middle".to_owned());
+    plan.relays.push(RelayPlan { name, node, kind: "split" });
+    let mut flows = Vec::new();
+    let mut moved = Vec::new();
+    for flow in &plan.flows {
+        let is_last = plan.proxies.iter().all(|proxy| proxy.legs[0] as usize != moved.len());
+        moved.push(flows.len() as u32);
+        flows.push(flow.clone());
+        if !is_last {
+            continue;
+        }
+        let [data, acks] = flow.routes.map(|route| plan.routes[route as usize].clone());
+        let (near, far) = data.split_at(at);
+        let (back_far, back_near) = acks.split_at(acks.len() - at);
+        let first = plan.routes.len() as u32;
+        plan.routes.extend([near, back_near, far, back_far].map(<[Hop]>::to_vec));
+        let second = FlowPlan {
+            name: format!("{}@proxy{relay}", flow.name.split('@').next().expect("a name")),
+            routes: [first + 2, first + 3],
+            ..flow.clone()
+        };
+        flows.last_mut().expect("just put there").routes = [first, first + 1];
+        flows.push(second);
+    }
+    let mut proxies = Vec::new();
+    for (old, new) in moved.iter().enumerate() {
+        let legs = plan.proxies.iter().find(|proxy| proxy.legs[1] as usize == old);
+        proxies.extend(legs.map(|proxy| ProxyPlan { legs: [*new - 1, *new], ..*proxy }));
+        if moved.get(old + 1).map_or(flows.len() as u32, |next| *next) == new + 2 {
+            proxies.push(ProxyPlan { relay, legs: [*new, new + 1], buffer });
+        }
+    }
+    plan.flows = flows;
+    plan.proxies = proxies;
 }
 
 /// One bulk flow between two stations; its window is smaller than any queue.

@@ -1,0 +1,131 @@
+//! Relays that no run could be made of.
+
+use super::passing::Map;
+use super::{Relay, Split};
+use crate::error::Problem;
+use crate::routes::Network;
+use crate::scenario::Flow;
+use crate::suggest::{did_you_mean, list};
+use crate::tcp::Tcps;
+use crate::wording::check_name;
+use std::collections::HashMap;
+
+/// Checks every relay by itself, and what each flow passes.
+///
+/// # Errors
+/// The first that is wrong.
+pub(crate) fn check(
+    relays: &[Relay],
+    flows: &[Flow],
+    map: Map<'_>,
+    (network, tcps): (&Network<'_>, &mut Tcps),
+) -> Result<(), Problem> {
+    let mut names = HashMap::new();
+    for (index, relay) in relays.iter().enumerate() {
+        let checked = check_name(relay.name(), "relay")
+            .map_err(|problem| problem.within("name"))
+            .and_then(|()| match names.insert(relay.name(), index) {
+                None => Ok(()),
+                Some(_) => {
+                    let message = format!("\"{}\" names two relays", relay.name());
+                    Err(Problem::new(message).within("name"))
+                }
+            })
+            .and_then(|()| network.check_node(relay.node(), "node"))
+            .and_then(|()| check_kind(relay, tcps))
+            .and_then(|()| check_flows(relay, flows, map));
+        checked.map_err(|problem| problem.within_element("relay", index))?;
+    }
+    for (index, flow) in flows.iter().enumerate() {
+        check_way(relays, flow, flows, map)
+            .map_err(|problem| problem.within_element("flow", index))?;
+    }
+    Ok(())
+}
+
+fn check_kind(relay: &Relay, tcps: &mut Tcps) -> Result<(), Problem> {
+    match relay {
+        Relay::Split(Split { tcp, buffer, .. }) => {
+            if let Some(tcp) = tcp {
+                tcps.find(tcp).map_err(|problem| problem.within("tcp"))?;
+            }
+            if buffer.bytes(1) == 0 {
+                let message = "0 bytes: a proxy that holds nothing passes nothing on";
+                return Err(Problem::new(message).within("buffer"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The flows that it names exist and pass it, and there is one that it serves.
+fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Problem> {
+    let node = relay.node();
+    for (index, name) in relay.flows().into_iter().flatten().enumerate() {
+        let refuse =
+            |message: String| Err(Problem::new(message).within(&index.to_string()).within("flows"));
+        let known = flows.iter().map(|flow| flow.name.as_str());
+        let Some(flow) = flows.iter().find(|flow| flow.name == *name) else {
+            return refuse(format!(
+                "no flow \"{name}\"{} (flows here: {})",
+                did_you_mean(name, known.clone()),
+                list(known)
+            ));
+        };
+        if map.hops_to(&flow.forward_path, node).is_none() {
+            return refuse(format!(
+                "\"{name}\" does not pass \"{node}\": a relay serves flows that pass its node \
+                 between their ends"
+            ));
+        }
+    }
+    let one = std::slice::from_ref(relay);
+    for flow in flows {
+        let listed = relay.flows().is_none_or(|names| names.contains(&flow.name));
+        let passes = map.hops_to(&flow.forward_path, node).is_some();
+        if listed && passes && map.passages(one, flow).is_empty() {
+            return Err(Problem::new(format!(
+                "the data of \"{}\" pass \"{node}\", their acknowledgments go another way: both \
+                 have to pass a relay",
+                flow.name
+            ))
+            .within("node"));
+        }
+    }
+    if flows.iter().all(|flow| map.passages(one, flow).is_empty()) {
+        let message = format!("no flow passes \"{node}\" between its ends: nothing to do there");
+        return Err(Problem::new(message).within("node"));
+    }
+    Ok(())
+}
+
+/// What a flow passes: one relay at a node, and the same on the way back in the other order.
+fn check_way(relays: &[Relay], flow: &Flow, flows: &[Flow], map: Map<'_>) -> Result<(), Problem> {
+    let passages = map.passages(relays, flow);
+    let name = |passage: &super::Passage| relays[passage.relay].name();
+    for pair in passages.windows(2) {
+        let [first, second] = [&pair[0], &pair[1]].map(name);
+        if pair[0].forward == pair[1].forward {
+            return Err(Problem::new(format!(
+                "passes two relays at one node, \"{first}\" and \"{second}\": say with `flows` \
+                 which of them serves it"
+            )));
+        }
+        if pair[0].reverse <= pair[1].reverse {
+            return Err(Problem::new(format!(
+                "passes \"{first}\" before \"{second}\", and so do its acknowledgments: they have \
+                 to come back the other way round"
+            )));
+        }
+    }
+    for passage in &passages {
+        let leg = format!("{}@{}", flow.name, name(passage));
+        if flows.iter().any(|flow| flow.name == leg) {
+            return Err(Problem::new(format!(
+                "results call its part behind a relay \"{leg}\", which is another flow's name"
+            ))
+            .within("name"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! Flows in several legs: proxies are told of what happens on them.
+
+use super::Engine;
+use crate::flow::{Context, Flow};
+use crate::plan::{Plan, Side};
+use std::ops::Range;
+
+/// The legs of one way from a sender to a receiver, by way of proxies.
+#[derive(Debug, Clone)]
+pub struct Chain {
+    /// The leg at the sender.
+    pub first: u32,
+    /// The leg at the receiver.
+    pub last: u32,
+    /// Where they join, in the order of the data.
+    proxies: Range<usize>,
+}
+
+/// The chains of a plan. Tells the legs that they are some.
+pub(super) fn chains(plan: &Plan, flows: &mut [Flow]) -> Vec<Chain> {
+    let mut chains: Vec<Chain> = Vec::new();
+    for (index, proxy) in plan.proxies.iter().enumerate() {
+        let [from, to] = proxy.legs;
+        flows[from as usize].end_at_proxy();
+        flows[to as usize].begin_at_proxy();
+        match chains.last_mut() {
+            Some(chain) if chain.last == from => {
+                chain.last = to;
+                chain.proxies.end = index + 1;
+            }
+            _ => chains.push(Chain { first: from, last: to, proxies: index..index + 1 }),
+        }
+    }
+    for (index, chain) in chains.iter().enumerate() {
+        for flow in std::iter::once(chain.first)
+            .chain(plan.proxies[chain.proxies.clone()].iter().map(|proxy| proxy.legs[1]))
+        {
+            flows[flow as usize].join_chain(index as u32);
+        }
+    }
+    chains
+}
+
+impl Engine<'_> {
+    /// A flow has come to the end of a connection, or has to do with proxies.
+    #[cold]
+    pub(super) fn attend(&mut self, index: u32) {
+        if self.flows[index as usize].has_closed() {
+            self.note_close(index);
+        }
+        if let Some(chain) = self.flows[index as usize].chain() {
+            while self.run_proxies(chain) {}
+            self.note_undelivered(chain);
+        }
+    }
+
+    /// Lets the proxies of a chain pass on what there is; true when that has changed something.
+    fn run_proxies(&mut self, chain: u32) -> bool {
+        let mut changed = false;
+        for proxy in self.chains[chain as usize].proxies.clone() {
+            let Plan { flows, tcps, .. } = self.plan;
+            let mut context = Context { flows, tcps, key: self.key, recorder: &mut self.recorder };
+            let touched = self.proxies[proxy].run(self.now, &mut self.flows, &mut context);
+            let legs = self.proxies[proxy].plan().legs;
+            for (number, side) in [(0, Side::Receiver), (1, Side::Sender)] {
+                if touched[number] {
+                    changed = true;
+                    self.transmit(legs[number], side);
+                }
+                if self.flows[legs[number] as usize].has_closed() {
+                    changed = true;
+                    self.note_close(legs[number]);
+                }
+            }
+        }
+        changed
+    }
+
+    fn note_undelivered(&mut self, chain: u32) {
+        let Chain { first, last, .. } = self.chains[chain as usize];
+        let acked = self.flows[first as usize].acked_bytes();
+        let last = &self.flows[last as usize];
+        let delivered = last.read_bytes();
+        let is_complete = last.ledger.finish.is_some();
+        let undelivered = &mut self.flows[first as usize].ledger.counters.undelivered;
+        if is_complete {
+            undelivered.unset(self.now);
+        } else {
+            // Bytes may have arrived whose acknowledgment has been lost.
+            undelivered.set(self.now, acked.saturating_sub(delivered));
+        }
+    }
+}

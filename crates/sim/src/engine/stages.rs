@@ -1,0 +1,50 @@
+//! Stages that are no pipes: packets enter them, and what they say about packets is carried out.
+
+use super::layout::Placed;
+use super::{Engine, Special};
+use crate::plan::Port;
+use crate::recorder::Drop;
+use retx_link::stage::{Departure, Entry, Packet};
+use retx_wire::Ecn;
+
+impl Engine<'_> {
+    /// A stage wants to be woken.
+    pub(super) fn stage_due(&mut self, index: u32) {
+        let placed = index as usize;
+        self.stages[placed].stage.handle_timeout(self.now);
+        while let Some(departure) = self.stages[placed].stage.poll_transmit(self.now) {
+            let first = self.stages[placed].first;
+            let port = self.port_of(departure.id());
+            match departure {
+                Departure::Delivered { id } => self.forward(first + u32::from(port.exit), id),
+                other => self.depart_otherwise(first + u32::from(port.entry), &other),
+            }
+        }
+        self.rearm_stage(index);
+    }
+
+    fn rearm_stage(&mut self, index: u32) {
+        let target = self.target_of(Special::Count) + index;
+        self.agenda.wake(target, self.stages[index as usize].stage.poll_timeout());
+    }
+
+    /// The port that a packet has entered last.
+    fn port_of(&self, id: u32) -> Port {
+        self.ports[self.routes[self.packets.get(id).hop as usize] as usize - self.pipes.len()]
+    }
+
+    #[inline(never)]
+    pub(super) fn enter_stage(&mut self, hop: u32, id: u32) {
+        let port = self.ports[hop as usize - self.pipes.len()];
+        let Placed { stage, first } = &mut self.stages[port.stage as usize];
+        let place = *first + u32::from(port.entry);
+        self.recorder.entered(self.now, place, id, &mut self.packets);
+        let packet = self.packets.get(id);
+        let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
+        match stage.handle_packet(self.now, port, &Packet { id, frame, ecn_capable }) {
+            Entry::Accepted => self.rearm_stage(port.stage),
+            Entry::AcceptedTwice => unreachable!("only pipes copy"),
+            Entry::QueueFull => self.drop(id, &Drop::by_queue(self.now, place)),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! How a flow is doing.
+
+use super::{Flow, Phase, SENDER};
+use crate::recorder::Recorder;
+use retx_record::reason::SenderState;
+use retx_record::tables::Sample;
+use retx_units::Time;
+
+impl Flow {
+    /// Writes down how the sender is doing, if it is doing anything.
+    pub fn sample(&self, now: Time, recorder: &mut Recorder) {
+        let Some(samples) = &mut recorder.tables.samples else { return };
+        if self.phase != Phase::Open {
+            return;
+        }
+        let sender = &self.ends[SENDER];
+        samples.push(Sample {
+            flow: self.ledger.flow,
+            time: now,
+            cwnd_bytes: sender.cwnd(),
+            ssthresh_bytes: sender.ssthresh(),
+            flight_size_bytes: sender.flight_size(),
+            rwnd_bytes: sender.snd_wnd(),
+            srtt: sender.srtt(),
+            rttvar: sender.rttvar(),
+            rto: sender.rto(),
+            backoff: sender.backoff(),
+            state: if sender.in_recovery() {
+                SenderState::FastRecovery
+            } else if sender.window().in_slow_start() {
+                SenderState::SlowStart
+            } else {
+                SenderState::CongestionAvoidance
+            },
+            ack_bytes: self.acked_bytes(),
+        });
+    }
+
+    /// Bytes that the data sender knows to have been acknowledged, on all connections so far.
+    pub fn acked_bytes(&self) -> u64 {
+        if self.phase != Phase::Open {
+            return self.earlier_bytes;
+        }
+        let file = self.app.work().file_bytes(self.app.file()).unwrap_or(0);
+        // SYN and FIN are no bytes.
+        self.earlier_bytes + self.ends[SENDER].snd_una().saturating_sub(1).min(file)
+    }
+}

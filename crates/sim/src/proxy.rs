@@ -1,0 +1,110 @@
+//! *What it does.* A proxy that splits connections: it receives the data on one connection, sends
+//! them on another, and acknowledges to the sender what has not reached the receiver.
+//!
+//! *Reference.* Bakre & Badrinath, I-TCP, ICDCS 1995; RFC 3135 §2.4 (split connections) and §4.1
+//! (what becomes of the end-to-end argument); PEPsal, a proxy in user space that accepts, connects
+//! and copies between two sockets.
+//!
+//! *How it works.* Both connections are ordinary ones ([`crate::flow`]). When one is established at
+//! the proxy it opens the other, as a program does that is woken by `accept` and calls `connect`. It
+//! holds at most `buffer` bytes: read from the one and not yet acknowledged on the other. What
+//! does not fit stays in the receiving connection, whose window closes. A FIN is passed on, in both
+//! directions, when all before it has been; when a connection dies the proxy resets the other.
+//!
+//! *Where we differ.* I-TCP opens towards the fixed host when the mobile asks for it; here whoever
+//! opens first, the other connection follows. Reading and writing take no time. The proxy itself
+//! does not fail, and does not hand its state over to another.
+
+use crate::flow::{Context, Flow};
+use crate::plan::{ProxyPlan, Side};
+use retx_record::counters::Level;
+use retx_units::Time;
+
+/// A running proxy, for one chain of connections.
+#[derive(Debug, Clone)]
+pub struct Proxy {
+    plan: ProxyPlan,
+    /// Bytes passed on so far.
+    pub given: u64,
+    /// Bytes that it holds.
+    pub held: Level,
+}
+
+/// Which of the two legs have something to send at the proxy.
+pub type Touched = [bool; 2];
+
+impl Proxy {
+    /// A proxy that has nothing.
+    pub fn new(plan: &ProxyPlan) -> Self {
+        Self { plan: *plan, given: 0, held: Level::default() }
+    }
+
+    /// Statistics start now: returns what has been counted so far.
+    pub fn begin_statistics(&mut self, now: Time) -> Self {
+        self.held.settle(now);
+        self.held.restart_maximum();
+        self.clone()
+    }
+
+    /// As it was laid out.
+    pub const fn plan(&self) -> &ProxyPlan {
+        &self.plan
+    }
+
+    /// Something has happened on one of its legs: passes on what there is.
+    pub fn run(&mut self, now: Time, flows: &mut [Flow], context: &mut Context<'_>) -> Touched {
+        let legs = self.plan.legs.map(|leg| leg as usize);
+        let [from, to] = flows.get_disjoint_mut(legs).expect("two different legs");
+        let mut touched = open_second(now, [from, to], context);
+        if from.connections() == to.connections() {
+            self.pass_data(now, [from, to], &mut touched, context);
+            touched[1] |= from.is_read_to_the_end() && to.end_supply(now, context.recorder);
+            touched[0] |= to.is_closed_by_receiver() && from.close_receiver();
+        }
+        pass_failure([from, to], &mut touched);
+        touched
+    }
+
+    fn pass_data(
+        &mut self,
+        now: Time,
+        [from, to]: [&mut Flow; 2],
+        touched: &mut Touched,
+        context: &mut Context<'_>,
+    ) {
+        if to.is_open() && from.is_open() {
+            let held = from.read_bytes() - to.acked_bytes();
+            let room = self.plan.buffer.checked_sub(held).expect("no more is read than fits");
+            touched[0] |= from.make_room(now, room) > 0;
+        }
+        let new = from.read_bytes() - self.given;
+        if new > 0 {
+            self.given += new;
+            to.give(now, new, context.recorder);
+            touched[1] = true;
+        }
+        let held = from.read_bytes() - to.acked_bytes();
+        assert!(held <= self.plan.buffer, "a proxy's buffer is bounded");
+        self.held.set(now, held);
+    }
+}
+
+/// The connection that is opened by others is established: opens the one after it.
+fn open_second(now: Time, [from, to]: [&mut Flow; 2], context: &Context<'_>) -> Touched {
+    let ([first, second], side) = match from.initiator() {
+        Side::Sender => ([from, to], Side::Receiver),
+        Side::Receiver => ([to, from], Side::Sender),
+    };
+    let asked = first.connections() > second.connections() && first.is_connected_at(side);
+    if !asked || !second.is_waiting() {
+        return [false; 2];
+    }
+    second.open_now(now, context);
+    [side == Side::Sender, side == Side::Receiver]
+}
+
+/// A connection that has died takes the other along.
+fn pass_failure([from, to]: [&mut Flow; 2], touched: &mut Touched) {
+    touched[1] |= from.has_failed() && to.fail_along(Side::Sender);
+    touched[0] |= to.has_failed() && from.fail_along(Side::Receiver);
+}
