@@ -3,7 +3,7 @@
 use crate::counters::FlowCounters;
 use crate::reason::{Belief, Cause, EpisodeKind, SaidCause};
 pub use crate::relay::RelaySummary;
-pub use crate::wireless::{StationSummary, WlanCounts, WlanSummary};
+pub use crate::wireless::{AirtimeSummary, StationSummary, WlanCounts, WlanSummary};
 use retx_units::Time;
 use serde::Serialize;
 

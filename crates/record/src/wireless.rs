@@ -13,6 +13,8 @@ pub struct WlanSummary {
     pub counts: WlanCounts,
     /// Share of the time in which someone was on the air.
     pub utilisation: f64,
+    /// Share of the time in which nobody was: backoff, spaces between frames, nothing to send.
+    pub idle_share: f64,
     /// One per station, in the scenario's order.
     pub stations: Vec<StationSummary>,
 }
@@ -61,6 +63,26 @@ pub struct WlanCounts {
     pub acks_lost: u64,
     pub rts_sent: u64,
     pub rts_failed: u64,
+    /// Data frames for a packet, mean and most, of those acknowledged or given up.
+    pub attempts_mean: Option<f64>,
+    pub attempts_max: u64,
     /// Share of the time on the air, with acknowledgments and other control frames.
     pub airtime_share: f64,
+    /// What that share is made of.
+    pub airtime: AirtimeSummary,
+}
+
+/// Shares of the time on the air.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AirtimeSummary {
+    /// Data frames that reached their receiver whole.
+    pub data: f64,
+    /// Data frames that the channel has lost.
+    pub erroneous: f64,
+    /// Data frames that another transmission has spoilt.
+    pub collided: f64,
+    /// Acknowledgments.
+    pub ack: f64,
+    /// RTS and CTS.
+    pub rts_cts: f64,
 }

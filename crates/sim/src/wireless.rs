@@ -4,7 +4,8 @@ use crate::engine::Engine;
 use crate::plan::{Plan, StagePlan, WlanPlan};
 use crate::stage::{CellSnapshot, Snapshot};
 use retx_link::wlan::{Counters, Statistics};
-use retx_record::summary::{DropSummary, StationSummary, WlanCounts, WlanSummary};
+use retx_record::summary::{AirtimeSummary, DropSummary, StationSummary, WlanCounts, WlanSummary};
+use retx_units::Duration;
 
 /// One per wlan.
 pub fn summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<WlanSummary> {
@@ -24,11 +25,13 @@ fn summary(
     (start, end): (&CellSnapshot, &CellSnapshot),
     span: f64,
 ) -> WlanSummary {
+    let utilisation = share((end.busy - start.busy).as_nanos() as f64, span);
     let stations = plan.config.stations.iter().zip(start.stations.iter().zip(&end.stations));
     WlanSummary {
         name: plan.name.clone(),
         counts: counts(&end.counters.since(&start.counters), span),
-        utilisation: share((end.busy - start.busy).as_nanos() as f64, span),
+        utilisation,
+        idle_share: 1.0 - utilisation,
         stations: stations.map(|(name, ends)| station(name, ends, span)).collect(),
     }
 }
@@ -50,6 +53,7 @@ fn share(part: f64, span: f64) -> f64 {
 
 fn counts(of: &Counters, span: f64) -> WlanCounts {
     let frames = of.frames_sent;
+    let on_air = |time: Duration| share(time.as_nanos() as f64, span);
     WlanCounts {
         packets_in: of.packets_in,
         packets_delivered: of.packets_delivered,
@@ -72,6 +76,15 @@ fn counts(of: &Counters, span: f64) -> WlanCounts {
         acks_lost: of.acks_lost,
         rts_sent: of.rts_sent,
         rts_failed: of.rts_failed,
-        airtime_share: share(of.airtime.as_nanos() as f64, span),
+        attempts_mean: of.attempts.mean(),
+        attempts_max: of.attempts.most,
+        airtime_share: on_air(of.airtime.total()),
+        airtime: AirtimeSummary {
+            data: on_air(of.airtime.data),
+            erroneous: on_air(of.airtime.erroneous),
+            collided: on_air(of.airtime.collided),
+            ack: on_air(of.airtime.ack),
+            rts_cts: on_air(of.airtime.rts_cts),
+        },
     }
 }

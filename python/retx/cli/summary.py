@@ -38,6 +38,7 @@ def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
         out.print(_links(summary["links"]))
     if summary["wlans"]:
         out.print(_wlans(summary["wlans"]))
+        out.print(_airtime(summary["wlans"]))
     if summary["relays"]:
         out.print(_relays(summary))
     speed = engine["events"] / engine["wall_s"] if engine["wall_s"] > 0 else 0
@@ -206,10 +207,7 @@ def _wlans(wlans: list[dict[str, Any]]) -> Table:
         ">collided", ">error burst", ">max", ">airtime",
     )  # fmt: skip
     table = _table("", *columns)
-    rows = []
-    for wlan in wlans:
-        rows += [(wlan["name"], station["name"], station) for station in wlan["stations"]]
-        rows.append((wlan["name"], "all", wlan))
+    rows = _stations(wlans)
 
     def add(row: tuple[str, str, dict[str, Any]]) -> None:
         name, station, counts = row
@@ -251,6 +249,40 @@ def _relays(summary: dict[str, Any]) -> Table:
         )
 
     return _shortened(table, summary["relays"], add)
+
+
+def _stations(wlans: list[dict[str, Any]]) -> list[tuple[str, str, dict[str, Any]]]:
+    """Wlan, station, counts: each station, and behind them all together."""
+    rows = []
+    for wlan in wlans:
+        rows += [(wlan["name"], station["name"], station) for station in wlan["stations"]]
+        rows.append((wlan["name"], "all", wlan))
+    return rows
+
+
+def _airtime(wlans: list[dict[str, Any]]) -> Table:
+    kinds = ("data", "erroneous", "collided", "ack", "rts_cts")
+    table = _table(
+        "Time on the air", "Wlan", "station", ">attempts", ">max", ">lost burst", ">max",
+        ">data", ">in error", ">collided", ">ACK", ">RTS, CTS", ">idle",
+    )  # fmt: skip
+
+    def add(row: tuple[str, str, dict[str, Any]]) -> None:
+        name, station, counts = row
+        mean = {key: counts[f"{key}_mean"] for key in ("attempts", "loss_burst")}
+        text = {key: "" if value is None else f"{value:.3g}" for key, value in mean.items()}
+        table.add_row(
+            _plain(name),
+            _plain(station),
+            text["attempts"],
+            count(counts["attempts_max"]),
+            text["loss_burst"],
+            count(counts["loss_burst_max"]),
+            *(share(counts["airtime"][kind]) for kind in kinds),
+            share(counts["idle_share"]) if "idle_share" in counts else "",
+        )
+
+    return _shortened(table, _stations(wlans), add)
 
 
 def _means(replications: Replications) -> Table:

@@ -44,7 +44,7 @@ impl Cell {
             self.note_busy(now, index);
         }
         let airtime = self.airtime(station);
-        self.count_sent(station, airtime);
+        self.count_sent(station);
         let radio = &mut self.radios[index];
         // It cannot receive what it talks over, and EIFS followed the broken frame alone.
         radio.lock = NOBODY;
@@ -103,10 +103,9 @@ impl Cell {
         }
     }
 
-    fn count_sent(&mut self, station: u16, airtime: Duration) {
+    fn count_sent(&mut self, station: u16) {
         let kind = self.on_air[usize::from(station)].kind;
         let sender = &mut self.senders[usize::from(station)];
-        sender.counters.airtime += airtime;
         if kind == Kind::Rts {
             sender.counters.rts_sent += 1;
         } else if kind == Kind::Data {
@@ -164,6 +163,7 @@ impl Cell {
         }
         let frame = self.on_air[usize::from(station)];
         let intact = self.is_spared(now, station, &frame);
+        let airtime = self.airtime(station);
         self.await_answer(now, station, frame.kind);
         let bonds = self.reach.lend(station);
         for (other, bond) in &bonds {
@@ -182,9 +182,7 @@ impl Cell {
             }
         }
         self.reach.give_back(station, bonds);
-        if frame.kind == Kind::Data {
-            self.count_errors(station, intact);
-        }
+        self.count_ended(station, (frame.kind, airtime), intact);
         let index = usize::from(station);
         if !self.radios[index].is_occupied() {
             self.note_idle(now, index);
@@ -298,9 +296,25 @@ impl Cell {
         }
     }
 
-    fn count_errors(&mut self, station: u16, intact: bool) {
+    fn count_ended(&mut self, station: u16, (kind, airtime): (Kind, Duration), intact: bool) {
+        let sender = &mut self.senders[usize::from(station)];
+        let on_air = &mut sender.counters.airtime;
+        match kind {
+            Kind::Data => self.count_data(station, airtime, intact),
+            Kind::Ack => on_air.ack += airtime,
+            Kind::Rts | Kind::Cts => on_air.rts_cts += airtime,
+        }
+    }
+
+    fn count_data(&mut self, station: u16, airtime: Duration, intact: bool) {
         let sender = &mut self.senders[usize::from(station)];
         let arrived = sender.head.is_some_and(|head| head.arrived);
+        let on_air = &mut sender.counters.airtime;
+        *match (arrived, intact) {
+            (true, _) => &mut on_air.data,
+            (false, true) => &mut on_air.collided,
+            (false, false) => &mut on_air.erroneous,
+        } += airtime;
         sender.counters.frames_erroneous += u64::from(!arrived);
         sender.counters.frames_collided += u64::from(!arrived && intact);
         sender.counters.error_bursts.note(!arrived);
@@ -342,6 +356,7 @@ impl Cell {
         let sender = &mut self.senders[index];
         let head = sender.advance(now, &mut self.exits);
         sender.counters.dropped_at_retry_limit += u64::from(!head.delivered);
+        sender.counters.attempts.note(head.attempts);
         sender.counters.loss_bursts.note(!head.delivered);
         self.bursts[1].note(!head.delivered);
         sender.cw = self.parameters.cw_min;

@@ -39,7 +39,7 @@ pub use reach::Geometry;
 use reach::Reach;
 use retx_units::{Duration, Stream, StreamKey, Time};
 use station::{Activity, Radio, Sender};
-pub use statistics::{Bursts, Counters, Statistics};
+pub use statistics::{Airtime, Attempts, Bursts, Counters, Statistics};
 use std::collections::VecDeque;
 
 /// Most stations of a cell.

@@ -178,6 +178,7 @@ impl Sender {
 
     pub fn restart_maxima(&mut self) {
         self.line.restart_maximum();
+        self.counters.attempts.most = 0;
         self.counters.error_bursts.restart();
         self.counters.loss_bursts.restart();
     }

@@ -49,6 +49,74 @@ impl Bursts {
     }
 }
 
+/// How often packets were tried, counted when they are done with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// Packets acknowledged or given up.
+    pub packets: u64,
+    /// Data frames sent for them.
+    pub frames: u64,
+    /// The most that were sent for one.
+    pub most: u64,
+}
+
+impl Attempts {
+    /// A packet is done with.
+    pub fn note(&mut self, frames: u32) {
+        self.packets += 1;
+        self.frames += u64::from(frames);
+        self.most = self.most.max(frames.into());
+    }
+
+    /// Data frames for a packet.
+    pub fn mean(&self) -> Option<f64> {
+        (self.packets > 0).then(|| self.frames as f64 / self.packets as f64)
+    }
+
+    const fn since(&self, start: &Self) -> Self {
+        let Self { packets, frames, most } = *self;
+        Self { packets: packets - start.packets, frames: frames - start.frames, most }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.frames += other.frames;
+        self.most = self.most.max(other.most);
+    }
+}
+
+/// Time on the air, of frames that have ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Airtime {
+    /// Data frames that reached their receiver whole.
+    pub data: Duration,
+    /// Data frames that the channel has lost.
+    pub erroneous: Duration,
+    /// Data frames that another transmission has spoilt.
+    pub collided: Duration,
+    /// Acknowledgments.
+    pub ack: Duration,
+    /// RTS and CTS.
+    pub rts_cts: Duration,
+}
+
+impl Airtime {
+    fn each(self, other: Self, of: fn(Duration, Duration) -> Duration) -> Self {
+        Self {
+            data: of(self.data, other.data),
+            erroneous: of(self.erroneous, other.erroneous),
+            collided: of(self.collided, other.collided),
+            ack: of(self.ack, other.ack),
+            rts_cts: of(self.rts_cts, other.rts_cts),
+        }
+    }
+
+    /// All of it.
+    pub fn total(&self) -> Duration {
+        self.data + self.erroneous + self.collided + self.ack + self.rts_cts
+    }
+}
+
 /// Counts of one station as a sender, or of a whole cell, from the beginning of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -76,8 +144,10 @@ pub struct Counters {
     pub rts_sent: u64,
     /// RTS frames that no CTS answered.
     pub rts_failed: u64,
-    /// Time on the air, with acknowledgments and other control frames.
-    pub airtime: Duration,
+    /// Time on the air.
+    pub airtime: Airtime,
+    /// How often packets were tried.
+    pub attempts: Attempts,
     /// Runs of erroneous data frames.
     pub error_bursts: Bursts,
     /// Runs of packets given up.
@@ -101,7 +171,8 @@ impl Counters {
             retries: self.retries - start.retries,
             rts_sent: self.rts_sent - start.rts_sent,
             rts_failed: self.rts_failed - start.rts_failed,
-            airtime: self.airtime - start.airtime,
+            airtime: self.airtime.each(start.airtime, |end, start| end - start),
+            attempts: self.attempts.since(&start.attempts),
             error_bursts: self.error_bursts.since(&start.error_bursts),
             loss_bursts: self.loss_bursts.since(&start.loss_bursts),
         }
@@ -121,7 +192,8 @@ impl Counters {
         self.retries += other.retries;
         self.rts_sent += other.rts_sent;
         self.rts_failed += other.rts_failed;
-        self.airtime += other.airtime;
+        self.airtime = self.airtime.each(other.airtime, |one, other| one + other);
+        self.attempts.add(&other.attempts);
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::rig::{Rig, config, packet};
 use crate::channel::{self, Reason};
-use crate::wlan::{Config, Departure, Geometry};
+use crate::wlan::{Airtime, Config, Departure, Geometry};
 use retx_units::Time;
 
 const BYTES: u32 = 1464;
@@ -25,6 +25,13 @@ const DELIVERED: fn(u32) -> Departure = |id| Departure::Delivered { id };
 fn given_up(at_us: u64, id: u32) -> (u64, Departure) {
     let at = Time::from_nanos(at_us * 1000);
     (at_us, Departure::Lost { id, at, reason: Reason::RetryLimit })
+}
+
+/// A station's airtime in microseconds: data, in error, collided, ACK, RTS and CTS.
+fn airtimes(rig: &Rig, station: u16) -> [u64; 5] {
+    let on_air = rig.cell.statistics(rig.now, station).counters.airtime;
+    let Airtime { data, erroneous, collided, ack, rts_cts } = on_air;
+    [data, erroneous, collided, ack, rts_cts].map(|time| time.as_nanos() / 1000)
 }
 
 /// Every backoff is zero slots, so that times can be told beforehand.
@@ -109,6 +116,11 @@ fn a_lost_frame_is_sent_again_after_the_ack_timeout() {
     assert_eq!(counters.acks_lost, 2);
     assert_eq!((counters.error_bursts.count, counters.error_bursts.longest), (1, 2));
     assert_eq!(counters.frames_collided, 0);
+    let attempts = counters.attempts;
+    assert_eq!((attempts.packets, attempts.frames, attempts.most), (1, 5, 5));
+    // Two frames lost, three whole, each of these with an ACK; the last bit's way is no airtime.
+    assert_eq!(airtimes(&rig, 0), [3 * (DATA - 1), 2 * (DATA - 1), 0, 0, 0]);
+    assert_eq!(airtimes(&rig, 1), [0, 0, 0, 3 * (ACK - 1), 0]);
 }
 
 #[test]
@@ -203,6 +215,8 @@ fn a_collision_costs_others_eifs_and_its_senders_the_timeout() {
     assert_eq!(rig.left, [lost(0), lost(1), (end + EIFS + DATA, DELIVERED(3))]);
     let counters = rig.cell.counters();
     assert_eq!((counters.frames_erroneous, counters.frames_collided), (2, 2));
+    assert_eq!(airtimes(&rig, 1), [0, 0, DATA - 1, 0, 0]);
+    assert_eq!(airtimes(&rig, 2), [0, 0, 0, ACK - 1, 0]);
 }
 
 #[test]
@@ -221,6 +235,8 @@ fn rts_and_cts_go_before_long_frames() {
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     rig.run_to(20_000);
     assert_eq!(rig.left, [(1000 + RTS + SIFS + ACK + SIFS + DATA, DELIVERED(0))]);
+    assert_eq!(airtimes(&rig, 0), [DATA - 1, 0, 0, 0, RTS - 1]);
+    assert_eq!(airtimes(&rig, 1), [0, 0, 0, ACK - 1, ACK - 1]);
 }
 
 /// Short retries count RTS frames, long ones the data that they announce.
