@@ -5,7 +5,7 @@
 //! `poll_timeout`, `handle_timeout`. None calls another; who drives them moves packets on.
 
 use crate::channel::{Frame, Reason};
-use retx_units::Time;
+use retx_units::{Duration, Time};
 
 /// A packet as a stage sees it.
 #[derive(Debug, Clone, Copy)]
@@ -78,4 +78,16 @@ impl Departure {
         | Self::Copied { id }) = *self;
         id
     }
+}
+
+/// An instant that no delay can carry past the end of time.
+#[inline]
+pub(crate) fn later(time: Time, by: Duration) -> Time {
+    Time::from_nanos(time.as_nanos().saturating_add(by.as_nanos()))
+}
+
+/// The sum of two delays, which may each be as long as they like.
+#[inline]
+pub(crate) fn later_by(a: Duration, b: Duration) -> Duration {
+    Duration::from_nanos(a.as_nanos().saturating_add(b.as_nanos()))
 }

@@ -33,6 +33,8 @@ pub struct StationSummary {
     pub packets_queued: u64,
     /// In service when the run ended.
     pub packets_in_service: u64,
+    /// Received by the next station, which had not handed them on when the run ended.
+    pub packets_late: u64,
 }
 
 /// What is counted of a station, and of a wlan.

@@ -70,7 +70,8 @@ pub struct WlanTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<queue::Config>,
     /// One channel model or a list of them, for each ordered pair of stations its own; it is asked
-    /// for data frames, their acknowledgments, RTS and CTS.
+    /// for data frames, their acknowledgments, RTS and CTS. What it delays is acknowledged in time,
+    /// and handed on later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channels>,
     /// aSlotTime.

@@ -104,7 +104,9 @@ impl Snapshot {
     /// Packets in the stage.
     pub fn inside(&self) -> u64 {
         match self {
-            Self::Wlan(cell) => cell.stations.iter().map(|it| it.queued + it.in_service).sum(),
+            Self::Wlan(cell) => {
+                cell.stations.iter().map(|it| it.queued + it.in_service + it.late).sum()
+            }
         }
     }
 

@@ -44,6 +44,7 @@ fn station(name: &str, (start, end): (&Statistics, &Statistics), span: f64) -> S
         queue_max_packets: end.queue_max,
         packets_queued: end.queued,
         packets_in_service: end.in_service,
+        packets_late: end.late,
     }
 }
 

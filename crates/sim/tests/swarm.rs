@@ -62,6 +62,10 @@ fn random_cell(stream: &mut Stream) -> wlan::Config {
     config.long_retry_limit = pick(stream, &[None, Some(4)]);
     config.rts_threshold = pick(stream, &[0, 500, 2347]);
     config.channel = vec![bernoulli(stream.uniform() * 0.3)];
+    if stream.below(3) == 0 {
+        let late = r#"{"model":"random_delay","share":0.2,"law":"exponential","delay":"30 ms"}"#;
+        config.channel.push(serde_json::from_str(late).expect("a model"));
+    }
     let packets = pick(stream, &[None, Some(0), Some(3), Some(50)]);
     config.queue = if stream.below(2) == 0 {
         queue(stream)
@@ -248,7 +252,7 @@ fn check_cell(cell: &WlanSummary) {
     for station in &cell.stations {
         let counts = &station.counts;
         let gone = counts.drops.queue + counts.drops.retry_limit;
-        let inside = station.packets_queued + station.packets_in_service;
+        let inside = station.packets_queued + station.packets_in_service + station.packets_late;
         assert_eq!(counts.packets_in, counts.packets_delivered + gone + inside);
         assert!(counts.frames_collided <= counts.frames_erroneous);
         assert!(counts.frames_erroneous + counts.packets_delivered <= counts.frames_sent);

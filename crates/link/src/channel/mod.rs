@@ -125,9 +125,15 @@ pub trait Model {
         None
     }
 
-    /// True for a model that loses frames and does nothing else to them, as a cell's has to be.
+    /// True for a model that loses frames and does nothing else to them.
     fn only_loses(&self) -> bool {
         true
+    }
+
+    /// True when every frame that it does not lose arrives once, and none before one that was sent
+    /// before it.
+    fn keeps_order(&self) -> bool {
+        self.only_loses()
     }
 }
 
@@ -163,6 +169,10 @@ impl Model for Config {
 
     fn only_loses(&self) -> bool {
         dispatch_config!(self, it => it.only_loses())
+    }
+
+    fn keeps_order(&self) -> bool {
+        dispatch_config!(self, it => it.keeps_order())
     }
 }
 

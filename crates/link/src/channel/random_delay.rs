@@ -100,6 +100,10 @@ impl Model for Config {
     fn only_loses(&self) -> bool {
         false
     }
+
+    fn keeps_order(&self) -> bool {
+        !self.reorder
+    }
 }
 
 /// A running channel.

@@ -217,6 +217,10 @@ impl Model for Config {
         self.points.iter().all(|point| point.delay.is_none() && point.rate.is_none())
             && self.opportunities_ms.is_empty()
     }
+
+    fn keeps_order(&self) -> bool {
+        true
+    }
 }
 
 /// A running trace.

@@ -33,6 +33,7 @@ mod transmitter;
 use crate::channel::{self, Channel, Fate, Frame, Model, Reason};
 use crate::queue::{self, droptail};
 pub use crate::stage::{Departure, Entry, Packet};
+use crate::stage::{later, later_by};
 use air::Air;
 pub use changes::Change;
 use changes::Changes;
@@ -315,16 +316,4 @@ impl Pipe {
         self.repairs.iter_mut().for_each(|repairs| repairs.restart_maximum());
         self.counts.bursts.restart_maximum();
     }
-}
-
-/// An instant that no delay can carry past the end of time.
-#[inline]
-fn later(time: Time, by: Duration) -> Time {
-    Time::from_nanos(time.as_nanos().saturating_add(by.as_nanos()))
-}
-
-/// The sum of two delays, which may each be as long as they like.
-#[inline]
-fn later_by(a: Duration, b: Duration) -> Duration {
-    Duration::from_nanos(a.as_nanos().saturating_add(b.as_nanos()))
 }

@@ -3,7 +3,8 @@
 use super::reach::Bond;
 use super::station::{Access, Activity, Head, NOBODY};
 use super::{Cell, Departure, parameters};
-use crate::channel::{Channel, Frame, Reason};
+use crate::channel::{Channel, Fate, Frame, Reason};
+use crate::stage::later_by;
 use retx_units::{Duration, Time};
 
 /// What a frame is.
@@ -162,7 +163,9 @@ impl Cell {
             self.busy.total += now.since(self.busy.since);
         }
         let frame = self.on_air[usize::from(station)];
-        let intact = self.is_spared(now, station, &frame);
+        let spared = self.fate(now, station, &frame);
+        let intact = spared.is_some();
+        let after = spared.unwrap_or_default();
         let airtime = self.airtime(station);
         self.await_answer(now, station, frame.kind);
         let bonds = self.reach.lend(station);
@@ -175,7 +178,9 @@ impl Cell {
             if radio.lock == station {
                 radio.lock = NOBODY;
                 let whole = radio.whole && (intact || other != frame.to);
-                self.heard(now, other, (station, &frame), whole);
+                if self.heard(now, other, (station, &frame), whole) {
+                    self.arrive(now, (station, other), after);
+                }
             }
             if bond.is(Bond::SENSES) && !self.radios[index].is_occupied() {
                 self.note_idle(now, index);
@@ -200,8 +205,9 @@ impl Cell {
         };
     }
 
-    /// Asks the channels between sender and receiver, once per frame, collided or not.
-    fn is_spared(&mut self, now: Time, station: u16, frame: &Transmission) -> bool {
+    /// Asks the channels between sender and receiver, once per frame, collided or not: `None` for
+    /// a loss, else how much later a packet in it is handed on.
+    fn fate(&mut self, now: Time, station: u16, frame: &Transmission) -> Option<Duration> {
         let seen = match frame.kind {
             Kind::Data => {
                 let frame = self.head(station).frame;
@@ -212,18 +218,25 @@ impl Cell {
             Kind::Rts => Frame::control(parameters::RTS_BYTES),
         };
         let end = Time::from_nanos(now.as_nanos() - self.parameters.propagation.as_nanos());
-        let mut channels = self.channels.between(station, frame.to).iter_mut();
-        channels.all(|(model, stream)| !model.fate(end, &seen, stream).is_loss())
+        let mut after = Duration::ZERO;
+        for (model, stream) in self.channels.between(station, frame.to) {
+            match model.fate(end, &seen, stream) {
+                Fate::Lose(_) => return None,
+                Fate::Deliver { extra_delay } => after = later_by(after, extra_delay),
+                other => unreachable!("the scenario has refused models that say {other:?}"),
+            }
+        }
+        Some(after)
     }
 
-    /// A station has heard a frame to its end.
+    /// A station has heard a frame to its end; true for data that it has received.
     fn heard(
         &mut self,
         now: Time,
         listener: u16,
         (from, frame): (u16, &Transmission),
         whole: bool,
-    ) {
+    ) -> bool {
         let index = usize::from(listener);
         self.radios[index].eifs = !whole;
         let awaiting = self.radios[index].activity == Activity::Awaiting;
@@ -232,24 +245,23 @@ impl Cell {
                 Kind::Cts => self.send_announced(now, listener, from),
                 _ => self.finish_packet(now, listener),
             }
-            return;
+            return false;
         }
         if awaiting && (whole || self.dues[index] == Time::NEVER) {
             // §9.2.8: whatever else it hears says that its frame has failed.
             self.give_up_waiting(now, listener);
         }
         if !whole {
-            return;
+            return false;
         }
         if frame.to != listener {
             // §9.2.5.4: an RTS that nothing follows reserves nothing.
             let in_vain = (frame.kind == Kind::Rts).then(|| now + self.times.rts_in_vain);
             self.radios[index].reserve(now + frame.reserves, in_vain.unwrap_or(Time::NEVER));
-            return;
+            return false;
         }
         match frame.kind {
             Kind::Data => {
-                self.arrive(now, from);
                 self.respond(now, listener, (from, Kind::Ack), Duration::ZERO);
             }
             // §9.2.5.7: a station whose NAV says busy stays silent.
@@ -259,6 +271,7 @@ impl Cell {
             }
             Kind::Rts | Kind::Ack | Kind::Cts => {}
         }
+        frame.kind == Kind::Data
     }
 
     fn is_answer(&self, station: u16, from: u16, kind: Kind) -> bool {
@@ -284,15 +297,14 @@ impl Cell {
     }
 
     /// A data frame is whole at its receiver, which has seen it before or hands it on.
-    fn arrive(&mut self, now: Time, from: u16) {
-        let sender = &mut self.senders[usize::from(from)];
+    fn arrive(&mut self, now: Time, ends: (u16, u16), after: Duration) {
+        let sender = &mut self.senders[usize::from(ends.0)];
         let head = sender.head.as_mut().expect("its packet is in service until acknowledged");
         head.arrived = true;
         if !head.delivered {
             head.delivered = true;
-            sender.counters.packets_delivered += 1;
             let id = head.id;
-            self.depart(now, from, Departure::Delivered { id });
+            self.leave(now, ends, (id, after));
         }
     }
 

@@ -21,6 +21,7 @@
 
 mod access;
 mod exchange;
+mod late;
 mod line;
 pub mod parameters;
 pub mod reach;
@@ -33,6 +34,7 @@ mod tests;
 use crate::channel::{self, Model};
 use crate::queue::{self, Exit, Exits};
 pub use crate::stage::{Departure, Entry, Packet};
+use late::Late;
 use line::Line;
 pub use parameters::{Parameters, Preamble, Standard};
 pub use reach::Geometry;
@@ -66,11 +68,14 @@ pub struct Config {
     pub channel: Vec<channel::Config>,
 }
 
-/// True for channel models that a cell asks: those that lose frames or deliver them as they are.
-/// An acknowledgment has to come a SIFS after its frame, so none can be late, twice or out of
-/// order; and the rate is the cell's.
+/// True for channel models that a cell asks: those that lose frames, or let packets wait. A
+/// receiver takes every frame once, and the next when the one before is done with, so that none
+/// comes twice or out of order; and the rate is the cell's.
+///
+/// A frame that is late has come in time for the MAC, whose ACK has to follow a SIFS after it: the
+/// packet in it is handed on later, and holds up those behind it. Other frames are never late.
 pub fn takes(model: &channel::Config) -> bool {
-    model.only_loses()
+    model.keeps_order() && model.rates().is_none()
 }
 
 /// From one station to another.
@@ -98,6 +103,8 @@ pub struct Cell {
     /// What each station has on the air, or had last.
     on_air: Vec<exchange::Transmission>,
     channels: Channels,
+    /// Packets that have come, and are handed on later; only with channels that delay.
+    late: Option<Box<Late>>,
     /// The last time span in nanoseconds and how many whole slots are in it: stations that hear
     /// each other all ask for the same.
     slots_known: (u64, u32),
@@ -181,6 +188,7 @@ impl Cell {
             senders: config.stations.iter().map(sender).collect(),
             on_air: vec![exchange::Transmission::NONE; count],
             channels: Channels::new(config, key, name),
+            late: Late::new(config),
             next: Time::NEVER,
             turns: Vec::new(),
             departures: VecDeque::new(),
@@ -250,6 +258,7 @@ impl Cell {
             return;
         }
         assert!(now == self.next, "what was due is done when it is due");
+        self.hand_on(now);
         let mut turns = std::mem::take(&mut self.turns);
         for (station, due) in self.dues.iter().enumerate() {
             if *due == now {
@@ -266,7 +275,8 @@ impl Cell {
             self.announce(now, station);
         }
         self.turns = turns;
-        self.next = self.dues.iter().fold(Time::NEVER, |least, due| least.min(*due));
+        let late = self.late.as_ref().map_or(Time::NEVER, |late| late.next());
+        self.next = self.dues.iter().fold(late, |least, due| least.min(*due));
         assert!(self.next > now, "time goes on");
     }
 
@@ -298,6 +308,7 @@ impl Cell {
             counters: sender.counters,
             queued: sender.line.waiting() + sender.untold,
             in_service: u64::from(sender.head.is_some_and(|head| !head.delivered)),
+            late: sender.late,
             waited: sender.line.waited(now),
             queue_max: sender.line.longest(),
         }

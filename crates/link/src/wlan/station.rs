@@ -139,11 +139,21 @@ pub(super) struct Sender {
     pub line: Line,
     /// Packets that the queue has dropped, and nobody has taken note.
     pub untold: u64,
+    /// Packets that have come and are not yet handed on.
+    pub late: u64,
 }
 
 impl Sender {
     pub fn new(line: Line, stream: Stream, cw_min: u32) -> Self {
-        Self { cw: cw_min, head: None, stream, counters: Counters::default(), line, untold: 0 }
+        Self {
+            cw: cw_min,
+            head: None,
+            stream,
+            counters: Counters::default(),
+            line,
+            untold: 0,
+            late: 0,
+        }
     }
 
     /// A packet comes: into service, or into the line. False when the queue turns it away.

@@ -206,6 +206,8 @@ pub struct Statistics {
     pub queued: u64,
     /// 1 while a packet is in service that the next station has not got.
     pub in_service: u64,
+    /// Packets that have come to the next station, which hands them on later.
+    pub late: u64,
     /// Time that all packets together have waited, in nanoseconds.
     pub waited: u128,
     /// The longest queue, in packets.
@@ -213,10 +215,10 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// packets in = delivered + dropped + queued + in service.
+    /// packets in = delivered + dropped + queued + in service + late.
     pub const fn is_conserved(&self) -> bool {
         let Counters { packets_in, packets_delivered, .. } = self.counters;
         let dropped = self.counters.dropped_by_queue + self.counters.dropped_at_retry_limit;
-        packets_in == packets_delivered + dropped + self.queued + self.in_service
+        packets_in == packets_delivered + dropped + self.queued + self.in_service + self.late
     }
 }

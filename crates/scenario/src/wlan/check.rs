@@ -5,6 +5,7 @@ use crate::error::Problem;
 use crate::file::Channels;
 use crate::suggest::list;
 use crate::wording::check_name;
+use retx_link::channel::Model;
 use retx_link::wlan::{self, Geometry, Parameters, STATIONS_MAX};
 use retx_units::{Distance, Duration, Rate};
 
@@ -124,20 +125,17 @@ fn check_parameters(parameters: &Parameters) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Only losses.
+/// Losses, and delays that keep the order.
 pub(super) fn check_channel(channel: Option<&Channels>) -> Result<(), Problem> {
     let models = channel.map_or(&[][..], |Channels(models)| models);
-    match models.iter().find(|model| !wlan::takes(model)) {
-        None => Ok(()),
-        Some(model) => refuse(
-            "channel",
-            format!(
-                "\"{}\" does more than lose frames, and a wlan's frames are answered at once: put \
-                 it on a [[link]]",
-                model.name()
-            ),
-        ),
-    }
+    let Some(model) = models.iter().find(|model| !wlan::takes(model)) else { return Ok(()) };
+    let name = model.name();
+    let why = if model.rates().is_some() {
+        "says how the rate goes, and a wlan sends at its own `rate`"
+    } else {
+        "delivers frames twice or out of order, and a station takes every frame once, in order"
+    };
+    refuse("channel", format!("\"{name}\" here {why}: put it on a [[link]]"))
 }
 
 pub(super) fn geometry(table: &WlanTable) -> Result<Option<Geometry>, Problem> {

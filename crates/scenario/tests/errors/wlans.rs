@@ -114,12 +114,52 @@ fn queues() {
 }
 
 #[test]
-fn channels_that_do_more_than_lose() {
+fn channels() {
+    let order = "delivers frames twice or out of order, and a station takes every frame once, in \
+                 order: put it on a [[link]]";
+    let refuse_model = |name: &str, rest: &str, why: &str| {
+        let line = format!(
+            "channel = [{{ model = \"ber\", ber = 1e-6 }}, {{ model = \"{name}\", {rest} }}]"
+        );
+        refuse_key(&line, &format!("s.toml:5: wlan.cell.channel: \"{name}\" here {why}"));
+    };
+    refuse_model("duplicate", "p = 0.1", order);
+    refuse_model("reorder", "p = 0.1, packets = 3", order);
+    refuse_model("jitter", "max = \"1 ms\", reorder = true", order);
+    refuse_model("random_delay", "share = 0.1, delay = \"1 ms\", reorder = true", order);
+    let rate = "says how the rate goes, and a wlan sends at its own `rate`: put it on a [[link]]";
+    refuse_model("trace", "points = [{ at = \"0 s\", rate = \"1 Mbit/s\" }]", rate);
+    refuse_model("trace", "opportunities_ms = [1, 2]", rate);
     refuse_key(
-        "channel = [{ model = \"ber\", ber = 1e-6 }, { model = \"duplicate\", p = 0.1 }]",
-        "s.toml:5: wlan.cell.channel: \"duplicate\" does more than lose frames, and a wlan's \
-         frames are answered at once: put it on a [[link]]",
+        "channel = { model = \"bernoulli\", p = 1.5 }",
+        "s.toml:5: wlan.cell.channel.p: 1.5 is not a probability: it lies between 0 and 1",
     );
+    refuse_key(
+        "channel = { model = \"trace\", points = [{ at = \"1 s\", loss = 0.1 }] }",
+        "s.toml:5: wlan.cell.channel.points.0.at: 1 s: the first point is at 0 s",
+    );
+    refuse_key(
+        "channel = { model = \"trace\", points = [{ at = \"0 s\", loss = 0.1 }, { at = \"1 s\" }] }",
+        "s.toml:5: wlan.cell.channel.points.1: `loss` stands in some points only: a gap in the trace",
+    );
+    refuse_key(
+        "channel = { model = \"trace\", file = \"nowhere.csv\" }",
+        "s.toml:5: wlan.cell.channel.file: nowhere.csv: no files can be read here: write the values \
+         into the scenario",
+    );
+    // What keeps the order has a meaning: packets are handed on later.
+    for model in [
+        "{ model = \"random_delay\", share = 0.1, delay = \"50 ms\" }",
+        "{ model = \"jitter\", max = \"5 ms\" }",
+        "{ model = \"gilbert_elliott_time\", loss = 0.1, mean_burst = \"50 ms\" }",
+        "{ model = \"outage\", count = 1, within = \"10 s\", duration = \"1 s\" }",
+        "{ model = \"fading\", mean_snr_db = 10, doppler_hz = 5 }",
+        "{ model = \"trace\", points = [{ at = \"0 s\", loss = 0.1, delay = \"5 ms\" }] }",
+    ] {
+        let place = "stations = [\"a\", \"b\", \"c\"]\n";
+        let text = CELL.replace(place, &format!("{place}channel = {model}\n"));
+        try_parse(&text, &[]).unwrap();
+    }
 }
 
 #[test]

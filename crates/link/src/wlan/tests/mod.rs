@@ -1,6 +1,7 @@
 //! Tests of the cell.
 
 mod bianchi;
+mod delays;
 mod queues;
 mod rig;
 mod timelines;

@@ -1,0 +1,59 @@
+//! Channels that delay: the MAC is served in time, the packet is handed on later, in order.
+
+use super::rig::{Rig, config, packet};
+use crate::wlan::{Config, Departure};
+
+const BYTES: u32 = 1464;
+/// The frame, and all until the next one begins without backoff.
+const DATA: u64 = 1284;
+const ROUND: u64 = DATA + 10 + 249 + 50;
+
+fn delaying(models: &[&str]) -> Config {
+    let mut config = config(3);
+    config.channel = models.iter().map(|it| serde_json::from_str(it).expect("a model")).collect();
+    (config.parameters.cw_min, config.parameters.cw_max) = (0, 0);
+    config
+}
+
+/// A delay of 5 ms for the first 3 ms, none later.
+const FALLING: &str = r#"{"model": "trace", "points": [
+    {"at": "0 s", "delay": "5 ms"}, {"at": "3 ms", "delay": "0 s"}]}"#;
+
+#[test]
+fn a_late_packet_is_acknowledged_in_time_and_holds_up_those_behind_it() {
+    let mut rig = Rig::new(&delaying(&[FALLING]), 1);
+    for id in 0..6 {
+        let _ = rig.send(1000, (0, 1), &packet(id, BYTES));
+    }
+    rig.run_to(1000 + ROUND);
+    // Nothing has left, and the second packet is in service.
+    assert_eq!(rig.left, []);
+    let statistics = rig.cell.statistics(rig.now, 0);
+    assert_eq!((statistics.late, statistics.in_service, statistics.queued), (1, 1, 4));
+    assert!(statistics.is_conserved());
+    // To another station: nothing holds it up.
+    let _ = rig.send(5000, (0, 2), &packet(9, BYTES));
+    rig.run_to(20_000);
+    let came = |nth: u64| 1000 + nth * ROUND + DATA;
+    // Frames that end by 3 ms are late by 5; the third waits for the second, and so on.
+    assert!(came(1) > 3000 && came(0) < 3000);
+    let first = came(0) + 5000;
+    assert!(came(3) < first && first < came(4));
+    let at = [first, first, first, first, came(4), came(5), came(6)];
+    let id = [0, 1, 2, 3, 4, 5, 9];
+    let left = at.iter().zip(id).map(|(at, id)| (*at, Departure::Delivered { id }));
+    assert_eq!(rig.left, left.collect::<Vec<_>>());
+    let counters = rig.cell.counters();
+    assert_eq!((counters.frames_sent, counters.retries, counters.packets_delivered), (7, 0, 7));
+}
+
+#[test]
+fn delays_of_several_models_add_up_and_answers_have_none() {
+    let ms = r#"{"model": "random_delay", "share": 1, "law": "constant", "delay": "1 ms"}"#;
+    let mut rig = Rig::new(&delaying(&[ms, ms]), 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    let _ = rig.send(1000, (0, 1), &packet(1, BYTES));
+    rig.run_to(20_000);
+    let times: Vec<u64> = rig.left.iter().map(|(at, _)| *at).collect();
+    assert_eq!(times, [1000 + DATA + 2000, 1000 + ROUND + DATA + 2000]);
+}
