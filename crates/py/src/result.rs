@@ -20,7 +20,7 @@ pub struct RawResult {
     scenario: Arc<retx_scenario::Scenario>,
     summary: String,
     replication: u64,
-    recorded: [(&'static str, bool); 5],
+    recorded: [(&'static str, bool); 6],
     tables: Tables,
     names: Names,
     capture: Option<CaptureBuffer>,
@@ -38,6 +38,7 @@ impl RawResult {
             replication,
             recorded: [
                 ("samples", tables.samples.is_some()),
+                ("link_samples", tables.link_samples.is_some()),
                 ("segments", tables.segments.is_some()),
                 ("acks", tables.acks.is_some()),
                 ("drops", tables.drops.is_some()),
@@ -54,6 +55,7 @@ impl RawResult {
         let Self { tables, names, .. } = self;
         match name {
             "samples" => tables.samples.take().map(|rows| rows.table(names)),
+            "link_samples" => tables.link_samples.take().map(|rows| rows.table(names)),
             "segments" => tables.segments.take().map(|rows| rows.table(names)),
             "acks" => tables.acks.take().map(|rows| rows.table(names)),
             "drops" => tables.drops.take().map(|rows| rows.table(names)),

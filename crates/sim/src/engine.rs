@@ -22,6 +22,7 @@ mod closing;
 mod layout;
 mod outside;
 mod relay;
+mod sampling;
 mod stages;
 
 pub use closing::Baseline;
@@ -283,6 +284,9 @@ impl<'a> Engine<'a> {
         };
         let segment = self.packets.segment(id);
         flow.handle_packet(self.now, packet, &segment, &mut self.recorder);
+        if self.recorder.every_ack {
+            self.sample_changed_queues();
+        }
         self.packets.remove(id);
         self.serve(index, side);
     }
@@ -360,9 +364,7 @@ impl<'a> Engine<'a> {
         } else if which == Special::Warmup as u32 {
             self.take_baseline();
         } else if let Sampling::Every(interval) = self.plan.sampling {
-            for flow in &self.flows {
-                flow.sample(self.now, &mut self.recorder);
-            }
+            self.sample();
             self.agenda.wake(self.target_of(Special::Sample), self.now + interval);
         }
     }

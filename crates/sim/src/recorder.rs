@@ -71,6 +71,7 @@ impl Recorder {
         Ok(Self {
             tables: Tables {
                 samples: (plan.sampling != Sampling::Off).then(tables::Samples::default),
+                link_samples: (plan.sampling != Sampling::Off).then(tables::LinkSamples::default),
                 segments: options.segments.then(tables::Segments::default),
                 acks: options.segments.then(tables::Acks::default),
                 drops: options.drops.then(tables::Drops::default),

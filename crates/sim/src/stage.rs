@@ -81,6 +81,20 @@ impl Stage {
         }
     }
 
+    /// How many entries it has, each with a queue.
+    pub fn ports(&self) -> u16 {
+        match self {
+            Self::Wlan(cell) => cell.stations(),
+        }
+    }
+
+    /// Packets that wait at an entry.
+    pub fn queued(&self, now: Time, entry: u16) -> u64 {
+        match self {
+            Self::Wlan(cell) => cell.statistics(now, entry).queued,
+        }
+    }
+
     /// Forgets maxima: the next snapshot tells those from now on.
     pub fn restart_maxima(&mut self) {
         match self {

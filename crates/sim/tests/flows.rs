@@ -235,6 +235,38 @@ fn samples_come_at_their_interval_and_at_every_ack() {
     assert!((arrived - 2..=arrived).contains(&(by_ack.rows().len() as u64)));
 }
 
+/// The mean of the samples is the mean queue, but for what a queue can change between two samples.
+#[test]
+fn queues_are_sampled_with_the_senders() {
+    let (step, whole) = (Duration::from_micros(20), Duration::from_millis(500));
+    let mut plan = dumbbell(3, whole);
+    plan.sampling = Sampling::Every(step);
+    let outcome = run(&plan);
+    let samples = outcome.tables.link_samples.expect("asked for");
+    for (place, link) in (0..).zip(&outcome.links) {
+        let queue: Vec<u64> = samples
+            .rows()
+            .iter()
+            .filter(|row| row.place == place)
+            .map(|row| row.queue_packets)
+            .collect();
+        let mean = queue.iter().sum::<u64>() as f64 / queue.len() as f64;
+        // Every packet lengthens the queue once and shortens it once.
+        let changes = 2.0 * link.packets_in as f64;
+        let bound = changes * step.as_secs_f64() / whole.as_secs_f64();
+        let off = (mean - link.queue_mean_packets).abs();
+        assert!(off <= bound, "{place}: {mean} for {}", link.queue_mean_packets);
+        assert!(queue.iter().max() <= Some(&link.queue_max_packets));
+    }
+    // More than any bound above.
+    assert!(outcome.links[0].queue_mean_packets > 100.0);
+    plan.sampling = Sampling::EveryAck;
+    let changed = run(&plan).tables.link_samples.expect("asked for");
+    let first: Vec<u64> =
+        changed.rows().iter().filter(|row| row.place == 0).map(|row| row.queue_packets).collect();
+    assert!(first.len() > 100 && first.windows(2).all(|pair| pair[0] != pair[1]));
+}
+
 #[test]
 fn a_cancelled_run_stops() {
     let control = Control::default();

@@ -3,12 +3,14 @@
 mod acks;
 mod drops;
 mod episodes;
+mod link_samples;
 mod samples;
 mod segments;
 
 pub use acks::{Ack, Acks};
 pub use drops::{Drop, Drops};
 pub use episodes::{Episode, Episodes};
+pub use link_samples::{LinkSample, LinkSamples};
 pub use samples::{Sample, Samples};
 pub use segments::{Segment, Segments};
 
@@ -20,6 +22,8 @@ use retx_units::{Duration, Time};
 pub struct Tables {
     /// Time series of the senders.
     pub samples: Option<Samples>,
+    /// Time series of the queues; kept together with the samples.
+    pub link_samples: Option<LinkSamples>,
     /// Every segment that took sequence space.
     pub segments: Option<Segments>,
     /// Every acknowledgment; kept together with the segments.
