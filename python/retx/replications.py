@@ -69,6 +69,11 @@ class Replications:
         return self._joined("samples")
 
     @cached_property
+    def link_samples(self) -> pl.DataFrame:
+        """As `Result.link_samples`."""
+        return self._joined("link_samples")
+
+    @cached_property
     def segments(self) -> pl.DataFrame:
         """As `Result.segments`; recorded with `segments=True`."""
         return self._joined("segments")
@@ -104,8 +109,7 @@ class Replications:
         """Scenario, version and seed once; under `runs` flows, links, … and engine of each."""
         shared = {key: self._runs[0].summary[key] for key in ("scenario", "version", "seed")}
         each = [
-            {"replication": number}
-            | {key: result.summary[key] for key in PER_RUN}
+            {"replication": number} | {key: result.summary[key] for key in PER_RUN}
             for number, result in enumerate(self._runs)
         ]
         return shared | {"replications": len(self._runs), "runs": each}

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 TABLES = (
     "flows", "links", "wlans", "stations", "relays",
-    "samples", "segments", "acks", "drops", "episodes",
+    "samples", "link_samples", "segments", "acks", "drops", "episodes",
 )  # fmt: skip
 """The tables of a run, in the order of the documentation."""
 
+SAMPLING = 'set the scenario\'s `sample_interval`, to "every_ack" or a time such as "0.1 s"'
 HOW_TO_RECORD = {
-    "samples": 'set the scenario\'s `sample_interval`, to "every_ack" or a time such as "0.1 s"',
+    "samples": SAMPLING,
+    "link_samples": SAMPLING,
     "segments": "run with segments=True (command line: without --no-segments)",
     "acks": "run with segments=True (command line: without --no-segments)",
     "drops": "run with tables=True",
@@ -113,6 +115,15 @@ class Result:
         return self._table("samples")
 
     @cached_property
+    def link_samples(self) -> pl.DataFrame:
+        """Packets that wait in each queue over time; recorded together with the samples.
+
+        Raises:
+            NotRecordedError: The scenario has no `sample_interval`.
+        """
+        return self._table("link_samples")
+
+    @cached_property
     def segments(self) -> pl.DataFrame:
         """One row per copy of a segment sent, with its fate.
 
@@ -153,7 +164,7 @@ class Result:
 
     @property
     def plot(self) -> Plot:
-        """The plots: `result.plot.cwnd()`, `.sequence()`, `.rtt()`, `.ladder()`."""
+        """The plots, such as `result.plot.cwnd()`; see `retx.plots.chooser.Plot`."""
         from retx.plots.chooser import Plot
 
         return Plot(self)

@@ -203,7 +203,9 @@ def test_crates_depend_downwards(manifest: Path) -> None:
 
 def test_unsafe_code_stays_where_c_begins() -> None:
     """Where the lint against it may be switched off."""
-    boundaries = [ROOT / "crates" / name / "src" / "boundary" for name in ("emulate", "packetdrill")]
+    boundaries = [
+        ROOT / "crates" / name / "src" / "boundary" for name in ("emulate", "packetdrill")
+    ]
     allowing = re.compile(r"allow\(.*unsafe_code|unsafe_code = \"(allow|warn|deny)")
     found = [
         path

@@ -15,8 +15,20 @@ from retx.results import HOW_TO_RECORD
 if TYPE_CHECKING:
     from retx.results import Result
 
-KINDS = ("cwnd", "sequence", "rtt", "ladder")
-ENDINGS = (".png", ".svg", ".pdf")
+KINDS = (
+    "cwnd",
+    "sequence",
+    "rtt",
+    "ladder",
+    "queue",
+    "episodes",
+    "fairness",
+    "bursts",
+    "confusion",
+)
+SAMPLED, OF_SEGMENTS = ("cwnd", "rtt", "queue", "fairness"), ("sequence", "rtt", "ladder", "bursts")
+OF_ALL_FLOWS, WITHOUT_TIME = ("queue", "fairness"), ("bursts", "confusion")
+PICTURES, DATA = (".png", ".svg", ".pdf"), (".csv", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -31,7 +43,7 @@ class Drawing:
     @property
     def needs_segments(self) -> bool:
         """True when the table of segments has to be recorded for it."""
-        return self.kind != "cwnd"
+        return self.kind in OF_SEGMENTS
 
     def place(self, directory: Path | None) -> Path:
         """Its file: in the result directory, or here, unless another is named."""
@@ -43,7 +55,7 @@ class Drawing:
         Raises:
             UsageError: The scenario records no samples, or has no such flow.
         """
-        if self.kind in ("cwnd", "rtt") and "sample_interval" not in scenario:
+        if self.kind in SAMPLED and "sample_interval" not in scenario:
             raise UsageError(f"--plot {self.kind} needs samples: {HOW_TO_RECORD['samples']}")
         names = [name for flow in scenario["flow"] for name in _names(flow)]
         if self.flow is not None and self.flow not in names:
@@ -59,12 +71,19 @@ class Drawing:
                 yield path
 
     def draw(self, result: Result, path: Path) -> None:
-        """Draws the plot into a file."""
+        """Draws the plot into a file, or writes its data there."""
+        options: dict[str, Any] = {}
+        if self.kind not in OF_ALL_FLOWS:
+            options["flow"] = self.flow
         if self.kind == "ladder":
-            figure = result.plot.ladder(*(self.span or (None, None)), flow=self.flow)
+            options |= zip(("t0", "t1"), self.span or (None, None), strict=True)
+        elif self.kind not in WITHOUT_TIME:
+            options["span"] = self.span
+        figure = getattr(result.plot, self.kind)(**options)
+        if path.suffix.lower() in DATA:
+            figure.save_data(path)
         else:
-            figure = getattr(result.plot, self.kind)(flow=self.flow, span=self.span)
-        figure.save(path)
+            figure.save(path)
 
 
 def drawings(words: list[str], flow: str | None, span: tuple[float, float] | None) -> list[Drawing]:
@@ -86,8 +105,9 @@ def _drawing(word: str, flow: str | None, span: tuple[float, float] | None) -> D
     if kind not in KINDS:
         raise UsageError(f"--plot {word}: no plot {kind!r}; there are {', '.join(KINDS)}")
     file = Path(name) if name else None
-    if file and file.suffix.lower() not in ENDINGS:
-        raise UsageError(f"--plot {word}: the file must end in {', '.join(ENDINGS)}")
+    if file and file.suffix.lower() not in PICTURES + DATA:
+        endings = f"{', '.join(PICTURES)}, or {' or '.join(DATA)} for its data"
+        raise UsageError(f"--plot {word}: the file must end in {endings}")
     return Drawing(kind, file, flow, span)
 
 

@@ -44,7 +44,8 @@ Plots = Annotated[
     typer.Option(
         "--plot",
         metavar="KIND[=FILE]",
-        help="Draw cwnd, sequence, rtt or ladder; FILE ends in .png, .svg or .pdf. Repeatable.",
+        help="Draw cwnd, sequence, rtt, ladder, queue, episodes, fairness, bursts or confusion; "
+        "FILE ends in .png, .svg, .pdf, or .csv or .parquet for the data. Repeatable.",
     ),
 ]
 Flow = Annotated[str | None, typer.Option(metavar="NAME", help="Plot this flow only.")]

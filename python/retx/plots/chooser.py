@@ -16,6 +16,11 @@ NEEDS = {
     "sequence": ("segments",),
     "rtt": ("samples",),
     "ladder": ("segments", "acks"),
+    "queue": ("link_samples",),
+    "episodes": ("episodes",),
+    "fairness": ("samples",),
+    "bursts": ("segments",),
+    "confusion": (),
 }
 """The plots, and the tables without which there is nothing to draw."""
 
@@ -69,3 +74,36 @@ class Plot:
         return ladder(
             result.segments, result.acks, t0, t1, flow=flow, episodes=episodes, shorten=shorten
         )
+
+    def queue(self, *, place: str | None = None, span: Span | None = None) -> Figure:
+        """Packets that wait in queues against time; `place` as in the table, `cloud.forward`."""
+        from retx.plots.queue import queue
+
+        drops = self._result.tables.get("drops")
+        return queue(self._result.link_samples, drops, place=place, span=span)
+
+    def episodes(self, *, flow: str | None = None, span: Span | None = None) -> Figure:
+        """Recovery episodes along time, coloured by their true cause."""
+        from retx.plots.episodes import episodes
+
+        return episodes(self._result.episodes, flow=flow, span=span)
+
+    def fairness(self, *, interval_s: float | None = None, span: Span | None = None) -> Figure:
+        """Goodputs of the flows and Jain's index of them against time."""
+        from retx.plots.fairness import fairness
+
+        return fairness(self._result.samples, interval_s=interval_s, span=span)
+
+    def confusion(self, *, flow: str | None = None) -> Figure:
+        """What senders took losses for, beside what was true."""
+        from retx.plots.confusion import confusion
+
+        return confusion(self._result.confusion(), flow=flow)
+
+    def bursts(
+        self, *, flow: str | None = None, chain: tuple[float, float, float, float] | None = None
+    ) -> Figure:
+        """Runs of losses by length, beside a chain of Gilbert and Elliott (p, r, k, h)."""
+        from retx.plots.bursts import bursts
+
+        return bursts(self._result.segments, flow=flow, chain=chain)

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from retx.analysis.thinning import envelope
 from retx.plots.flows import chosen_flows, of_flow, within
 from retx.plots.style import (
     BLACK,
@@ -52,21 +53,26 @@ def cwnd(
                 axes.set_xlim(span)
         panels[-1].set_xlabel("time (s)")
         shared_legend(figure, panels)
+    shown = pl.col("flow").cast(pl.String).is_in(flows)
+    figure.data = {"samples": within(samples.filter(shown), "time_s", span)}
+    if episodes is not None:
+        figure.data["episodes"] = within(episodes.filter(shown), "start_s", span)
     return figure
 
 
 def _draw_window(axes: Any, samples: pl.DataFrame) -> None:  # noqa: ANN401
-    time = samples["time_s"]
-    window = samples["cwnd_bytes"] / 1e3
-    flight = samples["flight_size_bytes"] / 1e3
     # A threshold that no loss has set yet is larger than any window; it would flatten the rest.
-    ceiling = 1.5 * max(window.to_list() + flight.to_list())
-    threshold = samples["ssthresh_bytes"] / 1e3
-    threshold = threshold.set(threshold > ceiling, None).cast(pl.Float64).fill_null(float("nan"))
-    step: dict[str, Any] = {"where": "post"}
-    axes.step(time, window, color=BLUE, zorder=2.3, label="cwnd", **step)
-    axes.step(time, threshold, color=ORANGE, ls="--", zorder=2.2, label="ssthresh", **step)
-    axes.step(time, flight, color=GREY, lw=0.8, zorder=2.1, label="in flight", **step)
+    largest = samples.select(pl.max_horizontal("cwnd_bytes", "flight_size_bytes").max()).item()
+    threshold = pl.col("ssthresh_bytes")
+    known = samples.with_columns(pl.when(threshold <= 1.5 * largest).then(threshold))
+    for column, look in (
+        ("cwnd_bytes", {"color": BLUE, "zorder": 2.3, "label": "cwnd"}),
+        ("ssthresh_bytes", {"color": ORANGE, "ls": "--", "zorder": 2.2, "label": "ssthresh"}),
+        ("flight_size_bytes", {"color": GREY, "lw": 0.8, "zorder": 2.1, "label": "in flight"}),
+    ):
+        drawn = envelope(known, "time_s", column)
+        values = drawn[column].fill_null(float("nan")) / 1e3
+        axes.step(drawn["time_s"], values, where="post", **look)
 
 
 def _mark_episodes(axes: Any, episodes: pl.DataFrame) -> None:  # noqa: ANN401

@@ -65,6 +65,7 @@ def ladder(
             f"{packets} packets from {start:g} s to {end:g} s are too many for a ladder: "
             f"choose a shorter time, with at most {MOST_PACKETS}"
         )
+    whole = {"segments": data, "acks": back}
     timeouts = _timeouts(episodes, name, start, end)
     clock = Clock([data, back], max(_transit(data), _transit(back))) if shorten else None
     if clock:
@@ -84,6 +85,7 @@ def ladder(
         _label(axes, data, SENDER, spacing)
         _label(axes, back, RECEIVER, spacing)
         shared_legend(figure, [axes])
+    figure.data = whole
     return figure
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from retx.analysis.thinning import distinct, envelope
 from retx.plots.flows import chosen_flows, of_flow, within
 from retx.plots.style import BLUE, GREY, RED, Figure, new_figure, shared_legend, styled
 
@@ -40,6 +41,10 @@ def rtt(
                 axes.set_xlim(span)
         panels[-1].set_xlabel("time (s)")
         shared_legend(figure, panels)
+    shown = pl.col("flow").cast(pl.String).is_in(flows)
+    figure.data = {"samples": within(samples.filter(shown), "time_s", span)}
+    if segments is not None:
+        figure.data["segments"] = within(segments.filter(shown), "acked_s", span)
     return figure
 
 
@@ -47,9 +52,11 @@ def _draw_round_trips(axes: Any, segments: pl.DataFrame) -> None:  # noqa: ANN40
     # Karn: the acknowledgment of a segment sent twice does not say which copy it is for.
     resent = segments.filter(pl.col("retransmission"))["seq"].implode()
     once = segments.filter(~pl.col("seq").is_in(resent)).drop_nulls("acked_s")
+    trips = once.select("acked_s", trip=(pl.col("acked_s") - pl.col("sent_s")) * 1e3)
+    trips = distinct(trips.with_columns(height=pl.col("trip").log()), ["acked_s", "height"])
     axes.scatter(
-        once["acked_s"],
-        (once["acked_s"] - once["sent_s"]) * 1e3,
+        trips["acked_s"],
+        trips["trip"],
         s=3,
         color=GREY,
         linewidths=0,
@@ -63,7 +70,7 @@ def _draw_estimates(axes: Any, samples: pl.DataFrame) -> None:  # noqa: ANN401
         ("srtt_s", BLUE, "-", "SRTT"),
         ("rto_s", RED, "--", "RTO"),
     ):
-        known = samples.select("time_s", column).drop_nulls()
+        known = envelope(samples.select("time_s", column).drop_nulls(), "time_s", column)
         axes.step(
             known["time_s"], known[column] * 1e3, where="post", color=colour, ls=line, label=label
         )

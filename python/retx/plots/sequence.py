@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from retx.analysis.thinning import distinct, envelope
 from retx.plots.flows import chosen_flows, of_flow
 from retx.plots.style import (
     BLUE,
@@ -19,6 +20,7 @@ from retx.plots.style import (
     styled,
 )
 
+DRAWN = ("sent_s", "low", "high")
 RASTER_ROWS = 5_000
 """From here on a vector file would hold more marks than anyone can see."""
 
@@ -48,6 +50,8 @@ def sequence(
                 axes.set_xlim(span)
         panels[-1].set_xlabel("time (s)")
         shared_legend(figure, panels)
+    shown = pl.col("flow").cast(pl.String).is_in(flows)
+    figure.data = {"segments": _seen(segments.filter(shown), span)}
     return figure
 
 
@@ -63,6 +67,10 @@ def _draw(axes: Any, segments: pl.DataFrame, unit: float) -> None:  # noqa: ANN4
     gone = ~segments["fate"].cast(pl.String).is_in(["delivered", "refused", "on_its_way"])
     rows = segments.select("sent_s", "retransmission", low=low, high=high, lost=gone)
     raster = rows.height > RASTER_ROWS
+    # What repeats, and what is lost, has marks of its own: those are never left out.
+    marked = rows["retransmission"] | rows["lost"]
+    kept = [distinct(rows.filter(~marked), DRAWN), rows.filter(marked)]
+    rows = pl.concat(kept).sort("sent_s", maintain_order=True)
     again = rows["retransmission"]
     for part, colour, width, label in (
         (rows.filter(~again), BLUE, 1.4, "sent"),
@@ -106,6 +114,7 @@ def _draw(axes: Any, segments: pl.DataFrame, unit: float) -> None:  # noqa: ANN4
         .sort("time", "high")
         .with_columns(pl.col("high").cum_max())
     )
+    acknowledged = envelope(acknowledged, "time", "high")
     axes.step(
         acknowledged["time"],
         acknowledged["high"],

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib import figure
+from matplotlib.container import ErrorbarContainer
+
+from retx.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # Okabe & Ito's palette: told apart with any kind of colour vision. Marks and line styles differ
 # too, so that nothing depends on colour alone in print.
@@ -17,6 +25,13 @@ PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#000000", "#7F7F7F"
 
 CAUSE_COLOUR = {"congestion": BLACK, "wireless": RED, "spurious": PURPLE}
 KIND_MARK = {"frr": "v", "rto": "X"}
+
+CAUSE_HATCH = {"congestion": "", "wireless": "////", "spurious": "...."}
+COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY)
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+LINES = ("-", "--", "-.", ":")
+MAP = "cividis"
+"""Of heat maps: evenly bright steps, the same for colour-blind eyes."""
 
 WIDTH_INCHES = 7.0
 PANEL_INCHES = 2.6
@@ -54,11 +69,38 @@ RC: Any = {
 
 
 class Figure(figure.Figure):
-    """A matplotlib figure that shows itself in a notebook and is saved in retx's style."""
+    """A matplotlib figure that shows itself in a notebook and is saved in retx's style.
+
+    `data` has the tables that it shows, whole also where the drawing is thinned.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
+        super().__init__(*arguments, **options)
+        self.data: dict[str, pl.DataFrame] = {}
 
     def save(self, path: Any) -> None:  # noqa: ANN401 (a path or a binary file)
         """Writes the figure; the ending says how: .png, .svg or .pdf."""
         self._save(path)
+
+    def save_data(self, path: str | os.PathLike[str], table: str | None = None) -> None:
+        """Writes one of the figure's tables; the ending says how: .csv or .parquet.
+
+        Args:
+            path: The file.
+            table: A name in `data`; the first by default.
+
+        Raises:
+            UsageError: Another ending, or no such table.
+        """
+        target, name = Path(path), table or next(iter(self.data))
+        if name not in self.data:
+            raise UsageError(f"no table {name!r} in the figure; it has {', '.join(self.data)}")
+        if target.suffix == ".csv":
+            self.data[name].write_csv(target)
+        elif target.suffix == ".parquet":
+            self.data[name].write_parquet(target, compression="zstd")
+        else:
+            raise UsageError(f"{target}: a figure's data end in .csv or .parquet")
 
     def _save(self, target: Any, **options: Any) -> None:  # noqa: ANN401
         # A date in the file would make two equal figures differ.
@@ -85,6 +127,15 @@ def byte_unit(largest: float) -> tuple[float, str]:
     return (1e6, "MB") if largest >= 5e6 else (1e3, "kB")
 
 
+def series_look(number: int) -> dict[str, Any]:
+    """Colour, mark and line of a curve among others: told apart by each of them alone."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKS[number % len(MARKS)],
+        "ls": LINES[number % len(LINES)],
+    }
+
+
 def new_figure(rows: int = 1, height: float = PANEL_INCHES) -> tuple[Figure, list[Any]]:
     """A figure with `rows` panels above each other that share their time axis."""
     made = Figure(figsize=(WIDTH_INCHES, rows * height + 0.6), layout="constrained")
@@ -98,5 +149,7 @@ def shared_legend(figure: Figure, panels: list[Any]) -> None:
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
+    # Points with intervals, which matplotlib puts last, are what the figure is about.
+    entries = dict(sorted(entries.items(), key=lambda it: not isinstance(it[1], ErrorbarContainer)))
     columns = len(entries) if len(entries) <= MOST_COLUMNS else (len(entries) + 1) // 2
     figure.legend(entries.values(), entries.keys(), loc="outside upper left", ncols=columns)

@@ -1,0 +1,39 @@
+"""Runs of losses in a trace."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from retx.analysis.groups import TableError, needed
+
+LOST_BY_CHANNEL = ("channel", "retry_limit")
+
+
+def burst_lengths(segments: pl.DataFrame, flow: str | None = None) -> pl.DataFrame:
+    """How many runs of losses have which length: losses by the channel, in the order of sending.
+
+    Columns: `length runs share`, without gaps from 1 to the longest. What a queue dropped did not
+    meet the channel, and is left out.
+
+    Args:
+        segments: The `segments` table; of one flow, or of flows that share the lossy link.
+        flow: Only this one.
+
+    Raises:
+        TableError: Nothing was lost by a channel.
+    """
+    needed(segments, ["flow", "sent_s", "fate"])
+    if flow is not None:
+        segments = segments.filter(pl.col("flow") == flow)
+    fate = pl.col("fate").cast(pl.String)
+    met = segments.sort("sent_s", maintain_order=True).filter(fate != "queue")
+    lost = met.select(fate.is_in(LOST_BY_CHANNEL)).to_series().to_numpy()
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(int), [0]])))
+    lengths = edges[1::2] - edges[::2]
+    if not len(lengths):
+        raise TableError("no segment was lost by a channel: there are no runs of losses")
+    runs = np.bincount(lengths)[1:]
+    return pl.DataFrame(
+        {"length": np.arange(1, len(runs) + 1), "runs": runs, "share": runs / runs.sum()}
+    )

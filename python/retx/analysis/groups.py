@@ -1,0 +1,100 @@
+"""Means of groups of rows, with confidence intervals, and distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from retx.analysis.intervals import half_width
+from retx.errors import UsageError
+
+
+class TableError(UsageError):
+    """A table does not have what an analysis needs; the message says what."""
+
+
+def numeric(table: pl.DataFrame, name: str) -> pl.Series:
+    """A column of numbers.
+
+    Raises:
+        TableError: There is no such column, or it holds no numbers.
+    """
+    needed(table, [name])
+    if not table[name].dtype.is_numeric():
+        numbers = [other for other, dtype in table.schema.items() if dtype.is_numeric()]
+        raise TableError(f"column {name!r} holds no numbers; these do: {', '.join(numbers)}")
+    return table[name]
+
+
+def needed(table: pl.DataFrame, names: Sequence[str]) -> None:
+    """Makes sure that columns are there.
+
+    Raises:
+        TableError: One is missing.
+    """
+    for name in names:
+        if name not in table.columns:
+            raise TableError(f"no column {name!r} in the table; it has {', '.join(table.columns)}")
+
+
+def means(
+    table: pl.DataFrame, keys: Sequence[str], quantity: str, confidence: float = 0.95
+) -> pl.DataFrame:
+    """Mean and confidence interval (Student's t) over the replications of each group.
+
+    Columns: the keys, then `n mean low high`. Missing values are left out; `low` and `high` are
+    null for groups of one. A value that does not vary has an interval without width.
+
+    Args:
+        table: One row per group and replication, as a sweep's tidy frame.
+        keys: Columns that make the groups.
+        quantity: The column to average.
+        confidence: Level of the intervals.
+
+    Raises:
+        TableError: A column is missing, or a replication has several rows in a group.
+    """
+    needed(table, keys)
+    numeric(table, quantity)
+    if "replication" in table.columns:
+        each = table.group_by(*keys, "replication").len()
+        if each["len"].max() not in (None, 1):
+            more = "name the flow, or make it a key" if "name" in table.columns else "add a key"
+            raise TableError(f"a group has several rows of one replication: {more}")
+    value = pl.col(quantity).cast(pl.Float64).fill_nan(None)
+    groups = table.group_by(*keys, maintain_order=True).agg(
+        value.count().cast(pl.Int64).alias("n"),
+        value.mean().alias("mean"),
+        value.std().alias("deviation"),
+    )
+    halves = [
+        half_width(deviation, n, confidence) if n > 1 else None
+        for deviation, n in groups.select("deviation", "n").iter_rows()
+    ]
+    half = pl.Series("half", halves, dtype=pl.Float64)
+    bounds = groups.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
+    return bounds.drop("deviation")
+
+
+def distribution(table: pl.DataFrame, quantity: str, keys: Sequence[str] = ()) -> pl.DataFrame:
+    """The empirical distribution of each group.
+
+    Columns: the keys, the quantity in rising order, and `share`, the part of the group's rows that
+    have this value or less.
+
+    Args:
+        table: Any; missing values are left out.
+        quantity: The column of numbers.
+        keys: Columns that make the groups.
+    """
+    needed(table, keys)
+    numeric(table, quantity)
+    known = table.select(*keys, pl.col(quantity).cast(pl.Float64).fill_nan(None)).drop_nulls(
+        quantity
+    )
+    ordered = known.sort(quantity, maintain_order=True)
+    if not keys:
+        return ordered.with_columns(share=pl.int_range(1, pl.len() + 1) / pl.len())
+    share = pl.int_range(1, pl.len() + 1).over(*keys) / pl.len().over(*keys)
+    return ordered.with_columns(share=share)

@@ -1,0 +1,55 @@
+"""Differences of runs that share their draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from retx.analysis.groups import TableError, needed, numeric
+
+
+def pairs(
+    table: pl.DataFrame,
+    key: str,
+    values: tuple[object, object],
+    quantity: str,
+    keys: Sequence[str] = (),
+) -> pl.DataFrame:
+    """One row per replication (and group): the quantity under both values, and the difference.
+
+    Columns: the keys, `replication first second difference ratio`; the difference is the second
+    less the first, the ratio the second over the first. Pairs without one of the values are left
+    out.
+
+    Args:
+        table: One row per group and replication, as a sweep's tidy frame.
+        key: The column whose values are compared, such as `flow.download.tcp`.
+        values: The two values.
+        quantity: The column of numbers.
+        keys: Columns that make further groups.
+
+    Raises:
+        TableError: A column or a value is missing.
+    """
+    needed(table, [key, "replication", *keys])
+    numeric(table, quantity)
+    parts = []
+    for value in values:
+        part = table.filter(pl.col(key) == value)
+        if part.is_empty():
+            there = ", ".join(map(str, table[key].unique(maintain_order=True)))
+            raise TableError(f"{key} is never {value!r}; there is {there}")
+        parts.append(part.select(*keys, "replication", pl.col(quantity).cast(pl.Float64)))
+    first, second = parts
+    for part in parts:
+        if part.select(*keys, "replication").is_duplicated().any():
+            raise TableError("a group has several rows of one replication: add a key, or one flow")
+    joined = first.join(
+        second, on=[*keys, "replication"], suffix=" of the second", nulls_equal=True
+    )
+    both = joined.rename({quantity: "first", f"{quantity} of the second": "second"})
+    known = both.drop_nulls(["first", "second"]).sort("replication", *keys, maintain_order=True)
+    return known.with_columns(
+        difference=pl.col("second") - pl.col("first"), ratio=pl.col("second") / pl.col("first")
+    )

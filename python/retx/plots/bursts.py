@@ -1,0 +1,50 @@
+"""Runs of losses beside what the two-state chain of Gilbert and Elliott makes of them."""
+
+from __future__ import annotations
+
+import polars as pl
+from matplotlib.ticker import MaxNLocator
+
+from retx.analysis.bursts import burst_lengths
+from retx.models import gilbert_elliott
+from retx.plots.metric import HEIGHT_INCHES
+from retx.plots.style import RED, SKY, WIDTH_INCHES, Figure, styled
+
+
+def bursts(
+    segments: pl.DataFrame,
+    *,
+    flow: str | None = None,
+    chain: tuple[float, float, float, float] | None = None,
+) -> Figure:
+    """Histogram of lengths, on a logarithmic axis, with the chain's probabilities.
+
+    Args:
+        segments: The `segments` table; of one flow, or of flows that share the lossy link.
+        flow: Only this one.
+        chain: p, r, k and h of the chain; without it that with k = 1 and h = 0 whose mean run is
+            the measured one.
+
+    Raises:
+        TableError: Nothing was lost by a channel.
+        ModelError: The chain's parameters are no probabilities.
+    """
+    found = burst_lengths(segments, flow)
+    mean = float((found["length"] * found["share"]).sum())
+    p, r, k, h = chain or (0.5, 1 / mean, 1.0, 0.0)
+    model = gilbert_elliott.burst_lengths(found.height, p, r, k, h)
+    label = "chain as given" if chain else f"geometric, mean {mean:.3g}"
+    with styled():
+        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
+        axes = figure.subplots()
+        axes.bar(found["length"], found["share"], color=SKY, width=0.8, label="measured")
+        axes.plot(found["length"], model, "o-", color=RED, ms=4, label=label)
+        axes.set_yscale("log")
+        least = float(found.filter(pl.col("runs") > 0)["share"].min())  # type: ignore[arg-type]
+        axes.set_ylim(bottom=least / 2)
+        axes.set_xlabel("segments lost in a row")
+        axes.set_ylabel("share of runs")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.legend()
+    figure.data = {"bursts": found.with_columns(model=pl.Series(model))}
+    return figure

@@ -1,0 +1,59 @@
+"""What senders took losses for, beside what was true, as a matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from retx.analysis.confusion import CAUSES, KINDS, SAID
+from retx.plots.flows import PlotError
+from retx.plots.style import WIDTH_INCHES, Figure, styled
+
+TITLE = {"frr": "fast retransmits", "rto": "timeouts"}
+HEIGHT_INCHES = 2.4
+
+
+def confusion(table: pl.DataFrame, *, flow: str | None = None) -> Figure:
+    """One matrix for fast retransmits, one for timeouts: counts, and shares of each true cause.
+
+    Args:
+        table: What `retx.analysis.confusion.confusion` makes of the `flows` table.
+        flow: Only this one; all together without it.
+
+    Raises:
+        PlotError: There is no such flow, or no episode at all.
+    """
+    own = table if flow is None else table.filter(pl.col("flow") == flow)
+    if own.is_empty():
+        raise PlotError(f"no flow {flow!r} in the table")
+    counts = own.group_by("kind", "said_cause", maintain_order=True).agg(pl.col(*CAUSES).sum())
+    if not counts.select(pl.sum_horizontal(pl.col(*CAUSES).sum())).item():
+        raise PlotError("there is no recovery episode: nothing was said of any loss")
+    with styled():
+        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
+        panels = figure.subplots(1, len(KINDS), sharey=True)
+        for axes, kind in zip(panels, KINDS, strict=True):
+            rows = counts.filter(pl.col("kind").cast(pl.String) == kind)
+            matrix = rows.select(CAUSES).to_numpy().astype(float)
+            _matrix(axes, matrix)
+            axes.set_title(TITLE[kind])
+            axes.set_xlabel("true cause")
+        panels[0].set_ylabel("said")
+    figure.data = {"confusion": counts}
+    return figure
+
+
+def _matrix(axes: Any, counts: Any) -> None:  # noqa: ANN401
+    totals = counts.sum(axis=0)
+    shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1.4, aspect="auto")
+    for (row, column), count in np.ndenumerate(counts):
+        text = f"{count:.0f}" + (f"\n{100 * shares[row, column]:.0f} %" if totals[column] else "")
+        axes.text(column, row, text, ha="center", va="center", fontsize=8)
+    axes.set_xticks(range(len(CAUSES)), CAUSES)
+    axes.set_yticks(range(len(SAID)), SAID)
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)

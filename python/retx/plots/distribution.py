@@ -1,0 +1,60 @@
+"""Cumulative distributions."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from retx.analysis.groups import distribution
+from retx.plots.flows import PlotError
+from retx.plots.labels import axis
+from retx.plots.metric import HEIGHT_INCHES, MOST_CURVES, curve_label
+from retx.plots.style import (
+    COLOURS,
+    LINES,
+    WIDTH_INCHES,
+    Figure,
+    shared_legend,
+    styled,
+)
+
+
+def distribution_function(table: pl.DataFrame, quantity: str, *, by: str | None = None) -> Figure:
+    """The share of rows that have a value or less.
+
+    Args:
+        table: Any: flows of replications, a sweep's tidy frame, segments, samples.
+        quantity: Column of numbers; missing values are left out.
+        by: Column that makes a family of curves.
+
+    Raises:
+        PlotError: Too many curves, or no value at all.
+        TableError: A column is missing.
+    """
+    found = distribution(table, quantity, [] if by is None else [by])
+    if found.is_empty():
+        raise PlotError(f"{quantity} has no value in any row")
+    names = [None] if by is None else found[by].unique(maintain_order=True).to_list()
+    if len(names) > MOST_CURVES:
+        raise PlotError(f"{len(names)} values of {by} are too many curves: filter the table first")
+    scale, label = axis(quantity, found[quantity])
+    with styled():
+        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
+        axes = figure.subplots()
+        for number, name in enumerate(names):
+            curve = found if by is None else found.filter(pl.col(by).eq_missing(pl.lit(name)))
+            values = curve[quantity].to_numpy() / scale
+            axes.step(
+                [values[0], *values],
+                [0, *curve["share"]],
+                where="post",
+                color=COLOURS[number % len(COLOURS)],
+                ls=LINES[number % len(LINES)],
+                label=None if by is None else curve_label(by, name),
+            )
+        axes.set_ylim(0, 1.01)
+        axes.set_xlabel(label)
+        axes.set_ylabel("share of runs at or below" if "replication" in table.columns else "share")
+        if by is not None:
+            shared_legend(figure, [axes])
+    figure.data = {"distribution": found}
+    return figure

@@ -1,0 +1,181 @@
+"""A metric against a parameter: means with intervals, one curve or a family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil, floor, log10
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from retx.analysis.groups import means
+from retx.plots.flows import PlotError
+from retx.plots.labels import axis
+from retx.plots.style import (
+    WIDTH_INCHES,
+    Figure,
+    series_look,
+    shared_legend,
+    styled,
+)
+
+MOST_CURVES = 12
+HEADROOM = 1.3
+"""A closed form may make the picture higher than the data do, at most by this factor."""
+WIDE_RANGE = 10.0
+"""Parameters that span so many times their least are shown on a logarithmic axis."""
+HEIGHT_INCHES = 3.4
+SPREAD = 0.07
+"""How far curves lie beside each other where names stand, in places."""
+MODEL_GREYS = ("0.25", "0.5")
+MODEL_DASHES = ("-", (0, (6, 2)), (0, (2, 2)), (0, (6, 2, 1, 2)), (0, (1, 1)), (0, (9, 3)))
+
+
+def metric(
+    table: pl.DataFrame,
+    x: str,
+    y: str,
+    *,
+    by: str | None = None,
+    confidence: float = 0.95,
+    models: Mapping[str, pl.DataFrame] | None = None,
+) -> Figure:
+    """Means over replications, with confidence intervals.
+
+    A parameter of numbers that spans a decade gets a logarithmic axis, with
+    zero, where it occurs, at its left end; names stand side by side.
+
+    Args:
+        table: One row per point and replication, as a sweep's tidy frame.
+        x: Column of the parameter.
+        y: Column of the metric.
+        by: Column that makes a family of curves.
+        confidence: Level of the intervals (Student's t).
+        models: Closed forms to draw beside: by name a table with the columns `x` and `y`,
+            in order of `x`.
+
+    Raises:
+        PlotError: Too many curves.
+        TableError: A column is missing, or a replication has several rows at a point.
+    """
+    keys = [x] if by is None else [by, x]
+    found = means(table, keys, y, confidence).sort(keys, maintain_order=True, nulls_last=True)
+    names = [None] if by is None else found[by].unique(maintain_order=True).to_list()
+    if len(names) > MOST_CURVES:
+        raise PlotError(f"{len(names)} values of {by} are too many curves: filter the table first")
+    places = Places(table[x])
+    scale, label = axis(y, found["mean"])
+    with styled():
+        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
+        axes = figure.subplots()
+        for number, name in enumerate(names):
+            curve = found if by is None else found.filter(pl.col(by).eq_missing(pl.lit(name)))
+            beside = SPREAD * (number - (len(names) - 1) / 2)
+            label_of = "simulated" if by is None else curve_label(by, name)
+            look = series_look(number) | {"beside": beside, "label": label_of}
+            _curve(axes, places, curve, x, scale, look)
+        least, top = axes.get_ylim()
+        highest = HEADROOM * top
+        for number, (name, form) in enumerate((models or {}).items()):
+            # The data say how high the picture is: closed forms may leave it, for infinity too.
+            top = max(top, min(1.04 * _model(axes, places, form, scale, number, name), highest))
+        places.frame(axes, x)
+        axes.set_ylabel(label)
+        negative = found.select((pl.min_horizontal("mean", "low") < 0).any()).item()
+        axes.set_ylim(least if negative else 0.0, top)
+        if by is not None or models:
+            shared_legend(figure, [axes])
+    figure.data = {"means": found} | {
+        f"model-{name}": form for name, form in (models or {}).items()
+    }
+    return figure
+
+
+class Places:
+    """Where the values of a parameter stand on the axis."""
+
+    def __init__(self, values: pl.Series) -> None:
+        self.names = None if values.dtype.is_numeric() else values.unique(maintain_order=True)
+        known = [] if self.names is not None else sorted(values.drop_nulls().unique().to_list())
+        positive = [value for value in known if value > 0]
+        self.least, self.most = min(positive, default=1.0), max(positive, default=1.0)
+        self.log = bool(positive) and known[0] >= 0 and self.most >= WIDE_RANGE * self.least
+        self.zero = self.log and known[0] == 0
+
+    def of(self, values: pl.Series) -> Any:  # noqa: ANN401
+        """The places of these values."""
+        if self.names is not None:
+            order = self.names.to_list()
+            return np.array([order.index(value) for value in values.to_list()], dtype=float)
+        return values.cast(pl.Float64).to_numpy()
+
+    def frame(self, axes: Any, name: str) -> None:  # noqa: ANN401
+        """Scale, ticks and label of the axis."""
+        if self.names is not None:
+            axes.set_xticks(range(len(self.names)), [str(value) for value in self.names])
+            axes.set_xlim(-0.5, len(self.names) - 0.5)
+        elif self.zero:
+            # Linear between zero and a third of a decade below the least, logarithmic from there.
+            axes.set_xscale("symlog", linthresh=self.least / 2, linscale=0.3)
+            axes.set_xlim(left=-self.least / 10)
+            decades = range(ceil(log10(self.least) - 1e-9), floor(log10(self.most) + 1e-9) + 1)
+            axes.set_xticks([0.0, *(10.0**power for power in decades)])
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        elif self.log:
+            axes.set_xscale("log")
+        axes.set_xlabel(axis(name, [])[1] if "." not in name else name)
+
+
+def curve_label(key: str, value: object) -> str:
+    """What a legend calls a value of a key: a number needs to say of what."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{key.rsplit('.', 1)[-1]} = {value:g}"
+    return str(value)
+
+
+def _curve(
+    axes: Any,  # noqa: ANN401
+    places: Places,
+    curve: pl.DataFrame,
+    x: str,
+    scale: float,
+    look: dict[str, Any],
+) -> None:
+    beside = look.pop("beside")
+    if places.names is not None:
+        # A line between names would say that there is something between them.
+        look["ls"] = "none"
+    middle = curve["mean"].cast(pl.Float64).fill_null(float("nan")).to_numpy() / scale
+    low = (curve["mean"] - curve["low"]).fill_null(0.0).to_numpy() / scale
+    high = (curve["high"] - curve["mean"]).fill_null(0.0).to_numpy() / scale
+    axes.errorbar(
+        places.of(curve[x]) + (beside if places.names is not None else 0.0),
+        middle,
+        yerr=[low, high],
+        capsize=2.5,
+        ms=4.5,
+        elinewidth=1.0,
+        **look,
+    )
+
+
+def _model(
+    axes: Any,  # noqa: ANN401
+    places: Places,
+    form: pl.DataFrame,
+    scale: float,
+    number: int,
+    label: str,
+) -> float:
+    """Draws a closed form; returns its highest value."""
+    values = form["y"].cast(pl.Float64).fill_null(float("nan")).to_numpy() / scale
+    values = np.where(np.isfinite(values), values, np.nan)
+    look = {"color": MODEL_GREYS[number % len(MODEL_GREYS)], "lw": 1.1, "zorder": 1.8}
+    if places.names is None:
+        dash = MODEL_DASHES[number % len(MODEL_DASHES)]
+        axes.plot(places.of(form["x"]), values, ls=dash, label=label, **look)
+    else:
+        mark = ("_", "|", "+", "x")[number % 4]
+        axes.plot(places.of(form["x"]), values, mark, ms=9, mew=1.4, label=label, **look)
+    return float(np.nanmax(values)) if np.isfinite(values).any() else 0.0

@@ -1,0 +1,86 @@
+"""Packets that wait in queues, over time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from retx.analysis.thinning import envelope
+from retx.plots.flows import MOST_PANELS, PlotError, within
+from retx.plots.style import BLUE, RED, Figure, new_figure, shared_legend, styled
+
+
+def queue(
+    link_samples: pl.DataFrame,
+    drops: pl.DataFrame | None = None,
+    *,
+    place: str | None = None,
+    span: tuple[float, float] | None = None,
+) -> Figure:
+    """One panel per queue that was ever used; packets that it dropped are marked.
+
+    Args:
+        link_samples: The `link_samples` table.
+        drops: The `drops` table.
+        place: Only this queue: `cloud.forward`, or a station of a wlan, `cell.laptop`.
+        span: From and to, in seconds of the run.
+
+    Raises:
+        PlotError: There is no such place, none that was used, or too many.
+    """
+    places = _places(link_samples, place)
+    with styled():
+        figure, panels = new_figure(len(places), height=2.0)
+        for axes, name in zip(panels, places, strict=True):
+            rows = within(link_samples.filter(pl.col("place") == name), "time_s", span)
+            drawn = envelope(rows, "time_s", "queue_packets")
+            axes.step(
+                drawn["time_s"], drawn["queue_packets"], where="post", color=BLUE, label="waiting"
+            )
+            if drops is not None:
+                _mark_drops(axes, within(drops, "time_s", span), name)
+            axes.set_title(name, pad=12)
+            axes.set_ylabel("packets")
+            axes.set_ylim(bottom=0)
+            if span is not None:
+                axes.set_xlim(span)
+        panels[-1].set_xlabel("time (s)")
+        shared_legend(figure, panels)
+    figure.data = {"queue": link_samples.filter(pl.col("place").cast(pl.String).is_in(places))}
+    return figure
+
+
+def _places(link_samples: pl.DataFrame, place: str | None) -> list[str]:
+    known = [str(name) for name in link_samples["place"].unique(maintain_order=True)]
+    if place is not None:
+        if place not in known:
+            raise PlotError(f"no place {place!r} in the table; it has {', '.join(known[:9])}")
+        return [place]
+    longest = link_samples.group_by("place", maintain_order=True).agg(pl.col("queue_packets").max())
+    used = [str(name) for name, packets in longest.iter_rows() if packets]
+    if not used:
+        raise PlotError("no packet ever waited in a queue: there is nothing to plot")
+    if len(used) > MOST_PANELS:
+        raise PlotError(
+            f"{len(used)} queues are too many for one figure: choose with place=…, one of "
+            f"{', '.join(used[:9])}"
+        )
+    return used
+
+
+def _mark_drops(axes: Any, drops: pl.DataFrame, place: str) -> None:  # noqa: ANN401
+    reason, where = pl.col("reason").cast(pl.String), pl.col("place").cast(pl.String)
+    own = drops.filter((reason == "queue") & (where == place))
+    if own.height:
+        axes.scatter(
+            own["time_s"],
+            [1.02] * own.height,
+            transform=axes.get_xaxis_transform(),
+            marker="x",
+            s=14,
+            color=RED,
+            linewidths=0.9,
+            clip_on=False,
+            label="dropped",
+        )

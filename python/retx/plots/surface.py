@@ -1,0 +1,130 @@
+"""A metric over two parameters: as coloured cells, or as lines of equal height."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from retx.analysis.groups import means
+from retx.plots.flows import PlotError
+from retx.plots.labels import axis
+from retx.plots.metric import Places
+from retx.plots.style import MAP, WIDTH_INCHES, Figure, styled
+
+MOST_NUMBERED = 120
+"""Cells, at most, that have their value written in."""
+LEVELS = 10
+HEIGHT_INCHES = 4.2
+
+
+def heat_map(table: pl.DataFrame, x: str, y: str, z: str) -> Figure:
+    """One cell for each pair of values, coloured by the mean of `z` over the replications.
+
+    Args:
+        table: One row per point and replication, as a sweep's tidy frame.
+        x: Column of the parameter to the right.
+        y: Column of the parameter upwards.
+        z: Column of the metric.
+
+    Raises:
+        TableError: A column is missing, or a replication has several rows at a point.
+    """
+    found, columns, rows, values = _grid(table, x, y, z)
+    scale, label = axis(z, found["mean"])
+    with styled():
+        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
+        axes = figure.subplots()
+        cells = axes.pcolormesh(values / scale, cmap=MAP, edgecolors="white", linewidth=0.5)
+        axes.set_xticks(np.arange(len(columns)) + 0.5, [_short(value) for value in columns])
+        axes.set_yticks(np.arange(len(rows)) + 0.5, [_short(value) for value in rows])
+        if max(len(_short(value)) for value in columns) * len(columns) > 90:
+            axes.tick_params(axis="x", labelrotation=45)
+        axes.grid(visible=False)
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        figure.colorbar(cells, ax=axes, label=label)
+        if values.size <= MOST_NUMBERED:
+            _write_values(axes, values / scale)
+    figure.data = {"means": found}
+    return figure
+
+
+def contour(table: pl.DataFrame, x: str, y: str, z: str) -> Figure:
+    """Lines of equal mean of `z`, over two parameters that are numbers.
+
+    Args:
+        table: One row per point and replication, as a sweep's tidy frame.
+        x: Column of the parameter to the right.
+        y: Column of the parameter upwards.
+        z: Column of the metric.
+
+    Raises:
+        PlotError: A parameter is no number, or has fewer than two values.
+        TableError: A column is missing, or a replication has several rows at a point.
+    """
+    for name in (x, y):
+        if name in table.columns and not table[name].dtype.is_numeric():
+            raise PlotError(f"{name} holds no numbers: draw a heat map")
+    found, columns, rows, values = _grid(table, x, y, z)
+    if min(values.shape) < 2:
+        raise PlotError("lines of equal height need two values at least of each parameter")
+    scale, label = axis(z, found["mean"])
+    with styled():
+        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
+        axes = figure.subplots()
+        areas = axes.contourf(columns, rows, values / scale, levels=LEVELS, cmap=MAP)
+        lines = axes.contour(
+            columns, rows, values / scale, levels=areas.levels, colors="white", linewidths=0.7
+        )
+        axes.clabel(lines, fontsize=7, fmt="%g")
+        axes.plot(*np.meshgrid(columns, rows), "k.", ms=1.5)
+        Places(table[x]).frame(axes, x)
+        axes.set_xlim(min(columns), max(columns))
+        upwards = Places(table[y])
+        if upwards.zero:
+            axes.set_yscale("symlog", linthresh=upwards.least / 2, linscale=0.3)
+        elif upwards.log:
+            axes.set_yscale("log")
+        axes.set_ylabel(y)
+        figure.colorbar(areas, ax=axes, label=label)
+    figure.data = {"means": found}
+    return figure
+
+
+def _grid(
+    table: pl.DataFrame, x: str, y: str, z: str
+) -> tuple[pl.DataFrame, list[Any], list[Any], Any]:
+    """The means, the values of both parameters, and the means as a matrix, NaN where none is."""
+    found = means(table, [x, y], z)
+    columns, rows = (_ordered(found[name]) for name in (x, y))
+    values = np.full((len(rows), len(columns)), np.nan)
+    for right, up, mean in found.select(x, y, "mean").iter_rows():
+        values[rows.index(up), columns.index(right)] = np.nan if mean is None else mean
+    return found, columns, rows, values
+
+
+def _ordered(values: pl.Series) -> list[Any]:
+    unique = values.unique(maintain_order=True)
+    return (unique.sort() if unique.dtype.is_numeric() else unique).to_list()
+
+
+def _write_values(axes: Any, values: Any) -> None:  # noqa: ANN401
+    middle = (np.nanmin(values) + np.nanmax(values)) / 2
+    for (row, column), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            colour = "black" if value > middle else "white"
+            axes.text(
+                column + 0.5,
+                row + 0.5,
+                f"{value:.3g}",
+                ha="center",
+                va="center",
+                color=colour,
+                fontsize=7,
+            )
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)

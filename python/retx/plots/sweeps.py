@@ -1,0 +1,160 @@
+"""The plots of many runs: sweeps and replications."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from retx.analysis.groups import needed
+from retx.plots.flows import PlotError
+from retx.plots.style import Figure
+
+if TYPE_CHECKING:
+    from retx.source import Scenario
+
+BETWEEN = 40
+"""Points at which a closed form is calculated to be drawn as a curve."""
+
+
+class SweepPlot:
+    """`sweep.plot`. Each method returns a matplotlib figure; `figure.save("x.pdf")` writes it.
+
+    Metrics are columns of the tidy frame: one row per point, replication and flow. With several
+    flows, `flow` names the one that is meant.
+    """
+
+    def __init__(
+        self, table: pl.DataFrame, keys: Sequence[str] = (), scenario: Scenario | None = None
+    ) -> None:
+        """The plots of a tidy frame.
+
+        Args:
+            table: One column per key, `replication`, `name` (of the flow), and the metrics.
+            keys: The grid's keys: columns whose values make the points.
+            scenario: What the sweep started from; closed forms are calculated for it.
+        """
+        self._table = table
+        self._keys = list(keys)
+        self._scenario = scenario
+
+    def metric(
+        self,
+        x: str,
+        y: str,
+        *,
+        by: str | None = None,
+        flow: str | None = None,
+        confidence: float = 0.95,
+        models: Sequence[str] = (),
+    ) -> Figure:
+        """Mean of `y` with intervals against the parameter `x`; `by` makes a family of curves.
+
+        Args:
+            x: A key of the grid.
+            y: A metric.
+            by: Another key, or `name` for a curve per flow.
+            flow: Only this flow.
+            confidence: Level of the intervals.
+            models: Closed forms to draw beside: `pftk`, `mathis`, … (`retx.models.calculate`).
+
+        Raises:
+            PlotError: A form has no such metric, or other keys vary with `x`.
+        """
+        from retx.plots.metric import metric
+
+        table = self._of_flow(flow)
+        return metric(
+            table, x, y, by=by, confidence=confidence, models=self._models(x, y, models, flow)
+        )
+
+    def heat_map(self, x: str, y: str, z: str, *, flow: str | None = None) -> Figure:
+        """Mean of `z` over two parameters, as coloured cells."""
+        from retx.plots.surface import heat_map
+
+        return heat_map(self._of_flow(flow), x, y, z)
+
+    def contour(self, x: str, y: str, z: str, *, flow: str | None = None) -> Figure:
+        """Mean of `z` over two parameters, as lines of equal height."""
+        from retx.plots.surface import contour
+
+        return contour(self._of_flow(flow), x, y, z)
+
+    def cdf(self, quantity: str, *, by: str | None = None, flow: str | None = None) -> Figure:
+        """Cumulative distribution of a metric over the runs."""
+        from retx.plots.distribution import distribution_function
+
+        return distribution_function(self._of_flow(flow), quantity, by=by)
+
+    def paired(
+        self,
+        key: str,
+        values: tuple[object, object],
+        quantity: str,
+        *,
+        x: str | None = None,
+        flow: str | None = None,
+    ) -> Figure:
+        """Differences of runs that share their draws: second value of `key` less the first."""
+        from retx.plots.paired import paired
+
+        return paired(self._of_flow(flow), key, values, quantity, x=x)
+
+    def _of_flow(self, flow: str | None) -> pl.DataFrame:
+        if flow is None:
+            return self._table
+        needed(self._table, ["name"])
+        own = self._table.filter(pl.col("name").cast(pl.String) == flow)
+        if own.is_empty():
+            names = ", ".join(
+                map(str, self._table["name"].unique(maintain_order=True).to_list()[:9])
+            )
+            raise PlotError(f"no flow {flow!r} in the table; it has {names}")
+        return own
+
+    def _models(
+        self, x: str, y: str, models: Sequence[str], flow: str | None
+    ) -> Mapping[str, pl.DataFrame] | None:
+        if not models:
+            return None
+        if self._scenario is None:
+            raise PlotError("closed forms need the scenario that was swept: none is known here")
+        needed(self._table, [x])
+        points = _points(self._table[x].drop_nulls())
+        parts = [self._calculated(x, value, y, models, flow) for value in points]
+        found = pl.concat(parts)
+        return {name: found.filter(pl.col("model") == name).drop("model") for name in models}
+
+    def _calculated(
+        self,
+        x: str,
+        value: object,
+        y: str,
+        models: Sequence[str],
+        flow: str | None,
+    ) -> pl.DataFrame:
+        from retx.models.calculation import calculate
+
+        assert self._scenario is not None
+        table = calculate(self._scenario, models, overrides={x: value})
+        if y not in ("goodput_bit_s", "response_time_s"):
+            raise PlotError(f"closed forms give goodput_bit_s and response_time_s, not {y}")
+        first = flow or table["flow"][0]
+        own = table.filter(pl.col("flow") == first)
+        return own.select("model", pl.lit(value).alias("x"), pl.col(y).alias("y"))
+
+
+def _points(values: pl.Series) -> list[object]:
+    """Where closed forms are calculated: at the values, and between them if they are numbers."""
+    unique = values.unique(maintain_order=True)
+    if not unique.dtype.is_float():
+        return list(unique)
+    known = np.sort(unique.to_numpy())
+    positive = known[known > 0]
+    if len(positive) > 1:
+        between = np.geomspace(positive[0], positive[-1], BETWEEN)
+        # Rounding must not lead out of the range.
+        known = np.unique([*known, *np.clip(between, positive[0], positive[-1])])
+    return [float(value) for value in known]
