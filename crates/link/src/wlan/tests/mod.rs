@@ -5,3 +5,4 @@ mod delays;
 mod queues;
 mod rig;
 mod timelines;
+mod witness;
