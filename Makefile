@@ -43,6 +43,7 @@ tshark:
 
 bench: build
 	$(RUST) cargo bench --package retx-sim --bench engine --locked
+	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/user_code.py
 	$(BIN)/python tools/drill_speed.py
 

@@ -1,11 +1,14 @@
-"""A result as a notebook shows it."""
+"""Results as a notebook shows them."""
 
 from __future__ import annotations
 
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retx.quantities import count, rate, seconds
+
+if TYPE_CHECKING:
+    from retx.replications import Replications
 
 COLUMNS = ("flow", "TCP", "response time", "goodput", "segments", "resent", "FRR", "RTO")
 
@@ -22,6 +25,45 @@ def result_html(summary: dict[str, Any]) -> str:
         f"<p><b>{escape(title)}</b>: {simulated} simulated, seed {summary['seed']}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{tail}"
     )
+
+
+MEANS = {
+    "response_time_s": ("response time", seconds),
+    "goodput_bit_s": ("goodput", rate),
+    "segments_retransmitted": ("resent", count),
+    "frr_count": ("FRR", count),
+    "rto_count": ("RTO", count),
+}
+
+
+def replications_html(runs: Replications) -> str:
+    """A heading and a table of means with their 95 % intervals."""
+    title = runs.scenario.get("title") or "retx replications"
+    head = "".join(f"<th>{name}</th>" for name in ("flow", *(name for name, _ in MEANS.values())))
+    found = {(row["flow"], row["quantity"]): row for row in runs.mean().iter_rows(named=True)}
+    flows = list(dict.fromkeys(flow for flow, _ in found))
+    rows = "".join(
+        f"<tr><td>{escape(flow)}</td>"
+        + "".join(
+            _interval(found.get((flow, quantity)), show) for quantity, (_, show) in MEANS.items()
+        )
+        + "</tr>"
+        for flow in flows[:20]
+    )
+    more = len(flows) - 20
+    tail = f"<p>and {more} more flows</p>" if more > 0 else ""
+    return (
+        f"<p><b>{escape(title)}</b>: means of {len(runs)} runs, with 95 % intervals</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{tail}"
+    )
+
+
+def _interval(row: dict[str, Any] | None, show: Any) -> str:  # noqa: ANN401
+    if row is None or row["mean"] is None:
+        return "<td>–</td>"
+    if row["low"] is None:
+        return f"<td>{show(row['mean'])}</td>"
+    return f"<td>{show(row['mean'])} ({show(row['low'])} to {show(row['high'])})</td>"
 
 
 def _cells(flow: dict[str, Any]) -> str:

@@ -16,6 +16,8 @@ from retx.results import Result, without_clock, write_files
 if TYPE_CHECKING:
     import polars as pl
 
+    from retx.plots.sweeps import SweepPlot
+
 PER_RUN = ("flows", "links", "wlans", "relays", "engine")
 """What the summary of a single run has beside its scenario."""
 
@@ -159,6 +161,18 @@ class Replications:
             for number, result in enumerate(self._runs)
         )
         return joined
+
+    @property
+    def plot(self) -> SweepPlot:
+        """The plots of many runs: `runs.plot.cdf("response_time_s")`."""
+        from retx.plots.sweeps import SweepPlot
+
+        return SweepPlot(self.flows)
+
+    def _repr_html_(self) -> str:
+        from retx.html import replications_html
+
+        return replications_html(self)
 
     def __repr__(self) -> str:
         return f"<retx.Replications: {len(self)} of {self._runs[0]!r}>"

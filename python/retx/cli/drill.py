@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from retx.cli import completion
 from retx.cli.run import overrides_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ Scripts = Annotated[
     typer.Argument(help="Scripts, or directories of .pkt files.", show_default=False),
 ]
 Tcp = Annotated[
-    str, typer.Option(metavar="PRESET", help="The TCP for scripts that name none (--retx-tcp).")
+    str,
+    typer.Option(
+        metavar="PRESET",
+        help="The TCP for scripts that name none (--retx-tcp).",
+        autocompletion=completion.presets,
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -44,7 +50,13 @@ def command(
     trace: Trace = False,
     as_json: AsJson = False,
 ) -> None:
-    """Play packetdrill scripts against retx's TCP."""
+    """Play packetdrill scripts against retx's TCP.
+
+    \b
+    Examples:
+      retx drill drills
+      retx drill one.pkt --tcp linux --trace
+    """
     from retx.drills import drill
 
     results = []

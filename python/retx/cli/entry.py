@@ -15,19 +15,27 @@ from typing import Annotated, NoReturn
 import typer
 
 from retx import _native
-from retx.cli import drill, listing, run
+from retx.cli import drill, init, listing, run
 
 BAD_INPUT, FAULT, INTERRUPTED, TERMINATED, PIPE_CLOSED = 2, 70, 130, 143, 141
 """Exit codes; the last three as a shell gives them for SIGINT, SIGTERM and SIGPIPE."""
 
 app = typer.Typer(
     name="retx",
-    help="Finds out why TCP is slow over links that lose, corrupt and delay packets.",
-    add_completion=False,
+    help="""Finds out why TCP is slow over links that lose, corrupt and delay packets.
+
+    \b
+    To begin:
+      retx init                            writes scenario.toml
+      retx run scenario.toml               simulates it
+      retx run scenario.toml --plot cwnd   draws the congestion window
+      retx list                            what a scenario can name
+    """,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command("init")(init.command)
 app.command("run")(run.command)
 app.command("drill")(drill.command)
 app.command("list")(listing.list_command)

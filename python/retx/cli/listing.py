@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from retx.cli import completion
+
 if TYPE_CHECKING:
     from rich.table import Table
 
 Kind = Annotated[
     str | None,
-    typer.Argument(help="tcp, congestion_control, channel, …: all without it.", show_default=False),
+    typer.Argument(
+        help="tcp, congestion_control, channel, …: all without it.",
+        show_default=False,
+        autocompletion=completion.kinds,
+    ),
 ]
 Name = Annotated[
     str | None, typer.Argument(help="Show this one with its parameters.", show_default=False)
@@ -21,7 +27,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 def list_command(kind: Kind = None, name: Name = None, as_json: AsJson = False) -> None:
-    """List what a scenario can name, with parameters and references."""
+    """List what a scenario can name, with parameters and references.
+
+    \b
+    Examples:
+      retx list
+      retx list channel
+      retx list tcp newreno
+    """
     from retx.listing import describe, find
 
     kinds = {kind: find(kind, name)} if kind else describe()
@@ -34,7 +47,12 @@ def list_command(kind: Kind = None, name: Name = None, as_json: AsJson = False) 
 
 
 def schema_command() -> None:
-    """Print the JSON Schema of scenario files."""
+    """Print the JSON Schema of scenario files, for editors that complete and check.
+
+    \b
+    Example:
+      retx schema > scenario.schema.json
+    """
     from retx.listing import schema
 
     typer.echo(json.dumps(schema(), indent=2, ensure_ascii=False))

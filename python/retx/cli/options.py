@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from retx.cli import completion
+
 Scenario = Annotated[Path, typer.Argument(help="A scenario file (TOML).", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 Out = Annotated[
@@ -44,6 +46,7 @@ Plots = Annotated[
     typer.Option(
         "--plot",
         metavar="KIND[=FILE]",
+        autocompletion=completion.kinds_of_plots,
         help="Draw cwnd, sequence, rtt, ladder, queue, episodes, fairness, bursts or confusion; "
         "FILE ends in .png, .svg, .pdf, or .csv or .parquet for the data. Repeatable.",
     ),

@@ -49,7 +49,16 @@ def command(
     span: options.Span = None,
     no_segments: options.NoSegments = False,
 ) -> None:
-    """Simulate a scenario and print a summary."""
+    """Simulate a scenario and print a summary.
+
+    \b
+    Examples:
+      retx run scenario.toml
+      retx run scenario.toml --set flow.download.tcp=linux --seed 7
+      retx run scenario.toml --replications 30
+      retx run scenario.toml --out result --plot cwnd --plot ladder=first-loss.svg
+      retx run scenario.toml --pcap capture.pcapng
+    """
     outputs = Outputs(as_json, out, force, pcap, drawings(plots or [], flow, span))
     arguments: dict[str, Any] = {
         "seed": seed,

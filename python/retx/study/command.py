@@ -44,7 +44,13 @@ def command(
     threads: Threads = None,
     listing: Listing = False,
 ) -> None:
-    """Reproduce a published paper: published beside measured, as one HTML report."""
+    """Reproduce a published paper: published beside measured, as one HTML report.
+
+    \b
+    Examples:
+      retx study --list
+      retx study high-ber --quick
+    """
     if listing:
         _print_names()
         return

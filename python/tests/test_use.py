@@ -1,0 +1,96 @@
+"""What a new user meets first: a scenario to start from, help, completion, notebooks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import LOSSY
+
+import retx
+
+COMMANDS = ["init", "run", "drill", "list", "schema", "study"]
+
+
+def test_init_writes_a_scenario_that_runs(cli, tmp_path) -> None:
+    assert cli("init").returncode == 0
+    where = tmp_path / "cwd" / "scenario.toml"
+    assert "retx run scenario.toml" in where.read_text()
+    done = cli("run", "scenario.toml", "--plot", "cwnd")
+    assert done.returncode == 0, done.stderr
+    # The alternatives that it shows as comments are no worse.
+    text = where.read_text()
+    for line in [line for line in text.splitlines() if line.startswith("# forward.channel")]:
+        used = line.removeprefix("# ")
+        kept = [old for old in text.splitlines() if not old.startswith("forward.channel")]
+        assert retx.resolve("\n".join(used if old == line else old for old in kept))
+    rival = text.split("take the # away.\n")[1].replace("# ", "", 6)
+    assert len(retx.resolve(text + rival)["flow"]) == 2
+
+
+def test_init_never_overwrites_by_itself(cli, tmp_path) -> None:
+    (tmp_path / "cwd" / "mine.toml").write_text("precious")
+    refused = cli("init", "mine.toml")
+    assert (refused.returncode, "--force" in refused.stderr) == (2, True)
+    assert (tmp_path / "cwd" / "mine.toml").read_text() == "precious"
+    assert cli("init", "mine.toml", "--force").returncode == 0
+    wrong = cli("init", "mine.txt")
+    assert (wrong.returncode, "end in .toml" in wrong.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples(cli, command: str) -> None:
+    done = cli(command, "--help")
+    assert done.returncode == 0
+    assert "\n    retx " + command in done.stdout.replace("  Example:", "  Examples:")
+
+
+def test_help_names_every_command(cli) -> None:
+    text = cli("--help").stdout
+    assert all(f"\n  {command} " in text for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("retx ru", {"run"}),
+        ("retx run x.toml --plot s", {"sequence"}),
+        ("retx drill --tcp linux_", {"linux_reno", "linux_bbr"}),
+        ("retx list cha", {"channel"}),
+    ],
+)
+def test_shells_complete(words: str, offered: set[str]) -> None:
+    environment = {
+        **os.environ,
+        "_RETX_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    retx_command = Path(sys.executable).parent / "retx"
+    done = subprocess.run(
+        [retx_command], env=environment, capture_output=True, text=True, check=False
+    )
+    assert set(done.stdout.split()) == offered
+
+
+def test_a_notebook_shows_results_and_no_progress(capfd) -> None:
+    page = retx.run(LOSSY)._repr_html_()
+    assert "A short download" in page
+    runs = retx.replicate(LOSSY, 3)
+    page = runs._repr_html_()
+    mean = runs.mean("frr_count")["mean"][0]
+    assert "means of 3 runs" in page
+    assert f"{mean:.1f} (" in page or f"<td>{mean:.0f} (" in page
+    assert page.count("<tr>") == 2
+    assert runs.plot.cdf("response_time_s").data["distribution"].height == 3
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+
+
+def test_errors_are_one_line_unless_debugged(cli) -> None:
+    plain, debugged = cli("run", "none.toml"), cli("--debug", "run", "none.toml")
+    assert (plain.stderr.count("\n"), "Traceback" in plain.stderr) == (1, False)
+    assert "Traceback" in debugged.stderr
