@@ -59,7 +59,8 @@ def windows(result: retx.Result) -> pl.DataFrame:
 def recovery(result: retx.Result) -> Recovery:
     """Reads it from a run of `one_loss.toml` with segments and a sample at every ACK."""
     segments, samples, episode = result.segments, result.samples, result.episodes.row(0, named=True)
-    lost = segments.filter(~pl.col("fate").cast(pl.String).is_in(["delivered", "refused", "on_its_way"]))
+    arrived = ["delivered", "refused", "on_its_way"]
+    lost = segments.filter(~pl.col("fate").cast(pl.String).is_in(arrived))
     lost_at, seq = lost["sent_s"][0], lost["seq"][0]
     again = segments.filter(pl.col("retransmission") & (pl.col("seq") == seq))["sent_s"][0]
     grown_again = windows(result)

@@ -62,7 +62,7 @@ names! {
         RetryLimit = "retry_limit",
         /// Dropped by a script.
         Script = "script",
-        /// It reached the receiver, which threw it away: no room, or an old timestamp (RFC 7323 §5).
+        /// It reached the receiver, which threw it away: no room, or an old timestamp.
         Refused = "refused",
         /// Still on its way when the run ended.
         OnItsWay = "on_its_way",

@@ -293,6 +293,7 @@ impl Ledger {
                 cwnd_after_bytes: episode.cwnd_after,
                 rto: episode.rto,
                 backoff: episode.backoff,
+                trigger: episode.trigger,
                 next_segment: to.tables.segments.as_ref().map_or(0, Segments::next_row),
                 retransmitted: 0,
                 unnecessary: 0,

@@ -2,6 +2,7 @@
 //! segment ever sent: which copy of each byte arrived, which was dropped and by what.
 
 mod plans;
+mod random;
 
 use plans::{LinkOf, bernoulli, cell, insert_cell, one_flow, tcp};
 use retx_link::pipe::repair::{Config as Repair, arq, fec};
@@ -48,9 +49,11 @@ struct Reckoning {
 
 fn reckon(rows: &[Row], episodes: &[Episode], warmup: Time) -> Reckoning {
     let is_unnecessary = |index: usize| {
-        rows[index].span().all(|position| {
-            rows[..index].iter().any(|row| row.span().contains(&position) && row.reaches())
-        })
+        let mut span = rows[index].span();
+        let overlaps = |row: &&Row| row.span().start < span.end && span.start < row.span().end;
+        let earlier: Vec<&Row> =
+            rows[..index].iter().filter(|row| row.reaches()).filter(overlaps).collect();
+        span.all(|position| earlier.iter().any(|row| row.span().contains(&position)))
     };
     let mut sum = Reckoning { unnecessary: 0, causes: vec![], work: vec![(0, 0); episodes.len()] };
     for (index, row) in rows.iter().enumerate() {
@@ -78,7 +81,7 @@ fn cause(rows: &[Row], episode: &Episode, next: u32) -> Cause {
     let (before, after): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| row.number < episode.next_segment);
     let own = after.iter().filter(|row| row.number < next && row.segment.retransmission);
-    let of_trigger = |row: &&&Row| row.segment.packet_number == episode.trigger_packet;
+    let of_trigger = |row: &&&Row| row.span().contains(&episode.trigger);
     let sent_again = own.clone().filter(of_trigger).count() > 0;
     let mut copies = before.iter().filter(of_trigger);
     let newest = copies.next_back().expect("what is retransmitted was sent before");
@@ -241,6 +244,33 @@ fn verdicts_hold_over_cells_and_links_that_repair() {
     }
     assert!(sum.0.iter().all(|count| *count > 20), "{sum:?}");
     assert!(sum.1 > 100, "{sum:?}");
+}
+
+/// Any network, any losses, any TCP.
+#[test]
+fn verdicts_hold_in_the_swarm() {
+    let mut sum = ([0; 3], 0);
+    for seed in 0..seeds() {
+        let plan = random::plan(seed);
+        // Rows of earlier connections of a flow could not be told from those of later ones.
+        let is_one = |flow: &FlowPlan| flow.work.file_bytes(1).is_none();
+        if !plan.flows.iter().all(is_one) {
+            continue;
+        }
+        let outcome = run_plan(&plan, &TABLES, &Control::default())
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let (causes, unnecessary) = std::panic::catch_unwind(|| check(&outcome, Time::ZERO))
+            .unwrap_or_else(|_| panic!("seed {seed} failed"));
+        sum.0.iter_mut().zip(causes).for_each(|(sum, count)| *sum += count);
+        sum.1 += unnecessary;
+    }
+    assert!(sum.0.iter().all(|count| *count > 100), "{sum:?}");
+    assert!(sum.1 > 1000, "{sum:?}");
+}
+
+/// So many seeds of the swarm: `RETX_SWARM_SEEDS`, or 1000.
+fn seeds() -> u64 {
+    std::env::var("RETX_SWARM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000)
 }
 
 /// A run that ends in the middle of things: what is on its way counts as arriving.

@@ -32,6 +32,8 @@ pub struct Episode {
     pub rto: Duration,
     /// Doublings in it.
     pub backoff: u32,
+    /// Where that segment begins. No column.
+    pub trigger: u64,
     /// The first row of the `segments` table, if that is kept, that was sent after it began. No
     /// column: it tells what came first of what happened at the same instant.
     pub next_segment: u32,

@@ -4,8 +4,9 @@
 //! *What it does.* A retransmission is unnecessary when an earlier copy of each of its bytes
 //! reached, or still reaches, the receiver. An episode's cause is the fate of the newest copy, sent
 //! before it, of the segment that it retransmits first: dropped by a queue, *congestion*; by the
-//! medium, *wireless*; delivered or still on its way, *spurious*. Where a tail loss probe has found the
-//! loss by repairing it, the probe is what the episode retransmits: the copy before it decides.
+//! medium, *wireless*; delivered or still on its way, *spurious*. Where a tail loss probe has
+//! found the loss by repairing it, the probe is what the episode retransmits: the copy before it
+//! decides.
 //!
 //! As long as nothing is lost or retransmitted, nothing is kept. What is kept are exceptions: the
 //! copies that were dropped, the copies that were retransmissions, and the verdicts that hang on a

@@ -9,6 +9,7 @@ mod arrive;
 mod cost;
 mod delivery;
 mod ecn;
+mod header;
 mod info;
 mod linux;
 mod model;
@@ -285,8 +286,8 @@ impl Connection {
         self.sender.snd_una
     }
 
-    /// Where a segment begins that a tail loss probe has sent again, acknowledged or not, as long as
-    /// it may yet turn out that the probe has repaired a loss.
+    /// Where a segment begins that a tail loss probe has sent again, acknowledged or not, as long
+    /// as it may yet turn out that the probe has repaired a loss.
     pub fn open_probe(&self) -> Option<u64> {
         self.sender.loss_detection.open_probe()
     }

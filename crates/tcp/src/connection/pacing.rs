@@ -109,6 +109,8 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use retx_units::SeqNr;
+    use retx_wire::{Flags, Options, Segment};
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -165,5 +167,47 @@ mod tests {
         let mut pacer = warm();
         pacer.on_sent(at(5), 1000, None);
         assert_eq!(pacer.closed_until(at(5)), None);
+    }
+
+    /// A connection that has sent 1000 bytes.
+    fn with_data_out() -> Connection {
+        let config = (crate::presets::find("rack").unwrap().config)();
+        let mut connection = Connection::connect(&config, SeqNr(0));
+        connection.poll_transmit(at(0)).unwrap();
+        let window = u16::MAX;
+        let options = Options { mss: Some(1460), sack_permitted: true, ..Options::default() };
+        let flags = Flags::SYN.with(Flags::ACK);
+        let answer = Segment { ack: SeqNr(1), window, flags, options, ..Segment::default() };
+        connection.handle_segment(at(100), &answer);
+        assert_eq!(connection.write(1000), 1000);
+        while connection.poll_transmit(at(100)).is_some() {}
+        assert_eq!(connection.flight_size(), 1000);
+        connection
+    }
+
+    fn acknowledge(connection: &mut Connection) {
+        let (seq, ack) = (SeqNr(1), SeqNr(1001));
+        let answer = Segment { seq, ack, window: 9000, flags: Flags::ACK, ..Segment::default() };
+        connection.handle_segment(at(200), &answer);
+    }
+
+    /// The gate held a tail loss probe back; before it opened, an acknowledgment came.
+    #[test]
+    fn an_acknowledgment_calls_a_probe_off_that_waits_at_the_gate() {
+        let mut connection = with_data_out();
+        connection.sender.tail_probe = true;
+        acknowledge(&mut connection);
+        assert!(!connection.sender.tail_probe);
+    }
+
+    /// Whatever became of what it was to probe: the FIN has to go.
+    #[test]
+    fn a_probe_of_nothing_keeps_nothing_from_being_sent() {
+        let mut connection = with_data_out();
+        acknowledge(&mut connection);
+        connection.sender.tail_probe = true;
+        connection.close();
+        let fin = connection.poll_transmit(at(200)).unwrap();
+        assert!(fin.segment.flags.contains(Flags::FIN));
     }
 }

@@ -163,6 +163,10 @@ impl Connection {
         } else {
             self.deadline(now, reordering.since(now))
         };
+        if progress {
+            // A probe that pacing has held back until now is due anew, too.
+            self.sender.tail_probe = false;
+        }
         self.timers.tail_loss_probe = match wait {
             // RFC 8985 §7.2: never later than the RTO would fire.
             Some(wait) if progress => {

@@ -7,7 +7,7 @@ use crate::loss_detection::{self, LossDetection};
 use crate::spurious::{self, Detector};
 use crate::{Push, RttSamples};
 use retx_units::Time;
-use retx_wire::{Ecn, Flags, Options, SackBlocks, Segment, Timestamps};
+use retx_wire::{Ecn, Flags, Options, Segment};
 
 /// A piece of the stream to send: payload, and the FIN if it goes with it.
 #[derive(Debug, Clone, Copy)]
@@ -60,8 +60,10 @@ impl Connection {
         if let Some(chunk) = self.next_retransmission() {
             return Some(self.send(now, chunk));
         }
-        if std::mem::take(&mut self.sender.tail_probe) {
-            return self.send_tail_probe(now);
+        if std::mem::take(&mut self.sender.tail_probe)
+            && let Some(transmit) = self.send_tail_probe(now)
+        {
+            return Some(transmit);
         }
         if self.sender.snd_nxt < self.sender.end() {
             if let Some(length) = self.sendable_after_idle(now) {
@@ -383,31 +385,5 @@ impl Connection {
             self.timers.retransmit = self.deadline(now, self.rto());
         }
         self.schedule_loss_detection(now, !retransmission);
-    }
-
-    /// The window field, and the right edge that it stands for.
-    fn window_field(&self) -> (u16, u64) {
-        let shift = self.receiver.rcv_wscale;
-        let field = (self.receiver.window() >> shift).min(65_535);
-        (field as u16, self.receiver.rcv_nxt + (field << shift))
-    }
-
-    #[inline(never)]
-    fn options(&self, now: Time) -> Options {
-        let timestamps = self
-            .timestamps
-            .then(|| Timestamps { value: self.timestamp(now), echo: self.receiver.ts_recent });
-        let sack = if self.selective() {
-            // RFC 2018 §3: as many blocks as 40 bytes of options hold.
-            self.receiver.sack_blocks(if self.timestamps { 3 } else { 4 })
-        } else {
-            SackBlocks::default()
-        };
-        Options { timestamps, sack, ..Options::default() }
-    }
-
-    /// True when there is something to acknowledge selectively.
-    fn selective(&self) -> bool {
-        self.receiver.sack && self.receiver.has_news()
     }
 }

@@ -1,0 +1,41 @@
+//! Random plans from a seed, for tests of what holds whatever comes.
+//!
+//! Each aspect (the shape of the network, its links, their queues, …) has a small function and a
+//! random stream of its own: one more aspect shifts nobody else's draws. A new kind of stage is a
+//! function that makes a [`shapes::Part`] and one word in `shapes::part`; a new kind of flow one
+//! word in [`traffic::flows`]; a new model one line in [`links`].
+
+pub mod links;
+pub mod shapes;
+pub mod traffic;
+
+use crate::plans::{one_flow, tcp};
+use retx_sim::plan::{Plan, Work};
+use retx_units::{Duration, Stream, StreamKey, Time};
+
+/// One of these.
+pub fn pick<T: Clone>(stream: &mut Stream, of: &[T]) -> T {
+    of[stream.below(of.len() as u64) as usize].clone()
+}
+
+/// True once in so many times.
+pub fn once_in(stream: &mut Stream, times: u64) -> bool {
+    stream.below(times) == 0
+}
+
+/// The plan of a seed.
+pub fn plan(seed: u64) -> Plan {
+    let key = StreamKey { seed, replication: 0 };
+    let draw = |aspect: &str| key.stream(&format!("swarm.{aspect}"));
+    let mut plan = one_flow(&[], tcp("reno"), Work::Bulk);
+    plan.seed = seed;
+    plan.end = Time::ZERO + Duration::from_secs(200_000);
+    (plan.routes, plan.tcps, plan.flows) = (vec![], vec![], vec![]);
+    let ways = shapes::network(&mut draw("shape"), &mut plan);
+    traffic::tcps(&mut draw("tcps"), &mut plan);
+    traffic::flows(&mut draw("flows"), &mut plan, &ways);
+    links::vary_queues(&mut draw("queues"), &mut plan);
+    links::repair_some(&mut draw("repair"), &mut plan);
+    links::change_some(&mut draw("changes"), &mut plan);
+    plan
+}

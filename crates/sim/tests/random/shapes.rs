@@ -1,0 +1,105 @@
+//! The shape of a network: parts in a row, and the ways through them.
+
+use super::{links, pick};
+use crate::plans::LinkOf;
+use retx_link::wlan;
+use retx_sim::plan::{Hop, Plan, Port, StagePlan, WlanPlan};
+use retx_units::Stream;
+
+/// Something that packets cross, there and back.
+#[derive(Debug, Clone)]
+pub struct Part {
+    pub there: Vec<Hop>,
+    pub back: Vec<Hop>,
+}
+
+/// The hops from one host to another, and those back.
+#[derive(Debug, Clone, Default)]
+pub struct Way {
+    pub there: Vec<Hop>,
+    pub back: Vec<Hop>,
+}
+
+impl Way {
+    fn through<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Self {
+        let mut way = Self::default();
+        for part in parts {
+            way.there.extend(&part.there);
+            way.back.splice(0..0, part.back.iter().copied());
+        }
+        way
+    }
+}
+
+/// Lays a network into the plan; the ways that flows may take.
+pub fn network(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
+    match stream.below(4) {
+        0 => dumbbell(stream, plan),
+        1 => parking_lot(stream, plan),
+        _ => chain(stream, plan),
+    }
+}
+
+/// All flows over all parts.
+fn chain(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
+    let parts = row(stream, plan, 1, 4);
+    vec![Way::through(&parts)]
+}
+
+/// Some over all parts, some over a few, some over one.
+fn parking_lot(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
+    let parts = row(stream, plan, 2, 4);
+    let mut ways = vec![Way::through(&parts)];
+    for first in 0..parts.len() {
+        let after = first + 1 + stream.below((parts.len() - first) as u64) as usize;
+        ways.push(Way::through(&parts[first..after]));
+    }
+    ways
+}
+
+/// Each over links of its own to what they share.
+fn dumbbell(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
+    let shared = part(stream, plan, 0.15);
+    (0..1 + stream.below(3))
+        .map(|_| {
+            let [left, right] = [(); 2].map(|()| add_link(stream, plan, 0.1));
+            Way::through([&left, &shared, &right])
+        })
+        .collect()
+}
+
+/// So many parts in a row, of which all lose up to 40 % each way.
+fn row(stream: &mut Stream, plan: &mut Plan, least: u64, most: u64) -> Vec<Part> {
+    let count = least + stream.below(most - least + 1);
+    (0..count).map(|_| part(stream, plan, 0.4 / count as f64)).collect()
+}
+
+/// Any kind of part.
+fn part(stream: &mut Stream, plan: &mut Plan, worst: f64) -> Part {
+    let kinds = [add_link, add_link, add_cell];
+    pick::<fn(&mut Stream, &mut Plan, f64) -> Part>(stream, &kinds)(stream, plan, worst)
+}
+
+fn add_link(stream: &mut Stream, plan: &mut Plan, worst: f64) -> Part {
+    let first = plan.pipes.len() as u32;
+    let link: LinkOf = links::link(stream, worst);
+    let mut pipes = link.pipes();
+    for pipe in &mut pipes {
+        pipe.link = format!("link{}", first / 2);
+    }
+    plan.pipes.extend(pipes);
+    Part { there: vec![Hop::Pipe(first)], back: vec![Hop::Pipe(first + 1)] }
+}
+
+/// From a cell's first station to its last, each station on the way.
+fn add_cell(stream: &mut Stream, plan: &mut Plan, worst: f64) -> Part {
+    let config: wlan::Config = links::cell(stream, worst);
+    let stage = plan.stages.len() as u32;
+    let hops = config.stations.len() as u16 - 1;
+    plan.stages.push(StagePlan::Wlan(WlanPlan { name: format!("cell{stage}"), config }));
+    let port = |entry, exit| Hop::Stage(Port { stage, entry, exit });
+    Part {
+        there: (0..hops).map(|entry| port(entry, entry + 1)).collect(),
+        back: (0..hops).rev().map(|exit| port(exit + 1, exit)).collect(),
+    }
+}

@@ -1,0 +1,93 @@
+//! TCPs, and the flows that use them.
+
+use super::shapes::Way;
+use super::{once_in, pick};
+use crate::plans::tcp;
+use retx_sim::plan::{FlowPlan, Plan, Side, Sizes, TcpPlan, Work};
+use retx_tcp::presets::PRESETS;
+use retx_tcp::{Config, Size, loss_cause};
+use retx_units::{Duration, Stream, Time};
+
+/// Up to three presets, each with some of its fields changed.
+pub fn tcps(stream: &mut Stream, plan: &mut Plan) {
+    plan.tcps = (0..1 + stream.below(3)).map(|_| random_tcp(stream)).collect();
+}
+
+fn random_tcp(stream: &mut Stream) -> TcpPlan {
+    let mut plan = tcp(pick(stream, PRESETS).name);
+    let config = &mut plan.config;
+    // A flow that gives up does not finish.
+    config.max_retransmissions = None;
+    config.ecn = once_in(stream, 2);
+    if once_in(stream, 3) {
+        return plan;
+    }
+    config.timestamps = once_in(stream, 2);
+    config.sack = once_in(stream, 2);
+    config.min_rto = Duration::from_millis(pick(stream, &[1, 50, 1000]));
+    config.initial_rto = Duration::from_millis(pick(stream, &[20, 1000]));
+    if !backs_off(config) {
+        // Else copies in the network could keep each other there for ever.
+        config.min_rto = Duration::from_secs(1);
+    }
+    config.max_rto = Duration::from_secs(pick(stream, &[2, 60]));
+    config.mss = pick(stream, &[100, 536, 1460]);
+    let [send, receive] = [(); 2].map(|()| pick(stream, &[2, 6, 1000]));
+    config.send_buffer = Size::Mss(send);
+    config.receive_buffer = Size::Mss(receive);
+    config.receive_autotuning = None;
+    config.loss_cause = cause(pick(stream, loss_cause::Config::BUILT_IN));
+    config.check().unwrap_or_else(|error| panic!("{}: {error:?}", plan.name));
+    plan
+}
+
+/// A rule that has no say after a timeout: a sender that never slows down may never get through.
+fn cause(rule: &str) -> loss_cause::Config {
+    let text = match rule {
+        "threshold" | "jitter" => format!(r#"{{"name": "{rule}", "timeouts": false}}"#),
+        other => format!("{other:?}"),
+    };
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// False where a timeout may be followed by another as short.
+fn backs_off(config: &Config) -> bool {
+    config.backoff.name() != "reset_if_bdp"
+        && config.congestion_control.name() != "westwood_bulk_repeat_like"
+}
+
+/// Up to four flows, each over one of the ways, some of them the other way round.
+pub fn flows(stream: &mut Stream, plan: &mut Plan, ways: &[Way]) {
+    for index in 0..1 + stream.below(4) {
+        let way = pick(stream, ways);
+        let there = plan.routes.len() as u32;
+        plan.routes.extend([way.there, way.back]);
+        let swapped = once_in(stream, 2);
+        let tcp = stream.below(plan.tcps.len() as u64) as u32;
+        plan.flows.push(FlowPlan {
+            name: format!("flow.{index}"),
+            tcp,
+            receiver_tcp: tcp,
+            work: work(stream),
+            start: Time::ZERO + Duration::from_millis(stream.below(2000)),
+            initiator: pick(stream, &[Side::Sender, Side::Receiver]),
+            routes: if swapped { [there + 1, there] } else { [there, there + 1] },
+            nodes: [2 * index as u32, 2 * index as u32 + 1],
+        });
+    }
+}
+
+fn work(stream: &mut Stream) -> Work {
+    match stream.below(4) {
+        0 => Work::transfer(stream.below(200_000)),
+        1 => Work::transfer(stream.below(3) * 1460),
+        2 => Work::Files {
+            sizes: Sizes::Each((0..3).map(|_| stream.below(30_000)).collect()),
+            pause: Duration::from_millis(stream.below(3000)),
+        },
+        _ => Work::Files {
+            sizes: Sizes::Equal { count: 4, bytes: stream.below(5000) },
+            pause: Duration::ZERO,
+        },
+    }
+}

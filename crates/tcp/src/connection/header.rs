@@ -1,0 +1,34 @@
+//! What a segment says beside its data: the window, and the options.
+
+use super::Connection;
+use retx_units::Time;
+use retx_wire::{Options, SackBlocks, Timestamps};
+
+impl Connection {
+    /// The window field, and the right edge that it stands for.
+    pub(super) fn window_field(&self) -> (u16, u64) {
+        let shift = self.receiver.rcv_wscale;
+        let field = (self.receiver.window() >> shift).min(65_535);
+        (field as u16, self.receiver.rcv_nxt + (field << shift))
+    }
+
+    /// The options of a segment that goes out after the handshake.
+    #[inline(never)]
+    pub(super) fn options(&self, now: Time) -> Options {
+        let timestamps = self
+            .timestamps
+            .then(|| Timestamps { value: self.timestamp(now), echo: self.receiver.ts_recent });
+        let sack = if self.selective() {
+            // RFC 2018 §3: as many blocks as 40 bytes of options hold.
+            self.receiver.sack_blocks(if self.timestamps { 3 } else { 4 })
+        } else {
+            SackBlocks::default()
+        };
+        Options { timestamps, sack, ..Options::default() }
+    }
+
+    /// True when there is something to acknowledge selectively.
+    pub(super) fn selective(&self) -> bool {
+        self.receiver.sack && self.receiver.has_news()
+    }
+}
