@@ -11,20 +11,41 @@ if TYPE_CHECKING:
     from retx.replications import Replications
 
 COLUMNS = ("flow", "TCP", "response time", "goodput", "segments", "resent", "FRR", "RTO")
+UDP_COLUMNS = ("flow over UDP", "goodput", "packets", "lost", "mean delay", "jitter")
+MOST_ROWS = 20
 
 
 def result_html(summary: dict[str, Any]) -> str:
     """A heading and a table of the flows."""
     title = summary["scenario"].get("title") or "retx result"
-    head = "".join(f"<th>{name}</th>" for name in COLUMNS)
-    rows = "".join(f"<tr>{_cells(flow)}</tr>" for flow in summary["flows"][:20])
-    more = len(summary["flows"]) - 20
-    tail = f"<p>and {more} more flows</p>" if more > 0 else ""
+    flows = summary["flows"]
+    tables = _table(COLUMNS, [_cells(flow) for flow in over_tcp(flows)])
+    tables += _table(UDP_COLUMNS, [_udp_cells(flow) for flow in over_udp(flows)])
     simulated = seconds(summary["engine"]["simulated_s"])
     return (
         f"<p><b>{escape(title)}</b>: {simulated} simulated, seed {summary['seed']}</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{tail}"
+        + tables
     )
+
+
+def _table(columns: tuple[str, ...], rows: list[str]) -> str:
+    if not rows:
+        return ""
+    head = "".join(f"<th>{name}</th>" for name in columns)
+    body = "".join(f"<tr>{row}</tr>" for row in rows[:MOST_ROWS])
+    more = len(rows) - MOST_ROWS
+    tail = f"<p>and {more} more flows</p>" if more > 0 else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{tail}"
+
+
+def over_tcp(flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The flows that TCP carries."""
+    return [flow for flow in flows if flow["tcp"] is not None]
+
+
+def over_udp(flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The flows of UDP."""
+    return [flow for flow in flows if flow["tcp"] is None]
 
 
 MEANS = {
@@ -76,5 +97,17 @@ def _cells(flow: dict[str, Any]) -> str:
         count(flow["segments_retransmitted"]),
         count(flow["frr_count"]),
         count(flow["rto_count"]),
+    )
+    return "".join(f"<td>{escape(str(value))}</td>" for value in values)
+
+
+def _udp_cells(flow: dict[str, Any]) -> str:
+    values = (
+        flow["name"],
+        rate(flow["goodput_bit_s"]),
+        count(flow["datagrams"]["sent"]),
+        count(flow["datagrams"]["lost"]),
+        seconds(flow["delay"]["mean_s"]),
+        seconds(flow["jitter_s"]),
     )
     return "".join(f"<td>{escape(str(value))}</td>" for value in values)

@@ -4,7 +4,7 @@ use crate::error::EmulateError;
 use crate::protocol::{Backend, FileOrder, FlowOrder, HostOrder, Order, Program};
 use crate::settings::{KernelTcp, kernel_tcp};
 use retx_record::capture::node_address;
-use retx_scenario::{Hop, Scenario};
+use retx_scenario::{App, Hop, Scenario};
 use retx_sim::build;
 use retx_sim::plan::{FlowPlan, Plan, Side, Sizes, Work};
 use std::collections::BTreeMap;
@@ -49,6 +49,7 @@ pub fn lay(
     programs: &[ProgramAt],
     backend: Backend,
 ) -> Result<Layout, EmulateError> {
+    check_traffic(scenario)?;
     let mut plan = build::plan(scenario);
     let kernels = kernels(scenario)?;
     let nodes = scenario.nodes();
@@ -94,9 +95,27 @@ pub fn lay(
     Ok(Layout { plan, order, routes, advertised_windows })
 }
 
+/// Refuses what the hosts' programs do not send.
+fn check_traffic(scenario: &Scenario) -> Result<(), EmulateError> {
+    let what = |flow: &retx_scenario::Flow| match flow.app {
+        _ if flow.udp().is_some() => Some("UDP"),
+        App::RequestResponse(_) => Some("requests and responses"),
+        _ => None,
+    };
+    let unable = scenario.flows.iter().find_map(|flow| Some((flow, what(flow)?)));
+    unable.map_or(Ok(()), |(flow, what)| {
+        Err(EmulateError::Scenario(format!(
+            "flow.{}: {what} cannot be emulated: bulk, transfer and ftp over TCP can",
+            flow.name
+        )))
+    })
+}
+
 /// What the kernel is set to for each TCP of the scenario that a flow uses.
 fn kernels(scenario: &Scenario) -> Result<Vec<KernelTcp>, EmulateError> {
-    let used = |index: usize| scenario.flows.iter().any(|flow| flow.tcp == index);
+    let used = |index: usize| {
+        scenario.flows.iter().any(|flow| flow.tcp().is_some_and(|(tcp, _)| tcp == index))
+    };
     let kernel = |(index, tcp): (usize, &retx_scenario::NamedTcp)| {
         if !used(index) {
             return Ok(KernelTcp::default());
@@ -278,5 +297,21 @@ mod tests {
         );
         let error = lay(&scenario(["small", "other"]), &[], Backend::Tun).expect_err("no kernel");
         assert!(error.to_string().starts_with("tcp.other: no kernel"), "{error}");
+    }
+    #[test]
+    fn only_what_the_hosts_send_is_emulated() {
+        let refused = |flow: &str, app: &str| {
+            let text = format!(
+                "duration = \"1 s\"\n[[link]]\nname = \"l\"\nends = [\"a\", \"b\"]\n[[flow]]\n\
+                 name = \"f\"\nfrom = \"a\"\nto = \"b\"\n{flow}\napp = {app}\n"
+            );
+            let source = Source { name: "test", text: &text, overrides: &[] };
+            let scenario = parse(&source).expect("a sound scenario");
+            lay(&scenario, &[], Backend::Tun).expect_err("it cannot").to_string()
+        };
+        let udp = refused("udp = { packet = 100, rate = \"1 Mbit/s\" }", "\"cbr\"");
+        assert_eq!(udp, "flow.f: UDP cannot be emulated: bulk, transfer and ftp over TCP can");
+        let app = "{ kind = \"request_response\", request = 1, response = 1 }";
+        assert!(refused("tcp = \"linux\"", app).starts_with("flow.f: requests and responses"));
     }
 }

@@ -179,6 +179,11 @@ impl Moments {
         self.squares += nanos * nanos;
     }
 
+    /// How many samples.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
     /// The mean in seconds; `None` without a sample.
     pub fn mean_s(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)

@@ -4,9 +4,12 @@
 mod atomic;
 pub mod capture;
 pub mod counters;
+pub mod datagrams;
+pub mod distribution;
 pub mod pcapng;
 pub mod reason;
 mod relay;
+mod rows;
 pub mod summary;
 pub mod table;
 pub mod tables;
@@ -14,4 +17,5 @@ pub mod truth;
 mod wireless;
 
 pub use atomic::{WriteError, write_atomically};
+pub use rows::FlowRow;
 pub use table::{Column, Names, Table};

@@ -1,5 +1,6 @@
 //! The summary of a run, as `retx run --json` prints it.
 
+use crate::FlowRow;
 use crate::counters::FlowCounters;
 use crate::reason::{Belief, Cause, EpisodeKind, SaidCause};
 pub use crate::relay::RelaySummary;
@@ -19,7 +20,7 @@ pub struct Summary {
     /// Which repetition of the scenario this was, from 0.
     pub replication: u64,
     /// One per flow, in the scenario's order.
-    pub flows: Vec<FlowSummary>,
+    pub flows: Vec<FlowRow>,
     /// Two per link, in the scenario's order: forward, reverse.
     pub links: Vec<LinkSummary>,
     /// One per wlan, in the scenario's order.

@@ -1,6 +1,7 @@
 //! What a flow sends.
 
 use crate::error::Problem;
+use crate::spread::Spread;
 use crate::wording::FLOWS_OR_FILES_MAX;
 use retx_units::{Choice, Duration, choice};
 use schemars::JsonSchema;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 macro_rules! applications {
     ($($word:literal $kind:ident),+ $(,)?) => {
         /// What a flow sends: the `kind` of its `app`, with its parameters.
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq)]
         #[allow(missing_docs)]
         pub enum App { $($kind($kind),)+ }
 
@@ -50,7 +51,16 @@ macro_rules! applications {
     };
 }
 
-applications! { "bulk" Bulk, "transfer" Transfer, "ftp" Ftp }
+applications! {
+    "bulk" Bulk, "transfer" Transfer, "ftp" Ftp, "request_response" RequestResponse,
+    "cbr" Cbr, "poisson" Poisson, "on_off" OnOff,
+}
+
+impl Default for Spread<Duration> {
+    fn default() -> Self {
+        Self::Constant(Duration::ZERO)
+    }
+}
 
 impl JsonSchema for App {
     fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -61,7 +71,8 @@ impl JsonSchema for App {
     }
 }
 
-/// Data without end: the flow sends until the run is over.
+/// Data without end: the flow sends until the run is over. Over UDP the first link or wlan always
+/// has a packet waiting, and a limit in `udp` may end the flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bulk {}
@@ -87,6 +98,60 @@ pub struct Ftp {
     /// From the end of one file to the start of the next.
     #[serde(default)]
     pub pause: Duration,
+}
+
+/// A client at the receiving end asks, the other end answers, and the client thinks until it asks
+/// again. Over TCP; the client opens the connections.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestResponse {
+    /// Bytes of a request, at least 1.
+    pub request: Spread<u64>,
+    /// Bytes of a response, at least 1.
+    pub response: Spread<u64>,
+    /// From the last byte of a response to the next request.
+    #[serde(default)]
+    pub think: Spread<Duration>,
+    /// So many requests; without it they go on until the run is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub exchanges: Option<u32>,
+    /// Whether one connection serves all exchanges.
+    #[serde(default)]
+    pub connection: Reuse,
+}
+
+/// How connections serve exchanges.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reuse {
+    /// One serves all.
+    #[default]
+    One,
+    /// Each exchange opens its own, and the next waits until that is closed.
+    Each,
+}
+
+/// Packets at a constant rate; over UDP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cbr {}
+
+/// Packets at independent, exponential intervals; over UDP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Poisson {}
+
+/// Packets at a constant rate while it is on, none while it is off; over UDP. It begins with an
+/// on-time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OnOff {
+    /// How long it is on. What is left of the interval to the next packet when an on-time ends is
+    /// taken into the next one, so that the mean rate is exact.
+    pub on: Spread<Duration>,
+    /// How long it is off.
+    pub off: Spread<Duration>,
 }
 
 /// How many files, or their sizes.
@@ -172,10 +237,41 @@ impl Ftp {
     }
 }
 
+impl RequestResponse {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        for (key, size) in [("request", self.request), ("response", self.response)] {
+            if size.mean() < 1.0 {
+                return Err((key, format!("{} bytes: at least 1", size.mean())));
+            }
+        }
+        if self.exchanges == Some(0) {
+            return Err(("exchanges", "0 is refused: from 1 on".into()));
+        }
+        Ok(())
+    }
+}
+
 impl App {
+    /// True for what a connection carries, false for what times packets without one; `None` for
+    /// what both can do.
+    pub(crate) const fn is_of_tcp(&self) -> Option<bool> {
+        match self {
+            Self::Bulk(_) => None,
+            Self::Transfer(_) | Self::Ftp(_) | Self::RequestResponse(_) => Some(true),
+            Self::Cbr(_) | Self::Poisson(_) | Self::OnOff(_) => Some(false),
+        }
+    }
+
     /// Checks what the types alone cannot.
     pub(crate) fn check(&self) -> Result<(), Problem> {
-        let Self::Ftp(ftp) = self else { return Ok(()) };
-        ftp.check().map_err(|(key, message)| Problem::new(message).within(key))
+        let checked = match self {
+            Self::Ftp(ftp) => ftp.check(),
+            Self::RequestResponse(exchanges) => exchanges.check(),
+            Self::OnOff(OnOff { on, .. }) if on.mean() <= 0.0 => {
+                Err(("on", "0 s: it would never send".into()))
+            }
+            _ => Ok(()),
+        };
+        checked.map_err(|(key, message)| Problem::new(message).within(key))
     }
 }

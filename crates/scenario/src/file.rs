@@ -3,7 +3,7 @@
 use crate::scenario::{Direction, Flow, Link, Route, Scenario};
 use crate::schedule::{self, ChangeTable};
 use crate::wlan::WlanTable;
-use crate::{App, Relay, repair, schema};
+use crate::{App, Relay, Udp, repair, schema};
 use retx_link::pipe::repair::{arq, fec};
 use retx_link::{channel, queue};
 use retx_units::{Duration, Rate, choice};
@@ -274,11 +274,15 @@ pub struct FlowTable {
     pub from: String,
     /// The node that receives them.
     pub to: String,
-    /// A `[tcp.NAME]`, or a preset; for both ends.
-    pub tcp: String,
+    /// A `[tcp.NAME]`, or a preset; for both ends. Either this or `udp`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<String>,
+    /// The flow's packets go by UDP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp: Option<Udp>,
     /// What is sent.
     pub app: App,
-    /// When the connection is opened.
+    /// When the connection is opened, or the first packet may be sent.
     #[serde(default)]
     pub start: Duration,
     /// So many equal flows: NAME.0, NAME.1, …; a single one keeps the plain name.
@@ -288,9 +292,9 @@ pub struct FlowTable {
     /// Time between the starts of two successive ones of them.
     #[serde(default)]
     pub stagger: Duration,
-    /// Which end opens the connection.
-    #[serde(default)]
-    pub initiator: Initiator,
+    /// Which end opens the connection; `"to"` without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initiator: Option<Initiator>,
 }
 
 fn default_count() -> u32 {
@@ -383,12 +387,13 @@ impl FlowTable {
             name: flow.name.clone(),
             from: flow.from.clone(),
             to: flow.to.clone(),
-            tcp: scenario.tcps[flow.tcp].name.clone(),
+            tcp: flow.tcp().map(|(tcp, _)| scenario.tcps[tcp].name.clone()),
+            udp: flow.udp().copied(),
             app: flow.app.clone(),
             start: flow.start,
             count: flow.count,
             stagger: flow.stagger,
-            initiator: flow.initiator,
+            initiator: flow.tcp().map(|(_, initiator)| initiator),
         }
     }
 }

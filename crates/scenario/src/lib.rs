@@ -19,22 +19,29 @@ mod routes;
 mod scenario;
 mod schedule;
 mod schema;
+mod spread;
 mod suggest;
 mod tcp;
 mod traces;
+mod transport;
+mod udp;
 mod wlan;
 mod wording;
 mod write;
 
-pub use app::{App, Bulk, Files, Ftp, Transfer};
+pub use app::{App, Bulk, Cbr, Files, Ftp, OnOff, Poisson, RequestResponse, Reuse, Transfer};
 pub use describe::describe;
 pub use error::{Position, ScenarioError};
 pub use file::{Initiator, SampleInterval, Stop};
 pub use relay::{Passage, Relay, Split};
-pub use scenario::{Direction, ExpandedFlow, Flow, Hop, Link, NamedTcp, Route, Scenario, Way};
+pub use scenario::{
+    Direction, ExpandedFlow, Flow, Hop, Link, NamedTcp, Route, Scenario, Transport, Way,
+};
 pub use schedule::Change;
 pub use schema::json_schema;
+pub use spread::{Drawn, Spread};
 pub use traces::ReadFile;
+pub use udp::Udp;
 pub use wlan::{Attempts, Wlan};
 
 use document::Document;

@@ -7,14 +7,14 @@ use crate::file::{Channels, DirectionTable, File, FlowTable, LinkTable, SampleIn
 use crate::relay;
 use crate::repair::repair;
 use crate::routes::Network;
-use crate::scenario::{Direction, Flow, Hop, Link, Route, Scenario, Way};
+use crate::scenario::{Direction, Flow, Link, Route, Scenario, Way};
 use crate::schedule;
 use crate::tcp::Tcps;
+use crate::transport;
 use crate::wlan::{Wlan, WlanTable};
 use crate::wording::{self, check_name};
 use retx_link::channel::{self, Model};
-use retx_link::{queue, wlan};
-use retx_tcp::Config;
+use retx_link::queue;
 use retx_tcp::user::Loader;
 use retx_units::{Duration, Rate};
 use serde_json::Value;
@@ -30,8 +30,6 @@ const MTU_MIN: u32 = 20 + 60;
 const MTU_MAX: u32 = 65_535;
 /// More than any link layer adds; keeps the bits of a frame far from overflow.
 const OVERHEAD_MAX: u32 = 65_535;
-/// IPv4 and TCP headers without options.
-const HEADERS: u32 = 40;
 
 /// Reads the values of a file as a scenario; `loader` finds the user's own code.
 ///
@@ -57,8 +55,8 @@ pub fn read(values: &Value, loader: &dyn Loader) -> Result<Scenario, Problem> {
     network.lay(&mut flows)?;
     let map = relay::Map { links: &links, wlans: &wlans };
     relay::check(&file.relay, &flows, map, (&network, &mut tcps))?;
-    for (index, flow) in flows.iter().enumerate() {
-        check_packet_size(flow, &tcps.all[flow.tcp].config, &links)
+    for (index, flow) in flows.iter_mut().enumerate() {
+        transport::fit(flow, &tcps.all, &links)
             .map_err(|problem| problem.within_element("flow", index))?;
     }
     Ok(Scenario {
@@ -231,7 +229,8 @@ fn check_traces(rate: Option<Rate>, models: &[channel::Config]) -> Result<(), St
 fn flows(tables: Vec<FlowTable>, tcps: &mut Tcps) -> Result<Vec<Flow>, Problem> {
     if tables.is_empty() {
         return Err(Problem::new(
-            "no flow: write at least one [[flow]] with `name`, `from`, `to`, `tcp` and `app`",
+            "no flow: write at least one [[flow]] with `name`, `from`, `to`, `tcp` or `udp`, and \
+             `app`",
         ));
     }
     let mut names = HashMap::new();
@@ -270,40 +269,16 @@ fn check_count(table: &FlowTable, total: &mut u32) -> Result<(), Problem> {
 
 /// A flow whose paths are still to be laid.
 fn flow(table: FlowTable, tcps: &mut Tcps) -> Result<Flow, Problem> {
-    let tcp = tcps.find(&table.tcp).map_err(|problem| problem.within("tcp"))?;
     Ok(Flow {
+        transport: transport::of(&table, tcps)?,
         name: table.name,
         from: table.from,
         to: table.to,
-        tcp,
         app: table.app,
         start: table.start,
         count: table.count,
         stagger: table.stagger,
-        initiator: table.initiator,
         forward_path: Vec::new(),
         reverse_path: Vec::new(),
     })
-}
-
-/// A full segment has to fit into every link that it passes (RFC 9293 §3.7.1).
-fn check_packet_size(flow: &Flow, tcp: &Config, links: &[Link]) -> Result<(), Problem> {
-    let packet = tcp.mss + HEADERS;
-    let mtu = |hop: &Hop| match hop {
-        Hop::Link { link, way } => links[*link as usize].direction(*way).mtu,
-        Hop::Wlan { .. } => wlan::parameters::MTU,
-    };
-    let Some(hop) = flow.forward_path.iter().find(|hop| mtu(hop) < packet) else { return Ok(()) };
-    let place = match hop {
-        Hop::Link { link, way } => {
-            format!("link \"{}\" ({})", links[*link as usize].name, way.name())
-        }
-        Hop::Wlan { .. } => "a wlan".to_owned(),
-    };
-    Err(Problem::new(format!(
-        "its mss of {} and {HEADERS} bytes of headers do not fit the mtu of {place}, {}",
-        tcp.mss,
-        mtu(hop)
-    ))
-    .within("tcp"))
 }

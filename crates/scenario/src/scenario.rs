@@ -3,7 +3,7 @@
 use crate::file::{Initiator, SampleInterval, Stop};
 use crate::relay::{Map as Ways, Passage};
 use crate::routes::Network;
-use crate::{App, Change, Relay, Wlan, file, write};
+use crate::{App, Change, Relay, Udp, Wlan, file, write};
 use retx_link::pipe::repair;
 use retx_link::{channel, queue};
 use retx_units::{Duration, Rate};
@@ -106,22 +106,61 @@ pub struct Flow {
     pub from: String,
     /// The node that receives them.
     pub to: String,
-    /// Both ends' TCP: an index into [`Scenario::tcps`].
-    pub tcp: usize,
+    /// What carries it.
+    pub transport: Transport,
     /// What is sent.
     pub app: App,
-    /// When the initiator opens the connection.
+    /// When the initiator opens the connection, or the first packet may be sent.
     pub start: Duration,
     /// How many equal flows this is, from 1.
     pub count: u32,
     /// Time between the starts of two successive ones.
     pub stagger: Duration,
-    /// The end that opens the connection.
-    pub initiator: Initiator,
     /// The way of the data, 1 to 255 hops.
     pub forward_path: Vec<Hop>,
     /// The way of the acknowledgments, 1 to 255 hops.
     pub reverse_path: Vec<Hop>,
+}
+
+/// What carries a flow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Transport {
+    /// Connections of TCP.
+    Tcp {
+        /// Both ends' TCP: an index into [`Scenario::tcps`].
+        tcp: usize,
+        /// The end that opens the connection.
+        initiator: Initiator,
+    },
+    /// Packets of UDP.
+    Udp(Udp),
+}
+
+impl Flow {
+    /// Each of the flows that it stands for.
+    pub fn expanded(&self) -> impl Iterator<Item = ExpandedFlow<'_>> {
+        (0..self.count).map(|number| ExpandedFlow {
+            flow: self,
+            number,
+            start: self.start + self.stagger * u64::from(number),
+        })
+    }
+
+    /// Both ends' TCP, as an index into [`Scenario::tcps`], and who opens; `None` over UDP.
+    pub const fn tcp(&self) -> Option<(usize, Initiator)> {
+        match self.transport {
+            Transport::Tcp { tcp, initiator } => Some((tcp, initiator)),
+            Transport::Udp(_) => None,
+        }
+    }
+
+    /// How it goes by UDP; `None` over TCP.
+    pub const fn udp(&self) -> Option<&Udp> {
+        match &self.transport {
+            Transport::Tcp { .. } => None,
+            Transport::Udp(udp) => Some(udp),
+        }
+    }
 }
 
 /// What is passed from one node to the next.
@@ -203,8 +242,6 @@ pub struct ExpandedFlow<'a> {
     pub number: u32,
     /// When it starts.
     pub start: Duration,
-    /// The TCP at both ends.
-    pub tcp: &'a NamedTcp,
 }
 
 impl ExpandedFlow<'_> {
@@ -221,15 +258,7 @@ impl ExpandedFlow<'_> {
 impl Scenario {
     /// Every flow, `count` expanded, in the order of the file.
     pub fn expanded_flows(&self) -> impl Iterator<Item = ExpandedFlow<'_>> {
-        self.flows.iter().flat_map(|flow| {
-            let tcp = &self.tcps[flow.tcp];
-            (0..flow.count).map(move |number| ExpandedFlow {
-                flow,
-                number,
-                start: flow.start + flow.stagger * u64::from(number),
-                tcp,
-            })
-        })
+        self.flows.iter().flat_map(Flow::expanded)
     }
 
     /// How many flows there are, `count` expanded.

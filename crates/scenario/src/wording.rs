@@ -13,7 +13,7 @@ pub const FLOWS_OR_FILES_MAX: u32 = crate::FLOWS_MAX;
 /// What no scenario can do without.
 pub const NEEDS: &str = "a scenario needs at least a `duration`, one [[link]] with `name` and \
      `ends` or one [[wlan]] with `name` and `stations`, and one [[flow]] with \
-     `name`, `from`, `to`, `tcp` and `app`";
+     `name`, `from`, `to`, `tcp` or `udp`, and `app`";
 
 /// Reads a value as `T`.
 ///

@@ -44,6 +44,11 @@ fn path(scenario: &Scenario, hops: &[Hop]) -> Vec<String> {
     hops.iter().map(name).collect()
 }
 
+/// Index of the first flow's TCP.
+fn tcp_of(scenario: &Scenario) -> usize {
+    scenario.flows[0].tcp().expect("over TCP").0
+}
+
 #[test]
 fn defaults() {
     let scenario = one_link("");
@@ -61,7 +66,7 @@ fn defaults() {
     assert_eq!(direction.channel, []);
     assert_eq!(scenario.links[0].reverse, *direction);
     let flow = &scenario.flows[0];
-    assert_eq!(flow.initiator, Initiator::To);
+    assert_eq!(flow.tcp(), Some((0, Initiator::To)));
     assert_eq!((flow.count, flow.start, flow.stagger), (1, Duration::ZERO, Duration::ZERO));
     assert_eq!(scenario.nodes(), ["a", "c"]);
 }
@@ -144,7 +149,7 @@ fn tcps_start_from_what_they_are_like() {
     assert_eq!(names, ["a", "b", "c", "reno"]);
     let [a, b, c, reno] = [0, 1, 2, 3].map(|index| &scenario.tcps[index].config);
     assert_eq!(*reno, (presets::find("reno").unwrap().config)());
-    assert_eq!(scenario.flows[0].tcp, 3);
+    assert_eq!(tcp_of(&scenario), 3);
     assert_eq!((a.mss, c.mss), (500, 500));
     // A plain table merges by key.
     assert_eq!(c.delayed_ack.segments, 1);
@@ -202,7 +207,7 @@ fn none_unsets_what_may_be_absent() {
 fn a_table_may_be_named_like_the_preset_that_it_starts_from() {
     let scenario =
         one_link("[tcp.reno]\nlike = \"reno\"\nmss = 100\n[tcp.other]\nlike = \"reno\"\n");
-    assert_eq!(scenario.tcps[scenario.flows[0].tcp].config.mss, 100);
+    assert_eq!(scenario.tcps[tcp_of(&scenario)].config.mss, 100);
     assert_eq!(scenario.tcps[1].config.mss, 100);
 }
 
@@ -271,12 +276,12 @@ fn counted_flows_expand() {
         link("ac", ["a", "c"])
     );
     let scenario = read(&(text.clone() + &FLOW.replace("\"f\"", "\"g\"")));
-    let expanded: Vec<(String, u64, &str)> = scenario
+    let expanded: Vec<(String, u64)> = scenario
         .expanded_flows()
-        .map(|flow| (flow.name(), flow.start.as_nanos() / 1_000_000, flow.tcp.name.as_str()))
+        .map(|flow| (flow.name(), flow.start.as_nanos() / 1_000_000))
         .collect();
     let expected = [("f.0", 1000), ("f.1", 1100), ("f.2", 1200), ("g", 0)];
-    assert_eq!(expanded, expected.map(|(name, start)| (name.to_owned(), start, "reno")));
+    assert_eq!(expanded, expected.map(|(name, start)| (name.to_owned(), start)));
     assert_eq!(scenario.flow_count(), 4);
 }
 
@@ -332,7 +337,7 @@ fn overrides_reach_everything() {
     let queue::Config::droptail(queue) = &link.forward.queue else { panic!("{link:?}") };
     assert_eq!(queue.packets, Some(9));
     assert_eq!(scenario.flow_count(), 2);
-    let tcp = &scenario.tcps[scenario.flows[0].tcp];
+    let tcp = &scenario.tcps[tcp_of(&scenario)];
     assert_eq!((tcp.name.as_str(), tcp.config.mss, tcp.config.delayed_ack.segments), ("x", 700, 1));
     // A preset that is changed gets a table of its own.
     assert_eq!(scenario.tcps[1].name, "newreno");

@@ -255,7 +255,69 @@ fn app() -> impl Strategy<Value = Value> {
         }),
         prop::collection::vec(integer(), 1..4)
             .prop_map(|files| json!({ "kind": "ftp", "files": files })),
+        exchanges(),
     ]
+}
+
+/// Bytes from 100 to 1000, or a law of them.
+fn bytes() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (100..1000_u32).prop_map(|bytes| json!(bytes)),
+        (100..1000_u32).prop_map(|mean| json!({ "law": "exponential", "mean": mean })),
+        (100..500_u32, 500..1000_u32)
+            .prop_map(|(min, max)| json!({ "law": "uniform", "min": min, "max": max })),
+        (100..1000_u32, 1.001..5.0_f64)
+            .prop_map(|(mean, shape)| json!({ "law": "pareto", "mean": mean, "shape": shape })),
+    ]
+}
+
+/// Times of a second and more, or a law of them.
+fn spells() -> impl Strategy<Value = Value> {
+    let time = || (1_000_000_000..1_u64 << 40).prop_map(|n| text_of(Duration::from_nanos(n)));
+    prop_oneof![
+        time(),
+        time().prop_map(|mean| json!({ "law": "exponential", "mean": mean })),
+        (time(), 1.001..5.0_f64)
+            .prop_map(|(mean, shape)| json!({ "law": "pareto", "mean": mean, "shape": shape })),
+    ]
+}
+
+/// Requests over TCP.
+fn exchanges() -> impl Strategy<Value = Value> {
+    let reuse = prop::sample::select(vec!["one", "each"]);
+    (bytes(), bytes(), spells(), maybe((1..9_u32).prop_map(|n| json!(n))), reuse).prop_map(
+        |(request, response, think, exchanges, connection)| {
+            json!({
+                "kind": "request_response", "request": request, "response": response,
+                "think": think, "exchanges": exchanges, "connection": connection
+            })
+        },
+    )
+}
+
+/// `udp` and `app` of a flow.
+fn datagrams() -> impl Strategy<Value = [Value; 2]> {
+    let app = prop_oneof![
+        Just(json!("cbr")),
+        Just(json!("poisson")),
+        (spells(), spells())
+            .prop_map(|(on, off)| json!({ "kind": "on_off", "on": on, "off": off })),
+        Just(json!("bulk")),
+    ];
+    let limit = || maybe((1..1_u64 << 40).prop_map(|n| json!(n)));
+    let rate = (1_000_000..1_u64 << 40).prop_map(|n| text_of(Rate::from_bit_s(n)));
+    (app, bytes(), rate, limit(), limit(), maybe(duration()), 1..99_u32).prop_map(
+        |(app, packet, rate, packets, bytes, duration, backlog)| {
+            let bulk = app == json!("bulk");
+            let [rate, backlog] =
+                if bulk { [Value::Null, json!(backlog)] } else { [rate, Value::Null] };
+            let udp = json!({
+                "packet": packet, "rate": rate, "backlog": backlog, "packets": packets,
+                "bytes": bytes, "duration": duration
+            });
+            [udp, app]
+        },
+    )
 }
 
 /// Tables after their names; a table may be like any before it.
@@ -285,15 +347,23 @@ fn tcps() -> impl Strategy<Value = Vec<(String, Value)>> {
 fn flow() -> impl Strategy<Value = (Map<String, Value>, [prop::sample::Index; 3])> {
     let initiator = prop::sample::select(vec!["from", "to"]);
     let start = (0..1_u64 << 40).prop_map(|n| text_of(Duration::from_nanos(n)));
-    (name(), app(), start.clone(), start, 1..1000_u32, initiator, any::<[prop::sample::Index; 3]>())
-        .prop_map(|(name, app, start, stagger, count, initiator, choices)| {
+    let what = (app(), initiator, prop::option::weighted(0.4, datagrams()));
+    (name(), what, start.clone(), start, 1..1000_u32, any::<[prop::sample::Index; 3]>()).prop_map(
+        |(name, (app, initiator, udp), start, stagger, count, choices)| {
+            // The client of exchanges opens.
+            let initiator = if app["kind"] == "request_response" { "to" } else { initiator };
+            let [udp, app, initiator] = match udp {
+                Some([udp, app]) => [udp, app, Value::Null],
+                None => [Value::Null, app, json!(initiator)],
+            };
             let table = json!({
                 "name": name, "app": app, "start": start, "stagger": stagger, "count": count,
-                "initiator": initiator
+                "initiator": initiator, "udp": udp
             });
             let Value::Object(table) = table else { unreachable!() };
             (table, choices)
-        })
+        },
+    )
 }
 
 /// A chain of links, some of them double, with flows between any two nodes.
@@ -325,7 +395,9 @@ fn scenario() -> impl Strategy<Value = Value> {
             flow.insert("name".into(), name.into());
             flow.insert("from".into(), nodes[from].clone().into());
             flow.insert("to".into(), nodes[to].clone().into());
-            flow.insert("tcp".into(), names[tcp.index(names.len())].into());
+            if flow["udp"].is_null() {
+                flow.insert("tcp".into(), names[tcp.index(names.len())].into());
+            }
             flow_tables.push(flow);
         }
         let sample_interval =

@@ -1,14 +1,14 @@
 //! From a scenario to a plan: names become indices.
 
 use crate::plan::{
-    self, FlowPlan, PipePlan, Plan, ProxyPlan, RelayPlan, Sampling, Side, Sizes, StagePlan,
-    TcpPlan, WlanPlan, Work,
+    self, DatagramPlan, FlowPlan, Limits, Pace, PacketSizes, PipePlan, Plan, ProxyPlan, RelayPlan,
+    Sampling, Side, Sizes, StagePlan, TcpPlan, WlanPlan, Work,
 };
 use legs::{Leg, legs};
-use retx_link::pipe;
+use retx_link::{pipe, wlan};
 use retx_scenario::{
-    App, Change, ExpandedFlow, Files, Hop, Initiator, Link, SampleInterval, Scenario, Stop, Way,
-    Wlan,
+    App, Change, ExpandedFlow, Files, Flow, Hop, Initiator, Link, OnOff, SampleInterval, Scenario,
+    Stop, Transport, Udp, Way, Wlan,
 };
 use retx_units::{Duration, Time};
 
@@ -42,46 +42,112 @@ pub fn plan(scenario: &Scenario) -> Plan {
         flows: Vec::with_capacity(scenario.flow_count() as usize),
         relays: Vec::new(),
         proxies: Vec::new(),
+        datagrams: Vec::new(),
     };
     for relay in &scenario.relays {
         let [name, node] = [relay.name(), relay.node()].map(str::to_owned);
         plan.relays.push(RelayPlan { name, node, kind: relay.kind() });
     }
-    // Equal flows share their routes, their nodes and their work.
-    let mut shared: Option<(Vec<Leg>, Work)> = None;
-    for expanded in scenario.expanded_flows() {
-        if expanded.number == 0 {
-            shared = None;
-        }
-        let (legs, work) = shared.get_or_insert_with(|| {
-            (legs(scenario, expanded.flow, (&nodes, &mut plan)), work(&expanded.flow.app))
-        });
-        for leg in legs {
-            let flow = flow_plan(&expanded, work.clone(), leg);
-            let index = plan.flows.len() as u32;
-            plan.flows.push(flow);
-            if let Some((relay, buffer)) = leg.proxy {
-                plan.proxies.push(ProxyPlan { relay, legs: [index - 1, index], buffer });
+    for flow in &scenario.flows {
+        match flow.transport {
+            Transport::Tcp { tcp, initiator } => {
+                // Equal flows share their routes, their nodes and their work.
+                let legs = legs(scenario, (flow, tcp), (&nodes, &mut plan));
+                let work = work(&flow.app);
+                flow.expanded().for_each(|one| {
+                    add_flow(&mut plan, &one, (initiator, &work), &legs);
+                });
+            }
+            Transport::Udp(udp) => {
+                let route = plan.routes.len() as u32;
+                plan.routes.push(flow.forward_path.iter().map(hop).collect());
+                let largest = largest_packet(flow, &scenario.links);
+                let ends = [&flow.from, &flow.to].map(|name| index_of(&nodes, name));
+                let after = plan.flows.len() as u32;
+                let one = |one| datagram_plan(&one, (&udp, largest), (route, ends), after);
+                plan.datagrams.extend(flow.expanded().map(one));
             }
         }
     }
     plan
 }
 
-fn flow_plan(expanded: &ExpandedFlow<'_>, work: Work, leg: &Leg) -> FlowPlan {
-    let [tcp, receiver_tcp] = leg.tcps;
-    FlowPlan {
-        name: format!("{}{}", expanded.name(), leg.suffix),
-        tcp,
-        receiver_tcp,
-        work,
-        start: instant(expanded.start),
-        initiator: match expanded.flow.initiator {
-            Initiator::From => Side::Sender,
-            Initiator::To => Side::Receiver,
+/// The flow over TCP, one connection for each of its legs.
+fn add_flow(
+    plan: &mut Plan,
+    expanded: &ExpandedFlow<'_>,
+    (initiator, work): (Initiator, &Work),
+    legs: &[Leg],
+) {
+    for leg in legs {
+        let [tcp, receiver_tcp] = leg.tcps;
+        let index = plan.flows.len() as u32;
+        plan.flows.push(FlowPlan {
+            name: format!("{}{}", expanded.name(), leg.suffix),
+            tcp,
+            receiver_tcp,
+            work: work.clone(),
+            start: instant(expanded.start),
+            initiator: match initiator {
+                Initiator::From => Side::Sender,
+                Initiator::To => Side::Receiver,
+            },
+            routes: leg.routes,
+            nodes: leg.nodes,
+        });
+        if let Some((relay, buffer)) = leg.proxy {
+            plan.proxies.push(ProxyPlan { relay, legs: [index - 1, index], buffer });
+        }
+    }
+}
+
+fn index_of(nodes: &[&str], name: &str) -> u32 {
+    let index = nodes.iter().position(|node| *node == name);
+    index.expect("a flow's nodes are ends of links") as u32
+}
+
+fn datagram_plan(
+    expanded: &ExpandedFlow<'_>,
+    (udp, largest): (&Udp, u32),
+    (route, nodes): (u32, [u32; 2]),
+    after: u32,
+) -> DatagramPlan {
+    let start = instant(expanded.start);
+    DatagramPlan {
+        name: expanded.name(),
+        pace: pace(&expanded.flow.app, udp),
+        sizes: PacketSizes { law: udp.packet.law(), largest },
+        limits: Limits {
+            packets: udp.packets,
+            bytes: udp.bytes,
+            end: udp.duration.map_or(Time::NEVER, |duration| start + duration),
         },
-        routes: leg.routes,
-        nodes: leg.nodes,
+        start,
+        route,
+        nodes,
+        after,
+    }
+}
+
+/// What the smallest MTU on a flow's way can carry.
+fn largest_packet(flow: &Flow, links: &[Link]) -> u32 {
+    let mtu = |hop: &Hop| match hop {
+        Hop::Link { link, way } => links[*link as usize].direction(*way).mtu,
+        Hop::Wlan { .. } => wlan::parameters::MTU,
+    };
+    flow.forward_path.iter().map(mtu).min().expect("a path has a hop at least")
+}
+
+fn pace(app: &App, udp: &Udp) -> Pace {
+    let rate = || udp.rate.expect("what is paced has a rate");
+    match app {
+        App::Bulk(_) => Pace::Saturating { backlog: udp.backlog.expect("settled with the way") },
+        App::Cbr(_) => Pace::Constant(rate()),
+        App::Poisson(_) => Pace::Poisson(rate()),
+        App::OnOff(OnOff { on, off }) => Pace::OnOff { rate: rate(), on: on.law(), off: off.law() },
+        App::Transfer(_) | App::Ftp(_) | App::RequestResponse(_) => {
+            unreachable!("{} has been refused over UDP", app.name())
+        }
     }
 }
 
@@ -146,5 +212,8 @@ fn work(app: &App) -> Work {
             },
             pause: ftp.pause,
         },
+        App::RequestResponse(_) | App::Cbr(_) | App::Poisson(_) | App::OnOff(_) => {
+            unreachable!("{} has been refused over TCP", app.name())
+        }
     }
 }

@@ -96,13 +96,19 @@ impl Capture {
             let listener = flow.nodes[flow.initiator.other() as usize];
             buffer.add_flow(&flow.name, FlowNodes { opener, listener })
         });
-        let flows = flows.collect::<Result<_, _>>()?;
+        let mut flows = flows.collect::<Result<Vec<_>, _>>()?;
+        for flow in &plan.datagrams {
+            let [opener, listener] = flow.nodes;
+            flows.push(buffer.add_udp_flow(&flow.name, FlowNodes { opener, listener })?);
+        }
+        let initiators = plan.flows.iter().map(|flow| flow.initiator);
+        let senders = plan.datagrams.iter().map(|_| Side::Sender);
         Ok(Self {
             buffer,
             places,
             names,
             flows,
-            initiators: plan.flows.iter().map(|flow| flow.initiator).collect(),
+            initiators: initiators.chain(senders).collect(),
             packets: Vec::new(),
             unnecessary: BTreeMap::new(),
         })

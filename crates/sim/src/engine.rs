@@ -6,6 +6,7 @@
 //! stages ([`crate::stage`]).
 
 use crate::agenda::Agenda;
+use crate::datagram::DatagramFlow;
 use crate::event_queue::{MAX_TARGETS, Target};
 use crate::flow::{Context, Flow};
 use crate::packet::Packets;
@@ -19,6 +20,7 @@ use retx_units::{StreamKey, Time};
 use retx_wire::Ecn;
 
 mod closing;
+mod datagrams;
 mod layout;
 mod outside;
 mod relay;
@@ -33,6 +35,8 @@ pub use relay::Chain;
 
 /// Behind the last hop of a route.
 const HOST: u32 = u32::MAX;
+/// Behind the first hop of a saturating source: it is told of each packet that has left that hop.
+const SOURCE: u32 = u32::MAX - 1;
 
 /// A run.
 #[derive(Debug)]
@@ -43,7 +47,7 @@ pub struct Engine<'a> {
     agenda: Agenda,
     packets: Packets,
     /// The hops of all routes: a pipe's index, or the number of pipes plus the index of a port.
-    /// Each route is ended by [`HOST`].
+    /// Each route is ended by [`HOST`], and may hold [`SOURCE`].
     routes: Vec<u32>,
     ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
@@ -51,6 +55,7 @@ pub struct Engine<'a> {
     pub(crate) flows: Vec<Flow>,
     pub(crate) proxies: Vec<Proxy>,
     pub(crate) chains: Vec<Chain>,
+    pub(crate) datagrams: Vec<DatagramFlow>,
     pub(crate) recorder: Recorder,
     pub(crate) baseline: Baseline,
     /// Finite flows not yet done.
@@ -71,7 +76,7 @@ struct Counts {
     dropped: u64,
 }
 
-/// Targets that are neither pipes nor hosts; stages follow them.
+/// Targets that are neither pipes nor hosts; stages follow them, then flows of UDP.
 #[derive(Debug, Clone, Copy)]
 enum Special {
     End,
@@ -87,6 +92,7 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// More links and flows than events can address; a name that no capture file can hold.
     pub fn new(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
+        let key = StreamKey { seed: plan.seed, replication: options.replication };
         let mut ways = Ways { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
         let starts: Vec<u32> = plan.routes.iter().map(|route| ways.lay(route)).collect();
         let flow = |(index, flow): (usize, &crate::plan::FlowPlan)| {
@@ -95,7 +101,8 @@ impl<'a> Engine<'a> {
         };
         let mut flows: Vec<Flow> = plan.flows.iter().enumerate().map(flow).collect();
         let chains = relay::chains(plan, &mut flows);
-        let mut engine = Self::between(plan, options, ways, flows)?;
+        let datagrams = layout::datagrams(plan, key, &mut ways);
+        let mut engine = Self::between(plan, options, ways, flows, datagrams)?;
         engine.chains = chains;
         Ok(engine)
     }
@@ -106,10 +113,11 @@ impl<'a> Engine<'a> {
         options: &Options,
         ways: Ways,
         flows: Vec<Flow>,
+        datagrams: Vec<DatagramFlow>,
     ) -> Result<Self, RunError> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
         let hosts = 2 * flows.len() as u64 + Special::Count as u64;
-        let targets = plan.pipes.len() as u64 + hosts + plan.stages.len() as u64;
+        let targets = (plan.pipes.len() + plan.stages.len() + datagrams.len()) as u64 + hosts;
         if targets > u64::from(MAX_TARGETS) {
             return Err(RunError::TooLarge { targets });
         }
@@ -117,6 +125,8 @@ impl<'a> Engine<'a> {
             let name = format!("link.{}.{}", pipe.link, pipe.direction);
             Pipe::new(&pipe.config, key, &name)
         };
+        let finite = flows.iter().filter(|flow| flow.is_finite()).count()
+            + datagrams.iter().filter(|flow| flow.is_finite()).count();
         let mut engine = Self {
             plan,
             key,
@@ -127,11 +137,12 @@ impl<'a> Engine<'a> {
             ports: ways.ports,
             pipes: plan.pipes.iter().map(pipe).collect(),
             stages: layout::stages(plan, key),
-            unfinished: flows.iter().filter(|flow| flow.is_finite()).count(),
+            unfinished: finite,
             over: false,
             flows,
             proxies: plan.proxies.iter().map(Proxy::new).collect(),
             chains: Vec::new(),
+            datagrams,
             recorder: Recorder::new(plan, options)?,
             baseline: Baseline::default(),
             events: 0,
@@ -157,6 +168,9 @@ impl<'a> Engine<'a> {
                 self.rearm(index as u32, side);
             }
         }
+        for index in 0..self.datagrams.len() {
+            self.settle_datagrams(index as u32);
+        }
     }
 
     /// True when the run has come to its end.
@@ -178,7 +192,8 @@ impl<'a> Engine<'a> {
     pub fn bytes_delivered(&self) -> u64 {
         let flows: u64 = self.flows.iter().map(Flow::read_bytes).sum();
         let proxies: u64 = self.proxies.iter().map(|proxy| proxy.given).sum();
-        flows - proxies
+        let datagrams = self.datagrams.iter().map(|flow| flow.counters.bytes_delivered);
+        flows - proxies + datagrams.sum::<u64>()
     }
 
     /// The events to come.
@@ -278,10 +293,10 @@ impl<'a> Engine<'a> {
         let packet = self.packets.get(id);
         let (index, side) = (packet.flow(), packet.side());
         self.counts.received += 1;
-        self.recorder.delivered(self.now, packet);
         let Some(flow) = self.flows.get_mut(index as usize) else {
-            return self.leave(id);
+            return self.deliver_elsewhere(id);
         };
+        self.recorder.delivered(self.now, packet);
         let segment = self.packets.segment(id);
         flow.handle_packet(self.now, packet, &segment, &mut self.recorder);
         if self.recorder.every_ack {
@@ -296,7 +311,7 @@ impl<'a> Engine<'a> {
         let packet = self.packets.get(id);
         self.counts.dropped += 1;
         let Some(flow) = self.flows.get_mut(packet.flow() as usize) else {
-            return self.drop_of_outside(id, drop);
+            return self.drop_elsewhere(id, drop);
         };
         flow.dropped(packet, drop, &mut self.recorder);
         self.packets.remove(id);
@@ -358,7 +373,10 @@ impl<'a> Engine<'a> {
 
     fn special(&mut self, which: u32) {
         if let Some(stage) = which.checked_sub(Special::Count as u32) {
-            self.stage_due(stage);
+            match stage.checked_sub(self.stages.len() as u32) {
+                None => self.stage_due(stage),
+                Some(datagrams) => self.datagrams_due(datagrams),
+            }
         } else if which == Special::End as u32 {
             self.over = true;
         } else if which == Special::Warmup as u32 {

@@ -9,6 +9,7 @@ pub mod agenda;
 mod app;
 pub mod build;
 pub mod capture;
+mod datagram;
 pub mod engine;
 pub mod event_queue;
 mod flow;
@@ -20,6 +21,7 @@ mod proxy;
 mod recorder;
 mod relaying;
 pub mod run;
+mod source;
 pub mod stage;
 mod wireless;
 

@@ -26,9 +26,10 @@ pub enum Transmission {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub struct Packet {
-    /// Position of its first sequence number: SYN 0, first byte of data 1.
+    /// Position of its first sequence number: SYN 0, first byte of data 1. A datagram's number.
     pub position: u64,
-    /// Which copy: counts the packets of the flow's data sender.
+    /// Which copy: counts the packets of the flow's data sender. Of a datagram, the nanosecond in
+    /// which it was sent.
     pub copy: u64,
     /// Where it is on its route: an index into the engine's routes.
     pub hop: u32,
@@ -38,7 +39,7 @@ pub struct Packet {
     pub bytes: u32,
     /// Payload bytes.
     pub payload_bytes: u32,
-    /// Which connection of the flow it belongs to.
+    /// Which connection of the flow it belongs to; of datagrams, 1 for copies that the network made.
     pub connection: u32,
     /// Its row in the `segments` table, or in `acks`.
     pub row: u32,

@@ -1,5 +1,6 @@
 //! A run, laid out: every name replaced by an index.
 
+pub use crate::source::{Pace, Sizes as PacketSizes};
 use retx_link::{pipe, wlan};
 use retx_units::{Duration, Time};
 use std::sync::Arc;
@@ -25,8 +26,10 @@ pub struct Plan {
     pub routes: Vec<Vec<Hop>>,
     /// The TCPs.
     pub tcps: Vec<TcpPlan>,
-    /// The flows. One that passes proxies is several, one for each leg, in the order of the data.
+    /// The flows over TCP. One that passes proxies is several, one for each leg, in the order of the data.
     pub flows: Vec<FlowPlan>,
+    /// The flows of UDP. Their numbers in tables follow those of the flows over TCP.
+    pub datagrams: Vec<DatagramPlan>,
     /// What stands at nodes and deals with the packets of the flows that pass.
     pub relays: Vec<RelayPlan>,
     /// Where two legs join; those of one chain follow each other in the order of the data.
@@ -160,6 +163,45 @@ pub struct FlowPlan {
     pub routes: [u32; 2],
     /// The nodes of the data sender and the data receiver.
     pub nodes: [u32; 2],
+}
+
+/// One flow of UDP.
+#[derive(Debug, Clone)]
+pub struct DatagramPlan {
+    /// Its name.
+    pub name: String,
+    /// What times its packets.
+    pub pace: Pace,
+    /// How large its packets are.
+    pub sizes: PacketSizes,
+    /// When it ends.
+    pub limits: Limits,
+    /// When it begins.
+    pub start: Time,
+    /// Its way: an index into [`Plan::routes`].
+    pub route: u32,
+    /// The nodes of the sender and the receiver.
+    pub nodes: [u32; 2],
+    /// How many of [`Plan::flows`] the scenario has before it.
+    pub after: u32,
+}
+
+/// What ends a flow of UDP; the first that is reached does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// So many packets.
+    pub packets: Option<u64>,
+    /// So many bytes of payload.
+    pub bytes: Option<u64>,
+    /// It sends before this; [`Time::NEVER`] without a limit.
+    pub end: Time,
+}
+
+impl Limits {
+    /// True when the flow comes to an end by itself.
+    pub fn are_any(&self) -> bool {
+        self.packets.is_some() || self.bytes.is_some() || self.end < Time::NEVER
+    }
 }
 
 /// An end of a flow.

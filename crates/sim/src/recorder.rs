@@ -140,6 +140,30 @@ impl Recorder {
         }
     }
 
+    /// A datagram has reached its host.
+    pub fn datagram_delivered(&mut self, now: Time, packet: &Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.delivered(now, packet);
+        }
+    }
+
+    /// A datagram was dropped.
+    pub fn datagram_dropped(&mut self, packet: &Packet, drop: &Drop) {
+        if let Some(drops) = &mut self.tables.drops {
+            drops.push(tables::Drop {
+                time: drop.at,
+                place: drop.place,
+                reason: drop.reason,
+                flow: packet.flow(),
+                packet_number: Some(packet.position),
+                retransmission: false,
+            });
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.dropped(packet, drop);
+        }
+    }
+
     /// A packet was dropped.
     pub fn dropped(&mut self, packet: &Packet, smss: u32, drop: &Drop) {
         if packet.row != NONE {

@@ -1,17 +1,19 @@
 //! From a plan to its outcome.
 
 use crate::capture::CapturePoint;
+use crate::datagram::DatagramFlow;
 use crate::engine::Engine;
-use crate::plan::{FlowPlan, Plan};
+use crate::plan::{DatagramPlan, FlowPlan, Plan};
 use crate::relaying::{self, EndToEnd};
 use retx_link::pipe::Statistics;
-use retx_record::Names;
 use retx_record::capture::CaptureBuffer;
+use retx_record::datagrams::{DatagramFrame, DatagramSummary};
 use retx_record::summary::{
     DropSummary, EngineSummary, FlowFrame, FlowSummary, LinkSummary, RelaySummary, Summary,
     WlanSummary,
 };
 use retx_record::tables::Tables;
+use retx_record::{FlowRow, Names};
 use retx_scenario::Scenario;
 use retx_tcp::user::{Fault, Faults};
 use retx_units::{Duration, Time};
@@ -101,8 +103,12 @@ pub struct Outcome {
     pub seed: u64,
     /// Which repetition it was.
     pub replication: u64,
-    /// One per flow.
+    /// One per flow over TCP.
     pub flows: Vec<FlowSummary>,
+    /// One per flow of UDP.
+    pub datagrams: Vec<DatagramSummary>,
+    /// How many of `flows` come before each of those.
+    datagrams_after: Vec<u32>,
     /// Two per link: forward, reverse.
     pub links: Vec<LinkSummary>,
     /// One per wlan.
@@ -124,18 +130,19 @@ impl Outcome {
     pub fn of(plan: &Plan, options: &Options, engine: Engine<'_>) -> Self {
         let now = engine.now();
         let events = engine.events();
+        let datagrams = plan.datagrams.iter().map(|flow| &flow.name);
+        let names = plan.flows.iter().map(|flow| &flow.name).chain(datagrams);
         Self {
             seed: plan.seed,
             replication: options.replication,
             flows: flow_summaries(plan, &engine),
+            datagrams: datagram_summaries(plan, &engine),
+            datagrams_after: plan.datagrams.iter().map(|flow| flow.after).collect(),
             links: link_summaries(plan, &engine),
             wlans: crate::wireless::summaries(plan, &engine),
             relays: relaying::summaries(plan, &engine),
             engine: EngineSummary { events, simulated_s: now.as_secs_f64(), wall_s: None },
-            names: Names {
-                flows: plan.flows.iter().map(|flow| flow.name.clone()).collect(),
-                places: places(plan),
-            },
+            names: Names { flows: names.cloned().collect(), places: places(plan) },
             tables: engine.recorder.tables,
             capture: engine.recorder.capture.map(|capture| capture.into_buffer()),
         }
@@ -148,12 +155,25 @@ impl Outcome {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             seed: self.seed,
             replication: self.replication,
-            flows: self.flows.clone(),
+            flows: self.rows(),
             links: self.links.clone(),
             wlans: self.wlans.clone(),
             relays: self.relays.clone(),
             engine: self.engine,
         }
+    }
+
+    /// The flows in the order of the scenario, whatever carries them.
+    fn rows(&self) -> Vec<FlowRow> {
+        let mut rows = Vec::with_capacity(self.flows.len() + self.datagrams.len());
+        let mut udp = self.datagrams.iter().zip(&self.datagrams_after).peekable();
+        for index in 0..=self.flows.len() {
+            while let Some((flow, _)) = udp.next_if(|(_, after)| **after as usize <= index) {
+                rows.push(FlowRow::Udp(flow.clone()));
+            }
+            rows.extend(self.flows.get(index).cloned().map(FlowRow::Tcp));
+        }
+        rows
     }
 }
 
@@ -233,6 +253,21 @@ fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {
     };
     // A run for packets from outside has none.
     plan.flows.iter().take(engine.flows.len()).enumerate().map(summary).collect()
+}
+
+fn datagram_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<DatagramSummary> {
+    let flows = plan.datagrams.iter().zip(&engine.datagrams);
+    let summary = |(plan, flow): (&DatagramPlan, &DatagramFlow)| {
+        let frame = DatagramFrame {
+            name: plan.name.clone(),
+            start: flow.start,
+            finish: flow.finish,
+            from: engine.baseline.at,
+            to: engine.now(),
+        };
+        DatagramSummary::new(frame, &flow.counters)
+    };
+    flows.map(summary).collect()
 }
 
 fn link_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<LinkSummary> {

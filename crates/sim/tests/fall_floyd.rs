@@ -89,6 +89,7 @@ fn run(tcp: TcpPlan, drops: &[u64]) -> (Vec<(i64, u64)>, Vec<i64>) {
             routes: [0, 1],
             nodes: [0, 2],
         }],
+        datagrams: vec![],
     };
     let options = Options { segments: true, episodes: true, ..Options::default() };
     let outcome = run_plan(&plan, &options, &Control::default()).expect("a sound plan");

@@ -14,6 +14,24 @@ fn bytes_of(work: &Work) -> u64 {
     (0..).map_while(|file| work.file_bytes(file)).sum()
 }
 
+fn check_datagrams(plan: &Plan, outcome: &Outcome) {
+    let drops = outcome.tables.drops.as_ref().expect("asked for").rows();
+    for (index, (flow, planned)) in outcome.datagrams.iter().zip(&plan.datagrams).enumerate() {
+        let number = plan.flows.len() + index;
+        let counts = flow.datagrams;
+        let own = drops.iter().filter(|row| row.flow as usize == number).count() as u64;
+        // All have an end; then nothing is on its way but copies.
+        assert!(flow.finish_s.is_some(), "{flow:?}");
+        assert_eq!(counts.sent, counts.delivered + counts.lost);
+        assert!(counts.lost <= own && counts.reordered <= counts.delivered, "{flow:?} {own}");
+        assert!(planned.limits.packets.is_none_or(|packets| counts.sent <= packets));
+        assert!(planned.limits.bytes.is_none_or(|bytes| flow.bytes_delivered <= bytes));
+        let delay = flow.delay;
+        let quantiles = [delay.min_s, delay.p50_s, delay.p95_s, delay.p99_s, delay.max_s];
+        assert!(quantiles.is_sorted() && quantiles[0].is_some() == (counts.delivered > 0));
+    }
+}
+
 fn check(plan: &Plan, outcome: &Outcome) {
     let tables = &outcome.tables;
     let episodes = tables.episodes.as_ref().expect("asked for").rows();
@@ -36,6 +54,7 @@ fn check(plan: &Plan, outcome: &Outcome) {
         let idle = flow.idle.rto_s + flow.idle.window_s;
         assert!((flow.idle_total_s - idle).abs() < 1e-6 && flow.idle_max_s <= idle + 1e-9);
     }
+    check_datagrams(plan, outcome);
     let dropped: u64 = outcome
         .links
         .iter()

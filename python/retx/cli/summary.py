@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from retx.cli.console import console
+from retx.html import over_tcp, over_udp
 from retx.quantities import count, rate, seconds, share, size
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
     out = console()
     engine = summary["engine"]
     out.print(_heading(summary["scenario"], f"seed {summary['seed']}"))
-    out.print(_flows(summary["flows"]))
-    episodes = _episodes(summary["flows"])
+    for table in (_flows(over_tcp(summary["flows"])), _datagrams(over_udp(summary["flows"]))):
+        if table.row_count:
+            out.print(table)
+    episodes = _episodes(over_tcp(summary["flows"]))
     if episodes.row_count:
         out.print(episodes)
     _print_confusion(out, summary["scenario"], [summary["flows"]])
@@ -121,6 +124,28 @@ def _flows(flows: list[dict[str, Any]]) -> Table:
     return _shortened(table, flows, add)
 
 
+def _datagrams(flows: list[dict[str, Any]]) -> Table:
+    columns = (
+        "Flow over UDP", ">goodput", ">packets", ">lost", ">reordered", ">delay", ">95 %", ">max",
+        ">jitter",
+    )  # fmt: skip
+    table = _table("", *columns)
+
+    def add(flow: dict[str, Any]) -> None:
+        packets, delay = flow["datagrams"], flow["delay"]
+        table.add_row(
+            _plain(flow["name"]),
+            rate(flow["goodput_bit_s"]),
+            count(packets["sent"]),
+            count(packets["lost"]),
+            count(packets["reordered"]),
+            *(seconds(delay[key]) for key in ("mean_s", "p95_s", "max_s")),
+            seconds(flow["jitter_s"]),
+        )
+
+    return _shortened(table, flows, add)
+
+
 def _episodes(flows: list[dict[str, Any]]) -> Table:
     table = _table(
         "Recovery episodes by true cause", "Flow", "kind", *(f">{cause}" for cause in CAUSES)
@@ -150,7 +175,7 @@ def _print_confusion(
     rows = []
     for flows in zip(*runs, strict=True):
         flow = flows[0]
-        if scenario["tcp"][flow["tcp"]]["loss_cause"]["name"] == "none":
+        if flow["tcp"] is None or scenario["tcp"][flow["tcp"]]["loss_cause"]["name"] == "none":
             continue
         for kind, label in KINDS.items():
             for said in SAID:
@@ -295,11 +320,21 @@ def _means(replications: Replications) -> Table:
         "frr_count": ("fast retransmits", count),
         "rto_count": ("timeouts", count),
         "idle_total_s": ("idle", seconds),
+        "datagrams_sent": ("packets sent", count),
+        "datagrams_lost": ("packets lost", count),
+        "delay_mean_s": ("mean delay", seconds),
+        "jitter_s": ("jitter", seconds),
     }
     table = _table(
         "Means with 95 % confidence intervals", "Flow", "quantity", ">mean", ">from", ">to", ">n"
     )
-    rows = [row for row in replications.mean().iter_rows(named=True) if row["quantity"] in shown]
+    means = replications.mean().iter_rows(named=True)
+    # What the other transport counts is left out; a response time that never came is told.
+    rows = [
+        row
+        for row in means
+        if row["quantity"] in shown and (row["n"] or row["quantity"] == "response_time_s")
+    ]
 
     def add(row: dict[str, Any]) -> None:
         label, text = shown[row["quantity"]]

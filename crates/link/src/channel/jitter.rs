@@ -6,8 +6,8 @@
 //! time, whatever overtakes what, as with Linux' netem.
 
 use super::law::Amounts;
-use super::{Channel, Fate, Frame, Law, LawKind, Model, checked};
-use retx_units::{Duration, Stream, Time};
+use super::{Channel, Fate, Frame, LawKind, Model, checked};
+use retx_units::{Duration, Law, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +86,7 @@ pub struct State {
 
 impl Channel for State {
     fn fate(&mut self, _: Time, _: &Frame, stream: &mut Stream) -> Fate {
-        let extra_delay = self.law.draw(stream);
+        let extra_delay = Duration::from_secs_f64(self.law.draw(stream));
         if self.reorder { Fate::Stray { extra_delay } } else { Fate::Deliver { extra_delay } }
     }
 }

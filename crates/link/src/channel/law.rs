@@ -1,6 +1,6 @@
 //! Laws of extra delays: how long a frame is delayed that is.
 
-use retx_units::{Duration, Stream, choice};
+use retx_units::{Duration, Law, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,21 +33,8 @@ pub struct Amounts {
     pub shape: Option<f64>,
 }
 
-/// A law with its parameters, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Law {
-    /// Always so long.
-    Constant(f64),
-    /// With this mean.
-    Exponential(f64),
-    /// From the first to the second.
-    Uniform(f64, f64),
-    /// From so long on, with this exponent.
-    Pareto(f64, f64),
-}
-
 impl Amounts {
-    /// The law.
+    /// The law, in seconds.
     ///
     /// # Errors
     /// A parameter that the law lacks, one that is not the law's, an impossible one; the message
@@ -92,44 +79,6 @@ impl Amounts {
                     Err(choice::at("shape", &format!("{shape} is refused: write a number above 0")))
                 }
             }
-        }
-    }
-}
-
-impl Law {
-    /// One delay. Every law takes one draw, so that laws can be compared pairwise.
-    pub fn draw(self, stream: &mut Stream) -> Duration {
-        let uniform = stream.uniform();
-        Duration::from_secs_f64(match self {
-            Self::Constant(delay) => delay,
-            Self::Exponential(mean) => -mean * libm::log1p(-uniform),
-            Self::Uniform(min, max) => min + (max - min) * uniform,
-            Self::Pareto(min, shape) => min * libm::pow(1.0 - uniform, -1.0 / shape),
-        })
-    }
-
-    /// The mean, in seconds; infinite for a Pareto law whose shape is 1 or less.
-    pub fn mean_s(self) -> f64 {
-        match self {
-            Self::Constant(mean) | Self::Exponential(mean) => mean,
-            Self::Uniform(min, max) => 0.5 * (min + max),
-            Self::Pareto(min, shape) if shape > 1.0 => min * shape / (shape - 1.0),
-            Self::Pareto(min, _) if min > 0.0 => f64::INFINITY,
-            Self::Pareto(..) => 0.0,
-        }
-    }
-
-    /// The probability of a delay of at most `t` seconds.
-    pub fn cumulative(self, t: f64) -> f64 {
-        match self {
-            Self::Constant(delay) => f64::from(u8::from(t >= delay)),
-            Self::Exponential(mean) if mean > 0.0 => -libm::expm1(-t.max(0.0) / mean),
-            Self::Uniform(min, max) if max > min => ((t - min) / (max - min)).clamp(0.0, 1.0),
-            Self::Exponential(_) => f64::from(u8::from(t >= 0.0)),
-            Self::Uniform(min, _) => f64::from(u8::from(t >= min)),
-            Self::Pareto(min, _) if t < min => 0.0,
-            Self::Pareto(_, _) if t <= 0.0 => 1.0,
-            Self::Pareto(min, shape) => 1.0 - libm::pow(min / t, shape),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 mod law;
 
-pub use law::{Law, LawKind};
+pub use law::LawKind;
 
 use crate::pipe::Rates;
 use retx_units::{Duration, Stream, Time};

@@ -9,8 +9,8 @@
 //! is acknowledged. With `reorder = true` they overtake it.
 
 use super::law::Amounts;
-use super::{Channel, DELIVER, Fate, Frame, Law, LawKind, Model, checked};
-use retx_units::{Duration, Probability, Stream, Time, choice};
+use super::{Channel, DELIVER, Fate, Frame, LawKind, Model, checked};
+use retx_units::{Duration, Law, Probability, Stream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -123,7 +123,7 @@ impl Channel for State {
         };
         // Two draws per frame: runs that differ in the share stay paired.
         let delayed = stream.uniform() < share;
-        let extra_delay = self.law.draw(stream);
+        let extra_delay = Duration::from_secs_f64(self.law.draw(stream));
         match (delayed, self.reorder) {
             (false, _) => DELIVER,
             (true, false) => Fate::Deliver { extra_delay },

@@ -11,7 +11,7 @@ mod payload;
 pub use address::{FlowEndpoints, FlowNodes, node_address};
 
 use retx_units::{SeqNr, Time};
-use retx_wire::{Ecn, Endpoint, Flags, Ipv4Header, Options, Packet, Segment, Transport};
+use retx_wire::{Ecn, Endpoint, Flags, Ipv4Header, Options, Packet, Segment, Transport, UdpHeader};
 
 /// The longest name of a place or a flow, in bytes: names go into pcapng options, whose length
 /// fields have 16 bits.
@@ -36,6 +36,13 @@ pub struct FlowId(u32);
 /// A packet of the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketId(u32);
+
+/// What a flow's packets are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Tcp,
+    Udp,
+}
 
 /// Who sends a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,6 +165,7 @@ pub(crate) struct Place {
 struct Flow {
     name: String,
     ends: FlowEndpoints,
+    protocol: Protocol,
 }
 
 /// What has been captured so far.
@@ -205,9 +213,27 @@ impl CaptureBuffer {
     /// # Errors
     /// A name that is too long.
     pub fn add_flow(&mut self, name: &str, nodes: FlowNodes) -> Result<FlowId, LongName> {
+        self.push_flow(name, nodes, Protocol::Tcp)
+    }
+
+    /// The next flow, whose packets are datagrams of UDP: of a segment only the payload counts, and
+    /// its position numbers the datagram.
+    ///
+    /// # Errors
+    /// A name that is too long.
+    pub fn add_udp_flow(&mut self, name: &str, nodes: FlowNodes) -> Result<FlowId, LongName> {
+        self.push_flow(name, nodes, Protocol::Udp)
+    }
+
+    fn push_flow(
+        &mut self,
+        name: &str,
+        nodes: FlowNodes,
+        protocol: Protocol,
+    ) -> Result<FlowId, LongName> {
         let id = FlowId(u32::try_from(self.flows.len()).expect("at most 2^32 flows"));
         let ends = FlowEndpoints::new(id.0, nodes);
-        self.flows.push(Flow { name: short(name)?, ends });
+        self.flows.push(Flow { name: short(name)?, ends, protocol });
         Ok(id)
     }
 
@@ -286,7 +312,10 @@ impl CaptureBuffer {
             destination,
             // The identification shows which sightings are of the same copy.
             ip: Ipv4Header { identification: id.0 as u16, time_to_live: 64, ecn },
-            transport: Transport::Tcp(segment),
+            transport: match self.flows[row.flow.0 as usize].protocol {
+                Protocol::Tcp => Transport::Tcp(segment),
+                Protocol::Udp => Transport::Udp(UdpHeader { payload_bytes: segment.payload_bytes }),
+            },
         }
     }
 
@@ -301,6 +330,9 @@ impl CaptureBuffer {
     /// Writes a packet's payload: the same bytes for the same positions of a stream.
     pub(crate) fn fill_payload(&self, id: PacketId, payload: &mut [u8]) {
         let row = &self.rows[id.0 as usize];
+        if self.flows[row.flow.0 as usize].protocol == Protocol::Udp {
+            return payload::fill_numbered(row.position, payload);
+        }
         let syn = u64::from(row.flags.contains(Flags::SYN));
         // Position 1 is the first byte of data.
         payload::fill((row.position + syn).saturating_sub(1), payload);

@@ -30,6 +30,14 @@ pub(super) fn fill(offset: u64, payload: &mut [u8]) {
     }
 }
 
+/// Fills the payload of a datagram: every line says which it is.
+pub(super) fn fill_numbered(number: u64, payload: &mut [u8]) {
+    let line = line(number);
+    for part in payload.chunks_mut(LINE_BYTES as usize) {
+        part.copy_from_slice(&line[..part.len()]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +51,13 @@ mod tests {
             str::from_utf8(&text),
             Ok("\n00000000000000000032 abcdefghij\n00000000000000000064 abcdefghij\n00000")
         );
+    }
+
+    #[test]
+    fn datagrams_tell_their_number() {
+        let mut text = [0; 40];
+        fill_numbered(7, &mut text);
+        assert_eq!(str::from_utf8(&text), Ok("00000000000000000007 abcdefghij\n00000000"));
     }
 
     proptest! {

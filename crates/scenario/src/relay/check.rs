@@ -72,6 +72,9 @@ fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Proble
                 list(known)
             ));
         };
+        if flow.tcp().is_none() {
+            return refuse(format!("\"{name}\" goes by UDP: a proxy serves TCP"));
+        }
         if map.hops_to(&flow.forward_path, node).is_none() {
             return refuse(format!(
                 "\"{name}\" does not pass \"{node}\": a relay serves flows that pass its node \
@@ -80,7 +83,7 @@ fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Proble
         }
     }
     let one = std::slice::from_ref(relay);
-    for flow in flows {
+    for flow in flows.iter().filter(|flow| flow.tcp().is_some()) {
         let listed = relay.flows().is_none_or(|names| names.contains(&flow.name));
         let passes = map.hops_to(&flow.forward_path, node).is_some();
         if listed && passes && map.passages(one, flow).is_empty() {

@@ -47,6 +47,9 @@ impl<'a> Map<'a> {
 
     /// The relays that serve a flow, in the order of its data.
     pub fn passages(&self, relays: &[Relay], flow: &Flow) -> Vec<Passage> {
+        if flow.tcp().is_none() {
+            return Vec::new();
+        }
         let passage = |(index, relay): (usize, &Relay)| {
             if relay.flows().is_some_and(|names| !names.contains(&flow.name)) {
                 return None;

@@ -23,9 +23,9 @@ fn unknown_keys() {
     refuse("[[flow]]", "[[wifi]]\n[[flow]]", "s.toml:14: wifi: unknown key (keys here: {top})");
     refuse(
         "tcp = \"riverbed\"",
-        "udp = { packet = 512 }",
-        "s.toml:18: flow.download.udp: unknown key (keys here: name, from, to, tcp, app, start, \
-         count, stagger, initiator)",
+        "sctp = 512",
+        "s.toml:18: flow.download.sctp: unknown key (keys here: name, from, \
+         to, tcp, udp, app, start, count, stagger, initiator)",
     );
     refuse("p = 0.01", "pp = 0.01", "s.toml:12: link.cloud.channel.pp: unknown key (keys here: p)");
     refuse(
@@ -61,8 +61,8 @@ fn unknown_names() {
     );
     refuse(
         "\"transfer\"",
-        "\"cbr\"",
-        "s.toml:19: flow.download.app: unknown name \"cbr\" (expected one of {apps})",
+        "\"http\"",
+        "s.toml:19: flow.download.app: unknown name \"http\" (expected one of {apps})",
     );
     refuse(
         "warmup = \"1 s\"",
@@ -165,6 +165,7 @@ fn what_is_missing() {
     let (head, _) = BASE.split_once("[[flow]]").unwrap();
     assert_eq!(
         error(head, &[]).to_string(),
-        "s.toml: no flow: write at least one [[flow]] with `name`, `from`, `to`, `tcp` and `app`"
+        "s.toml: no flow: write at least one [[flow]] with `name`, `from`, `to`, `tcp` or `udp`, and \
+         `app`"
     );
 }

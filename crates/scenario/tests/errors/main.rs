@@ -6,6 +6,7 @@ mod overrides;
 mod relays;
 mod routes;
 mod texts;
+mod traffic;
 mod values;
 mod wlans;
 
@@ -36,7 +37,7 @@ app = { kind = "transfer", bytes = 1000 }
 
 const NEEDS: &str = "a scenario needs at least a `duration`, one [[link]] with `name` and `ends` \
                      or one [[wlan]] with `name` and `stations`, and one [[flow]] with `name`, \
-                     `from`, `to`, `tcp` and `app`";
+                     `from`, `to`, `tcp` or `udp`, and `app`";
 
 fn try_parse(text: &str, set: &[(&str, &str)]) -> Result<(), ScenarioError> {
     let overrides: Vec<(String, String)> =

@@ -1,6 +1,6 @@
 //! The legs of a flow: one, and another behind each proxy.
 
-use super::hop;
+use super::{hop, index_of};
 use crate::plan::{self, Plan, TcpPlan};
 use retx_scenario::{Flow, Relay, Scenario, Split};
 use retx_tcp::Size;
@@ -32,13 +32,10 @@ struct Cut<'a> {
 /// proxies need.
 pub(super) fn legs(
     scenario: &Scenario,
-    flow: &Flow,
+    (flow, tcp): (&Flow, usize),
     (nodes, plan): (&[&str], &mut Plan),
 ) -> Vec<Leg> {
-    let node = |name: &str| {
-        let index = nodes.iter().position(|node| *node == name);
-        index.expect("a flow's nodes are ends of links") as u32
-    };
+    let node = |name: &str| index_of(nodes, name);
     let passages = scenario.passages(flow);
     let cuts: Vec<Cut<'_>> = passages
         .iter()
@@ -64,13 +61,13 @@ pub(super) fn legs(
         let first = plan.routes.len() as u32;
         plan.routes.push(path(&flow.forward_path[forward]));
         plan.routes.push(path(&flow.reverse_path[reverse]));
-        let sender_tcp = before.and_then(|cut| cut.split.tcp.as_deref()).map_or(flow.tcp, |name| {
+        let sender_tcp = before.and_then(|cut| cut.split.tcp.as_deref()).map_or(tcp, |name| {
             let index = scenario.tcps.iter().position(|tcp| tcp.name == name);
             index.expect("a relay's TCP has been found")
         });
         let receiver_tcp = match after {
-            Some(_) => with_closing_window(flow.tcp as u32, &mut plan.tcps),
-            None => flow.tcp as u32,
+            Some(_) => with_closing_window(tcp as u32, &mut plan.tcps),
+            None => tcp as u32,
         };
         let mss = plan.tcps[sender_tcp].config.mss;
         legs.push(Leg {

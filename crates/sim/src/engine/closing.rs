@@ -8,6 +8,7 @@ use crate::stage::Snapshot;
 use retx_link::Pipe;
 use retx_link::pipe::Statistics;
 use retx_record::counters::FlowCounters;
+use retx_record::datagrams::DatagramCounters;
 use retx_units::Time;
 
 /// What statistics begin with, at the end of the warm-up.
@@ -37,6 +38,9 @@ impl Engine<'_> {
             placed.stage.restart_maxima();
             placed.stage.snapshot(now)
         };
+        for flow in &mut self.datagrams {
+            flow.counters = DatagramCounters::default();
+        }
         self.baseline = Baseline {
             at: now,
             flows: self.flows.iter_mut().map(|flow| flow.ledger.begin_statistics(now)).collect(),

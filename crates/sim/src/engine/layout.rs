@@ -1,7 +1,9 @@
 //! Routes and stages as the engine holds them.
 
-use super::HOST;
-use crate::plan::{Hop, Plan, Port, StagePlan};
+use super::{HOST, SOURCE};
+use crate::datagram::DatagramFlow;
+use crate::plan::{DatagramPlan, Hop, Plan, Port, StagePlan};
+use crate::source::Pace;
 use crate::stage::Stage;
 use retx_units::StreamKey;
 
@@ -23,6 +25,17 @@ pub(super) fn stages(plan: &Plan, key: StreamKey) -> Vec<Placed> {
     plan.stages.iter().map(placed).collect()
 }
 
+/// The flows of UDP, each with a way of its own.
+pub(super) fn datagrams(plan: &Plan, key: StreamKey, ways: &mut Ways) -> Vec<DatagramFlow> {
+    let flow = |(index, datagrams): (usize, &DatagramPlan)| {
+        let route = &plan.routes[datagrams.route as usize];
+        let told = matches!(datagrams.pace, Pace::Saturating { .. });
+        let first_hop = if told { ways.lay_telling(route) } else { ways.lay(route) };
+        DatagramFlow::new((plan.flows.len() + index) as u32, datagrams, first_hop, key)
+    };
+    plan.datagrams.iter().enumerate().map(flow).collect()
+}
+
 /// Routes as they are laid.
 pub(super) struct Ways {
     pub routes: Vec<u32>,
@@ -32,6 +45,13 @@ pub(super) struct Ways {
 }
 
 impl Ways {
+    /// Appends a route whose source is told when a packet leaves its first hop.
+    fn lay_telling(&mut self, route: &[Hop]) -> u32 {
+        let start = self.lay(route);
+        self.routes.insert(start as usize + 1, SOURCE);
+        start
+    }
+
     /// Appends a route; returns where it begins.
     pub fn lay(&mut self, route: &[Hop]) -> u32 {
         assert!(!route.is_empty(), "a route has a hop at least");

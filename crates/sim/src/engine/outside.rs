@@ -92,7 +92,7 @@ impl<'a> Engine<'a> {
             tcp.mss - if tcp.timestamps { TIMESTAMP_BYTES.min(tcp.mss - 1) } else { 0 }
         };
         let smss = plan.flows.iter().map(smss).collect();
-        let mut engine = Self::between(plan, options, ways, Vec::new())?;
+        let mut engine = Self::between(plan, options, ways, Vec::new(), Vec::new())?;
         engine.outside = Some(Box::new(Outside { starts, smss, left: VecDeque::new() }));
         Ok(engine)
     }
@@ -155,7 +155,7 @@ impl<'a> Engine<'a> {
 
     /// A packet has come to the end of its way.
     #[cold]
-    pub(super) fn leave(&mut self, id: u32) {
+    fn leave(&mut self, id: u32) {
         let ecn = self.packets.get(id).ecn;
         self.packets.remove(id);
         let outside = self.outside.as_mut().expect("a packet that belongs to no flow");
@@ -164,7 +164,7 @@ impl<'a> Engine<'a> {
 
     /// A packet was dropped.
     #[cold]
-    pub(super) fn drop_of_outside(&mut self, id: u32, drop: &Drop) {
+    fn drop_of_outside(&mut self, id: u32, drop: &Drop) {
         let packet = self.packets.get(id);
         let outside = self.outside.as_mut().expect("a packet that belongs to no flow");
         let smss = outside.smss.get(packet.flow() as usize).copied().unwrap_or(u32::MAX);
@@ -173,10 +173,33 @@ impl<'a> Engine<'a> {
         self.packets.remove(id);
     }
 
-    /// A channel has made a copy.
+    /// A channel has made a copy of a packet.
     pub(super) fn tell_of_copy(&mut self, from: u32, to: u32) {
         if let Some(outside) = &mut self.outside {
             outside.left.push_back(Left::Copied { from, to });
+        } else if self.packets.get(from).flow() as usize >= self.flows.len() {
+            self.note_copy_of_datagram(to);
+        }
+    }
+
+    /// A packet that belongs to no flow over TCP has reached its host.
+    #[inline(never)]
+    pub(super) fn deliver_elsewhere(&mut self, id: u32) {
+        if self.outside.is_some() {
+            self.recorder.delivered(self.now, self.packets.get(id));
+            self.leave(id);
+        } else {
+            self.deliver_datagram(id);
+        }
+    }
+
+    /// A packet that belongs to no flow over TCP was dropped.
+    #[inline(never)]
+    pub(super) fn drop_elsewhere(&mut self, id: u32, drop: &Drop) {
+        if self.outside.is_some() {
+            self.drop_of_outside(id, drop);
+        } else {
+            self.drop_datagram(id, drop);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Stages that are no pipes: packets enter them, and what they say about packets is carried out.
 
 use super::layout::Placed;
-use super::{Engine, Special};
+use super::{Engine, SOURCE, Special};
 use crate::plan::Port;
 use crate::recorder::Drop;
 use retx_link::stage::{Departure, Entry, Packet};
@@ -35,6 +35,9 @@ impl Engine<'_> {
 
     #[inline(never)]
     pub(super) fn enter_stage(&mut self, hop: u32, id: u32) {
+        if hop == SOURCE {
+            return self.leave_first_hop(id);
+        }
         let port = self.ports[hop as usize - self.pipes.len()];
         let Placed { stage, first } = &mut self.stages[port.stage as usize];
         let place = *first + u32::from(port.entry);

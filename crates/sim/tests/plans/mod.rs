@@ -97,6 +97,7 @@ pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
             routes: [0, 1],
             nodes: [0, count],
         }],
+        datagrams: vec![],
     }
 }
 

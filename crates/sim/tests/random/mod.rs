@@ -5,6 +5,7 @@
 //! function that makes a [`shapes::Part`] and one word in `shapes::part`; a new kind of flow one
 //! word in [`traffic::flows`]; a new model one line in [`links`].
 
+pub mod datagrams;
 pub mod links;
 pub mod shapes;
 pub mod traffic;
@@ -37,5 +38,6 @@ pub fn plan(seed: u64) -> Plan {
     links::vary_queues(&mut draw("queues"), &mut plan);
     links::repair_some(&mut draw("repair"), &mut plan);
     links::change_some(&mut draw("changes"), &mut plan);
+    datagrams::add(&mut draw("datagrams"), &mut plan);
     plan
 }

@@ -1,0 +1,150 @@
+//! What is counted of a flow of UDP, and its summary.
+
+use crate::distribution::{Distribution, DistributionSummary};
+use retx_units::{Duration, Time};
+use serde::Serialize;
+
+/// Counters of a flow of UDP.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DatagramCounters {
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets of which one copy has arrived.
+    pub delivered: u64,
+    /// Payload bytes of those.
+    pub bytes_delivered: u64,
+    /// Packets of which no copy arrives.
+    pub lost: u64,
+    /// Further copies that have arrived, made by the network.
+    pub duplicated: u64,
+    /// Packets that have arrived after a later one (RFC 4737 §3.3: type-P-reordered).
+    pub reordered: u64,
+    /// One-way delays of the packets delivered.
+    pub delay: Distribution,
+    jitter: Jitter,
+}
+
+/// How packets are spread between sender and receiver (RFC 3550 §6.4.1): a running mean of the
+/// differences between the delays of successive packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Jitter {
+    last: Option<Duration>,
+    nanos: Option<f64>,
+}
+
+impl Jitter {
+    fn add(&mut self, delay: Duration) {
+        if let Some(last) = self.last.replace(delay) {
+            let jitter = self.nanos.get_or_insert(0.0);
+            *jitter += (delay.abs_diff(last).as_nanos() as f64 - *jitter) / 16.0;
+        }
+    }
+}
+
+impl DatagramCounters {
+    /// A packet has arrived for the first time, after `delay`; `late` if a later one came before.
+    #[inline]
+    pub fn arrived(&mut self, delay: Duration, payload_bytes: u32, late: bool) {
+        self.delivered += 1;
+        self.bytes_delivered += u64::from(payload_bytes);
+        self.reordered += u64::from(late);
+        self.delay.add(delay);
+        self.jitter.add(delay);
+    }
+}
+
+/// Results of a flow of UDP, from the end of the warm-up on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct DatagramSummary {
+    pub name: String,
+    /// When it began; `None` if the run ended before.
+    pub start_s: Option<f64>,
+    /// When the last packet of a flow that ends had arrived or was lost.
+    pub finish_s: Option<f64>,
+    /// From start to finish.
+    pub response_time_s: Option<f64>,
+    pub bytes_delivered: u64,
+    /// Bytes delivered over the time from the start, or the end of the warm-up, to the finish or
+    /// the end of the run.
+    pub goodput_bit_s: f64,
+    /// All packets of the sender.
+    pub frames_sent: u64,
+    pub datagrams: DatagramCounts,
+    /// One-way delays.
+    pub delay: DistributionSummary,
+    /// Interarrival jitter (RFC 3550 §6.4.1) as it stood at the end.
+    pub jitter_s: Option<f64>,
+}
+
+/// Packets of a flow of UDP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct DatagramCounts {
+    pub sent: u64,
+    pub delivered: u64,
+    /// Packets of which no copy arrives.
+    pub lost: u64,
+    /// Further copies that have arrived, made by the network.
+    pub duplicated: u64,
+    /// Packets that have arrived after a later one.
+    pub reordered: u64,
+}
+
+/// What the results of a flow of UDP need beside its counters.
+#[derive(Debug, Clone)]
+pub struct DatagramFrame {
+    /// The flow.
+    pub name: String,
+    /// When it began.
+    pub start: Option<Time>,
+    /// When the last packet had arrived or was lost.
+    pub finish: Option<Time>,
+    /// Statistics start here …
+    pub from: Time,
+    /// … and end here.
+    pub to: Time,
+}
+
+impl DatagramSummary {
+    /// A flow's results; `counters` count from `frame.from` on.
+    pub fn new(frame: DatagramFrame, counters: &DatagramCounters) -> Self {
+        let DatagramFrame { name, start, finish, from, to } = frame;
+        let begin = start.map_or(to, |start| start.max(from));
+        let span = finish.unwrap_or(to).since(begin).as_secs_f64();
+        let bits = counters.bytes_delivered as f64 * 8.0;
+        let whole = start.zip(finish).map(|(start, finish)| finish.since(start));
+        let DatagramCounters { sent, delivered, lost, duplicated, reordered, .. } = *counters;
+        Self {
+            name,
+            start_s: start.map(Time::as_secs_f64),
+            finish_s: finish.map(Time::as_secs_f64),
+            response_time_s: whole.map(Duration::as_secs_f64),
+            bytes_delivered: counters.bytes_delivered,
+            goodput_bit_s: if span > 0.0 { bits / span } else { 0.0 },
+            frames_sent: sent,
+            datagrams: DatagramCounts { sent, delivered, lost, duplicated, reordered },
+            delay: counters.delay.summary(),
+            jitter_s: counters.jitter.nanos.map(|nanos| nanos / 1e9),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Delays of 10, 12, 12, 4 ms: J = 2/16, then less 1/16 of it, then (8 − J)/16 more.
+    #[test]
+    fn jitter_is_that_of_rfc_3550() {
+        let mut counters = DatagramCounters::default();
+        for ms in [10, 12, 12, 4] {
+            counters.arrived(Duration::from_millis(ms), 100, false);
+        }
+        let after_two = 2.0 / 16.0;
+        let after_three = after_two - after_two / 16.0;
+        let jitter = after_three + (8.0 - after_three) / 16.0;
+        let told = counters.jitter.nanos.expect("four packets") / 1e6;
+        assert!((told - jitter).abs() < 1e-9, "{told} {jitter}");
+    }
+}

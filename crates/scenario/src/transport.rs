@@ -1,0 +1,131 @@
+//! What carries a flow, and whether its packets fit the flow's way.
+
+use crate::App;
+use crate::error::Problem;
+use crate::file::{FlowTable, Initiator};
+use crate::scenario::{Flow, Hop, Link, NamedTcp, Transport};
+use crate::tcp::Tcps;
+use crate::udp;
+use retx_link::channel::Model;
+use retx_link::wlan;
+use retx_units::Rate;
+
+/// IPv4 and TCP headers without options.
+const TCP_HEADERS: u32 = 40;
+
+/// A flow's transport, which suits what it sends.
+///
+/// # Errors
+/// None or two transports, an unknown TCP, an application of the other one.
+pub fn of(table: &FlowTable, tcps: &mut Tcps) -> Result<Transport, Problem> {
+    let refuse = |key: &str, message: String| Err(Problem::new(message).within(key));
+    let kind = table.app.name();
+    match (&table.tcp, table.udp) {
+        (None, None) => {
+            Err(Problem::new("lacks `tcp` or `udp`: a [tcp.NAME] or a preset, or packets of UDP"))
+        }
+        (Some(_), Some(_)) => {
+            refuse("udp", "contradicts `tcp`: a flow is carried by one or the other".into())
+        }
+        (Some(_), None) if table.app.is_of_tcp() == Some(false) => {
+            refuse("app", format!("{kind} goes by UDP: write `udp` in place of `tcp`"))
+        }
+        (None, Some(_)) if table.app.is_of_tcp() == Some(true) => {
+            refuse("app", format!("{kind} needs a connection: write `tcp` in place of `udp`"))
+        }
+        (Some(tcp), None) => {
+            let tcp = tcps.find(tcp).map_err(|problem| problem.within("tcp"))?;
+            let initiator = table.initiator.unwrap_or_default();
+            if matches!(table.app, App::RequestResponse(_)) && initiator == Initiator::From {
+                let message = "with request_response the client, `to`, opens the connections";
+                return refuse("initiator", message.into());
+            }
+            Ok(Transport::Tcp { tcp, initiator })
+        }
+        (None, Some(udp)) => {
+            udp.check(&table.app).map_err(|problem| problem.within("udp"))?;
+            udp.check_spells(&table.app)?;
+            if table.initiator.is_some() {
+                return refuse("initiator", "UDP opens no connection".into());
+            }
+            Ok(Transport::Udp(udp))
+        }
+    }
+}
+
+/// A full packet has to fit into every link that it passes (RFC 9293 §3.7.1); settles what depends
+/// on the flow's way.
+///
+/// # Errors
+/// An MTU that is too small; a first link that nothing can saturate.
+pub fn fit(flow: &mut Flow, tcps: &[NamedTcp], links: &[Link]) -> Result<(), Problem> {
+    let mtu = |hop: &Hop| match hop {
+        Hop::Link { link, way } => links[*link as usize].direction(*way).mtu,
+        Hop::Wlan { .. } => wlan::parameters::MTU,
+    };
+    let (packet, what, key) = match flow.transport {
+        Transport::Tcp { tcp, .. } => {
+            let mss = tcps[tcp].config.mss;
+            let what = format!("mss of {mss} and {TCP_HEADERS} bytes of headers do");
+            (u64::from(mss + TCP_HEADERS), what, "tcp")
+        }
+        Transport::Udp(udp) => {
+            let crate::Spread::Constant(packet) = udp.packet else {
+                return settle_backlog(flow, links);
+            };
+            (packet, format!("packets of {packet} bytes do"), "udp")
+        }
+    };
+    let Some(hop) = flow.forward_path.iter().find(|hop| u64::from(mtu(hop)) < packet) else {
+        return settle_backlog(flow, links);
+    };
+    let place = match hop {
+        Hop::Link { link, way } => {
+            format!("link \"{}\" ({})", links[*link as usize].name, way.name())
+        }
+        Hop::Wlan { .. } => "a wlan".to_owned(),
+    };
+    let message = format!("its {what} not fit the mtu of {place}, {}", mtu(hop));
+    Err(Problem::new(message).within(key))
+}
+
+/// How much a saturating source keeps in the first hop, if it does not say so: one packet in
+/// transmission, one waiting, and on a link as many as are on their way at its fastest.
+fn settle_backlog(flow: &mut Flow, links: &[Link]) -> Result<(), Problem> {
+    let (Transport::Udp(udp), App::Bulk(_)) = (&mut flow.transport, &flow.app) else {
+        return Ok(());
+    };
+    let Hop::Link { link, way } = flow.forward_path[0] else {
+        udp.backlog.get_or_insert(2);
+        return Ok(());
+    };
+    let link = &links[link as usize];
+    let direction = link.direction(way);
+    let traced = direction.channel.iter().any(|model| model.rates().is_some());
+    if direction.rate.is_none() && !traced && direction.delay.is_zero() {
+        let message = format!(
+            "link \"{}\" takes no time: bulk would send without end at once; give it a rate",
+            link.name
+        );
+        return Err(Problem::new(message).within("udp"));
+    }
+    if udp.backlog.is_some() {
+        return Ok(());
+    }
+    let rates = direction.changes.iter().filter_map(|change| change.rate);
+    let fastest = direction.rate.into_iter().chain(rates).max();
+    let delays = direction.changes.iter().filter_map(|change| change.delay);
+    let longest = delays.chain([direction.delay]).max().unwrap_or_default();
+    let Some(rate) = fastest.filter(|rate| *rate > Rate::from_bit_s(0)) else {
+        let message = format!(
+            "link \"{}\" has no fixed rate that bulk could keep up with: say how many packets it \
+             keeps there, `backlog`",
+            link.name
+        );
+        return Err(Problem::new(message).within("udp"));
+    };
+    let frame = udp.packet.mean().max(f64::from(udp::HEADERS)) + f64::from(direction.overhead);
+    let on_their_way = longest.as_secs_f64() * rate.as_bit_s() as f64 / (8.0 * frame);
+    udp.backlog = Some(2 + on_their_way.ceil() as u32);
+    Ok(())
+}

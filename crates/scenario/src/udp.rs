@@ -1,0 +1,105 @@
+//! `udp` of a flow: packets without connection, acknowledgment and repair.
+
+use crate::App;
+use crate::error::Problem;
+use crate::spread::Spread;
+use retx_units::{Duration, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// IPv4 and UDP headers.
+pub const HEADERS: u32 = 28;
+/// Packets that may be between two draws of an on-time: a source must come to its next packet.
+const SPELLS_PER_PACKET_MAX: f64 = 1000.0;
+
+/// Packets that nobody acknowledges or repairs (RFC 768), as the flow's `app` times them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Udp {
+    /// Bytes of the IP packet, its headers included (IP 20, UDP 8); a link's `overhead` comes on
+    /// top. What a law draws is rounded, and cut to what the flow's way can carry.
+    pub packet: Spread<u64>,
+    /// Bits of IP packets in a second: of `cbr` and `poisson` always, of `on_off` while it is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Packets that `bulk` keeps in the first link or wlan, those on their way over it included.
+    /// Without it enough to keep the transmitter busy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub backlog: Option<u32>,
+    /// The flow ends after so many packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<u64>,
+    /// The flow ends after so many bytes of payload; the last packet may be smaller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// The flow sends for so long from its start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Duration>,
+}
+
+impl Udp {
+    /// True when the flow comes to an end by itself.
+    pub const fn is_finite(&self) -> bool {
+        self.packets.is_some() || self.bytes.is_some() || self.duration.is_some()
+    }
+
+    /// Checks it together with what times its packets.
+    pub(crate) fn check(&self, app: &App) -> Result<(), Problem> {
+        let refuse = |key: &str, message: String| Err(Problem::new(message).within(key));
+        let paced = !matches!(app, App::Bulk(_));
+        match self.rate {
+            Some(rate) if paced && rate < Rate::from_bit_s(1) => {
+                return refuse("rate", "0 bit/s sends nothing".into());
+            }
+            None if paced => return refuse("rate", format!("{} needs a `rate`", app.name())),
+            Some(_) if !paced => {
+                let message = "bulk sends as fast as the first link or wlan takes packets: leave \
+                               `rate` out, or choose cbr, poisson or on_off";
+                return refuse("rate", message.into());
+            }
+            _ => {}
+        }
+        match self.backlog {
+            Some(_) if paced => {
+                return refuse("backlog", format!("belongs to bulk, not to {}", app.name()));
+            }
+            Some(0) => return refuse("backlog", "0 packets: from 1 on".into()),
+            _ => {}
+        }
+        for (key, limit) in [("packets", self.packets), ("bytes", self.bytes)] {
+            if limit == Some(0) {
+                return refuse(key, "0 sends nothing: from 1 on".into());
+            }
+        }
+        if self.bytes.is_some() && self.packet.mean() <= f64::from(HEADERS) {
+            let message = format!("packets of {HEADERS} bytes carry nothing");
+            return refuse("bytes", message);
+        }
+        self.check_sizes().map_err(|problem| problem.within("packet"))
+    }
+
+    fn check_sizes(&self) -> Result<(), Problem> {
+        let mean = self.packet.mean();
+        if mean < f64::from(HEADERS) {
+            let message = format!("{mean} bytes: the headers of IP and UDP alone take {HEADERS}");
+            return Err(Problem::new(message));
+        }
+        Ok(())
+    }
+
+    /// Checks `on_off` against the pace of its packets: `None` when it is none.
+    pub(crate) fn check_spells(&self, app: &App) -> Result<(), Problem> {
+        let (App::OnOff(on_off), Some(rate)) = (app, self.rate) else { return Ok(()) };
+        let gap = self.packet.mean() * 8.0 / rate.as_bit_s() as f64;
+        if on_off.on.mean() * SPELLS_PER_PACKET_MAX < gap {
+            let message = format!(
+                "on for {} s in the mean, where a packet comes every {gap} s: at least a \
+                 thousandth of that",
+                on_off.on.mean()
+            );
+            return Err(Problem::new(message).within("on").within("app"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! Flows of UDP in the engine. Their numbers follow those of the flows over TCP.
+
+use super::{Engine, Special};
+use crate::datagram::{AWAITED, Datagram};
+use crate::recorder::Drop;
+use retx_wire::{Ecn, IPV4_HEADER_BYTES, Segment, UDP_HEADER_BYTES};
+
+impl Engine<'_> {
+    /// A flow of UDP has asked to be woken.
+    pub(super) fn datagrams_due(&mut self, index: u32) {
+        self.datagrams[index as usize].handle_timeout(self.now);
+        while let Some(datagram) = self.datagrams[index as usize].poll_transmit(self.now) {
+            self.counts.sent += 1;
+            let id = self.insert_datagram(index, datagram);
+            let first = self.routes[self.packets.get(id).hop as usize];
+            self.enter(first, id);
+        }
+        self.settle_datagrams(index);
+    }
+
+    fn insert_datagram(&mut self, index: u32, datagram: Datagram) -> u32 {
+        let Datagram { number, payload_bytes } = datagram;
+        let id = self.packets.insert(&Segment { payload_bytes, ..Segment::default() }, Ecn::NotEct);
+        let flow = &self.datagrams[index as usize];
+        let packet = self.packets.get_mut(id);
+        packet.position = number;
+        packet.copy = self.now.as_nanos();
+        packet.hop = flow.first_hop;
+        packet.to = 2 * flow.number + 1;
+        packet.bytes = IPV4_HEADER_BYTES + UDP_HEADER_BYTES + payload_bytes;
+        packet.row = AWAITED;
+        id
+    }
+
+    /// Asks when the flow wants to be woken, and notes whether it is done.
+    pub(super) fn settle_datagrams(&mut self, index: u32) {
+        let flow = &mut self.datagrams[index as usize];
+        if flow.settle(self.now) {
+            self.unfinished -= 1;
+            self.over |= self.unfinished == 0 && !self.plan.to_the_end;
+        }
+        let time = self.datagrams[index as usize].poll_timeout();
+        let target = self.target_of(Special::Count) + self.stages.len() as u32 + index;
+        self.agenda.wake(target, time);
+    }
+
+    fn datagrams_of(&self, id: u32) -> u32 {
+        self.packets.get(id).flow() - self.flows.len() as u32
+    }
+
+    /// A packet of a saturating source has left the first hop: the source may send another.
+    pub(super) fn leave_first_hop(&mut self, id: u32) {
+        let index = self.datagrams_of(id);
+        let packet = self.packets.get_mut(id);
+        packet.hop += 1;
+        let next = self.routes[packet.hop as usize];
+        self.datagrams[index as usize].left_first_hop(packet);
+        self.settle_datagrams(index);
+        match next {
+            super::HOST => self.deliver(id),
+            next => self.enter(next, id),
+        }
+    }
+
+    /// The network has made this one of another, which goes on.
+    pub(super) fn note_copy_of_datagram(&mut self, copy: u32) {
+        self.packets.get_mut(copy).connection = 1;
+    }
+
+    /// A datagram has reached its host.
+    pub(super) fn deliver_datagram(&mut self, id: u32) {
+        let index = self.datagrams_of(id);
+        let packet = self.packets.get(id);
+        self.recorder.datagram_delivered(self.now, packet);
+        self.datagrams[index as usize].arrived(self.now, packet);
+        self.packets.remove(id);
+        self.settle_datagrams(index);
+    }
+
+    /// A datagram was dropped.
+    pub(super) fn drop_datagram(&mut self, id: u32, drop: &Drop) {
+        let index = self.datagrams_of(id);
+        let packet = self.packets.get(id);
+        self.recorder.datagram_dropped(packet, drop);
+        self.datagrams[index as usize].dropped(self.now, packet);
+        self.packets.remove(id);
+        self.settle_datagrams(index);
+    }
+}

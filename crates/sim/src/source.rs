@@ -1,0 +1,242 @@
+//! When a source of datagrams sends, and how large its packets are.
+
+use retx_units::{Duration, Law, Rate, Stream, StreamKey, Time};
+
+/// What times a flow's packets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// So many packets are kept in the first hop.
+    Saturating {
+        /// How many.
+        backlog: u32,
+    },
+    /// A constant rate of bits of IP packets.
+    Constant(Rate),
+    /// Independent exponential intervals, which make this rate in the mean.
+    Poisson(Rate),
+    /// A constant rate while it is on.
+    OnOff {
+        /// The rate.
+        rate: Rate,
+        /// How long it is on, in seconds.
+        on: Law,
+        /// How long it is off, in seconds.
+        off: Law,
+    },
+}
+
+/// Sizes of IP packets in bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sizes {
+    /// What they are drawn from.
+    pub law: Law,
+    /// None is larger.
+    pub largest: u32,
+}
+
+/// IPv4 and UDP headers.
+pub const HEADERS: u32 = retx_wire::IPV4_HEADER_BYTES + retx_wire::UDP_HEADER_BYTES;
+
+/// The packets of a source, one after another.
+#[derive(Debug, Clone)]
+pub struct Source {
+    pace: Pace,
+    sizes: Sizes,
+    /// When the next is due; [`Time::NEVER`] for a source that is not paced by time.
+    next: Time,
+    /// Bits that were sent before the next packet, not counted whole seconds of them.
+    bits: u64,
+    /// A time from which `bits` are counted: drifts by no rounding.
+    origin: Time,
+    /// When the on-time ends.
+    off_at: Time,
+    intervals: Stream,
+    packets: Stream,
+}
+
+impl Source {
+    /// A source that begins at `start`. Intervals and sizes have streams of their own, so that
+    /// changing one leaves the other as it was.
+    pub fn new(pace: Pace, sizes: Sizes, start: Time, (key, name): (StreamKey, &str)) -> Self {
+        let mut source = Self {
+            pace,
+            sizes,
+            next: start,
+            bits: 0,
+            origin: start,
+            off_at: Time::NEVER,
+            intervals: key.stream(&format!("flow.{name}.intervals")),
+            packets: key.stream(&format!("flow.{name}.packets")),
+        };
+        match pace {
+            Pace::Saturating { .. } | Pace::Constant(_) => {}
+            Pace::Poisson(rate) => source.next = later(start, source.interval(rate)),
+            Pace::OnOff { on, .. } => source.off_at = later(start, source.spell(on)),
+        }
+        source
+    }
+
+    /// When the next packet is due, as far as time decides.
+    #[inline]
+    pub const fn next(&self) -> Time {
+        self.next
+    }
+
+    /// What times its packets.
+    pub const fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    /// The next packet's size; the one after it is due then.
+    #[inline]
+    pub fn take(&mut self) -> u32 {
+        let bytes = self.sizes.law.draw(&mut self.packets).round();
+        let bytes = bytes.clamp(f64::from(HEADERS), f64::from(self.sizes.largest)) as u32;
+        match self.pace {
+            Pace::Saturating { .. } => {}
+            Pace::Constant(rate) => self.next = self.after(rate, bytes),
+            Pace::Poisson(rate) => self.next = later(self.next, self.interval(rate)),
+            Pace::OnOff { rate, on, off } => {
+                let next = self.after(rate, bytes);
+                self.next = self.skip_off_times(next, on, off);
+            }
+        }
+        bytes
+    }
+
+    /// When the packet after one of so many bytes is due, at a constant rate.
+    fn after(&mut self, rate: Rate, bytes: u32) -> Time {
+        let rate = rate.as_bit_s();
+        self.bits += 8 * u64::from(bytes);
+        self.origin = later(self.origin, Duration::from_secs(self.bits / rate));
+        self.bits %= rate;
+        let nanos = u128::from(self.bits) * 1_000_000_000 / u128::from(rate);
+        later(self.origin, Duration::from_nanos(nanos as u64))
+    }
+
+    /// Moves a time that counts on-times only behind the off-times before it.
+    fn skip_off_times(&mut self, mut next: Time, on: Law, off: Law) -> Time {
+        while next >= self.off_at && self.off_at < Time::NEVER {
+            let pause = self.spell(off);
+            next = later(next, pause);
+            self.origin = later(self.origin, pause);
+            self.off_at = later(later(self.off_at, pause), self.spell(on));
+        }
+        next
+    }
+
+    fn interval(&mut self, rate: Rate) -> Duration {
+        let mean = 8.0 * self.sizes.law.mean() / rate.as_bit_s() as f64;
+        Duration::from_secs_f64(mean * self.intervals.exponential())
+    }
+
+    fn spell(&mut self, law: Law) -> Duration {
+        Duration::from_secs_f64(law.draw(&mut self.intervals))
+    }
+}
+
+/// The instant so much later; never, when that is later than any run.
+fn later(time: Time, by: Duration) -> Time {
+    let nanos = time.as_nanos().saturating_add(by.as_nanos());
+    Time::from_nanos(nanos.min(Time::NEVER.as_nanos()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: StreamKey = StreamKey { seed: 5, replication: 0 };
+
+    fn source(pace: Pace, law: Law) -> Source {
+        Source::new(pace, Sizes { law, largest: 1500 }, Time::ZERO, (KEY, "f"))
+    }
+
+    fn times(source: &mut Source, count: usize) -> Vec<Time> {
+        let mut packet = || {
+            let time = source.next();
+            source.take();
+            time
+        };
+        (0..count).map(|_| packet()).collect()
+    }
+
+    /// 1000 bytes at 3 Mbit/s: a packet each 8/3 ms, the 3,000,001st after 8000 s to the nanosecond.
+    #[test]
+    fn a_constant_rate_does_not_drift() {
+        let rate = Rate::from_bit_s(3_000_000);
+        let times = times(&mut source(Pace::Constant(rate), Law::Constant(1000.0)), 3_000_001);
+        assert_eq!(times[1], Time::from_nanos(2_666_666));
+        assert_eq!(times[3_000_000], Time::ZERO + Duration::from_secs(8000));
+    }
+
+    /// On for 25 ms, off for 100 ms, a packet each 10 ms: at 0, 10, 20, and as 5 ms of the interval
+    /// have passed when it goes off, at 130, 140, and at 150 = 125 + 25 it is off again.
+    #[test]
+    fn an_interval_goes_on_after_an_off_time() {
+        let [on, off] = [0.025, 0.1].map(Law::Constant);
+        let pace = Pace::OnOff { rate: Rate::from_bit_s(800_000), on, off };
+        let times = times(&mut source(pace, Law::Constant(1000.0)), 8);
+        let expected = [0, 10, 20, 130, 140, 250, 260, 270];
+        assert_eq!(times, expected.map(|ms| Time::ZERO + Duration::from_millis(ms)));
+    }
+
+    /// The mean rate of an on/off source is its share of on-time, whatever the laws: the number of
+    /// packets up to a time far away against the renewal process's mean and deviation (Cox,
+    /// Renewal Theory §7: reward variance t · Var(X_on(1−q) − X_off·q)/E(X_on + X_off)).
+    #[test]
+    fn the_mean_rate_is_the_share_of_on_times() {
+        let laws = [
+            (Law::Constant(0.3), Law::Exponential(0.7), (0.0, 0.49)),
+            (Law::Exponential(0.4), Law::Exponential(0.6), (0.16, 0.36)),
+            (Law::Pareto(0.2, 3.0), Law::Uniform(0.0, 1.0), (0.03, 1.0 / 12.0)),
+        ];
+        for (on, off, (var_on, var_off)) in laws {
+            let pace = Pace::OnOff { rate: Rate::from_bit_s(800_000), on, off };
+            let mut source = source(pace, Law::Constant(1000.0));
+            let seconds = 20_000.0;
+            let mut count = 0.0;
+            while source.next() < Time::ZERO + Duration::from_secs(20_000) {
+                source.take();
+                count += 1.0;
+            }
+            let cycle = on.mean() + off.mean();
+            let share = on.mean() / cycle;
+            let variance = var_on * (1.0 - share).powi(2) + var_off * share * share;
+            let sigma = 100.0 * (seconds * variance / cycle).sqrt();
+            assert!(
+                (count - 100.0 * seconds * share).abs() < 4.0 * sigma + 100.0,
+                "{on:?} {off:?}: {count} of {}",
+                100.0 * seconds * share
+            );
+        }
+    }
+
+    /// Intervals of a Poisson source: mean and share of those above t, at four deviations.
+    #[test]
+    fn poisson_intervals_are_exponential() {
+        let rate = Rate::from_bit_s(8_000_000);
+        let times = times(&mut source(Pace::Poisson(rate), Law::Constant(1000.0)), 200_001);
+        let gaps: Vec<f64> =
+            times.windows(2).map(|pair| pair[1].since(pair[0]).as_secs_f64()).collect();
+        let count = gaps.len() as f64;
+        let mean = gaps.iter().sum::<f64>() / count;
+        assert!((mean / 1e-3 - 1.0).abs() < 4.0 / count.sqrt(), "{mean}");
+        for ms in [0.5, 1.0, 3.0, 6.0] {
+            let p = f64::exp(-ms);
+            let above = gaps.iter().filter(|gap| **gap > ms / 1e3).count() as f64;
+            assert!((above - count * p).abs() < 4.0 * (count * p * (1.0 - p)).sqrt(), "{ms}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_cut_to_what_can_be_carried() {
+        let mut source = source(Pace::Saturating { backlog: 1 }, Law::Exponential(1000.0));
+        let sizes: Vec<u32> = (0..10_000).map(|_| source.take()).collect();
+        assert_eq!(sizes.iter().min(), Some(&28));
+        assert_eq!(sizes.iter().max(), Some(&1500));
+        // The share above 1500 is exp(-1.5) = 0.223.
+        let cut = sizes.iter().filter(|size| **size == 1500).count() as f64;
+        let p = f64::exp(-1.4995);
+        assert!((cut - 1e4 * p).abs() < 4.0 * (1e4 * p * (1.0 - p)).sqrt(), "{cut}");
+    }
+}

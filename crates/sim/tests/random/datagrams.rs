@@ -1,0 +1,37 @@
+//! Flows of UDP.
+
+use super::pick;
+use retx_sim::plan::{DatagramPlan, Limits, Pace, PacketSizes, Plan};
+use retx_units::{Duration, Law, Rate, Stream, Time};
+
+/// Up to three flows of UDP beside the others; each comes to an end.
+pub fn add(stream: &mut Stream, plan: &mut Plan) {
+    for index in 0..stream.below(4) {
+        let rate = Rate::from_bit_s(10_000 + stream.below(3_000_000));
+        let [on, off] = [Law::Exponential(0.2), Law::Pareto(0.1, 1.2)];
+        let on_off = Pace::OnOff { rate, on, off };
+        let saturating = Pace::Saturating { backlog: 1 + stream.below(5) as u32 };
+        let pace =
+            pick(stream, &[Pace::Constant(rate), Pace::Poisson(rate), on_off, saturating]);
+        let largest = pick(stream, &[28, 500, 1500]);
+        let law = pick(stream, &[Law::Constant(f64::from(largest)), Law::Exponential(300.0)]);
+        let start = Time::ZERO + Duration::from_millis(stream.below(2000));
+        let end = start + Duration::from_secs(1 + stream.below(20));
+        let [packets, bytes] = [1 + stream.below(2000), 1 + stream.below(100_000)];
+        let one_limit = pick(stream, &[None, Some(packets)]);
+        // Nothing but its limits slows a saturating source down where a link takes no time.
+        let endless = matches!(pace, Pace::Saturating { .. });
+        let packets = if endless { Some(packets) } else { one_limit };
+        let bytes = pick(stream, &[None, Some(bytes)]);
+        plan.datagrams.push(DatagramPlan {
+            name: format!("datagrams.{index}"),
+            pace,
+            sizes: PacketSizes { law, largest },
+            limits: Limits { packets, bytes, end },
+            start,
+            route: stream.below(plan.routes.len() as u64) as u32,
+            nodes: [0, 1],
+            after: 0,
+        });
+    }
+}

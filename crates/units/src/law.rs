@@ -1,0 +1,100 @@
+//! Laws by which amounts are drawn: times, sizes.
+
+use crate::Stream;
+
+/// A law with its parameters, all in one unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Law {
+    /// Always so much.
+    Constant(f64),
+    /// Exponential with this mean.
+    Exponential(f64),
+    /// Uniform from the first to the second.
+    Uniform(f64, f64),
+    /// Pareto from so much on, with this exponent: above t with probability (least/t)^exponent.
+    Pareto(f64, f64),
+}
+
+impl Law {
+    /// One amount. Every law takes one draw, so that laws can be compared pairwise.
+    #[inline]
+    pub fn draw(self, stream: &mut Stream) -> f64 {
+        let uniform = stream.uniform();
+        match self {
+            Self::Constant(amount) => amount,
+            Self::Exponential(mean) => -mean * libm::log1p(-uniform),
+            Self::Uniform(min, max) => min + (max - min) * uniform,
+            Self::Pareto(min, shape) => min * libm::pow(1.0 - uniform, -1.0 / shape),
+        }
+    }
+
+    /// The mean; infinite for a Pareto law whose exponent is 1 or less.
+    pub fn mean(self) -> f64 {
+        match self {
+            Self::Constant(mean) | Self::Exponential(mean) => mean,
+            Self::Uniform(min, max) => 0.5 * (min + max),
+            Self::Pareto(min, shape) if shape > 1.0 => min * shape / (shape - 1.0),
+            Self::Pareto(min, _) if min > 0.0 => f64::INFINITY,
+            Self::Pareto(..) => 0.0,
+        }
+    }
+
+    /// The probability of at most `amount`.
+    pub fn cumulative(self, amount: f64) -> f64 {
+        match self {
+            Self::Constant(always) => f64::from(u8::from(amount >= always)),
+            Self::Exponential(mean) if mean > 0.0 => -libm::expm1(-amount.max(0.0) / mean),
+            Self::Uniform(min, max) if max > min => ((amount - min) / (max - min)).clamp(0.0, 1.0),
+            Self::Exponential(_) => f64::from(u8::from(amount >= 0.0)),
+            Self::Uniform(min, _) => f64::from(u8::from(amount >= min)),
+            Self::Pareto(min, _) if amount < min => 0.0,
+            Self::Pareto(_, _) if amount <= 0.0 => 1.0,
+            Self::Pareto(min, shape) => 1.0 - libm::pow(min / amount, shape),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StreamKey;
+
+    const DRAWS: u32 = 200_000;
+
+    fn draws(law: Law) -> Vec<f64> {
+        let mut stream = StreamKey { seed: 3, replication: 0 }.stream("law");
+        (0..DRAWS).map(|_| law.draw(&mut stream)).collect()
+    }
+
+    /// Below the quartiles, the median and far into the tail lie as many draws as the law says, at
+    /// four standard deviations; what has a variance has its mean, too.
+    #[test]
+    fn draws_follow_the_law() {
+        let laws = [
+            Law::Exponential(2.0),
+            Law::Uniform(1.0, 5.0),
+            Law::Pareto(0.5, 1.5),
+            Law::Pareto(1.0, 3.0),
+        ];
+        for law in laws {
+            let all = draws(law);
+            for amount in [0.4, 0.6, 0.9, 1.5, 2.5, 4.0, 8.0, 20.0] {
+                let p = law.cumulative(amount);
+                let below = all.iter().filter(|draw| **draw <= amount).count() as f64;
+                let sigma = (f64::from(DRAWS) * p * (1.0 - p)).sqrt();
+                assert!((below - f64::from(DRAWS) * p).abs() <= 4.0 * sigma, "{law:?} {amount}");
+            }
+            let variance = match law {
+                Law::Exponential(mean) => mean * mean,
+                Law::Uniform(min, max) => (max - min).powi(2) / 12.0,
+                Law::Pareto(least, k) if k > 2.0 => {
+                    least * least * k / ((k - 1.0).powi(2) * (k - 2.0))
+                }
+                _ => continue,
+            };
+            let mean = all.iter().sum::<f64>() / f64::from(DRAWS);
+            let sigma = (variance / f64::from(DRAWS)).sqrt();
+            assert!((mean - law.mean()).abs() < 4.0 * sigma, "{law:?}: {mean}");
+        }
+    }
+}
