@@ -22,10 +22,7 @@ def result_html(summary: dict[str, Any]) -> str:
     tables = _table(COLUMNS, [_cells(flow) for flow in over_tcp(flows)])
     tables += _table(UDP_COLUMNS, [_udp_cells(flow) for flow in over_udp(flows)])
     simulated = seconds(summary["engine"]["simulated_s"])
-    return (
-        f"<p><b>{escape(title)}</b>: {simulated} simulated, seed {summary['seed']}</p>"
-        + tables
-    )
+    return f"<p><b>{escape(title)}</b>: {simulated} simulated, seed {summary['seed']}</p>" + tables
 
 
 def _table(columns: tuple[str, ...], rows: list[str]) -> str:

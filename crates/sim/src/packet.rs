@@ -39,7 +39,8 @@ pub struct Packet {
     pub bytes: u32,
     /// Payload bytes.
     pub payload_bytes: u32,
-    /// Which connection of the flow it belongs to; of datagrams, 1 for copies that the network made.
+    /// Which connection of the flow it belongs to; of a datagram, 1 for copies that the network
+    /// has made.
     pub connection: u32,
     /// Its row in the `segments` table, or in `acks`.
     pub row: u32,

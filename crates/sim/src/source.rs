@@ -160,7 +160,7 @@ mod tests {
         (0..count).map(|_| packet()).collect()
     }
 
-    /// 1000 bytes at 3 Mbit/s: a packet each 8/3 ms, the 3,000,001st after 8000 s to the nanosecond.
+    /// 1000 bytes at 3 Mbit/s: a packet each 8/3 ms, the 3,000,001st after 8000 s sharp.
     #[test]
     fn a_constant_rate_does_not_drift() {
         let rate = Rate::from_bit_s(3_000_000);

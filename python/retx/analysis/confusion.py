@@ -13,14 +13,14 @@ def confusion(flows: pl.DataFrame) -> pl.DataFrame:
     """Episodes by flow, kind and cause said, counted by true cause.
 
     Columns: `flow kind said_cause congestion wireless spurious`, with `replication` before them
-    where the table has it. A flow has four rows: fast retransmits, then timeouts, of each what was
-    said to be congestion, then corruption.
+    where the table has it. A flow over TCP has four rows: fast retransmits, then timeouts, of each
+    what was said to be congestion, then corruption.
 
     Args:
         flows: The `flows` table of a run or of several replications.
     """
     keys = ["replication", "name"] if "replication" in flows.columns else ["name"]
-    numbered = flows.with_row_index("row")
+    numbered = flows.filter(pl.col("tcp").is_not_null()).with_row_index("row")
     parts = [
         numbered.select(
             "row",

@@ -165,7 +165,7 @@ fn what_is_missing() {
     let (head, _) = BASE.split_once("[[flow]]").unwrap();
     assert_eq!(
         error(head, &[]).to_string(),
-        "s.toml: no flow: write at least one [[flow]] with `name`, `from`, `to`, `tcp` or `udp`, and \
-         `app`"
+        "s.toml: no flow: write at least one [[flow]] with `name`, `from`, `to`, `tcp` or `udp`, \
+         and `app`"
     );
 }
