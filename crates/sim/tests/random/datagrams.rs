@@ -11,8 +11,7 @@ pub fn add(stream: &mut Stream, plan: &mut Plan) {
         let [on, off] = [Law::Exponential(0.2), Law::Pareto(0.1, 1.2)];
         let on_off = Pace::OnOff { rate, on, off };
         let saturating = Pace::Saturating { backlog: 1 + stream.below(5) as u32 };
-        let pace =
-            pick(stream, &[Pace::Constant(rate), Pace::Poisson(rate), on_off, saturating]);
+        let pace = pick(stream, &[Pace::Constant(rate), Pace::Poisson(rate), on_off, saturating]);
         let largest = pick(stream, &[28, 500, 1500]);
         let law = pick(stream, &[Law::Constant(f64::from(largest)), Law::Exponential(300.0)]);
         let start = Time::ZERO + Duration::from_millis(stream.below(2000));
