@@ -150,14 +150,30 @@ fn losses_at_the_retry_limit_are_wireless() {
     let sigma = (0.3 * 0.7 / counts.frames_sent as f64).sqrt();
     // A frame that a collision has spoilt may have been spared by the channel or not.
     assert!((rate - collided - 0.3).abs() < 4.0 * sigma + 0.01, "{rate} {collided}");
-    let endless = outcome(
-        ONE,
-        &[
-            ("wlan.cell.channel", "{ model = \"bernoulli\", p = 0.5 }"),
-            ("wlan.cell.retry_limit", "unlimited"),
-        ],
-    );
-    let counts = &endless.wlans[0].counts;
-    assert_eq!(counts.drops.retry_limit, 0);
-    assert!(counts.error_burst_max > 7 && counts.acks_lost > 0);
+}
+
+/// Without a limit the MAC is reliable: TCP sees no loss, only delay.
+#[test]
+fn an_unlimited_mac_loses_nothing() {
+    let lossy = "{ model = \"bernoulli\", p = 0.5 }";
+    let outages = "{ model = \"gilbert_elliott_time\", loss = 0.2, mean_burst = \"100 ms\" }";
+    let late = "{ model = \"random_delay\", share = 0.001, delay = \"2 s\" }";
+    let clear = outcome(ONE, &[]);
+    for channel in [lossy, outages, &format!("[{outages}, {late}]")] {
+        let set = [("wlan.cell.channel", channel), ("wlan.cell.retry_limit", "unlimited")];
+        let endless = outcome(ONE, &set);
+        let counts = &endless.wlans[0].counts;
+        assert_eq!(counts.drops, Default::default(), "{channel}");
+        assert!(endless.tables.drops.as_ref().expect("asked for").rows().is_empty());
+        assert!(counts.error_burst_max > 7 && counts.attempts_max > 7 && counts.acks_lost > 0);
+        assert_eq!((counts.loss_burst_max, counts.loss_burst_mean), (0, None));
+        let flow = &endless.flows[0];
+        let episodes = &flow.episodes;
+        assert_eq!(episodes.frr.wireless + episodes.rto.wireless, 0, "{channel}");
+        assert_eq!(episodes.frr.congestion + episodes.rto.congestion, 0, "{channel}");
+        assert_eq!(flow.segments_retransmitted, flow.retransmissions_unnecessary, "{channel}");
+        assert!(flow.rtt_mean_s > clear.flows[0].rtt_mean_s, "{channel}");
+        // Two seconds are longer than any RTO here.
+        assert!(!channel.contains(late) || episodes.rto.spurious > 0, "{channel}");
+    }
 }

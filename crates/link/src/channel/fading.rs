@@ -18,7 +18,9 @@
 //! Gaussian (Rayleigh 1880; the next term is of order 1/N²).
 //!
 //! *Where we differ.* The ratio is constant over a frame: that at the end of its transmission. L
-//! counts the bits of the IP packet only (in a cell: of the frame), as in `ber`.
+//! counts the bits of the IP packet only (in a cell: of the frame), as in `ber`. In a cell each
+//! frame has the modulation of its rate, unless `rate` is given; that of preamble and PLCP header,
+//! which is sturdier, does not count.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use crate::modulation::Modulation;
@@ -39,9 +41,10 @@ pub struct Config {
     /// Power of the direct path over that of all others; 0 for Rayleigh fading.
     #[serde(default)]
     pub rician_k: f64,
-    /// The modulation, by its rate: 1, 2, 5.5 or 11 Mbit/s.
-    #[serde(default = "eleven")]
-    pub rate: Rate,
+    /// The modulation, by its rate: 1, 2, 5.5 or 11 Mbit/s. Without it 11 Mbit/s on a link, and in
+    /// a wlan that of each frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
     /// How the ratio varies.
     #[serde(default)]
     pub process: Process,
@@ -60,10 +63,6 @@ pub enum Process {
     Markov,
 }
 
-fn eleven() -> Rate {
-    Rate::from_bit_s(11_000_000)
-}
-
 /// Sinusoids in a sum.
 const SINUSOIDS: usize = 32;
 
@@ -78,8 +77,10 @@ impl Config {
         within("mean_snr_db", self.mean_snr_db, (-100.0, 100.0), " dB")?;
         within("doppler_hz", self.doppler_hz, (0.0, 1e6), " Hz")?;
         within("rician_k", self.rician_k, (0.0, 1e6), "")?;
-        if Modulation::of_rate(self.rate.as_bit_s()).is_none() {
-            let message = format!("{} is none of 802.11b: 1, 2, 5.5 or 11 Mbit/s", self.rate);
+        if let Some(rate) = self.rate
+            && Modulation::of_rate(rate.as_bit_s()).is_none()
+        {
+            let message = format!("{rate} is none of 802.11b: 1, 2, 5.5 or 11 Mbit/s");
             return Err(choice::at("rate", &message));
         }
         if self.process == Process::Markov && self.rician_k > 0.0 {
@@ -90,17 +91,23 @@ impl Config {
     }
 
     fn modulation(&self) -> Modulation {
-        Modulation::of_rate(self.rate.as_bit_s()).expect("checked when it was read")
+        let of = |rate: Rate| Modulation::of_rate(rate.as_bit_s()).expect("checked when read");
+        self.rate.map_or(Modulation::Cck11, of)
     }
 
     fn mean_snr(&self) -> f64 {
         libm::pow(10.0, self.mean_snr_db / 10.0)
     }
 
-    /// ∫ FER(mean·x) p(x) dx from `from` to `to`; x is the power over its mean.
-    fn error_integral(&self, bytes: u32, density: impl Fn(f64) -> f64, ends: (f64, f64)) -> f64 {
+    /// ∫ FER(mean·x) p(x) dx from one of the ends to the other; x is the power over its mean.
+    fn error_integral(
+        &self,
+        (modulation, bytes): (Modulation, u32),
+        density: impl Fn(f64) -> f64,
+        ends: (f64, f64),
+    ) -> f64 {
         const STEPS: usize = 4000;
-        let (modulation, mean) = (self.modulation(), self.mean_snr());
+        let mean = self.mean_snr();
         // In √x, which spreads the deep fades, where errors happen.
         let (from, to) = (libm::sqrt(ends.0), libm::sqrt(ends.1));
         let width = (to - from) / STEPS as f64;
@@ -137,7 +144,7 @@ impl Model for Config {
             Process::Markov => 0.0,
         };
         let density = |x: f64| libm::exp(-x) * (1.0 - uneven * (1.0 - 2.0 * x + 0.5 * x * x));
-        Some(self.error_integral(bytes, density, ALL))
+        Some(self.error_integral((self.modulation(), bytes), density, ALL))
     }
 
     fn mean_burst(&self, _: u32) -> Option<f64> {
@@ -204,6 +211,11 @@ impl Sinusoids {
     }
 }
 
+/// A frame's modulation and its bytes.
+type Kind = (Modulation, u32);
+/// Kinds of frames whose errors are remembered.
+const KNOWN_MAX: usize = 16;
+
 /// States of the chain.
 const STATES: usize = 21;
 /// The first border, in dB over the mean; the others follow 2 dB apart.
@@ -221,8 +233,8 @@ struct Chain {
     forgotten_s: f64,
     /// The last frame, and the state that it met.
     last: Option<(Time, usize)>,
-    /// The error probabilities of the states for the last two frame sizes seen.
-    known: [(u32, [f64; STATES]); 2],
+    /// The error probabilities of the states for the kinds of frames seen last.
+    known: Vec<(Kind, [f64; STATES])>,
 }
 
 impl Chain {
@@ -249,7 +261,7 @@ impl Chain {
             // Bessel's J₀ has fallen to a tenth of that long before.
             forgotten_s: 30.0 / doppler_hz.max(1e-9),
             last: None,
-            known: [(0, [0.0; STATES]); 2],
+            known: Vec::new(),
         }
     }
 
@@ -289,20 +301,20 @@ impl Chain {
         }
     }
 
-    fn error_rate(&mut self, state: usize, bytes: u32, config: &Config) -> f64 {
-        if self.known[0].0 != bytes {
-            self.known.swap(0, 1);
-            if self.known[0].0 != bytes {
-                let mut rates = [0.0; STATES];
-                for (state, rate) in rates.iter_mut().enumerate() {
-                    let ends = (self.borders[state], self.borders[state + 1]);
-                    let all = config.error_integral(bytes, |x| libm::exp(-x), ends);
-                    *rate = all / self.share[state];
-                }
-                self.known[0] = (bytes, rates);
-            }
+    fn error_rate(&mut self, state: usize, kind: Kind, config: &Config) -> f64 {
+        if let Some((_, rates)) = self.known.iter().find(|(known, _)| *known == kind) {
+            return rates[state];
         }
-        self.known[0].1[state]
+        let mut rates = [0.0; STATES];
+        for (state, rate) in rates.iter_mut().enumerate() {
+            let ends = (self.borders[state], self.borders[state + 1]);
+            *rate = config.error_integral(kind, |x| libm::exp(-x), ends) / self.share[state];
+        }
+        if self.known.len() == KNOWN_MAX {
+            self.known.remove(0);
+        }
+        self.known.push((kind, rates));
+        rates[state]
     }
 }
 
@@ -338,10 +350,18 @@ impl Channel for State {
             }
             Source::Markov(chain) => {
                 let state = chain.state(now, stream);
-                chain.error_rate(state, frame.bytes, &self.config)
+                chain.error_rate(state, (self.modulation, frame.bytes), &self.config)
             }
         };
         if stream.uniform() < error_rate { Fate::Lose(Reason::Channel) } else { DELIVER }
+    }
+
+    fn tune(&mut self, rate: Rate) {
+        if self.config.rate.is_none()
+            && let Some(modulation) = Modulation::of_rate(rate.as_bit_s())
+        {
+            self.modulation = modulation;
+        }
     }
 
     /// The paths stay; a change of the Doppler shift lets their phases jump.

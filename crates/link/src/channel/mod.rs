@@ -6,7 +6,7 @@ mod law;
 pub use law::LawKind;
 
 use crate::pipe::Rates;
-use retx_units::{Duration, Stream, Time};
+use retx_units::{Duration, Rate, Stream, Time};
 use std::fmt::Debug;
 
 retx_units::registry! { $
@@ -98,6 +98,10 @@ pub trait Channel: Sized {
     /// of transmission.
     fn fate(&mut self, now: Time, frame: &Frame, stream: &mut Stream) -> Fate;
 
+    /// The frame that is asked for next goes out at this rate. Only a cell says so, whose frames
+    /// have several.
+    fn tune(&mut self, _: Rate) {}
+
     /// A schedule changes the parameters to those of `new`, which has not run yet. A model that
     /// remembers something carries it over.
     fn adopt(&mut self, new: Self) {
@@ -141,6 +145,10 @@ impl Channel for State {
     #[inline]
     fn fate(&mut self, now: Time, frame: &Frame, stream: &mut Stream) -> Fate {
         dispatch!(self, it => it.fate(now, frame, stream))
+    }
+
+    fn tune(&mut self, rate: Rate) {
+        dispatch!(self, it => it.tune(rate));
     }
 
     fn adopt(&mut self, new: Self) {

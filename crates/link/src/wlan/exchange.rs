@@ -218,8 +218,10 @@ impl Cell {
             Kind::Rts => Frame::control(parameters::RTS_BYTES),
         };
         let end = Time::from_nanos(now.as_nanos() - self.parameters.propagation.as_nanos());
+        let rate = if frame.kind == Kind::Data { self.parameters.rate } else { self.control_rate };
         let mut after = Duration::ZERO;
         for (model, stream) in self.channels.between(station, frame.to) {
+            model.tune(rate);
             match model.fate(end, &seen, stream) {
                 Fate::Lose(_) => return None,
                 Fate::Deliver { extra_delay } => after = later_by(after, extra_delay),

@@ -39,7 +39,7 @@ use line::Line;
 pub use parameters::{Parameters, Preamble, Standard};
 pub use reach::Geometry;
 use reach::Reach;
-use retx_units::{Duration, Stream, StreamKey, Time};
+use retx_units::{Duration, Rate, Stream, StreamKey, Time};
 use station::{Activity, Radio, Sender};
 pub use statistics::{Airtime, Attempts, Bursts, Counters, Statistics};
 use std::collections::VecDeque;
@@ -91,6 +91,7 @@ pub struct Port {
 #[derive(Debug, Clone)]
 pub struct Cell {
     parameters: Parameters,
+    control_rate: Rate,
     times: Times,
     short_retry_limit: Option<u32>,
     long_retry_limit: Option<u32>,
@@ -178,6 +179,7 @@ impl Cell {
                 rts_in_vain: (parameters.sifs + parameters.slot) * 2 + time(parameters::CTS_BYTES),
                 data: [(0, Duration::ZERO); 2],
             },
+            control_rate: control,
             short_retry_limit: config.short_retry_limit,
             long_retry_limit: config.long_retry_limit,
             rts_threshold: config.rts_threshold,

@@ -2,6 +2,7 @@
 
 mod bianchi;
 mod delays;
+mod errors;
 mod queues;
 mod rig;
 mod timelines;

@@ -2,9 +2,9 @@
 //!
 //! There, stations of an ad-hoc 802.11b network at 11 Mbit/s send packets of 1500 bytes, with ACKs
 //! at 11 Mbit/s, the long preamble, 1 µs of propagation and equal losses on every path
-//! (`YansWifiPhy`, `MatrixPropagationLossModel`). Two things are set here as they are there: its retry
-//! limit of 7 counts retransmissions, so that there are 8 attempts; and of frames that collide with
-//! equal power no preamble is detected, so that nobody waits EIFS.
+//! (`YansWifiPhy`, `MatrixPropagationLossModel`). Two things are set here as they are there: its
+//! retry limit of 7 counts retransmissions, so that there are 8 attempts; and of frames that
+//! collide with equal power no preamble is detected, so that nobody waits EIFS.
 
 use super::rig::{Rig, config_of, packet};
 use crate::wlan::{Config, Departure, Geometry, Standard};
