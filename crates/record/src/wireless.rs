@@ -57,6 +57,11 @@ pub struct WlanCounts {
     /// Mean and longest run of erroneous frames.
     pub error_burst_mean: Option<f64>,
     pub error_burst_max: u64,
+    /// The same of what the channel alone does, as a receiver sees it that cannot hear collisions:
+    /// frames that only a collision has spoilt are left out.
+    pub channel_error_rate: Option<f64>,
+    pub channel_burst_mean: Option<f64>,
+    pub channel_burst_max: u64,
     /// Mean and longest run of packets given up at the retry limit.
     pub loss_burst_mean: Option<f64>,
     pub loss_burst_max: u64,

@@ -74,6 +74,13 @@ pub struct WlanTable {
     /// and handed on later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channels>,
+    /// The stations whose frames the channel is asked about; all without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel_senders: Option<Vec<String>>,
+    /// Both directions between two stations share one channel, as the radio path does; else each
+    /// has its own.
+    #[serde(default)]
+    pub channel_reciprocal: bool,
     /// aSlotTime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<Duration>,
@@ -176,7 +183,7 @@ impl Wlan {
         let limit = |own: Option<Attempts>, default: u32| {
             own.or(table.retry_limit).unwrap_or(Attempts(Some(default))).0
         };
-        check::check_channel(table.channel.as_ref())?;
+        check::check_channel(&table)?;
         let Channels(channel) = table.channel.unwrap_or(Channels(Vec::new()));
         Ok(Self {
             name: table.name,
@@ -191,6 +198,8 @@ impl Wlan {
                 geometry,
                 queue: table.queue.unwrap_or_else(droptail),
                 channel,
+                channel_senders: table.channel_senders,
+                channel_reciprocal: table.channel_reciprocal,
             },
         })
     }
@@ -234,6 +243,8 @@ impl From<&Wlan> for WlanTable {
             interference_range: distance(|it| it.interference_range),
             queue: Some(config.queue.clone()),
             channel: Some(Channels(config.channel.clone())),
+            channel_senders: config.channel_senders.clone(),
+            channel_reciprocal: config.channel_reciprocal,
             slot: Some(parameters.slot),
             sifs: Some(parameters.sifs),
             difs: Some(parameters.difs),

@@ -55,6 +55,7 @@ fn share(part: f64, span: f64) -> f64 {
 fn counts(of: &Counters, span: f64) -> WlanCounts {
     let frames = of.frames_sent;
     let on_air = |time: Duration| share(time.as_nanos() as f64, span);
+    let (heard, spoilt) = (frames - of.frames_collided, of.frames_erroneous - of.frames_collided);
     WlanCounts {
         packets_in: of.packets_in,
         packets_delivered: of.packets_delivered,
@@ -71,6 +72,9 @@ fn counts(of: &Counters, span: f64) -> WlanCounts {
         frame_error_rate: (frames > 0).then(|| of.frames_erroneous as f64 / frames as f64),
         error_burst_mean: of.error_bursts.mean(),
         error_burst_max: of.error_bursts.longest,
+        channel_error_rate: (heard > 0).then(|| spoilt as f64 / heard as f64),
+        channel_burst_mean: of.channel_bursts.mean(),
+        channel_burst_max: of.channel_bursts.longest,
         loss_burst_mean: of.loss_bursts.mean(),
         loss_burst_max: of.loss_bursts.longest,
         retries: of.retries,

@@ -333,6 +333,11 @@ impl Cell {
         sender.counters.frames_collided += u64::from(!arrived && intact);
         sender.counters.error_bursts.note(!arrived);
         self.bursts[0].note(!arrived);
+        // What only a collision has spoilt says nothing about the channel.
+        if arrived || !intact {
+            sender.counters.channel_bursts.note(!arrived);
+            self.bursts[2].note(!arrived);
+        }
     }
 
     /// No answer has come: IEEE 802.11-1999 §9.2.5.3.

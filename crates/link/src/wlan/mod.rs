@@ -66,6 +66,16 @@ pub struct Config {
     pub queue: queue::Config,
     /// What becomes of a frame from one station to another; each ordered pair has its own.
     pub channel: Vec<channel::Config>,
+    /// The stations whose frames the channel is asked about, by name; `None`: all.
+    pub channel_senders: Option<Vec<String>>,
+    /// Both directions between two stations share one channel, as the radio path does.
+    pub channel_reciprocal: bool,
+}
+
+impl Config {
+    fn asks_about(&self, sender: &String) -> bool {
+        self.channel_senders.as_ref().is_none_or(|senders| senders.contains(sender))
+    }
 }
 
 /// True for channel models that a cell asks: those that lose frames, or let packets wait. A
@@ -120,7 +130,7 @@ pub struct Cell {
     /// What a queue has just done; empty between calls.
     exits: Exits,
     /// Bursts over the frames and packets of all stations, in order of time.
-    bursts: [Bursts; 2],
+    bursts: [Bursts; 3],
     busy: Busy,
 }
 
@@ -149,6 +159,10 @@ struct Busy {
 struct Channels {
     config: Vec<channel::Config>,
     names: Vec<String>,
+    /// Whether the channel is asked about a station's frames.
+    asked: Vec<bool>,
+    /// Both directions share the state and the stream of the earlier station's.
+    reciprocal: bool,
     key: StreamKey,
     pairs: Vec<Vec<(channel::State, Stream)>>,
 }
@@ -196,7 +210,7 @@ impl Cell {
             departures: VecDeque::new(),
             departed: Time::ZERO,
             exits: Exits::default(),
-            bursts: [Bursts::default(); 2],
+            bursts: [Bursts::default(); 3],
             busy: Busy::default(),
             parameters,
         }
@@ -322,8 +336,8 @@ impl Cell {
         for sender in &self.senders {
             sum.add(&sender.counters);
         }
-        let [error_bursts, loss_bursts] = self.bursts;
-        Counters { error_bursts, loss_bursts, ..sum }
+        let [error_bursts, loss_bursts, channel_bursts] = self.bursts;
+        Counters { error_bursts, loss_bursts, channel_bursts, ..sum }
     }
 
     /// How long someone was on the air until `now`.
@@ -349,6 +363,8 @@ impl Channels {
         let count = if config.channel.is_empty() { 0 } else { config.stations.len() };
         Self {
             config: config.channel.clone(),
+            asked: config.stations.iter().map(|station| config.asks_about(station)).collect(),
+            reciprocal: config.channel_reciprocal,
             names: config.stations.iter().map(|station| format!("{name}.{station}")).collect(),
             key,
             pairs: vec![Vec::new(); count * count],
@@ -357,9 +373,12 @@ impl Channels {
 
     /// The channels from one station to another.
     fn between(&mut self, from: u16, to: u16) -> &mut [(channel::State, Stream)] {
-        let (from, to) = (usize::from(from), usize::from(to));
-        if self.pairs.is_empty() {
+        let (mut from, mut to) = (usize::from(from), usize::from(to));
+        if self.pairs.is_empty() || !self.asked[from] {
             return &mut [];
+        }
+        if self.reciprocal && to < from {
+            (from, to) = (to, from);
         }
         let pair = &mut self.pairs[from * self.names.len() + to];
         if pair.is_empty() {

@@ -191,6 +191,7 @@ impl Sender {
         self.counters.attempts.most = 0;
         self.counters.error_bursts.restart();
         self.counters.loss_bursts.restart();
+        self.counters.channel_bursts.restart();
     }
 }
 

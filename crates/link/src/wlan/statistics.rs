@@ -152,6 +152,8 @@ pub struct Counters {
     pub error_bursts: Bursts,
     /// Runs of packets given up.
     pub loss_bursts: Bursts,
+    /// Runs of data frames that the channel has spoilt, collisions left out.
+    pub channel_bursts: Bursts,
 }
 
 impl Counters {
@@ -175,6 +177,7 @@ impl Counters {
             attempts: self.attempts.since(&start.attempts),
             error_bursts: self.error_bursts.since(&start.error_bursts),
             loss_bursts: self.loss_bursts.since(&start.loss_bursts),
+            channel_bursts: self.channel_bursts.since(&start.channel_bursts),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::WlanTable;
 use crate::error::Problem;
 use crate::file::Channels;
-use crate::suggest::list;
+use crate::suggest::{did_you_mean, list};
 use crate::wording::check_name;
 use retx_link::channel::Model;
 use retx_link::wlan::{self, Geometry, Parameters, STATIONS_MAX};
@@ -125,9 +125,10 @@ fn check_parameters(parameters: &Parameters) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Losses, and delays that keep the order.
-pub(super) fn check_channel(channel: Option<&Channels>) -> Result<(), Problem> {
-    let models = channel.map_or(&[][..], |Channels(models)| models);
+/// Losses, and delays that keep the order, of the frames of stations that there are.
+pub(super) fn check_channel(table: &WlanTable) -> Result<(), Problem> {
+    check_senders(table)?;
+    let models = table.channel.as_ref().map_or(&[][..], |Channels(models)| models);
     let Some(model) = models.iter().find(|model| !wlan::takes(model)) else { return Ok(()) };
     let name = model.name();
     let why = if model.rates().is_some() {
@@ -136,6 +137,21 @@ pub(super) fn check_channel(channel: Option<&Channels>) -> Result<(), Problem> {
         "delivers frames twice or out of order, and a station takes every frame once, in order"
     };
     refuse("channel", format!("\"{name}\" here {why}: put it on a [[link]]"))
+}
+
+fn check_senders(table: &WlanTable) -> Result<(), Problem> {
+    let Some(senders) = &table.channel_senders else { return Ok(()) };
+    if senders.is_empty() {
+        return refuse("channel_senders", "none is named: leave out `channel` for no errors");
+    }
+    let stations = || table.stations.iter().map(String::as_str);
+    match senders.iter().find(|sender| !table.stations.contains(sender)) {
+        None => Ok(()),
+        Some(unknown) => {
+            let (hint, all) = (did_you_mean(unknown, stations()), list(stations()));
+            refuse("channel_senders", format!("no station \"{unknown}\"{hint} (stations: {all})"))
+        }
+    }
 }
 
 pub(super) fn geometry(table: &WlanTable) -> Result<Option<Geometry>, Problem> {

@@ -163,6 +163,18 @@ fn channels() {
 }
 
 #[test]
+fn senders_whose_frames_a_channel_spoils() {
+    refuse_key(
+        "channel_senders = [\"bb\"]",
+        "s.toml:5: wlan.cell.channel_senders: no station \"bb\" (stations: a, b, c)",
+    );
+    refuse_key(
+        "channel_senders = []",
+        "s.toml:5: wlan.cell.channel_senders: none is named: leave out `channel` for no errors",
+    );
+}
+
+#[test]
 fn places() {
     refuse_key(
         "range = \"100 m\"",

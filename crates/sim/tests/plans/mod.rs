@@ -161,6 +161,8 @@ pub fn cell(stations: usize) -> wlan::Config {
         geometry: None,
         queue: queue::Config::droptail(queue::droptail::Config::default()),
         channel: Vec::new(),
+        channel_senders: None,
+        channel_reciprocal: false,
     }
 }
 

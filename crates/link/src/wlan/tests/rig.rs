@@ -20,6 +20,8 @@ pub fn config_of(parameters: Parameters, stations: usize) -> Config {
         geometry: None,
         queue: queue::Config::droptail(queue::droptail::Config::default()),
         channel: Vec::new(),
+        channel_senders: None,
+        channel_reciprocal: false,
     }
 }
 

@@ -115,6 +115,7 @@ fn a_lost_frame_is_sent_again_after_the_ack_timeout() {
     assert_eq!((counters.frames_sent, counters.frames_erroneous, counters.retries), (5, 2, 4));
     assert_eq!(counters.acks_lost, 2);
     assert_eq!((counters.error_bursts.count, counters.error_bursts.longest), (1, 2));
+    assert_eq!(counters.channel_bursts, counters.error_bursts);
     assert_eq!(counters.frames_collided, 0);
     let attempts = counters.attempts;
     assert_eq!((attempts.packets, attempts.frames, attempts.most), (1, 5, 5));
@@ -217,6 +218,7 @@ fn a_collision_costs_others_eifs_and_its_senders_the_timeout() {
     assert_eq!((counters.frames_erroneous, counters.frames_collided), (2, 2));
     assert_eq!(airtimes(&rig, 1), [0, 0, DATA - 1, 0, 0]);
     assert_eq!(airtimes(&rig, 2), [0, 0, 0, ACK - 1, 0]);
+    assert_eq!(counters.channel_bursts.count, 0);
 }
 
 #[test]
@@ -526,4 +528,31 @@ fn second_start(seed: u64, other: Option<u64>) -> u64 {
     rig.run_to(50_000);
     let arrived = rig.left.iter().find(|(_, left)| *left == DELIVERED(1)).expect("it arrives");
     arrived.0 - DATA
+}
+
+/// Each of two stations sends a packet while every channel loses the first frame that it sees: data
+/// frames sent, those that did not arrive, and those that were not acknowledged.
+fn first_lost(config: Config) -> [u64; 3] {
+    let mut rig = Rig::new(&Config { channel: losing(&[0]), ..config }, 1);
+    let _ = rig.send(1000, (0, 1), &packet(1, BYTES));
+    let _ = rig.send(20_000, (1, 0), &packet(2, BYTES));
+    rig.run_to(40_000);
+    assert_eq!(rig.left.len(), 2);
+    let counters = rig.cell.counters();
+    [counters.frames_sent, counters.frames_erroneous, counters.acks_lost]
+}
+
+#[test]
+fn a_channel_for_each_direction_or_one_for_both() {
+    // The first data frame is lost, and the ACK of its repetition.
+    assert_eq!(first_lost(eager(2)), [4, 1, 1]);
+    // That ACK is the third frame on the path.
+    assert_eq!(first_lost(Config { channel_reciprocal: true, ..eager(2) }), [3, 1, 0]);
+}
+
+#[test]
+fn a_channel_that_spoils_the_frames_of_one_station() {
+    let of = |station: &str| Config { channel_senders: Some(vec![station.into()]), ..eager(2) };
+    assert_eq!(first_lost(of("s0")), [3, 1, 0]);
+    assert_eq!(first_lost(of("s1")), [3, 0, 1]);
 }
