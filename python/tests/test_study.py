@@ -16,7 +16,7 @@ import pytest
 
 from retx.study import Estimate, Interval, Plan, Report, Verdict, estimate, exact, load, reproduce
 from retx.study.data import StudyError
-from retx.study.estimates import paired_difference, paired_ratio
+from retx.study.estimates import by_rank, paired_difference, paired_ratio
 from retx.study.library import Claim, Rows, find, names
 from retx.study.measured import Measured
 from retx.study.verdicts import judge, judge_row
@@ -284,6 +284,17 @@ def test_estimates_by_hand() -> None:
     bounded = estimate([1, 2, 3], least=0)
     assert bounded is not None
     assert bounded.single == Interval(0, found.single.high)
+
+
+def test_ranges_by_rank_hold_whatever_the_law() -> None:
+    """One more of n + 1 runs is each of them with the same probability."""
+    assert by_rank(range(39)) == Interval(0, 38)
+    assert by_rank(range(78)) == Interval(0, 77)
+    assert by_rank(range(79)) == Interval(1, 77)
+    assert by_rank(range(199)) == Interval(4, 194)
+    found = estimate([0, 0, 0, 60], least=0, ranked=True)
+    assert found is not None
+    assert found.single == Interval(0, 60)
 
 
 def test_pairs_by_hand() -> None:

@@ -33,7 +33,7 @@ class Estimate:
     interval: Interval | None = None
     """95 % confidence interval of the mean (Student's t); none for an exact value."""
     single: Interval | None = None
-    """Where 95 % of single runs fall (prediction interval, Student's t)."""
+    """Where 95 % of single runs fall: Student's t, or by rank, whatever the law."""
     missing: int = 0
     """Runs that have no such value, such as transfers that did not end."""
 
@@ -48,12 +48,15 @@ def exact(value: float) -> Estimate:
     return Estimate(float(value))
 
 
-def estimate(values: Sequence[float | None], least: float | None = None) -> Estimate | None:
+def estimate(
+    values: Sequence[float | None], least: float | None = None, *, ranked: bool = False
+) -> Estimate | None:
     """What independent runs say of the mean; None when no run has a value.
 
     Args:
         values: One for each run; None where a run has none.
         least: Bound of the quantity itself, such as 0 for a count: no single run falls below.
+        ranked: The range of single runs by rank, for quantities far from a normal law.
     """
     known = [float(value) for value in values if value is not None]
     missing = len(values) - len(known)
@@ -66,13 +69,25 @@ def estimate(values: Sequence[float | None], least: float | None = None) -> Esti
     half = half_width(deviation, len(known), CONFIDENCE)
     # The next run varies around the true mean, which itself is known up to `half`.
     wide = half * sqrt(len(known) + 1)
+    single = Interval(mean - wide if least is None else max(least, mean - wide), mean + wide)
     return Estimate(
         mean,
         len(known),
         Interval(mean - half, mean + half),
-        Interval(mean - wide if least is None else max(least, mean - wide), mean + wide),
+        by_rank(known) if ranked else single,
         missing,
     )
+
+
+def by_rank(values: Sequence[float]) -> Interval:
+    """Where 95 % of single runs fall, whatever their law: between the k-th and the k-th last.
+
+    One more run falls between them with probability (n + 1 − 2k)/(n + 1), so k is (n + 1)/40. With
+    less than 39 runs it is from the least to the largest, and fewer than 95 % fall there.
+    """
+    ordered = sorted(values)
+    k = max(1, int((len(ordered) + 1) * (1 - CONFIDENCE) / 2 + 1e-9))
+    return Interval(ordered[k - 1], ordered[-k])
 
 
 def _pairs(

@@ -37,7 +37,7 @@ class Paper:
     title: str
     authors: str
     reference: str
-    url: str
+    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,17 @@ class Experiment:
     title: str
     scenario: str
     quantity: str
-    """What it is about: `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`."""
+    """What it is about, such as `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`."""
     cases: dict[str, Case]
     replications: dict[str, int]
     set: dict[str, Any] = field(default_factory=dict)
     """What all cases have in common; theirs come after it."""
     reference: str | None = None
     """The case that others are compared with."""
+    ranked: bool = False
+    """The range of single runs goes by rank: for quantities far from a normal law."""
+    segments: bool = False
+    """Record segments and ACKs, for what `quantities` in figures.py derives from each run."""
 
     def overrides(self, case: str) -> dict[str, Any]:
         """The values that a case sets, in this order, its forerunners' included."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,9 @@ Report = Callable[[float], None]
 """Called with the share of the work that is done."""
 
 Values = list[float | None]
+
+Derive = Callable[[retx.Result], Mapping[str, float | None]]
+"""A study's `quantities`: more numbers of one run, from its tables."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Measured:
     found: dict[tuple[str, str], list[dict[str, float | None]]] = field(default_factory=dict)
     """By experiment and case: tables of quantities, a value for each run."""
     runs: dict[tuple[str, str, int], retx.Result] = field(default_factory=dict)
+    derive: Derive | None = None
+    """Asked of each run."""
 
     def run_all(self, report: Report) -> None:
         """Runs every case of every experiment."""
@@ -65,12 +70,19 @@ class Measured:
                 count,
                 seed=self.plan.seed,
                 overrides=experiment.overrides(case),
+                segments=experiment.segments,
                 threads=self.plan.threads,
                 progress=part,
             )
-            self.found[experiment.name, case] = [_quantities(result) for result in replications]
+            self.found[experiment.name, case] = [
+                self._quantities(result) for result in replications
+            ]
             done += count
         report(1.0)
+
+    def _quantities(self, result: retx.Result) -> dict[str, float | None]:
+        found = _quantities(result)
+        return found if self.derive is None else found | dict(self.derive(result))
 
     def values(self, experiment: str, case: str, quantity: str) -> Values:
         """A quantity of each run, in the order of the replications.
@@ -78,7 +90,8 @@ class Measured:
         Args:
             experiment: Its name.
             case: One of its cases.
-            quantity: `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`.
+            quantity: `flow.NAME.COLUMN`, `link.NAME.DIRECTION.COLUMN`, `wlan.NAME.COLUMN`,
+                `station.WLAN.NAME.COLUMN`, or one that the study's `quantities` derives.
         """
         found = self.found[experiment, case]
         if quantity not in found[0]:
@@ -87,9 +100,10 @@ class Measured:
 
     def estimate(self, experiment: str, case: str, quantity: str | None = None) -> Estimate | None:
         """Mean and intervals of a quantity; None when no run has a value."""
-        quantity = quantity or self.study.experiments[experiment].quantity
+        what = self.study.experiments[experiment]
+        values = self.values(experiment, case, quantity or what.quantity)
         # Times, rates, shares and counts: none is ever negative.
-        return estimate(self.values(experiment, case, quantity), least=0.0)
+        return estimate(values, least=0.0, ranked=what.ranked)
 
     def quotient(self, experiment: str, case: str, above: str, below: str) -> Estimate | None:
         """Mean of one quantity over another, run by run."""
@@ -167,6 +181,10 @@ def _quantities(result: retx.Result) -> dict[str, float | None]:
         found |= _numbers(row, f"flow.{row['name']}")
     for row in result.links.iter_rows(named=True):
         found |= _numbers(row, f"link.{row['name']}.{row['direction']}")
+    for row in result.wlans.iter_rows(named=True):
+        found |= _numbers(row, f"wlan.{row['name']}")
+    for row in result.stations.iter_rows(named=True):
+        found |= _numbers(row, f"station.{row['wlan']}.{row['name']}")
     return found
 
 

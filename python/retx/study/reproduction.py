@@ -68,7 +68,7 @@ def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
     """
     module = _module(study)
     with new_directory(folder, replace=True, ours=OURS.__contains__) as directory:
-        measured = Measured(study, plan)
+        measured = Measured(study, plan, derive=getattr(module, "quantities", None))
         with _progress(study.name) as say:
             measured.run_all(say)
         computed = _compute(module, measured)
