@@ -1,10 +1,10 @@
-# make build | demo | test | lint | bench | conformance | clean. Each does all of its own set-up.
+# make build | demo | test | lint | bench | docs | conformance | clean. Each does all of its own set-up.
 # PYTHON=python3.12 chooses the interpreter that .venv is made with.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: build demo test lint test-rust test-python tshark bench conformance certify clean
+.PHONY: build demo test lint test-rust test-python tshark bench docs conformance certify clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -46,6 +46,10 @@ bench: build
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/user_code.py
 	$(BIN)/python tools/drill_speed.py
+
+# The documentation's site, from docs and from the code: target/docs/index.html.
+docs: $(VENV)/tested
+	$(BIN)/sphinx-build --quiet --fail-on-warning -b html docs target/docs
 
 # Other projects' scripts, by retx drill and by the unmodified packetdrill. They are not part of
 # retx: tools/conformance/README.md says which checkouts the variables name.

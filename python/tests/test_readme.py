@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [
     "README.md",
+    "docs/tutorial.md",
     "docs/a-silence-of-57-seconds.md",
     *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/how-to/*.md")),
 ]
@@ -60,6 +61,15 @@ def write_files(page: str, where: Path) -> None:
             (where / name).write_text(text)
 
 
+def begin(page: str, where: Path) -> None:
+    """What the page has its reader write first, for the code that stands on it."""
+    write_files(page, where)
+    for language, text in blocks(page):
+        for line in text.splitlines() if language == "sh" else []:
+            if line.startswith("retx init"):
+                run(["bash", "-ec", line], where)
+
+
 def file_name(language: str, text: str) -> str | None:
     """The file that a block is the text of, if it is one."""
     name = re.match(r"# ([\w./-]+\.(toml|py))\n", text)
@@ -77,7 +87,7 @@ def test_commands_work_as_written(page: str, clone: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_python_prints_what_it_says(page: str, clone: Path) -> None:
-    write_files(page, clone)
+    begin(page, clone)
     listed = blocks(page)
     for (language, text), following in zip(listed, [*listed[1:], ("", "")], strict=True):
         if language != "python" or file_name(language, text):

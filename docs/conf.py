@@ -1,0 +1,27 @@
+"""The documentation's site: `make docs`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from generate import write  # noqa: E402 (needs the path)
+
+write(HERE / "reference")
+
+project = "retx"
+author = "The retx authors"
+copyright = "The retx authors"  # noqa: A001 (Sphinx's name)
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = "retx"
+exclude_patterns = ["images", "examples"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+# Links to files beside the documentation; python/tests/test_readme.py checks that they are there.
+suppress_warnings = ["myst.xref_missing"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
