@@ -101,6 +101,11 @@ def choices() -> Iterator[str]:
         for entry in entries:
             yield f"\n### {entry['name']}"
             yield f"\n{entry['summary']}"
+            if kind == "tcp":
+                # What a field means stands once, in the scenario's [tcp.NAME].
+                values = [(f"`{it['name']}`", _default(it)) for it in entry["parameters"]]
+                yield from _markdown_table(("field", "value"), values)
+                continue
             rows = [
                 (
                     f"`{it['name']}`",
