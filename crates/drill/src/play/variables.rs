@@ -52,6 +52,7 @@ const LOOKS: &[(&str, Look)] = &[
     ("tcpi_ca_state", |end, _| match end.connection.info().loss_state {
         LossState::Open => 0,
         LossState::Disorder => 1,
+        LossState::Cwr => 2,
         LossState::Recovery => 3,
         LossState::Loss => 4,
     }),

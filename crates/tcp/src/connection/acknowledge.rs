@@ -226,7 +226,9 @@ impl Connection {
         if !is_open {
             self.react_to(now, reaction, progress);
         }
-        if (is_open || self.sender.grows_after(reaction)) && !self.ecn.is_echo() {
+        self.end_reduction_by_echo();
+        let may_grow = !self.ecn.is_echo() && !self.ecn.is_reducing();
+        if (is_open || self.sender.grows_after(reaction)) && may_grow {
             self.sender.grow(ack);
         }
         self.reduce(progress, self.sender.board.lost_bytes() <= lost_before);
@@ -256,7 +258,9 @@ impl Connection {
 
     /// RFC 6298 §5.2 and §5.3.
     pub(super) fn restart_retransmit_timer(&mut self, now: Time) {
-        self.timers.retransmit = if self.sender.snd_una == self.sender.snd_max {
+        // RFC 3168 §6.1.2: with a window of one segment an echo starts it, whatever is out.
+        let idle = self.sender.snd_una == self.sender.snd_max && !self.ecn.is_held();
+        self.timers.retransmit = if idle {
             Time::NEVER
         } else {
             self.deadline(now, self.rto() + self.pacing_delay(now))

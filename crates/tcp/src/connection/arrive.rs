@@ -219,6 +219,10 @@ impl Connection {
         self.sender.window.smss = smss;
         self.receiver.peer_smss = smss;
         self.ecn.negotiate(segment.flags);
+        if self.sender.syn_retransmissions > 0 && self.sender.loss_detection.as_linux() {
+            // `tcp_enter_loss`.
+            self.ecn.on_lost_syn();
+        }
         self.receiver.sack = parameters.sack && options.sack_permitted;
         let detection = &self.sender.loss_detection;
         self.sender.selective = self.receiver.sack && detection.is_selective();

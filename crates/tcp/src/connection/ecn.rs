@@ -3,12 +3,13 @@
 //!
 //! *Reference.* RFC 3168 §6.1.
 //!
-//! *Where we differ.* With a window of one segment an echo does not hold the sender up until the
-//! retransmission timer expires (§6.1.2): it leaves that window as it is, as Linux does. A loss
-//! that is found within the window that an echo has reduced does not reduce it again (as Linux). A
-//! congestion control that models the path has no use for echoes and answers them with CWR alone,
-//! as Linux' BBR does.
+//! *Where we differ.* With Linux's details an echo reduces the window acknowledgment by
+//! acknowledgment (`tcp_enter_cwr`), and does not hold up a sender with a window of one segment. A
+//! loss that is found within the window that an echo has reduced does not reduce it again (as
+//! Linux). A congestion control that models the path has no use for echoes and answers them with
+//! CWR alone, as Linux' BBR does.
 
+use super::reduction::Reduction;
 use super::{Connection, Event};
 use crate::congestion_control::CongestionControl;
 use crate::loss_detection::LossDetection;
@@ -34,6 +35,11 @@ pub(super) struct Notification {
     recover: u64,
     /// The same for a window that an echo has reduced.
     echo_recover: u64,
+    /// As a sender: the window was one segment when an echo came; nothing new goes until the
+    /// retransmission timer expires.
+    held: bool,
+    /// As a sender: a reduction by an echo goes on (Linux `TCP_CA_CWR`).
+    reducing: bool,
 }
 
 impl Notification {
@@ -85,6 +91,31 @@ impl Notification {
         let flags = if self.reduced { Flags::CWR } else { Flags(0) };
         self.reduced = false;
         (flags, Ecn::Ect0)
+    }
+
+    /// The next new data say that the window has been reduced: it was for a lost SYN, too.
+    pub const fn on_lost_syn(&mut self) {
+        self.reduced = self.enabled;
+    }
+
+    /// New data wait for the retransmission timer.
+    pub const fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// The timer has expired: true when new data waited for it.
+    pub const fn release(&mut self) -> bool {
+        std::mem::replace(&mut self.held, false)
+    }
+
+    /// The window is being reduced because of an echo, acknowledgment by acknowledgment.
+    pub const fn is_reducing(&self) -> bool {
+        self.reducing
+    }
+
+    /// Something else sets the window from here on.
+    pub const fn leave_reduction(&mut self) {
+        self.reducing = false;
     }
 
     /// The window has been reduced, for whatever reason (§6.1.2).
@@ -147,11 +178,35 @@ impl Connection {
             sender.congestion_control.on_loss(&mut sender.window, &loss);
             sender.window.cwnd = sender.window.cwnd.min(cwnd_before);
             sender.undo = None;
+            let detection = &sender.loss_detection;
+            if detection.as_linux() && detection.proportional_rate_reduction() {
+                // `tcp_enter_cwr`: the window goes down by proportional rate reduction.
+                sender.cwnd_after_recovery = sender.window.cwnd;
+                sender.window.cwnd = cwnd_before;
+                sender.reduction = Some(Reduction::whole_segments(cwnd_before, sender.window.smss));
+                self.ecn.reducing = true;
+            }
         }
+        self.ecn.held = cwnd_before <= u64::from(self.sender.window.smss)
+            && !self.sender.congestion_control.models_path()
+            && !self.sender.loss_detection.as_linux();
+        let sender = &self.sender;
         self.ecn.on_reduction(sender.snd_max);
         self.ecn.echo_recover = sender.snd_max;
-        let cwnd_after = sender.window.cwnd;
+        let sender = &self.sender;
+        let reducing = self.ecn.reducing;
+        let cwnd_after = if reducing { sender.cwnd_after_recovery } else { sender.window.cwnd };
         self.events.push_back(Event::EchoTaken { cwnd_before, cwnd_after });
+    }
+
+    /// Linux `tcp_fastretrans_alert`: the reduction is over once more than what was out at its
+    /// beginning is acknowledged.
+    pub(super) fn end_reduction_by_echo(&mut self) {
+        if self.ecn.reducing && self.sender.snd_una > self.ecn.echo_recover {
+            self.ecn.reducing = false;
+            self.sender.reduction = None;
+            self.sender.window.cwnd = self.sender.cwnd_after_recovery;
+        }
     }
 
     /// A loss has been found: true when the window was reduced already, for the same window of

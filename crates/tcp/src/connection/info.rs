@@ -11,6 +11,8 @@ pub enum LossState {
     Open,
     /// Selective acknowledgments show a gap that is not yet taken for a loss.
     Disorder,
+    /// The window goes down because of an echo (ECN).
+    Cwr,
     /// Fast recovery.
     Recovery,
     /// Repairing what a timeout found.
@@ -58,6 +60,8 @@ impl Connection {
             LossState::Loss
         } else if sender.loss_detection.in_recovery() {
             LossState::Recovery
+        } else if self.ecn.is_reducing() {
+            LossState::Cwr
         } else if sacked > 0 {
             LossState::Disorder
         } else {

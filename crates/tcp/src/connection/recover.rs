@@ -44,11 +44,13 @@ impl Connection {
                 let sender = &mut self.sender;
                 if sender.loss_detection.proportional_rate_reduction() {
                     let left = sender.flight_size().saturating_sub(sender.board.sacked_bytes());
-                    sender.reduction = Some(if sender.loss_detection.as_linux() {
-                        Reduction::whole_segments(cwnd_before, sender.window.smss)
-                    } else {
-                        Reduction::new(left + progress.delivered)
-                    });
+                    if !sender.loss_detection.as_linux() {
+                        sender.reduction = Some(Reduction::new(left + progress.delivered));
+                    } else if !self.ecn.is_reducing() {
+                        let whole = Reduction::whole_segments(cwnd_before, sender.window.smss);
+                        sender.reduction = Some(whole);
+                    }
+                    self.ecn.leave_reduction();
                 }
                 self.sender.retransmit_first = true;
                 self.sender.rescued = false;
@@ -128,7 +130,9 @@ impl Connection {
         sender.limited_credit = 0;
         sender.limited_bytes = 0;
         sender.timed = None;
-        sender.cwnd_after_recovery = sender.window.cwnd;
+        if !self.ecn.is_reducing() {
+            sender.cwnd_after_recovery = sender.window.cwnd;
+        }
         // The first segment may have been sent again in the recovery before, and not be lost.
         let lost = sender.board.next_to_retransmit().map(|(position, _)| position);
         let episode = Episode {

@@ -42,7 +42,10 @@ impl Connection {
             self.restart_retransmit_timer(now);
         }
         if Timers::expire(&mut self.timers.retransmit, now) {
-            self.on_retransmit_timeout(now);
+            let held = self.ecn.release();
+            if !held || self.sender.snd_una < self.sender.snd_max {
+                self.on_retransmit_timeout(now);
+            }
         }
         if Timers::expire(&mut self.timers.persist, now) {
             self.sender.probe = self.sender.snd_nxt < self.sender.end();
@@ -115,6 +118,7 @@ impl Connection {
         sender.retransmit_first = false;
         sender.looks = 0;
         sender.reduction = None;
+        self.ecn.leave_reduction();
         sender.tail_probe = false;
         self.timers.reordering = Time::NEVER;
         self.timers.tail_loss_probe = Time::NEVER;

@@ -181,7 +181,7 @@ impl Connection {
     /// for a FIN alone.
     fn sendable(&self) -> Option<u32> {
         let sender = &self.sender;
-        if sender.holds_new_data() {
+        if sender.holds_new_data() || self.ecn.is_held() {
             return None;
         }
         let smss = u64::from(sender.window.smss);

@@ -66,6 +66,7 @@ impl Connection {
         sender.retransmit_first = false;
         sender.forced_new = 0;
         sender.reduction = None;
+        self.ecn.leave_reduction();
         sender.timeout_recovery_end = 0;
         let flight_size = sender.pipe();
         let cwnd = sender.window.cwnd;
