@@ -95,6 +95,11 @@ class Replications:
         """As `Result.episodes`."""
         return self._joined("episodes")
 
+    @cached_property
+    def exchanges(self) -> pl.DataFrame:
+        """As `Result.exchanges`."""
+        return self._joined("exchanges")
+
     def confusion(self) -> pl.DataFrame:
         """As `Result.confusion`, one row more per replication."""
         from retx.analysis.confusion import confusion

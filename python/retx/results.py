@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 TABLES = (
     "flows", "links", "wlans", "stations", "relays",
     "samples", "link_samples", "segments", "acks", "drops", "episodes",
+    "exchanges",
 )  # fmt: skip
 """The tables of a run, in the order of the documentation."""
 
@@ -32,6 +33,7 @@ HOW_TO_RECORD = {
     "acks": "run with segments=True (command line: without --no-segments)",
     "drops": "run with tables=True",
     "episodes": "run with tables=True",
+    "exchanges": "run with tables=True, and a flow whose app is request_response",
 }
 
 
@@ -146,6 +148,11 @@ class Result:
     def episodes(self) -> pl.DataFrame:
         """One row per recovery episode, with its true cause."""
         return self._table("episodes")
+
+    @cached_property
+    def exchanges(self) -> pl.DataFrame:
+        """One row per request that was answered, of flows whose app is `request_response`."""
+        return self._table("exchanges")
 
     def confusion(self) -> pl.DataFrame:
         """Causes said beside causes true: how well each sender told corruption from congestion.

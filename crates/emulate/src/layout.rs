@@ -197,6 +197,7 @@ fn files(work: &Work) -> FileOrder {
         Work::Files { sizes: Sizes::Each(bytes), pause } => {
             FileOrder::Each { bytes: bytes.to_vec(), pause: pause.as_nanos() }
         }
+        Work::Exchanges(_) => unreachable!("refused before"),
     }
 }
 

@@ -20,7 +20,7 @@ pub struct RawResult {
     scenario: Arc<retx_scenario::Scenario>,
     summary: String,
     replication: u64,
-    recorded: [(&'static str, bool); 6],
+    recorded: [(&'static str, bool); 7],
     tables: Tables,
     names: Names,
     capture: Option<CaptureBuffer>,
@@ -43,6 +43,7 @@ impl RawResult {
                 ("acks", tables.acks.is_some()),
                 ("drops", tables.drops.is_some()),
                 ("episodes", tables.episodes.is_some()),
+                ("exchanges", tables.exchanges.is_some()),
             ],
             tables,
             names,
@@ -60,6 +61,7 @@ impl RawResult {
             "acks" => tables.acks.take().map(|rows| rows.table(names)),
             "drops" => tables.drops.take().map(|rows| rows.table(names)),
             "episodes" => tables.episodes.take().map(|rows| rows.table(names)),
+            "exchanges" => tables.exchanges.take().map(|rows| rows.table(names)),
             _ => None,
         }
     }

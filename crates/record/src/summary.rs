@@ -2,6 +2,7 @@
 
 use crate::FlowRow;
 use crate::counters::FlowCounters;
+use crate::distribution::{Distribution, DistributionSummary};
 use crate::reason::{Belief, Cause, EpisodeKind, SaidCause};
 pub use crate::relay::RelaySummary;
 pub use crate::wireless::{AirtimeSummary, StationSummary, WlanCounts, WlanSummary};
@@ -72,12 +73,30 @@ pub struct FlowSummary {
     pub frames_sent: u64,
     /// Pure acknowledgments of the data receiver.
     pub acks_sent: u64,
+    /// Requests and responses; all absent for other traffic.
+    pub exchanges: ExchangeSummary,
     /// Bytes acknowledged to the sender and not delivered: more than 0 only where a proxy splits
     /// the connection.
     pub undelivered_mean_bytes: f64,
     pub undelivered_max_bytes: u64,
     /// When the run ended.
     pub undelivered_end_bytes: u64,
+}
+
+/// Requests and responses of a flow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct ExchangeSummary {
+    /// How many have been answered.
+    pub count: Option<u64>,
+    /// How long they took, from asking to the last byte of the response.
+    #[serde(flatten)]
+    pub times: DistributionSummary,
+}
+
+impl From<&Distribution> for ExchangeSummary {
+    fn from(times: &Distribution) -> Self {
+        Self { count: Some(times.count()), times: times.summary() }
+    }
 }
 
 /// Episodes by kind and cause.
@@ -201,6 +220,7 @@ impl FlowSummary {
             cwnd_mean_bytes: counters.cwnd.mean(),
             frames_sent: counters.frames_sent,
             acks_sent: counters.acks_sent,
+            exchanges: ExchangeSummary::default(),
             undelivered_mean_bytes: counters.undelivered.mean(),
             undelivered_max_bytes: counters.undelivered.max,
             undelivered_end_bytes: counters.undelivered.value(),

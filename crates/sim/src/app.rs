@@ -78,6 +78,16 @@ impl App {
         self.unwritten += bytes;
     }
 
+    /// It is given what there is to send as time goes.
+    pub const fn open_supply(&mut self) {
+        self.is_open = true;
+    }
+
+    /// The receiver is to get so many bytes more.
+    pub const fn expect(&mut self, bytes: u64) {
+        self.unread += bytes;
+    }
+
     /// It is given no more of this file.
     pub const fn end_supply(&mut self) {
         self.is_open = false;

@@ -1,14 +1,14 @@
 //! From a scenario to a plan: names become indices.
 
 use crate::plan::{
-    self, DatagramPlan, FlowPlan, Limits, Pace, PacketSizes, PipePlan, Plan, ProxyPlan, RelayPlan,
-    Sampling, Side, Sizes, StagePlan, TcpPlan, WlanPlan, Work,
+    self, DatagramPlan, ExchangePlan, FlowPlan, Limits, Pace, PacketSizes, PipePlan, Plan,
+    ProxyPlan, RelayPlan, Sampling, Side, Sizes, StagePlan, TcpPlan, WlanPlan, Work,
 };
 use legs::{Leg, legs};
 use retx_link::{pipe, wlan};
 use retx_scenario::{
-    App, Change, ExpandedFlow, Files, Flow, Hop, Initiator, Link, OnOff, SampleInterval, Scenario,
-    Stop, Transport, Udp, Way, Wlan,
+    App, Change, ExpandedFlow, Files, Flow, Hop, Initiator, Link, OnOff, Reuse, SampleInterval,
+    Scenario, Stop, Transport, Udp, Way, Wlan,
 };
 use retx_units::{Duration, Time};
 
@@ -212,7 +212,14 @@ fn work(app: &App) -> Work {
             },
             pause: ftp.pause,
         },
-        App::RequestResponse(_) | App::Cbr(_) | App::Poisson(_) | App::OnOff(_) => {
+        App::RequestResponse(of) => Work::Exchanges(ExchangePlan {
+            request: of.request.law(),
+            response: of.response.law(),
+            think: of.think.law(),
+            count: of.exchanges,
+            each: of.connection == Reuse::Each,
+        }),
+        App::Cbr(_) | App::Poisson(_) | App::OnOff(_) => {
             unreachable!("{} has been refused over TCP", app.name())
         }
     }

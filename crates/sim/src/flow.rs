@@ -1,6 +1,7 @@
 //! A flow: its two ends, each an application on a connection.
 
 use crate::app::App;
+use crate::exchanges::Exchanges;
 use crate::ledger::{Ledger, brought_otherwise};
 use crate::packet::{Packet, Transmission};
 use crate::plan::{FlowPlan, Side, TcpPlan, Work};
@@ -49,6 +50,8 @@ pub struct Flow {
     /// Bytes acknowledged on earlier connections.
     earlier_bytes: u64,
     app: App,
+    /// Requests and responses, once there are any.
+    pub exchanges: Option<Box<Exchanges>>,
     /// What it has to do with proxies; nothing for most.
     leg: Leg,
     /// What is kept of it.
@@ -75,6 +78,7 @@ impl Flow {
             has_closed: false,
             earlier_bytes: 0,
             app: App::new(plan.work.clone()),
+            exchanges: None,
             leg: Leg::default(),
             ledger: Ledger::new(index),
         }
@@ -103,6 +107,11 @@ impl Flow {
         self.connected = false;
         self.closed = 0;
         self.app.begin_file();
+        if let Work::Exchanges(of) = plan.work {
+            let exchanges =
+                self.exchanges.get_or_insert_with(|| Exchanges::new(of, key, &plan.name));
+            exchanges.begin_connection(now, &mut self.app);
+        }
         self.leg.begin_connection();
         self.ledger.begin_connection(now);
     }
@@ -138,7 +147,12 @@ impl Flow {
     #[inline]
     pub fn poll_timeout(&self, side: Side) -> Time {
         match self.phase {
-            Phase::Open => self.ends[side as usize].poll_timeout(),
+            Phase::Open => match &self.exchanges {
+                Some(exchanges) if side == Side::Receiver => {
+                    self.ends[RECEIVER].poll_timeout().min(exchanges.think_until)
+                }
+                _ => self.ends[side as usize].poll_timeout(),
+            },
             Phase::Waiting(time) if side == self.initiator => time,
             Phase::Waiting(_) | Phase::Done => Time::NEVER,
         }
@@ -181,7 +195,12 @@ impl Flow {
             let read = self.app.receive(&mut self.ends[RECEIVER]);
             if read > 0 {
                 self.ledger.counters.bytes_delivered += read;
-                if self.app.is_complete() {
+                if let Some(exchanges) = &mut self.exchanges
+                    && self.app.has_read_file()
+                {
+                    exchanges.note_answer(now, self.ledger.flow, recorder);
+                }
+                if self.is_complete() {
                     self.ledger.finish.get_or_insert(now);
                 }
             }
@@ -200,7 +219,7 @@ impl Flow {
         while let Some(event) = self.ends[RECEIVER].poll_event() {
             match event {
                 Event::PeerClosed => {
-                    if self.app.is_complete() {
+                    if self.is_complete() {
                         self.ledger.finish.get_or_insert(now);
                     }
                     if !self.leg.peer_closed(Side::Receiver) {
@@ -218,6 +237,16 @@ impl Flow {
                 | Event::Rtt(_) => {}
             }
         }
+        if let Some(exchanges) = &mut self.exchanges
+            && self.phase == Phase::Open
+        {
+            exchanges.drive_client(now, &mut self.app, &mut self.ends[RECEIVER]);
+        }
+    }
+
+    /// True when all there is has been read.
+    fn is_complete(&self) -> bool {
+        self.app.is_complete() && self.exchanges.as_ref().is_none_or(|all| all.are_done())
     }
 
     #[inline]
@@ -231,6 +260,9 @@ impl Flow {
         let sender = &mut self.ends[SENDER];
         self.ledger.acknowledged(now, sender, recorder);
         self.ledger.counters.cwnd.set(now, sender.cwnd());
+        if let Some(exchanges) = &mut self.exchanges {
+            exchanges.drive_server(&mut self.app, sender);
+        }
         if self.app.send(sender) {
             self.ledger.drained = true;
         }
@@ -290,6 +322,10 @@ impl Flow {
         self.phase = match self.app.work() {
             Work::Files { .. } if next && self.leg.waits() => Phase::Waiting(Time::NEVER),
             Work::Files { pause, .. } if next => Phase::Waiting(now + *pause),
+            Work::Exchanges(_) if next => {
+                let think = self.exchanges.as_mut().map(|exchanges| exchanges.think());
+                Phase::Waiting(now + think.unwrap_or_default())
+            }
             _ => Phase::Done,
         };
     }

@@ -12,6 +12,7 @@ pub mod capture;
 mod datagram;
 pub mod engine;
 pub mod event_queue;
+mod exchanges;
 mod flow;
 mod ledger;
 mod many;

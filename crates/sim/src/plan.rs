@@ -2,7 +2,7 @@
 
 pub use crate::source::{Pace, Sizes as PacketSizes};
 use retx_link::{pipe, wlan};
-use retx_units::{Duration, Time};
+use retx_units::{Duration, Law, Time};
 use std::sync::Arc;
 
 /// What is to be simulated.
@@ -225,7 +225,7 @@ impl Side {
 }
 
 /// What a flow sends.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Work {
     /// Data without end.
     Bulk,
@@ -236,6 +236,23 @@ pub enum Work {
         /// From the close of one connection to the opening of the next.
         pause: Duration,
     },
+    /// Responses to a client's requests.
+    Exchanges(ExchangePlan),
+}
+
+/// Requests and responses.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ExchangePlan {
+    /// Bytes of requests.
+    pub request: Law,
+    /// Bytes of responses.
+    pub response: Law,
+    /// From a response to the next request, in seconds.
+    pub think: Law,
+    /// How many; without it, without end.
+    pub count: Option<u32>,
+    /// Each has a connection of its own.
+    pub each: bool,
 }
 
 /// The sizes of files, in bytes.
@@ -258,7 +275,8 @@ impl Work {
         Self::Files { sizes: Sizes::Equal { count: 1, bytes }, pause: Duration::ZERO }
     }
 
-    /// The size of a file by its number from 0; endless for bulk, `None` after the last file.
+    /// The size of a file by its number from 0; endless for bulk, `None` after the last file. What
+    /// a connection for exchanges carries is not known before.
     pub fn file_bytes(&self, number: u32) -> Option<u64> {
         match self {
             Self::Bulk => (number == 0).then_some(u64::MAX),
@@ -266,11 +284,24 @@ impl Work {
                 (number < *count).then_some(*bytes)
             }
             Self::Files { sizes: Sizes::Each(sizes), .. } => sizes.get(number as usize).copied(),
+            Self::Exchanges(ExchangePlan { each: false, .. }) => (number == 0).then_some(0),
+            Self::Exchanges(exchanges) => {
+                exchanges.count.is_none_or(|count| number < count).then_some(0)
+            }
         }
     }
 
     /// False for data without end.
     pub const fn is_finite(&self) -> bool {
-        matches!(self, Self::Files { .. })
+        match self {
+            Self::Bulk => false,
+            Self::Files { .. } => true,
+            Self::Exchanges(exchanges) => exchanges.count.is_some(),
+        }
+    }
+
+    /// True for requests and responses.
+    pub const fn asks(&self) -> bool {
+        matches!(self, Self::Exchanges(_))
     }
 }

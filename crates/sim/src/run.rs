@@ -249,7 +249,11 @@ fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {
             from: engine.baseline.at,
             to: engine.now(),
         };
-        FlowSummary::new(frame, &counters)
+        let exchanges = engine.flows[index].exchanges.as_ref();
+        FlowSummary {
+            exchanges: exchanges.map(|all| (&all.times).into()).unwrap_or_default(),
+            ..FlowSummary::new(frame, &counters)
+        }
     };
     // A run for packets from outside has none.
     plan.flows.iter().take(engine.flows.len()).enumerate().map(summary).collect()

@@ -33,6 +33,9 @@ def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
     for table in (_flows(over_tcp(summary["flows"])), _datagrams(over_udp(summary["flows"]))):
         if table.row_count:
             out.print(table)
+    exchanges = _exchanges([flow for flow in summary["flows"] if flow["exchanges"]["count"]])
+    if exchanges.row_count:
+        out.print(exchanges)
     episodes = _episodes(over_tcp(summary["flows"]))
     if episodes.row_count:
         out.print(episodes)
@@ -119,6 +122,21 @@ def _flows(flows: list[dict[str, Any]]) -> Table:
             count(flow["segments_retransmitted"]),
             count(flow["retransmissions_unnecessary"]),
             seconds(flow["idle_total_s"]),
+        )
+
+    return _shortened(table, flows, add)
+
+
+def _exchanges(flows: list[dict[str, Any]]) -> Table:
+    columns = ("Flow", ">exchanges", ">response time", ">median", ">95 %", ">max")
+    table = _table("", *columns)
+
+    def add(flow: dict[str, Any]) -> None:
+        times = flow["exchanges"]
+        table.add_row(
+            _plain(flow["name"]),
+            count(times["count"]),
+            *(seconds(times[key]) for key in ("mean_s", "p50_s", "p95_s", "max_s")),
         )
 
     return _shortened(table, flows, add)

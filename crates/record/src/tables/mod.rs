@@ -3,6 +3,7 @@
 mod acks;
 mod drops;
 mod episodes;
+mod exchanges;
 mod link_samples;
 mod samples;
 mod segments;
@@ -10,6 +11,7 @@ mod segments;
 pub use acks::{Ack, Acks};
 pub use drops::{Drop, Drops};
 pub use episodes::{Episode, Episodes};
+pub use exchanges::{Exchange, Exchanges};
 pub use link_samples::{LinkSample, LinkSamples};
 pub use samples::{Sample, Samples};
 pub use segments::{Segment, Segments};
@@ -32,6 +34,8 @@ pub struct Tables {
     pub drops: Option<Drops>,
     /// Every recovery episode.
     pub episodes: Option<Episodes>,
+    /// Every request that was answered.
+    pub exchanges: Option<Exchanges>,
 }
 
 /// The number of the segment at `position`, as ns-2 counts: SYN 0, the first data segment 1.

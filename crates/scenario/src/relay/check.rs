@@ -2,6 +2,7 @@
 
 use super::passing::Map;
 use super::{Relay, Split};
+use crate::App;
 use crate::error::Problem;
 use crate::routes::Network;
 use crate::scenario::Flow;
@@ -86,6 +87,14 @@ fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Proble
     for flow in flows.iter().filter(|flow| flow.tcp().is_some()) {
         let listed = relay.flows().is_none_or(|names| names.contains(&flow.name));
         let passes = map.hops_to(&flow.forward_path, node).is_some();
+        if listed && passes && matches!(flow.app, App::RequestResponse(_)) {
+            return Err(Problem::new(format!(
+                "\"{}\" sends requests and responses: a proxy serves flows whose data go one way; \
+                 leave it out with `flows`",
+                flow.name
+            ))
+            .within("node"));
+        }
         if listed && passes && map.passages(one, flow).is_empty() {
             return Err(Problem::new(format!(
                 "the data of \"{}\" pass \"{node}\", their acknowledgments go another way: both \

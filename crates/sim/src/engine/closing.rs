@@ -9,6 +9,7 @@ use retx_link::Pipe;
 use retx_link::pipe::Statistics;
 use retx_record::counters::FlowCounters;
 use retx_record::datagrams::DatagramCounters;
+use retx_record::distribution::Distribution;
 use retx_units::Time;
 
 /// What statistics begin with, at the end of the warm-up.
@@ -38,6 +39,9 @@ impl Engine<'_> {
             placed.stage.restart_maxima();
             placed.stage.snapshot(now)
         };
+        for exchanges in self.flows.iter_mut().filter_map(|flow| flow.exchanges.as_mut()) {
+            exchanges.times = Distribution::default();
+        }
         for flow in &mut self.datagrams {
             flow.counters = DatagramCounters::default();
         }

@@ -1,0 +1,61 @@
+//! `exchanges`: every request that was answered.
+
+use super::{names, times};
+use crate::table::{Column, Names, Table};
+use retx_units::Time;
+
+/// A request and its response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exchange {
+    /// Index of the flow.
+    pub flow: u32,
+    /// Counts the flow's exchanges, from 1.
+    pub number: u64,
+    /// When the client asked.
+    pub start: Time,
+    /// When it had read all of the response.
+    pub finish: Time,
+    /// Size of the request.
+    pub request_bytes: u64,
+    /// Size of the response.
+    pub response_bytes: u64,
+}
+
+/// All exchanges, in order of their ends.
+#[derive(Debug, Clone, Default)]
+pub struct Exchanges {
+    rows: Vec<Exchange>,
+}
+
+impl Exchanges {
+    /// Another exchange.
+    pub fn push(&mut self, exchange: Exchange) {
+        self.rows.push(exchange);
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &[Exchange] {
+        &self.rows
+    }
+
+    /// In columns: `flow number start_s finish_s response_time_s request_bytes response_bytes`.
+    pub fn table(&self, of: &Names) -> Table {
+        let rows = &self.rows;
+        let start: Vec<Time> = rows.iter().map(|row| row.start).collect();
+        let finish: Vec<Time> = rows.iter().map(|row| row.finish).collect();
+        let took = rows.iter().map(|row| row.finish.since(row.start).as_secs_f64());
+        let count = |of: fn(&Exchange) -> u64| Column::Integer(rows.iter().map(of).collect());
+        Table::new(
+            "exchanges",
+            vec![
+                ("flow", names(rows.iter().map(|row| row.flow).collect(), &of.flows)),
+                ("number", count(|row| row.number)),
+                ("start_s", times(&start)),
+                ("finish_s", times(&finish)),
+                ("response_time_s", Column::Float(took.collect())),
+                ("request_bytes", count(|row| row.request_bytes)),
+                ("response_bytes", count(|row| row.response_bytes)),
+            ],
+        )
+    }
+}
