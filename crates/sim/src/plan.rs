@@ -26,7 +26,8 @@ pub struct Plan {
     pub routes: Vec<Vec<Hop>>,
     /// The TCPs.
     pub tcps: Vec<TcpPlan>,
-    /// The flows over TCP. One that passes proxies is several, one for each leg, in the order of the data.
+    /// The flows over TCP. One that passes proxies is several, one for each leg, in the order of
+    /// the data.
     pub flows: Vec<FlowPlan>,
     /// The flows of UDP. Their numbers in tables follow those of the flows over TCP.
     pub datagrams: Vec<DatagramPlan>,

@@ -91,8 +91,8 @@ fn packets_and_their_pace() {
     };
     assert_eq!(
         error(&without(""), &[("flow.download.udp.backlog", "3")]).to_string(),
-        "s.toml: --set flow.download.udp.backlog=3: flow.download.udp: link \"cloud\" takes no \
-         time: bulk would send without end at once; give it a rate"
+        "s.toml:17: flow.download.udp: link \"cloud\" takes no time: bulk would send without end \
+         at once; give it a rate"
     );
     assert_eq!(
         error(&without("delay = \"1 ms\"\n"), &[]).to_string(),
