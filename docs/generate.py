@@ -26,8 +26,9 @@ SECTIONS = {
     "flow": "[[flow]]",
 }
 PYTHON = {
-    "Run": ("retx.run", "retx.replicate", "retx.resolve", "retx.drill"),
+    "Run": ("retx.run", "retx.replicate", "retx.tune", "retx.resolve", "retx.drill"),
     "Results": ("retx.Result", "retx.Replications", "retx.Drill"),
+    "Tuning": ("retx.Range", "retx.tuning.result.Tuning"),
     "Plots": ("retx.plots.chooser.Plot", "retx.plots.sweeps.SweepPlot", "retx.plots.style.Figure"),
     "Closed forms": ("retx.models.calculate", "retx.models.describe"),
     "What a scenario can name": ("retx.describe", "retx.schema"),

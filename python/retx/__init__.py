@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from retx.replications import Replications
     from retx.results import NotRecordedError, Result
     from retx.running import replicate, resolve, run
+    from retx.tuning.search import tune
+    from retx.tuning.space import Range
 
 _HOME = {
     "Ack": "retx._native",
@@ -37,6 +39,7 @@ _HOME = {
     "Loss": "retx._native",
     "LossCause": "retx.decisions",
     "NotRecordedError": "retx.results",
+    "Range": "retx.tuning.space",
     "Replications": "retx.replications",
     "Result": "retx.results",
     "RunError": "retx._native",
@@ -54,6 +57,7 @@ _HOME = {
     "resolve": "retx.running",
     "run": "retx.running",
     "schema": "retx.listing",
+    "tune": "retx.tuning.search",
 }
 
 __all__ = [
@@ -63,6 +67,7 @@ __all__ = [
     "Loss",
     "LossCause",
     "NotRecordedError",
+    "Range",
     "Replications",
     "Result",
     "RunError",
@@ -82,6 +87,7 @@ __all__ = [
     "run",
     "schema",
     "topology",
+    "tune",
 ]
 
 

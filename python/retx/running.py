@@ -38,6 +38,17 @@ def resolve(
     return resolved
 
 
+def scenario_toml(
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> str:
+    """As `resolve`, as the text of a scenario file."""
+    parsed, _ = _parsed(scenario, seed, overrides)
+    return parsed.to_toml()
+
+
 def run(
     scenario: Scenario,
     *,

@@ -1,0 +1,143 @@
+"""`retx tune`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from retx.cli import options
+from retx.cli.run import overrides_of
+from retx.errors import UsageError
+
+if TYPE_CHECKING:
+    from retx.tuning.result import Tuning
+
+Vary = Annotated[
+    list[str],
+    typer.Option(
+        "--vary",
+        metavar="KEY=VALUES",
+        help='What to vary: LOW..HIGH, "5..100 ms:log", or A,B,C. Repeatable.',
+        show_default=False,
+    ),
+]
+Maximise = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="OBJECTIVE",
+        help="goodput, fairness, a column of flows, or FLOW.COLUMN. Repeatable.",
+    ),
+]
+Minimise = Annotated[
+    list[str] | None,
+    typer.Option(metavar="OBJECTIVE", help="The same, delay above all. Repeatable."),
+]
+Trials = Annotated[
+    int, typer.Option(metavar="N", min=1, help="So many in all, those in --storage included.")
+]
+Runs = Annotated[
+    int, typer.Option("--replications", metavar="N", min=1, help="Runs for each trial.")
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="Of the search.")]
+Storage = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Keep what was tried here (SQLite); go on from there."),
+]
+Out = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the scenario with the best values.")
+]
+Landscape = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Draw the objective over the keys (.png, .svg, .pdf)."),
+]
+Pareto = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw two objectives against each other.")
+]
+
+
+def command(
+    scenario: options.Scenario,
+    vary: Vary,
+    maximise: Maximise = None,
+    minimise: Minimise = None,
+    trials: Trials = 50,
+    replications: Runs = 5,
+    seed: Seed = 1,
+    settings: options.Settings = None,
+    storage: Storage = None,
+    out: Out = None,
+    landscape: Landscape = None,
+    pareto: Pareto = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Search the values of scenario keys that serve an objective best (needs retx[tune]).
+
+    \b
+    Examples:
+      retx tune scenario.toml --vary link.radio.queue.packets=5..200 --maximise goodput
+      retx tune scenario.toml --vary "tcp.mine.min_rto=50..2000 ms:log" \\
+          --minimise download.response_time_s --storage tuning.db --landscape rto.png
+      retx tune scenario.toml --vary tcp.mine.congestion_control=reno,cubic,bbr \\
+          --maximise goodput --minimise delay --pareto front.png
+    """
+    from retx.directory import new_file
+    from retx.tuning.search import tune
+    from retx.tuning.space import parsed
+
+    _check(pareto, landscape, [*(maximise or []), *(minimise or [])])
+    found = tune(
+        scenario,
+        dict(parsed(word) for word in vary),
+        maximise=maximise or [],
+        minimise=minimise or [],
+        trials=trials,
+        replications=replications,
+        seed=seed,
+        overrides=overrides_of(settings or []),
+        storage=storage,
+        report=_report if sys.stderr.isatty() else None,
+    )
+    for path, draw in ((landscape, found.landscape), (pareto, found.pareto)):
+        if path:
+            with new_file(path) as target:
+                draw().save(target)
+    if out:
+        with new_file(out) as target:
+            target.write_text(found.scenario_toml(), encoding="utf-8")
+    _print(found, as_json)
+
+
+def _check(pareto: Path | None, landscape: Path | None, objectives: list[str]) -> None:
+    if pareto and len(objectives) < 2:
+        raise UsageError("--pareto sets two objectives against each other: name two")
+    for option, path in (("--pareto", pareto), ("--landscape", landscape)):
+        if path and path.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise UsageError(f"{option} {path}: the file must end in .png, .svg, .pdf")
+
+
+def _report(done: int, of: int) -> None:
+    end = "\n" if done == of else ""
+    print(f"\rtrial {done} of {of}", end=end, file=sys.stderr, flush=True)
+
+
+def _print(found: Tuning, as_json: bool) -> None:
+    if as_json:
+        shown = {"best": found.best.to_dicts(), "trials": found.trials.to_dicts()}
+        typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        return
+    from rich.table import Table
+
+    from retx.cli.console import console
+
+    without = found.trials.height - found.trials.drop_nulls(found.objectives[0].name).height
+    title = "Best trial" if len(found.objectives) == 1 else "Trials that no other one beats"
+    table = Table(*found.best.columns, title=f"{title}, of {found.trials.height}")
+    for row in found.best.head(20).iter_rows():
+        table.add_row(*(f"{it:.6g}" if isinstance(it, float) else str(it) for it in row))
+    console().print(table)
+    if without:
+        typer.echo(f"{without} trials have no value: a flow had none, such as one without an end.")

@@ -1,0 +1,161 @@
+"""What trials of a tuning found, over what was varied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from retx.plots.flows import PlotError
+from retx.plots.labels import axis
+from retx.plots.metric import HEIGHT_INCHES, WIDE_RANGE
+from retx.plots.style import BLUE, MAP, ORANGE, RED, WIDTH_INCHES, Figure, shared_legend, styled
+
+COLUMNS = 2
+PANEL_INCHES = 2.4
+
+
+def over_each(trials: pl.DataFrame, keys: Mapping[str, str], objective: str) -> Figure:
+    """One panel for each key: a dot for each trial, early ones pale.
+
+    Args:
+        trials: The `trials` of a tuning.
+        keys: What was varied, each with its unit, or "".
+        objective: A column.
+
+    Raises:
+        PlotError: No trial has a value.
+    """
+    known = _known(trials, objective)
+    scale, label = _axis(objective, known[objective])
+    rows = -(-len(keys) // COLUMNS)
+    with styled():
+        size = (WIDTH_INCHES, 0.6 + PANEL_INCHES * rows)
+        figure = Figure(figsize=size, layout="constrained")
+        panels = figure.subplots(rows, min(COLUMNS, len(keys)), squeeze=False, sharey=True)
+        for axes, (key, unit) in zip(panels.flat, keys.items(), strict=False):
+            dots = axes.scatter(
+                _places(axes, known[key], "x"),
+                known[objective] / scale,
+                c=known["trial"],
+                cmap="Blues",
+                vmin=-0.3 * trials.height,
+                edgecolors="0.3",
+                linewidths=0.4,
+                s=20,
+            )
+            axes.set_xlabel(_labelled(key, unit))
+        for axes in panels[:, 0]:
+            axes.set_ylabel(label)
+        for axes in panels.flat[len(keys) :]:
+            axes.set_visible(False)
+        bar = figure.colorbar(dots, ax=panels, label="trial")
+        bar.ax.set_ylim(0, trials.height - 1 or 1)
+    figure.data = {"trials": trials}
+    return figure
+
+
+def over_two(
+    trials: pl.DataFrame, x: str, y: str, objective: str, units: Mapping[str, str]
+) -> Figure:
+    """A dot for each trial over two keys, coloured by the objective.
+
+    Args:
+        trials: The `trials` of a tuning.
+        x: The key to the right.
+        y: The key upwards.
+        objective: A column.
+        units: Of the keys, or "".
+
+    Raises:
+        PlotError: No trial has a value.
+    """
+    known = _known(trials, objective)
+    scale, label = _axis(objective, known[objective])
+    with styled():
+        figure = Figure(figsize=(WIDTH_INCHES, 4.2), layout="constrained")
+        axes = figure.subplots()
+        dots = axes.scatter(
+            _places(axes, known[x], "x"),
+            _places(axes, known[y], "y"),
+            c=known[objective] / scale,
+            cmap=MAP,
+            edgecolors="0.3",
+            linewidths=0.4,
+            s=36,
+        )
+        axes.set_xlabel(_labelled(x, units[x]))
+        axes.set_ylabel(_labelled(y, units[y]))
+        figure.colorbar(dots, ax=axes, label=label)
+    figure.data = {"trials": trials}
+    return figure
+
+
+def front(trials: pl.DataFrame, best: pl.DataFrame, first: str, second: str) -> Figure:
+    """Two objectives against each other.
+
+    Args:
+        trials: The `trials` of a tuning.
+        best: Those that no other one beats.
+        first: The objective to the right.
+        second: The objective upwards.
+
+    Raises:
+        PlotError: No trial has a value.
+    """
+    known = _known(trials, first)
+    (right, right_label), (up, up_label) = (_axis(name, known[name]) for name in (first, second))
+    with styled():
+        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
+        axes = figure.subplots()
+        axes.scatter(
+            known[first] / right, known[second] / up, s=16, color=BLUE, alpha=0.5, label="trial"
+        )
+        axes.plot(
+            best[first] / right,
+            best[second] / up,
+            "D",
+            color=ORANGE,
+            mec=RED,
+            ms=6,
+            label="beaten by none",
+        )
+        axes.set_xlabel(right_label)
+        axes.set_ylabel(up_label)
+        shared_legend(figure, [axes])
+    figure.data = {"trials": trials, "best": best}
+    return figure
+
+
+def _axis(objective: str, values: pl.Series) -> tuple[float, str]:
+    """What values are divided by, and the label; of `download.response_time_s` the flow, too."""
+    flow, _, column = objective.rpartition(".")
+    scale, label = axis(
+        {"goodput": "goodput_bit_s", "delay": "delay_s"}.get(column, column), values
+    )
+    return scale, f"{flow}: {label}" if flow else label
+
+
+def _labelled(key: str, unit: str) -> str:
+    return f"{key} ({unit})" if unit else key
+
+
+def _known(trials: pl.DataFrame, objective: str) -> pl.DataFrame:
+    known = trials.drop_nulls(objective)
+    if known.is_empty():
+        raise PlotError(f"no trial has a value of {objective}: there is nothing to plot")
+    return known
+
+
+def _places(axes: Any, values: pl.Series, which: str) -> Any:  # noqa: ANN401
+    """Places on the axis; names stand side by side, wide ranges on a logarithmic scale."""
+    if not values.dtype.is_numeric():
+        names = values.unique(maintain_order=True).sort().to_list()
+        getattr(axes, f"set_{which}ticks")(range(len(names)), names)
+        return np.array([names.index(value) for value in values], dtype=float)
+    array = values.cast(pl.Float64).to_numpy()
+    if array.min() > 0 and array.max() >= WIDE_RANGE * array.min():
+        getattr(axes, f"set_{which}scale")("log")
+    return array

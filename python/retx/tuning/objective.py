@@ -1,0 +1,75 @@
+"""What a tuning is to make larger or smaller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from retx.errors import UsageError
+from retx.models import fairness
+
+if TYPE_CHECKING:
+    from retx.replications import Replications
+
+NAMED = {
+    "goodput": "sum of the flows' goodputs (bit/s)",
+    "fairness": "Jain's index of the flows' goodputs",
+    "delay": "mean of the flows' round-trip times (s)",
+}
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A quantity of a run, averaged over replications, and its direction.
+
+    `goodput`, `fairness` or `delay`; or a column of `flows`, averaged over the flows; or one of one
+    flow, `download.response_time_s`.
+    """
+
+    name: str
+    maximise: bool
+
+    def value(self, runs: Replications) -> float | None:
+        """The mean over the replications; None where a flow has no value, such as no end.
+
+        Raises:
+            UsageError: There is no such quantity or flow.
+        """
+        flows = runs.flows
+        each = flows.group_by("replication", maintain_order=True)
+        if self.name == "goodput":
+            return _mean(each.agg(pl.col("goodput_bit_s").sum())["goodput_bit_s"])
+        if self.name == "fairness":
+            goodputs = each.agg(pl.col("goodput_bit_s"))["goodput_bit_s"]
+            index = [float(fairness.jain(values.to_numpy())) for values in goodputs]
+            return None if any(np.isnan(index)) else float(np.mean(index))
+        if self.name == "delay":
+            return _mean(flows["rtt_mean_s"])
+        flow, _, column = self.name.rpartition(".")
+        if column not in flows.columns or not flows[column].dtype.is_numeric():
+            numbers = [name for name, dtype in flows.schema.items() if dtype.is_numeric()]
+            raise UsageError(
+                f"objective {self.name!r}: there is {', '.join(NAMED)}, and of flows "
+                f"{', '.join(numbers)}"
+            )
+        if flow:
+            flows = flows.filter(pl.col("name").cast(pl.String) == flow)
+            if flows.is_empty():
+                names = ", ".join(map(str, runs.flows["name"].unique(maintain_order=True)))
+                raise UsageError(f"objective {self.name!r}: no flow {flow!r}; there is {names}")
+        return _mean(flows[column])
+
+    @property
+    def direction(self) -> Literal["minimize", "maximize"]:
+        """As Optuna calls it."""
+        return "maximize" if self.maximise else "minimize"
+
+
+def _mean(values: pl.Series) -> float | None:
+    # A mean over those that ended would make a setting look good under which some never do.
+    return (
+        None if values.null_count() or not values.len() else float(values.cast(pl.Float64).mean())
+    )

@@ -1,0 +1,129 @@
+"""What a tuning has found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from retx.errors import UsageError
+from retx.running import resolve, scenario_toml
+from retx.tuning.objective import Objective
+from retx.tuning.space import Space
+
+if TYPE_CHECKING:
+    import optuna
+
+    from retx.plots.style import Figure
+    from retx.source import Scenario
+
+
+class Tuning:
+    """Trials, the best of them, and the landscape that they show."""
+
+    def __init__(
+        self,
+        study: optuna.Study,
+        space: Space,
+        objectives: list[Objective],
+        scenario: Scenario,
+        overrides: Mapping[str, Any],
+    ) -> None:
+        self._study = study
+        self._space = space
+        self._scenario = scenario
+        self._overrides = overrides
+        self.objectives = objectives
+
+    @property
+    def keys(self) -> list[str]:
+        """What was varied."""
+        return list(self._space)
+
+    @cached_property
+    def trials(self) -> pl.DataFrame:
+        """One row per trial: `trial`, a column for each key and each objective.
+
+        Objectives are null where a run had no value: a transfer that did not end.
+        """
+        from retx.tuning.store import judged
+
+        rows = [
+            {"trial": number, **{key: trial.params[key] for key in self._space}}
+            | dict(
+                zip(
+                    [one.name for one in self.objectives],
+                    trial.values or [None] * len(self.objectives),
+                    strict=True,
+                )
+            )
+            for number, trial in enumerate(judged(self._study))
+        ]
+        table = pl.DataFrame(rows, infer_schema_length=None)
+        return table.with_columns(pl.col(pl.Null).cast(pl.Float64))
+
+    @cached_property
+    def best(self) -> pl.DataFrame:
+        """The best trial; of several objectives those that no other one beats in all."""
+        names = [one.name for one in self.objectives]
+        known = self.trials.drop_nulls(names)
+        costs = known.select(
+            -pl.col(one.name) if one.maximise else pl.col(one.name) for one in self.objectives
+        ).to_numpy()
+        kept = [
+            not ((costs <= cost).all(axis=1) & (costs < cost).any(axis=1)).any() for cost in costs
+        ]
+        front = known.filter(pl.Series(kept, dtype=pl.Boolean))
+        return front.head(1) if len(names) == 1 else front.sort(names)
+
+    def overrides(self, trial: int | None = None) -> dict[str, Any]:
+        """The values of a trial as `retx.run` takes them; of the best by default.
+
+        Raises:
+            UsageError: No trial has a value, or there is no such trial.
+        """
+        rows = self.best if trial is None else self.trials.filter(pl.col("trial") == trial)
+        if rows.is_empty():
+            missing = "no trial has a value" if trial is None else f"there is no trial {trial}"
+            raise UsageError(f"{missing}: see the trials")
+        row = rows.row(0, named=True)
+        own = {key: values.written(row[key]) for key, values in self._space.items()}
+        return {**self._overrides, **own}
+
+    def scenario(self, trial: int | None = None) -> dict[str, Any]:
+        """The scenario with the values of a trial; of the best by default."""
+        return resolve(self._scenario, overrides=self.overrides(trial))
+
+    def scenario_toml(self, trial: int | None = None) -> str:
+        """The same as the text of a scenario file."""
+        return scenario_toml(self._scenario, overrides=self.overrides(trial))
+
+    def landscape(self, x: str | None = None, y: str | None = None) -> Figure:
+        """The first objective over the keys: one panel for each, or colours over two of them."""
+        from retx.plots.landscape import over_each, over_two
+
+        if (x is None) != (y is None):
+            raise UsageError("name two keys, or none")
+        units = {key: getattr(values, "unit", "") for key, values in self._space.items()}
+        if x is None or y is None:
+            return over_each(self.trials, units, self.objectives[0].name)
+        for key in (x, y):
+            if key not in self._space:
+                raise UsageError(f"{key} was not varied; there is {', '.join(self._space)}")
+        return over_two(self.trials, x, y, self.objectives[0].name, units)
+
+    def pareto(self) -> Figure:
+        """The first two objectives against each other, with the trials that none beats."""
+        from retx.plots.landscape import front
+
+        if len(self.objectives) < 2:
+            raise UsageError("one objective has no trade-off: draw the landscape")
+        first, second = (one.name for one in self.objectives[:2])
+        return front(self.trials, self.best, first, second)
+
+    def _repr_html_(self) -> str:
+        names = ", ".join(one.name for one in self.objectives)
+        head = f"<p><b>Tuning of {names}</b>: {self.trials.height} trials; the best:</p>"
+        return head + str(self.best._repr_html_())

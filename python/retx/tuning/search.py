@@ -1,0 +1,161 @@
+"""The search itself: ask for values, run the scenario, tell what came of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retx._native import ScenarioError, __version__
+from retx.errors import UsageError
+from retx.running import replicate, resolve
+from retx.tuning.objective import Objective
+from retx.tuning.result import Tuning
+from retx.tuning.space import Choice, Range, Space, space_of
+from retx.tuning.store import WITHOUT_VALUE, judged, locked, open_study
+
+if TYPE_CHECKING:
+    import optuna
+
+    from retx.source import Scenario
+
+STARTUP_TRIALS = 10
+"""Drawn at random before the sampler learns from what it has seen."""
+
+Report = Callable[[int, int], None]
+
+
+def tune(
+    scenario: Scenario,
+    vary: Mapping[str, Range | Choice | Sequence[object]],
+    *,
+    maximise: Sequence[str] = (),
+    minimise: Sequence[str] = (),
+    trials: int = 50,
+    replications: int = 5,
+    seed: int = 1,
+    overrides: Mapping[str, Any] | None = None,
+    storage: str | os.PathLike[str] | None = None,
+    report: Report | None = None,
+) -> Tuning:
+    """Searches the values of scenario keys that serve one objective best, or trade several off.
+
+    Every trial runs the scenario with the same draws (common random numbers), so that trials differ
+    by their values alone. With a file as `storage`, what was tried is kept: the same call goes on
+    where an earlier one ended, or was interrupted, and finds what an uninterrupted one finds.
+
+    Args:
+        scenario: As for `retx.run`.
+        vary: By key a `Range`, or a list of values.
+        maximise: Objectives: `goodput`, `fairness`, a column of `flows` (averaged over them), or
+            of one flow, `download.response_time_s`.
+        minimise: The same; `delay` above all.
+        trials: So many in all, earlier ones in `storage` included.
+        replications: Runs for each trial.
+        seed: Of the search. That of the draws is the scenario's.
+        overrides: As for `retx.run`; what does not vary.
+        storage: A file (SQLite) in which the tuning is kept.
+        report: Called after every trial with how many are done, and of how many.
+
+    Raises:
+        UsageError: No or unknown objectives, values that are no range, a file of another tuning.
+        ScenarioError: The scenario does not take a value that may be tried.
+        OSError: A file cannot be read or written.
+    """
+    if not find_spec("optuna"):
+        raise UsageError("tuning needs Optuna: pip install 'retx[tune]'")
+    space, objectives = space_of(vary), _objectives(maximise, minimise)
+    for name, number in (("trials", trials), ("replications", replications)):
+        if number < 1:
+            raise UsageError(f"{name} is {number}: at least 1 is needed")
+    resolved = _checked(scenario, space, overrides or {})
+    signature = {
+        "scenario": hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest(),
+        "keys": {key: str(values) for key, values in space.items()},
+        "objectives": [[one.name, one.direction] for one in objectives],
+        "replications": replications,
+        "seed": seed,
+        "version": __version__,
+    }
+    path = None if storage is None else Path(storage)
+
+    def values(trial: optuna.Trial) -> list[float] | None:
+        own = {key: one.written(one.suggest(trial, key)) for key, one in space.items()}
+        runs = replicate(
+            scenario,
+            replications,
+            overrides={**(overrides or {}), **own},
+            tables=False,
+            progress=False,
+        )
+        found = [objective.value(runs) for objective in objectives]
+        return None if any(value is None for value in found) else found  # type: ignore[return-value]
+
+    with locked(path):
+        study = open_study(path, [one.direction for one in objectives], signature)
+        _search(study, values, (trials, seed), report)
+    return Tuning(study, space, objectives, scenario, overrides or {})
+
+
+def _search(
+    study: optuna.Study,
+    values: Callable[[optuna.Trial], list[float] | None],
+    plan: tuple[int, int],
+    report: Report | None,
+) -> None:
+    import optuna
+    from optuna.trial import TrialState
+
+    trials, seed = plan
+    for stale in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+        # Cut short by the end of an earlier process. The sampler takes no notice of what failed.
+        study.tell(stale.number, state=TrialState.FAIL)
+    while (done := len(judged(study))) < trials:
+        # A sampler of its own for each trial: what it draws depends on the trials before it, not
+        # on how many processes have drawn them.
+        study.sampler = optuna.samplers.TPESampler(
+            seed=seed + done, n_startup_trials=STARTUP_TRIALS
+        )
+        trial = study.ask()
+        found = values(trial)
+        if found is None:
+            trial.set_user_attr(WITHOUT_VALUE, True)
+            study.tell(trial, state=TrialState.FAIL)
+        else:
+            study.tell(trial, found)
+        if report:
+            report(done + 1, trials)
+
+
+def _objectives(maximise: Sequence[str], minimise: Sequence[str]) -> list[Objective]:
+    objectives = [Objective(name, True) for name in maximise]
+    objectives += [Objective(name, False) for name in minimise]
+    names = [objective.name for objective in objectives]
+    if not names:
+        raise UsageError("no objective: say what to maximise or to minimise, such as goodput")
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise UsageError(f"objective {sorted(twice)[0]!r} is named twice")
+    return objectives
+
+
+def _checked(scenario: Scenario, space: Space, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """The scenario without variation; every end of every range is tried in it beforehand."""
+    first = {key: _written(values, values.ends[0]) for key, values in space.items()}
+    for key, values in space.items():
+        for end in values.ends:
+            value = _written(values, end)
+            try:
+                resolve(scenario, overrides={**overrides, **first, key: value})
+            except ScenarioError as error:
+                raise ScenarioError(f"vary {key}={value}: {error}") from None
+    return resolve(scenario, overrides={**overrides, **first})
+
+
+def _written(values: Range | Choice, end: Any) -> object:  # noqa: ANN401
+    """An end of a range, or one name of a choice, as the scenario has it."""
+    return values.written(end)

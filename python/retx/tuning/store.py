@@ -1,0 +1,97 @@
+"""The file in which a tuning is kept, so that it can go on later."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from retx.errors import UsageError
+
+if TYPE_CHECKING:
+    import optuna
+
+Direction = Literal["minimize", "maximize"]
+
+STUDY = "retx"
+SIGNATURE = "retx"
+WITHOUT_VALUE = "without value"
+"""Marks trials that ran to their end and had no value, in contrast to those cut short."""
+
+
+@contextmanager
+def locked(path: Path | None) -> Iterator[None]:
+    """Keeps others from the same file while the block runs.
+
+    Raises:
+        UsageError: Another tuning has it.
+    """
+    if path is None:
+        yield
+        return
+    lock = path.with_name(f"{path.name}.lock")
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise
+            raise UsageError(f"{path}: another tuning writes there just now") from None
+        yield
+        lock.unlink(missing_ok=True)
+    finally:
+        os.close(handle)
+
+
+def open_study(
+    path: Path | None, directions: list[Direction], signature: Mapping[str, Any]
+) -> optuna.Study:
+    """The study in the file, or a new one; without a file it is kept in memory.
+
+    Raises:
+        UsageError: The file holds another tuning, or is no file of a tuning.
+    """
+    import optuna
+    from sqlalchemy.exc import SQLAlchemyError
+
+    # It tells of every trial, and that some have no value; both is in the result.
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    storage = None if path is None else f"sqlite:///{path}"
+    try:
+        study = optuna.create_study(
+            storage=storage,
+            study_name=STUDY,
+            directions=directions,
+            load_if_exists=True,
+        )
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", error)).splitlines()[0]
+        raise UsageError(f"{path}: no file that a tuning can be kept in: {reason}") from None
+    wanted = json.loads(json.dumps(signature))
+    found = study.user_attrs.get(SIGNATURE)
+    if found is None:
+        study.set_user_attr(SIGNATURE, wanted)
+    elif found != wanted:
+        different = [key for key in wanted if found.get(key) != wanted[key]]
+        raise UsageError(
+            f"{path}: holds another tuning ({', '.join(different)} differ): choose another file"
+        )
+    return study
+
+
+def judged(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
+    """Trials that ran to their end, with a value or without."""
+    from optuna.trial import TrialState
+
+    states = (TrialState.COMPLETE, TrialState.FAIL)
+    return [
+        trial
+        for trial in study.get_trials(deepcopy=False, states=states)
+        if trial.state == TrialState.COMPLETE or WITHOUT_VALUE in trial.user_attrs
+    ]
