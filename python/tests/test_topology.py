@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
 import retx
@@ -58,6 +59,28 @@ def test_the_bottleneck_is_one_and_traffic_goes_both_ways() -> None:
     # Acknowledgments alone, one frame of 78 bytes for each of 1538, would make up 5 % at most.
     assert by_direction["forward"]["utilisation"] > 0.05
     assert by_direction["reverse"]["utilisation"] > 0.05
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda cross: topology.dumbbell(2, cross=cross, **SHORT),
+        lambda cross: topology.chain(3, cross=cross, **SHORT),
+        lambda cross: topology.parking_lot(2, cross=cross, **SHORT),
+        lambda cross: topology.satellite(cross=cross, **SHORT),
+    ],
+)
+def test_udp_crosses_both_ways(shape: Any) -> None:
+    scenario = shape(topology.Cross(forward=3, reverse=1, flow={"start": "100 ms"}))
+    flows = {flow["name"]: flow for flow in scenario["flow"] if "udp" in flow}
+    assert list(flows) == ["udp0", "udp1", "udp2", "udp_reverse0"]
+    assert flows["udp0"]["from"] == flows["udp_reverse0"]["to"]
+    rows = retx.run(scenario).flows.filter(pl.col("tcp").is_null())
+    # 512 bytes at 100 kbit/s: a packet each 40.96 ms in 1.9 s.
+    assert rows["datagrams_sent"].to_list() == [47] * 4
+    assert min(rows["datagrams_delivered"].to_list()) > 0
+    with pytest.raises(UsageError, match="forward: -1 is too few"):
+        shape(topology.Cross(forward=-1))
 
 
 def test_bad_numbers_are_refused() -> None:

@@ -1,0 +1,48 @@
+//! How connections end, and what follows them.
+
+use super::{Flow, Phase};
+use crate::plan::{Side, Work};
+use crate::recorder::Recorder;
+use retx_units::Time;
+
+impl Flow {
+    /// One end has closed. When both have, the next file's turn comes.
+    pub(super) fn end_closed(&mut self, now: Time, recorder: &mut Recorder) {
+        self.closed += 1;
+        if self.closed == 2 {
+            self.end_connection(now, recorder);
+        }
+    }
+
+    /// A connection was reset. After the file has been read that is one way to close: a FIN sent
+    /// again after the other end's TIME-WAIT is answered by a reset.
+    pub(super) fn reset(&mut self, now: Time, side: Side, recorder: &mut Recorder) {
+        if self.leg.is_aborted(side) {
+            // The other end learns of it by the reset that is on its way.
+            return;
+        }
+        self.reset = self.leg.is_doomed() || !(self.connected && self.app.has_read_file());
+        self.end_connection(now, recorder);
+    }
+
+    fn end_connection(&mut self, now: Time, recorder: &mut Recorder) {
+        if self.phase != Phase::Open {
+            return;
+        }
+        self.has_closed = true;
+        self.ledger.end_episode(now, recorder);
+        self.ledger.counters.cwnd.unset(now);
+        self.connected = false;
+        self.earlier_bytes = self.acked_bytes();
+        let next = !self.reset && self.app.next_file();
+        self.phase = match self.app.work() {
+            Work::Files { .. } if next && self.leg.waits() => Phase::Waiting(Time::NEVER),
+            Work::Files { pause, .. } if next => Phase::Waiting(now + *pause),
+            Work::Exchanges(_) if next => {
+                let think = self.exchanges.as_mut().map(|exchanges| exchanges.think());
+                Phase::Waiting(now + think.unwrap_or_default())
+            }
+            _ => Phase::Done,
+        };
+    }
+}
