@@ -113,11 +113,12 @@ def parking_lot(
         Nodes `n0` … `nHOPS`; links `hop0` …; flows `long`, `cross0` …, `udp0` … and
         `udp_reverse0` ….
     """
-    lot = chain(hops, link=link, flow=flow, **scenario)
-    lot["flow"][0]["name"] = "long"
-    lot["flow"] += [_flow(f"cross{i}", f"n{i}", f"n{i + 1}", flow) for i in range(hops)]
-    lot["flow"] += _cross(cross, [(f"n{i}", f"n{i + 1}") for i in range(hops)])
-    return lot
+    _at_least(hops, 1, "hops")
+    links = [_link(f"hop{i}", f"n{i}", f"n{i + 1}", _BOTTLENECK, link) for i in range(hops)]
+    single = [(f"n{i}", f"n{i + 1}") for i in range(hops)]
+    flows = [_flow("long", "n0", f"n{hops}", flow)]
+    flows += [_flow(f"cross{i}", *pair, flow) for i, pair in enumerate(single)]
+    return _scenario(scenario, links, flows + _cross(cross, single))
 
 
 def satellite(
