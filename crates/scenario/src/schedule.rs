@@ -103,14 +103,19 @@ const fn own(table: &ChangeTable, way: Way) -> &ChangeValues {
     }
 }
 
-fn check(table: &ChangeTable, before: Option<Duration>) -> Result<(), Problem> {
-    if let Some(before) = before.filter(|before| table.at <= *before) {
+/// Changes come in order of time.
+pub fn check_order(at: Duration, before: Option<Duration>) -> Result<(), Problem> {
+    if let Some(before) = before.filter(|before| at <= *before) {
         let message = format!(
-            "{} does not come after {before}, the change before: write changes in order of time",
-            table.at
+            "{at} does not come after {before}, the change before: write changes in order of time"
         );
         return Err(Problem::new(message).within("at"));
     }
+    Ok(())
+}
+
+fn check(table: &ChangeTable, before: Option<Duration>) -> Result<(), Problem> {
+    check_order(table.at, before)?;
     let ways = [Way::Forward, Way::Reverse];
     if ways.into_iter().all(|way| matches!(change(table, way), Ok(None))) {
         return Err(Problem::new("changes nothing: give it `rate`, `delay` or `channel`"));

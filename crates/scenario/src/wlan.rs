@@ -6,7 +6,7 @@ use crate::error::Problem;
 use crate::file::Channels;
 use retx_link::queue;
 use retx_link::wlan::{self, Geometry, Preamble, Standard};
-use retx_units::{Distance, Duration, Rate};
+use retx_units::{Distance, Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -81,6 +81,9 @@ pub struct WlanTable {
     /// has its own.
     #[serde(default)]
     pub channel_reciprocal: bool,
+    /// What changes as time goes, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schedule: Vec<WlanChangeTable>,
     /// aSlotTime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<Duration>,
@@ -109,6 +112,21 @@ pub struct WlanTable {
     /// Bytes that the MAC adds to an IP packet; 36 in 802.11b: header, checksum, LLC and SNAP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac_overhead: Option<u32>,
+}
+
+/// What changes in a wlan at an instant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WlanChangeTable {
+    /// When; after the instant of the change before.
+    pub at: Duration,
+    /// Rate of data frames that begin then or later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Channel of all pairs of stations. A model in the place of another of its kind takes over what
+    /// it remembers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Channels>,
 }
 
 /// Drop-tail without a limit.
@@ -184,6 +202,7 @@ impl Wlan {
             own.or(table.retry_limit).unwrap_or(Attempts(Some(default))).0
         };
         check::check_channel(&table)?;
+        let changes = check::changes(&table)?;
         let Channels(channel) = table.channel.unwrap_or(Channels(Vec::new()));
         Ok(Self {
             name: table.name,
@@ -200,6 +219,7 @@ impl Wlan {
                 channel,
                 channel_senders: table.channel_senders,
                 channel_reciprocal: table.channel_reciprocal,
+                changes,
             },
         })
     }
@@ -215,6 +235,13 @@ impl Wlan {
     pub fn joins(&self, from: usize, to: usize) -> bool {
         let bond = |geometry: &Geometry| geometry.bond(from, to).is(wlan::reach::Bond::RECEIVES);
         from != to && self.config.geometry.as_ref().is_none_or(bond)
+    }
+}
+
+impl From<&wlan::Change> for WlanChangeTable {
+    fn from(change: &wlan::Change) -> Self {
+        let at = change.at.since(Time::ZERO);
+        Self { at, rate: change.rate, channel: change.channel.clone().map(Channels) }
     }
 }
 
@@ -245,6 +272,7 @@ impl From<&Wlan> for WlanTable {
             channel: Some(Channels(config.channel.clone())),
             channel_senders: config.channel_senders.clone(),
             channel_reciprocal: config.channel_reciprocal,
+            schedule: config.changes.iter().map(WlanChangeTable::from).collect(),
             slot: Some(parameters.slot),
             sifs: Some(parameters.sifs),
             difs: Some(parameters.difs),

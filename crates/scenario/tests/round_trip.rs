@@ -426,3 +426,48 @@ proptest! {
         prop_assert_eq!(&read(&from_json(&json).unwrap())?, &scenario);
     }
 }
+
+/// A wlan with every key, and what its tables take over from the standard.
+#[test]
+fn wlans_survive_text() {
+    let text = r#"
+        duration = "10 s"
+        [[wlan]]
+        name = "cell"
+        stations = ["a", "b", "c"]
+        standard = "802.11b"
+        rate = "5.5 Mbit/s"
+        basic_rates = ["1 Mbit/s", "11 Mbit/s"]
+        preamble = "short"
+        short_retry_limit = "unlimited"
+        long_retry_limit = 3
+        rts_threshold = 300
+        positions = [["0 m", "0 m"], ["90 m", "10 m"], ["180 m", "0 m"]]
+        range = "100 m"
+        carrier_sense_range = "150 m"
+        queue = { discipline = "fq_codel", flows = 16 }
+        channel = [
+            { model = "fading", mean_snr_db = 12, doppler_hz = 5 },
+            { model = "random_delay", share = 0.1, delay = "20 ms" },
+        ]
+        schedule = [
+            { at = "2 s", rate = "1 Mbit/s" },
+            { at = "3 s", rate = "11 Mbit/s", channel = { model = "bernoulli", p = 0.1 } },
+            { at = "4 s", channel = [] },
+        ]
+        slot = "9 us"
+        difs = "40 us"
+        cw_min = 15
+        [[flow]]
+        name = "f"
+        from = "a"
+        to = "c"
+        tcp = "reno"
+        app = "bulk"
+    "#;
+    let read = |text: &str| parse(&Source { name: "w.toml", text, overrides: &[] }).unwrap();
+    let scenario = read(text);
+    assert_eq!(scenario.wlans[0].config.changes.len(), 3);
+    assert_eq!(read(&scenario.to_toml()), scenario);
+    assert_eq!(read(&from_json(&scenario.to_json().to_string()).unwrap()), scenario);
+}

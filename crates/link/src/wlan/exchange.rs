@@ -5,7 +5,7 @@ use super::station::{Access, Activity, Head, NOBODY};
 use super::{Cell, Departure, parameters};
 use crate::channel::{Channel, Fate, Frame, Reason};
 use crate::stage::later_by;
-use retx_units::{Duration, Time};
+use retx_units::{Duration, Rate, Time};
 
 /// What a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,10 +23,18 @@ pub(super) struct Transmission {
     pub kind: Kind,
     /// Its duration field: how long the medium is reserved from its end.
     pub reserves: Duration,
+    /// How long it takes, once it is on the air.
+    pub airtime: Duration,
+    /// Its rate.
+    pub rate: Rate,
 }
 
 impl Transmission {
-    pub const NONE: Self = Self { to: NOBODY, kind: Kind::Ack, reserves: Duration::ZERO };
+    pub const NONE: Self = Self::new(NOBODY, Kind::Ack, Duration::ZERO);
+
+    const fn new(to: u16, kind: Kind, reserves: Duration) -> Self {
+        Self { to, kind, reserves, airtime: Duration::ZERO, rate: Rate::from_bit_s(0) }
+    }
 }
 
 impl Cell {
@@ -39,12 +47,16 @@ impl Cell {
             self.on_air[index] = if self.is_announced(&head) {
                 self.rts(&head)
             } else {
-                Transmission { to: head.to, kind: Kind::Data, reserves: self.answer_time() }
+                Transmission::new(head.to, Kind::Data, self.answer_time())
             };
         } else if !self.radios[index].is_occupied() {
             self.note_busy(now, index);
         }
         let airtime = self.airtime(station);
+        let frame = &mut self.on_air[index];
+        frame.airtime = airtime;
+        frame.rate =
+            if frame.kind == Kind::Data { self.parameters.rate } else { self.control_rate };
         self.count_sent(station);
         let radio = &mut self.radios[index];
         // It cannot receive what it talks over, and EIFS followed the broken frame alone.
@@ -72,7 +84,7 @@ impl Cell {
         let sifs = self.parameters.sifs;
         let data = self.data_time(head.frame.bytes);
         let reserves = sifs + self.times.cts + sifs + data + self.answer_time();
-        Transmission { to: head.to, kind: Kind::Rts, reserves }
+        Transmission::new(head.to, Kind::Rts, reserves)
     }
 
     /// What a data frame reserves: SIFS and its ACK.
@@ -166,7 +178,6 @@ impl Cell {
         let spared = self.fate(now, station, &frame);
         let intact = spared.is_some();
         let after = spared.unwrap_or_default();
-        let airtime = self.airtime(station);
         self.await_answer(now, station, frame.kind);
         let bonds = self.reach.lend(station);
         for (other, bond) in &bonds {
@@ -187,7 +198,7 @@ impl Cell {
             }
         }
         self.reach.give_back(station, bonds);
-        self.count_ended(station, (frame.kind, airtime), intact);
+        self.count_ended(station, (frame.kind, frame.airtime), intact);
         let index = usize::from(station);
         if !self.radios[index].is_occupied() {
             self.note_idle(now, index);
@@ -218,10 +229,9 @@ impl Cell {
             Kind::Rts => Frame::control(parameters::RTS_BYTES),
         };
         let end = Time::from_nanos(now.as_nanos() - self.parameters.propagation.as_nanos());
-        let rate = if frame.kind == Kind::Data { self.parameters.rate } else { self.control_rate };
         let mut after = Duration::ZERO;
-        for (model, stream) in self.channels.between(station, frame.to) {
-            model.tune(rate);
+        for (model, stream) in self.channels.between(end, station, frame.to) {
+            model.tune(frame.rate);
             match model.fate(end, &seen, stream) {
                 Fate::Lose(_) => return None,
                 Fate::Deliver { extra_delay } => after = later_by(after, extra_delay),
@@ -285,7 +295,7 @@ impl Cell {
     /// A station will answer after a SIFS, whatever the medium is like then.
     fn respond(&mut self, now: Time, station: u16, (to, kind): (u16, Kind), reserves: Duration) {
         let index = usize::from(station);
-        self.on_air[index] = Transmission { to, kind, reserves };
+        self.on_air[index] = Transmission::new(to, kind, reserves);
         self.radios[index].activity = Activity::Responding;
         self.dues[index] = now + self.parameters.sifs;
     }
@@ -307,36 +317,6 @@ impl Cell {
             head.delivered = true;
             let id = head.id;
             self.leave(now, ends, (id, after));
-        }
-    }
-
-    fn count_ended(&mut self, station: u16, (kind, airtime): (Kind, Duration), intact: bool) {
-        let sender = &mut self.senders[usize::from(station)];
-        let on_air = &mut sender.counters.airtime;
-        match kind {
-            Kind::Data => self.count_data(station, airtime, intact),
-            Kind::Ack => on_air.ack += airtime,
-            Kind::Rts | Kind::Cts => on_air.rts_cts += airtime,
-        }
-    }
-
-    fn count_data(&mut self, station: u16, airtime: Duration, intact: bool) {
-        let sender = &mut self.senders[usize::from(station)];
-        let arrived = sender.head.is_some_and(|head| head.arrived);
-        let on_air = &mut sender.counters.airtime;
-        *match (arrived, intact) {
-            (true, _) => &mut on_air.data,
-            (false, true) => &mut on_air.collided,
-            (false, false) => &mut on_air.erroneous,
-        } += airtime;
-        sender.counters.frames_erroneous += u64::from(!arrived);
-        sender.counters.frames_collided += u64::from(!arrived && intact);
-        sender.counters.error_bursts.note(!arrived);
-        self.bursts[0].note(!arrived);
-        // What only a collision has spoilt says nothing about the channel.
-        if arrived || !intact {
-            sender.counters.channel_bursts.note(!arrived);
-            self.bursts[2].note(!arrived);
         }
     }
 

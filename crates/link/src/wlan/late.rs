@@ -26,7 +26,8 @@ impl Late {
     /// `None` for channels that never delay.
     pub fn new(config: &Config) -> Option<Box<Self>> {
         let stations = config.stations.len();
-        let delays = config.channel.iter().any(|model| !model.only_loses());
+        let later = config.changes.iter().flat_map(|change| change.channel.iter().flatten());
+        let delays = config.channel.iter().chain(later).any(|model| !model.only_loses());
         delays.then(|| {
             Box::new(Self {
                 waiting: BinaryHeap::new(),

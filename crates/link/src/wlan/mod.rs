@@ -20,6 +20,8 @@
 //! permits and ns-3 does; ns-2 does not. There are no beacons, fragments, or power saving.
 
 mod access;
+mod accounts;
+mod channels;
 mod exchange;
 mod late;
 mod line;
@@ -34,12 +36,13 @@ mod tests;
 use crate::channel::{self, Model};
 use crate::queue::{self, Exit, Exits};
 pub use crate::stage::{Departure, Entry, Packet};
+use channels::Channels;
 use late::Late;
 use line::Line;
 pub use parameters::{Parameters, Preamble, Standard};
 pub use reach::Geometry;
 use reach::Reach;
-use retx_units::{Duration, Rate, Stream, StreamKey, Time};
+use retx_units::{Duration, Rate, StreamKey, Time};
 use station::{Activity, Radio, Sender};
 pub use statistics::{Airtime, Attempts, Bursts, Counters, Statistics};
 use std::collections::VecDeque;
@@ -70,6 +73,19 @@ pub struct Config {
     pub channel_senders: Option<Vec<String>>,
     /// Both directions between two stations share one channel, as the radio path does.
     pub channel_reciprocal: bool,
+    /// What changes as time goes, in order of time.
+    pub changes: Vec<Change>,
+}
+
+/// New values from an instant on; what is `None` stays as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// Holds for frames that begin then or later; a channel, for those that end then or later.
+    pub at: Time,
+    /// Rate of data frames.
+    pub rate: Option<Rate>,
+    /// The models. One that takes the place of another of its kind takes over what it remembers.
+    pub channel: Option<Vec<channel::Config>>,
 }
 
 impl Config {
@@ -101,6 +117,8 @@ pub struct Port {
 #[derive(Debug, Clone)]
 pub struct Cell {
     parameters: Parameters,
+    /// Rates to come: the last one first.
+    rates: Vec<(Time, Rate)>,
     control_rate: Rate,
     times: Times,
     short_retry_limit: Option<u32>,
@@ -154,17 +172,17 @@ struct Busy {
     total: Duration,
 }
 
-/// The channels of each ordered pair of stations, made when they are first needed.
-#[derive(Debug, Clone)]
-struct Channels {
-    config: Vec<channel::Config>,
-    names: Vec<String>,
-    /// Whether the channel is asked about a station's frames.
-    asked: Vec<bool>,
-    /// Both directions share the state and the stream of the earlier station's.
-    reciprocal: bool,
-    key: StreamKey,
-    pairs: Vec<Vec<(channel::State, Stream)>>,
+impl Times {
+    fn new(parameters: &Parameters) -> Self {
+        let time = |bytes| parameters.airtime(bytes, parameters.control_rate());
+        Self {
+            ack: time(parameters::ACK_BYTES),
+            cts: time(parameters::CTS_BYTES),
+            rts: time(parameters::RTS_BYTES),
+            rts_in_vain: (parameters.sifs + parameters.slot) * 2 + time(parameters::CTS_BYTES),
+            data: [(0, Duration::ZERO); 2],
+        }
+    }
 }
 
 impl Cell {
@@ -177,8 +195,6 @@ impl Cell {
         let count = config.stations.len();
         assert!(count <= STATIONS_MAX, "the scenario has checked it");
         let parameters = config.parameters.clone();
-        let control = parameters.control_rate();
-        let time = |bytes| parameters.airtime(bytes, control);
         let sender = |station: &String| {
             let stream = |what: &str| key.stream(&format!("{name}.{station}.{what}"));
             let surroundings = line::surroundings(&parameters, stream("queue"));
@@ -186,14 +202,9 @@ impl Cell {
             Sender::new(line, stream("backoff"), parameters.cw_min)
         };
         Self {
-            times: Times {
-                ack: time(parameters::ACK_BYTES),
-                cts: time(parameters::CTS_BYTES),
-                rts: time(parameters::RTS_BYTES),
-                rts_in_vain: (parameters.sifs + parameters.slot) * 2 + time(parameters::CTS_BYTES),
-                data: [(0, Duration::ZERO); 2],
-            },
-            control_rate: control,
+            times: Times::new(&parameters),
+            rates: config.changes.iter().rev().filter_map(|it| Some((it.at, it.rate?))).collect(),
+            control_rate: parameters.control_rate(),
             short_retry_limit: config.short_retry_limit,
             long_retry_limit: config.long_retry_limit,
             rts_threshold: config.rts_threshold,
@@ -275,6 +286,11 @@ impl Cell {
         }
         assert!(now == self.next, "what was due is done when it is due");
         self.hand_on(now);
+        while let Some((_, rate)) = self.rates.pop_if(|(at, _)| *at <= now) {
+            self.parameters.rate = rate;
+            self.control_rate = self.parameters.control_rate();
+            self.times = Times::new(&self.parameters);
+        }
         let mut turns = std::mem::take(&mut self.turns);
         for (station, due) in self.dues.iter().enumerate() {
             if *due == now {
@@ -355,41 +371,5 @@ impl Cell {
     /// How many stations there are.
     pub const fn stations(&self) -> u16 {
         self.radios.len() as u16
-    }
-}
-
-impl Channels {
-    fn new(config: &Config, key: StreamKey, name: &str) -> Self {
-        let count = if config.channel.is_empty() { 0 } else { config.stations.len() };
-        Self {
-            config: config.channel.clone(),
-            asked: config.stations.iter().map(|station| config.asks_about(station)).collect(),
-            reciprocal: config.channel_reciprocal,
-            names: config.stations.iter().map(|station| format!("{name}.{station}")).collect(),
-            key,
-            pairs: vec![Vec::new(); count * count],
-        }
-    }
-
-    /// The channels from one station to another.
-    fn between(&mut self, from: u16, to: u16) -> &mut [(channel::State, Stream)] {
-        let (mut from, mut to) = (usize::from(from), usize::from(to));
-        if self.pairs.is_empty() || !self.asked[from] {
-            return &mut [];
-        }
-        if self.reciprocal && to < from {
-            (from, to) = (to, from);
-        }
-        let pair = &mut self.pairs[from * self.names.len() + to];
-        if pair.is_empty() {
-            let far = self.names[to].rsplit_once('.').map_or("", |(_, station)| station);
-            let near = &self.names[from];
-            let channel = |(index, model): (usize, &channel::Config)| {
-                let stream = self.key.stream(&format!("{near}-{far}.channel.{index}"));
-                (model.build(), stream)
-            };
-            pair.extend(self.config.iter().enumerate().map(channel));
-        }
-        pair
     }
 }

@@ -1,13 +1,14 @@
 //! What a `[[wlan]]` may say.
 
-use super::WlanTable;
+use super::{WlanChangeTable, WlanTable};
 use crate::error::Problem;
 use crate::file::Channels;
+use crate::schedule::check_order;
 use crate::suggest::{did_you_mean, list};
 use crate::wording::check_name;
 use retx_link::channel::Model;
 use retx_link::wlan::{self, Geometry, Parameters, STATIONS_MAX};
-use retx_units::{Distance, Duration, Rate};
+use retx_units::{Distance, Duration, Rate, Time};
 
 /// Carrier sense and interference reach as many times further than reception as in ns-2, whose
 /// usual ranges are 250 m and 550 m.
@@ -125,10 +126,47 @@ fn check_parameters(parameters: &Parameters) -> Result<(), Problem> {
     Ok(())
 }
 
+/// The schedule, in order of time.
+pub(super) fn changes(table: &WlanTable) -> Result<Vec<wlan::Change>, Problem> {
+    let mut before = None;
+    let mut changes = Vec::with_capacity(table.schedule.len());
+    for (index, change) in table.schedule.iter().enumerate() {
+        let at = |problem: Problem| problem.within_element("schedule", index);
+        check_change(table, change, before).map_err(at)?;
+        before = Some(change.at);
+        changes.push(wlan::Change {
+            at: Time::ZERO + change.at,
+            rate: change.rate,
+            channel: change.channel.as_ref().map(|models| models.0.clone()),
+        });
+    }
+    Ok(changes)
+}
+
+fn check_change(
+    table: &WlanTable,
+    change: &WlanChangeTable,
+    before: Option<Duration>,
+) -> Result<(), Problem> {
+    let WlanChangeTable { at, rate, channel } = change;
+    check_order(*at, before)?;
+    if rate.is_none() && channel.is_none() {
+        return Err(Problem::new("changes nothing: give it `rate` or `channel`"));
+    }
+    if let Some(rate) = rate {
+        known_rate(table, "rate", *rate)?;
+    }
+    check_models(channel.as_ref())
+}
+
 /// Losses, and delays that keep the order, of the frames of stations that there are.
 pub(super) fn check_channel(table: &WlanTable) -> Result<(), Problem> {
     check_senders(table)?;
-    let models = table.channel.as_ref().map_or(&[][..], |Channels(models)| models);
+    check_models(table.channel.as_ref())
+}
+
+fn check_models(channel: Option<&Channels>) -> Result<(), Problem> {
+    let models = channel.map_or(&[][..], |Channels(models)| models);
     let Some(model) = models.iter().find(|model| !wlan::takes(model)) else { return Ok(()) };
     let name = model.name();
     let why = if model.rates().is_some() {

@@ -139,13 +139,14 @@ fn channels() {
         "s.toml:5: wlan.cell.channel.points.0.at: 1 s: the first point is at 0 s",
     );
     refuse_key(
-        "channel = { model = \"trace\", points = [{ at = \"0 s\", loss = 0.1 }, { at = \"1 s\" }] }",
-        "s.toml:5: wlan.cell.channel.points.1: `loss` stands in some points only: a gap in the trace",
+        "channel = { model = \"trace\", points = [{ at = \"0 s\", loss = 0 }, { at = \"1 s\" }] }",
+        "s.toml:5: wlan.cell.channel.points.1: `loss` stands in some points only: a gap in the \
+         trace",
     );
     refuse_key(
         "channel = { model = \"trace\", file = \"nowhere.csv\" }",
-        "s.toml:5: wlan.cell.channel.file: nowhere.csv: no files can be read here: write the values \
-         into the scenario",
+        "s.toml:5: wlan.cell.channel.file: nowhere.csv: no files can be read here: write the \
+         values into the scenario",
     );
     // What keeps the order has a meaning: packets are handed on later.
     for model in [
@@ -171,6 +172,31 @@ fn senders_whose_frames_a_channel_spoils() {
     refuse_key(
         "channel_senders = []",
         "s.toml:5: wlan.cell.channel_senders: none is named: leave out `channel` for no errors",
+    );
+}
+
+#[test]
+fn schedules() {
+    let refuse_schedule = |list: &str, place: &str, message: &str| {
+        let line = format!("schedule = [{list}]");
+        refuse_key(&line, &format!("s.toml:5: wlan.cell.schedule.{place}: {message}"));
+    };
+    refuse_schedule("{ at = \"1 s\" }", "0", "changes nothing: give it `rate` or `channel`");
+    refuse_schedule(
+        "{ at = \"2 s\", rate = \"1 Mbit/s\" }, { at = \"2 s\", channel = [] }",
+        "1.at",
+        "2 s does not come after 2 s, the change before: write changes in order of time",
+    );
+    refuse_schedule(
+        "{ at = \"1 s\", rate = \"54 Mbit/s\" }",
+        "0.rate",
+        "802.11b has no 54 Mbit/s: it has 1 Mbit/s, 2 Mbit/s, 5.5 Mbit/s, 11 Mbit/s",
+    );
+    refuse_schedule(
+        "{ at = \"1 s\", channel = { model = \"duplicate\", p = 0.1 } }",
+        "0.channel",
+        "\"duplicate\" here delivers frames twice or out of order, and a station takes every frame \
+         once, in order: put it on a [[link]]",
     );
 }
 

@@ -163,6 +163,7 @@ pub fn cell(stations: usize) -> wlan::Config {
         channel: Vec::new(),
         channel_senders: None,
         channel_reciprocal: false,
+        changes: Vec::new(),
     }
 }
 

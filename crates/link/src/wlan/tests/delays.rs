@@ -48,6 +48,40 @@ fn a_late_packet_is_acknowledged_in_time_and_holds_up_those_behind_it() {
 }
 
 #[test]
+fn rates_and_channels_change_by_a_schedule() {
+    use crate::wlan::Change;
+    use retx_units::{Rate, Time};
+    let us = |us: u64| Time::from_nanos(us * 1000);
+    let model = |text: &str| serde_json::from_str(text).expect("a model");
+    let mut config = delaying(&[]);
+    let late = r#"{"model": "random_delay", "share": 1, "law": "constant", "delay": "1 ms"}"#;
+    let losing = r#"{"model": "script", "drop": [0]}"#;
+    config.changes = vec![
+        Change { at: us(2000), rate: Some(Rate::from_bit_s(1_000_000)), channel: None },
+        Change { at: us(30_000), rate: None, channel: Some(vec![model(losing)]) },
+        Change { at: us(40_000), rate: None, channel: Some(vec![model(losing), model(late)]) },
+        Change { at: us(60_000), rate: Some(Rate::from_bit_s(11_000_000)), channel: Some(vec![]) },
+    ];
+    let mut rig = Rig::new(&config, 1);
+    let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
+    let _ = rig.send(1000, (0, 1), &packet(1, BYTES));
+    rig.run_to(29_000);
+    // The first frame began before the change, and ends as it began; its ACK goes at 1 Mbit/s.
+    let slow = 192 + 12_000 + 1;
+    let ack = 192 + 112 + 1;
+    let second = 1000 + DATA + 10 + ack + 50 + slow;
+    // Losses of a script that is adopted do not start again: frame 0 of each change is lost once.
+    let _ = rig.send(31_000, (0, 1), &packet(2, BYTES));
+    rig.run_to(59_900);
+    let third = 31_000 + slow + 222 + slow + 1000;
+    let _ = rig.send(70_000, (0, 1), &packet(3, BYTES));
+    rig.run_to(80_000);
+    let at = [1000 + DATA, second, third, 70_000 + DATA];
+    let left = (0..).zip(at).map(|(id, at)| (at, Departure::Delivered { id }));
+    assert_eq!(rig.left, left.collect::<Vec<_>>());
+}
+
+#[test]
 fn delays_of_several_models_add_up_and_answers_have_none() {
     let ms = r#"{"model": "random_delay", "share": 1, "law": "constant", "delay": "1 ms"}"#;
     let mut rig = Rig::new(&delaying(&[ms, ms]), 1);

@@ -15,9 +15,8 @@ fn counters(bit_s: u64, snr_db: f64, given: &str) -> Counters {
     parameters.rate = Rate::from_bit_s(bit_s);
     parameters.derive();
     let mut config = config_of(parameters, 2);
-    let model = format!(
-        r#"{{"model": "fading", "mean_snr_db": {snr_db}, "doppler_hz": 1, "rician_k": 1e6 {given}}}"#
-    );
+    let values = format!(r#""mean_snr_db": {snr_db}, "doppler_hz": 1, "rician_k": 1e6 {given}"#);
+    let model = format!(r#"{{"model": "fading", {values}}}"#);
     config.channel = vec![serde_json::from_str(&model).expect("a model")];
     let mut rig = Rig::new(&config, 7);
     let _ = rig.send(0, (0, 1), &packet(0, BYTES));

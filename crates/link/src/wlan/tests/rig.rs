@@ -22,6 +22,7 @@ pub fn config_of(parameters: Parameters, stations: usize) -> Config {
         channel: Vec::new(),
         channel_senders: None,
         channel_reciprocal: false,
+        changes: Vec::new(),
     }
 }
 

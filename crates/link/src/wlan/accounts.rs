@@ -1,0 +1,43 @@
+//! What is counted of frames that have ended.
+
+use super::Cell;
+use super::exchange::Kind;
+use retx_units::Duration;
+
+impl Cell {
+    /// A frame of a station has ended.
+    pub(super) fn count_ended(
+        &mut self,
+        station: u16,
+        (kind, airtime): (Kind, Duration),
+        intact: bool,
+    ) {
+        let sender = &mut self.senders[usize::from(station)];
+        let on_air = &mut sender.counters.airtime;
+        match kind {
+            Kind::Data => self.count_data(station, airtime, intact),
+            Kind::Ack => on_air.ack += airtime,
+            Kind::Rts | Kind::Cts => on_air.rts_cts += airtime,
+        }
+    }
+
+    fn count_data(&mut self, station: u16, airtime: Duration, intact: bool) {
+        let sender = &mut self.senders[usize::from(station)];
+        let arrived = sender.head.is_some_and(|head| head.arrived);
+        let on_air = &mut sender.counters.airtime;
+        *match (arrived, intact) {
+            (true, _) => &mut on_air.data,
+            (false, true) => &mut on_air.collided,
+            (false, false) => &mut on_air.erroneous,
+        } += airtime;
+        sender.counters.frames_erroneous += u64::from(!arrived);
+        sender.counters.frames_collided += u64::from(!arrived && intact);
+        sender.counters.error_bursts.note(!arrived);
+        self.bursts[0].note(!arrived);
+        // What only a collision has spoilt says nothing about the channel.
+        if arrived || !intact {
+            sender.counters.channel_bursts.note(!arrived);
+            self.bursts[2].note(!arrived);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The channels between the stations of a cell.
+
+use super::{Change, Config};
+use crate::channel::{self, Channel, Model};
+use retx_units::{Stream, StreamKey, Time};
+
+/// The channels of each ordered pair of stations, made when they are first needed.
+#[derive(Debug, Clone)]
+pub(super) struct Channels {
+    first: Vec<channel::Config>,
+    changes: Vec<Change>,
+    names: Vec<String>,
+    /// Whether the channel is asked about a station's frames.
+    asked: Vec<bool>,
+    /// Both directions share the state and the stream of the earlier station's.
+    reciprocal: bool,
+    key: StreamKey,
+    pairs: Vec<Option<Pair>>,
+}
+
+/// From one station to another.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pair {
+    models: Vec<channel::State>,
+    /// One for each model, and for those that there have been.
+    streams: Vec<Stream>,
+    /// How many of the changes it has seen.
+    changes_seen: usize,
+}
+
+impl Channels {
+    pub fn new(config: &Config, key: StreamKey, name: &str) -> Self {
+        let change = |change: &Change| change.channel.is_some();
+        let none = config.channel.is_empty() && !config.changes.iter().any(change);
+        let count = if none { 0 } else { config.stations.len() };
+        Self {
+            first: config.channel.clone(),
+            changes: config.changes.clone(),
+            asked: config.stations.iter().map(|station| config.asks_about(station)).collect(),
+            reciprocal: config.channel_reciprocal,
+            names: config.stations.iter().map(|station| format!("{name}.{station}")).collect(),
+            key,
+            pairs: vec![None; count * count],
+        }
+    }
+
+    /// The channels from one station to another for a frame that ends at `end`.
+    #[inline]
+    pub fn between(
+        &mut self,
+        end: Time,
+        from: u16,
+        to: u16,
+    ) -> impl Iterator<Item = (&mut channel::State, &mut Stream)> {
+        let asked = self.asked[usize::from(from)];
+        let turned = self.reciprocal && to < from;
+        let (from, to) = if turned { (to, from) } else { (from, to) };
+        let (from, to) = (usize::from(from), usize::from(to));
+        let place = if asked { from * self.names.len() + to } else { usize::MAX };
+        if self.pairs.get(place).is_some_and(|pair| {
+            let seen = pair.as_ref().map(|pair| pair.changes_seen);
+            seen.is_none_or(|seen| self.changes.get(seen).is_some_and(|next| next.at <= end))
+        }) {
+            self.bring_up_to_date(end, from, to);
+        }
+        let pair = self.pairs.get_mut(place).and_then(Option::as_mut);
+        pair.into_iter().flat_map(|pair| pair.models.iter_mut().zip(&mut pair.streams))
+    }
+
+    #[cold]
+    fn bring_up_to_date(&mut self, end: Time, from: usize, to: usize) {
+        let far = self.names[to].rsplit_once('.').map_or("", |(_, station)| station);
+        let name = format!("{}-{far}.channel", self.names[from]);
+        let stream = |index: usize| self.key.stream(&format!("{name}.{index}"));
+        let pair = self.pairs[from * self.names.len() + to].get_or_insert_with(|| {
+            let mut pair = Pair::default();
+            pair.take_over(&self.first, stream);
+            pair
+        });
+        while let Some(change) = self.changes.get(pair.changes_seen).filter(|it| it.at <= end) {
+            pair.changes_seen += 1;
+            if let Some(models) = &change.channel {
+                pair.take_over(models, stream);
+            }
+        }
+    }
+}
+
+impl Pair {
+    /// New models take the places of old ones.
+    fn take_over(&mut self, models: &[channel::Config], stream: impl Fn(usize) -> Stream) {
+        self.models.truncate(models.len());
+        for (index, model) in models.iter().enumerate() {
+            match self.models.get_mut(index) {
+                Some(running) => running.adopt(model.build()),
+                None => self.models.push(model.build()),
+            }
+            if index == self.streams.len() {
+                self.streams.push(stream(index));
+            }
+        }
+    }
+}
