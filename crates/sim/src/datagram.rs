@@ -1,7 +1,7 @@
 //! A flow of UDP: a source at one end, and at the other the books on what arrives. Nobody
 //! acknowledges, nothing is repaired.
 
-use crate::packet::{NONE, Others, Packet};
+use crate::packet::{Others, Packet};
 use crate::plan::DatagramPlan;
 use crate::source::{HEADERS, Pace, Source};
 use retx_record::datagrams::DatagramCounters;
@@ -135,7 +135,7 @@ impl DatagramFlow {
 
     /// A packet has reached the other end.
     pub fn arrived(&mut self, now: Time, packet: &Packet) {
-        if packet.row == NONE {
+        if packet.later {
             self.counters.duplicated += 1;
             return;
         }

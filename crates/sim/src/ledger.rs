@@ -203,11 +203,11 @@ impl Ledger {
     pub fn arrived(&mut self, packet: &Packet, receiver: &Connection, to: &mut Recorder) {
         let end = packet.end();
         if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
+            to.refused(packet);
             if packet.others == Others::OnTheirWay {
                 return;
             }
             self.truth().refused(packet_copy(packet), &mut to.corrections);
-            to.refused(packet);
             self.correct(to);
         } else if let Some(truth) = &mut self.truth {
             truth.delivered(packet_copy(packet));
@@ -219,7 +219,12 @@ impl Ledger {
         if packet.carries_data_direction() {
             if packet.seq_len() > 0 {
                 let corrections = &mut to.corrections;
-                self.truth().dropped(packet_copy(packet), drop.cause, corrections);
+                if packet.others == Others::Arrived {
+                    // The receiver had thrown the other copy away.
+                    self.truth().refused(packet_copy(packet), corrections);
+                } else {
+                    self.truth().dropped(packet_copy(packet), drop.cause, corrections);
+                }
                 self.correct(to);
             }
         } else if let Some(ack) = ack {

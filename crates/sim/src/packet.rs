@@ -63,6 +63,8 @@ pub struct Packet {
     pub transmission: Transmission,
     /// What else there is of it, once it has come to its end.
     pub others: Others,
+    /// Another of its copies has arrived before it.
+    pub later: bool,
     has_options: bool,
 }
 
@@ -90,6 +92,7 @@ impl Packet {
             ecn,
             transmission: Transmission::First,
             others: Others::None,
+            later: false,
             has_options: has_options(&segment.options),
         }
     }
@@ -253,8 +256,9 @@ impl Packets {
         }
         let packet = self.get_mut(id);
         packet.others = others;
-        // The first to arrive is written down, and a drop when there is no other.
-        if before || !arrived && others == Others::OnTheirWay {
+        packet.later = before;
+        // A drop is written down when there is no other.
+        if !arrived && (before || others == Others::OnTheirWay) {
             packet.row = NONE;
         }
     }

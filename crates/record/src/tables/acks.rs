@@ -35,8 +35,11 @@ impl Acks {
         u32::try_from(self.sent.len() - 1).expect("at most 2^32 acknowledgments in a table")
     }
 
-    /// An acknowledgment reached the sender of the data.
+    /// An acknowledgment reached the sender of the data; of copies of it the first counts.
     pub fn delivered(&mut self, row: u32, now: Time) {
+        if self.fate[row as usize] == SegmentFate::Delivered {
+            return;
+        }
         self.fate[row as usize] = SegmentFate::Delivered;
         self.arrived[row as usize] = now;
     }

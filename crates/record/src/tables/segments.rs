@@ -50,8 +50,12 @@ impl Segments {
         u32::try_from(self.sent.len()).expect("at most 2^32 segments in a table")
     }
 
-    /// A segment reached the receiver.
+    /// A segment reached the receiver. Copies that the network has made of it are one: the first
+    /// counts that the receiver does not throw away.
     pub fn delivered(&mut self, row: u32, now: Time) {
+        if self.fate[row as usize] == SegmentFate::Delivered {
+            return;
+        }
         self.fate[row as usize] = SegmentFate::Delivered;
         self.arrived[row as usize] = now;
     }
