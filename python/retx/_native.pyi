@@ -258,6 +258,7 @@ class UnexplainedLoss:
         last_rtt: float | None = None,
         flight_size: int = 0,
         lost_segments: int = 1,
+        noticed: bool = False,
     ) -> UnexplainedLoss: ...
     @property
     def now(self) -> float:
@@ -280,3 +281,6 @@ class UnexplainedLoss:
     @property
     def lost_segments(self) -> int:
         """Segments taken for lost at this moment, at least 1."""
+    @property
+    def noticed(self) -> bool:
+        """A relay has told that the first unacknowledged segment was lost on a bad channel."""

@@ -51,6 +51,14 @@ pub fn lay(
 ) -> Result<Layout, EmulateError> {
     check_traffic(scenario)?;
     let mut plan = build::plan(scenario);
+    if let Some(relay) = scenario.relays.first() {
+        let message = format!(
+            "relay.{}: relays look into segments and answer them, which emulation leaves to the \
+             kernel; leave it out",
+            relay.name()
+        );
+        return Err(EmulateError::Scenario(message));
+    }
     let kernels = kernels(scenario)?;
     let nodes = scenario.nodes();
     let hosts = hosts(&plan, programs, &nodes)?;

@@ -5,6 +5,7 @@ pub mod channel;
 pub mod modulation;
 pub mod pipe;
 pub mod queue;
+pub mod relay;
 mod ring;
 pub mod stage;
 pub mod wlan;

@@ -64,6 +64,8 @@ names! {
         Script = "script",
         /// It reached the receiver, which threw it away: no room, or an old timestamp.
         Refused = "refused",
+        /// A relay absorbed it: an acknowledgment that was of no use any more.
+        Suppressed = "suppressed",
         /// Still on its way when the run ended.
         OnItsWay = "on_its_way",
     }
@@ -98,6 +100,7 @@ impl SegmentFate {
             DropReason::Channel => Self::Channel,
             DropReason::RetryLimit => Self::RetryLimit,
             DropReason::Script => Self::Script,
+            DropReason::Suppressed => Self::Suppressed,
         }
     }
 }

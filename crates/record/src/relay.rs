@@ -9,6 +9,17 @@ pub struct RelaySummary {
     pub name: String,
     pub kind: &'static str,
     pub node: String,
+    /// Segments of which it kept a copy.
+    pub segments_cached: u64,
+    /// Copies that it sent: on duplicate acknowledgments, and by its timer.
+    pub retransmissions_by_acks: u64,
+    pub retransmissions_by_timer: u64,
+    /// Segments that it gave up after as many copies as it may send.
+    pub segments_given_up: u64,
+    /// Duplicate acknowledgments that it absorbed.
+    pub acks_suppressed: u64,
+    /// Acknowledgments that it marked: what they ask for was lost on its hop.
+    pub acks_marked: u64,
     /// Bytes that it read from one connection and passed on over another.
     pub bytes_relayed: u64,
     /// Mean number of bytes that it held.

@@ -33,7 +33,7 @@ pub use app::{App, Bulk, Cbr, Files, Ftp, OnOff, Poisson, RequestResponse, Reuse
 pub use describe::describe;
 pub use error::{Position, ScenarioError};
 pub use file::{Initiator, SampleInterval, Stop};
-pub use relay::{Passage, Relay, Split};
+pub use relay::{Eln, Passage, Relay, Side, Snoop, Split};
 pub use scenario::{
     Direction, ExpandedFlow, Flow, Hop, Link, NamedTcp, Route, Scenario, Transport, Way,
 };

@@ -3,10 +3,11 @@
 mod check;
 mod passing;
 
-pub use passing::Passage;
+pub use passing::{Passage, Side};
 
+use retx_link::relay::snoop;
 use retx_tcp::Size;
-use retx_units::{Choice, choice};
+use retx_units::{Choice, Duration, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -72,7 +73,17 @@ macro_rules! relays {
     };
 }
 
-relays! { "split" Split }
+relays! { "split" Split, "snoop" Snoop, "eln" Eln }
+
+impl Relay {
+    /// The lossy hop that it looks at: a link or a wlan.
+    pub fn link(&self) -> Option<&str> {
+        match self {
+            Self::Split(_) => None,
+            Self::Snoop(Snoop { link, .. }) | Self::Eln(Eln { link, .. }) => Some(link),
+        }
+    }
+}
 
 impl JsonSchema for Relay {
     fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -107,6 +118,74 @@ pub struct Split {
     /// What does not fit waits in its receive buffer, whose window closes.
     #[serde(default = "Split::buffer")]
     pub buffer: Size,
+}
+
+/// A snoop agent before a lossy hop: keeps copies of the data that pass towards it, sends them
+/// again when they are lost there, and absorbs the duplicate acknowledgments. Of data that come
+/// from the hop it tells the sender which were lost there, as `eln` (Balakrishnan et al.).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Snoop {
+    /// Unique among relays.
+    pub name: String,
+    /// The node at which it stands.
+    pub node: String,
+    /// The lossy hop: a link or wlan at the node.
+    pub link: String,
+    /// The flows that it serves; all that pass the node and the hop without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<String>>,
+    /// Segments that it keeps per connection.
+    #[serde(default = "Snoop::packets")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub packets: u32,
+    /// The duplicate acknowledgment with which it sends again; those before it pass.
+    #[serde(default = "Snoop::dupacks")]
+    #[schemars(range(min = 1))]
+    pub dupacks: u32,
+    /// Most copies that it sends of a segment.
+    #[serde(default = "Snoop::retransmissions")]
+    pub retransmissions: u32,
+    /// Its timer is never shorter.
+    #[serde(default = "Snoop::min_timeout")]
+    pub min_timeout: Duration,
+}
+
+impl Snoop {
+    fn packets() -> u32 {
+        snoop::Config::default().packets
+    }
+    fn dupacks() -> u32 {
+        snoop::Config::default().dupacks
+    }
+    fn retransmissions() -> u32 {
+        snoop::Config::default().retransmissions
+    }
+    fn min_timeout() -> Duration {
+        snoop::Config::default().min_timeout
+    }
+
+    /// As it is run.
+    pub const fn config(&self) -> snoop::Config {
+        let Self { packets, dupacks, retransmissions, min_timeout, .. } = *self;
+        snoop::Config { packets, dupacks, retransmissions, min_timeout }
+    }
+}
+
+/// Explicit loss notification: marks acknowledgments that ask for a segment which was lost on a
+/// lossy hop. A TCP with `loss_cause = "eln"` believes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Eln {
+    /// Unique among relays.
+    pub name: String,
+    /// The node at which it stands.
+    pub node: String,
+    /// The lossy hop: a link or wlan at the node.
+    pub link: String,
+    /// The flows that it serves; all that pass the node and the hop without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<String>>,
 }
 
 impl Split {

@@ -161,6 +161,10 @@ fn repairs() {
 fn relays() {
     for relay in [
         "kind = \"split\"",
+        "kind = \"eln\"\nlink = \"air\"",
+        "kind = \"snoop\"\nlink = \"wired\"",
+        "kind = \"snoop\"\nlink = \"air\"\npackets = 7\ndupacks = 1\nretransmissions = 0\n\
+         min_timeout = \"20 ms\"",
         "kind = \"split\"\nbuffer = \"20 mss\"\nflows = [\"f\"]\ntcp = \"sack\"",
     ] {
         let text = format!(

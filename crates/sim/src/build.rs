@@ -44,9 +44,10 @@ pub fn plan(scenario: &Scenario) -> Plan {
         proxies: Vec::new(),
         datagrams: Vec::new(),
     };
-    for relay in &scenario.relays {
+    for (index, relay) in scenario.relays.iter().enumerate() {
         let [name, node] = [relay.name(), relay.node()].map(str::to_owned);
         plan.relays.push(RelayPlan { name, node, kind: relay.kind() });
+        plan.stages.extend(legs::agent(index as u32, relay).map(StagePlan::Relay));
     }
     for flow in &scenario.flows {
         match flow.transport {

@@ -19,6 +19,7 @@ use retx_link::stage::{Departure, Entry, Packet};
 use retx_units::{StreamKey, Time};
 use retx_wire::Ecn;
 
+mod agents;
 mod closing;
 mod datagrams;
 mod layout;
@@ -74,6 +75,8 @@ struct Counts {
     copied: u64,
     received: u64,
     dropped: u64,
+    /// Copies that relays had kept, and let go.
+    forgotten: u64,
 }
 
 /// Targets that are neither pipes nor hosts; stages follow them, then flows of UDP.
@@ -307,6 +310,7 @@ impl<'a> Engine<'a> {
     }
 
     fn drop(&mut self, id: u32, drop: &Drop) {
+        self.prepare_drop(id, drop);
         self.packets.end(id, false);
         let packet = self.packets.get(id);
         self.counts.dropped += 1;

@@ -345,6 +345,21 @@ impl Flow {
     pub fn dropped(&mut self, packet: &Packet, drop: &Drop, recorder: &mut Recorder) {
         let smss = self.ends[SENDER].window().smss;
         recorder.dropped(packet, smss, drop);
+        self.lost(packet, drop, recorder);
+    }
+
+    /// A relay has absorbed an acknowledgment of this flow.
+    pub fn absorbed(&self, packet: &Packet, drop: &Drop, recorder: &mut Recorder) {
+        recorder.dropped(packet, self.ends[SENDER].window().smss, drop);
+    }
+
+    /// The last copy of a packet was given up after the others had been dropped.
+    pub fn lost_after_all(&mut self, packet: &Packet, drop: &Drop, recorder: &mut Recorder) {
+        recorder.lost(packet, drop);
+        self.lost(packet, drop, recorder);
+    }
+
+    fn lost(&mut self, packet: &Packet, drop: &Drop, recorder: &mut Recorder) {
         if packet.connection != self.connections || self.phase != Phase::Open {
             return;
         }

@@ -1,6 +1,7 @@
 //! Packets on their way, in a slab: a packet is where its number says until it leaves the network.
 
 use crate::plan::Side;
+use crate::recorder::Drop;
 use retx_link::channel::Frame;
 use retx_units::SeqNr;
 use retx_wire::{Ecn, Flags, Options, Segment};
@@ -65,8 +66,14 @@ pub struct Packet {
     pub others: Others,
     /// Another of its copies has arrived before it.
     pub later: bool,
-    has_options: bool,
+    /// [`HAS_OPTIONS`], [`LOSS_NOTICE`].
+    bits: u8,
 }
+
+/// It has TCP options.
+const HAS_OPTIONS: u8 = 1;
+/// The notice that what it asks for was lost on a bad channel.
+const LOSS_NOTICE: u8 = 2;
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
@@ -93,7 +100,8 @@ impl Packet {
             transmission: Transmission::First,
             others: Others::None,
             later: false,
-            has_options: has_options(&segment.options),
+            bits: has_options(&segment.options) as u8 * HAS_OPTIONS
+                + segment.loss_notice as u8 * LOSS_NOTICE,
         }
     }
 
@@ -126,6 +134,11 @@ impl Packet {
     #[inline]
     pub const fn side(&self) -> Side {
         if self.carries_data_direction() { Side::Receiver } else { Side::Sender }
+    }
+
+    /// A relay tells that what it asks for was lost on a bad channel.
+    pub const fn notice_loss(&mut self) {
+        self.bits |= LOSS_NOTICE;
     }
 
     /// A queue tells of congestion.
@@ -161,6 +174,8 @@ struct Twins {
     alive: u32,
     /// One has reached the host.
     arrived: bool,
+    /// How the last to be dropped was.
+    last_drop: Option<Drop>,
 }
 
 /// What else there is of a packet that has come to its end.
@@ -197,7 +212,7 @@ impl Packets {
             self.slots.push(packet);
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets on their way")
         };
-        if packet.has_options {
+        if packet.bits & HAS_OPTIONS != 0 {
             self.keep_options(id, &segment.options);
         }
         id
@@ -220,7 +235,7 @@ impl Packets {
                 self.twins.push(Twins::default());
                 u32::try_from(self.twins.len() - 1).expect("fewer than 2^32 copies")
             });
-            self.twins[group as usize] = Twins { alive: 1, arrived: false };
+            self.twins[group as usize] = Twins { alive: 1, ..Twins::default() };
             self.get_mut(id).twins = group;
         }
         let copy = self.insert(&segment, Ecn::NotEct);
@@ -228,6 +243,24 @@ impl Packets {
         let group = self.get(id).twins;
         self.twins[group as usize].alive += 1;
         copy
+    }
+
+    /// A packet is about to be dropped: how, should there be others of it.
+    pub fn note_drop(&mut self, id: u32, drop: &Drop) {
+        let group = self.get(id).twins;
+        if group != NONE {
+            self.twins[group as usize].last_drop = Some(*drop);
+        }
+    }
+
+    /// A copy comes to its end that was only kept. If it was the last, and none has arrived, the
+    /// packet is lost after all, by the drop that is returned.
+    pub fn end_kept(&mut self, id: u32) -> Option<Drop> {
+        let group = self.get(id).twins as usize;
+        let last_drop = self.twins[group].last_drop;
+        self.end_among_twins(id, false);
+        let lost = self.get(id).others == Others::None;
+        lost.then(|| last_drop.expect("what did not arrive was dropped"))
     }
 
     /// A packet has come to its end, at its host or by being dropped: notes in it whether there are
@@ -285,9 +318,10 @@ impl Packets {
             window: packet.window,
             flags: packet.flags,
             payload_bytes: packet.payload_bytes,
+            loss_notice: packet.bits & LOSS_NOTICE != 0,
             options: Options::default(),
         };
-        if packet.has_options {
+        if packet.bits & HAS_OPTIONS != 0 {
             segment.options = self.options[id as usize];
         }
         segment

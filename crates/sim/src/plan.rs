@@ -1,7 +1,7 @@
 //! A run, laid out: every name replaced by an index.
 
 pub use crate::source::{Pace, Sizes as PacketSizes};
-use retx_link::{pipe, wlan};
+use retx_link::{pipe, relay, wlan};
 use retx_units::{Duration, Law, Time};
 use std::sync::Arc;
 
@@ -86,9 +86,26 @@ pub struct PipePlan {
 
 /// A stage that is no pipe.
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant, reason = "there are few, and a plan is never copied")]
 pub enum StagePlan {
     /// A cell of 802.11 stations.
     Wlan(WlanPlan),
+    /// A relay that looks into segments. Its one place is where packets come by; the exit of a
+    /// port tells whether the flow's data leave over the hop (0) or come from there (1).
+    Relay(AgentPlan),
+}
+
+/// A relay that looks into segments.
+#[derive(Debug, Clone)]
+pub struct AgentPlan {
+    /// Index into [`Plan::relays`].
+    pub relay: u32,
+    /// Its name.
+    pub name: String,
+    /// The node at which it stands.
+    pub node: String,
+    /// What it does.
+    pub config: relay::Config,
 }
 
 /// A cell of 802.11 stations; its ports lead from station to station, by their indices.
@@ -105,14 +122,17 @@ impl StagePlan {
     pub fn name(&self) -> &str {
         match self {
             Self::Wlan(plan) => &plan.name,
+            Self::Relay(plan) => &plan.name,
         }
     }
 
     /// Where packets enter and leave it, by the index in [`Port`].
     pub fn places(&self) -> impl Iterator<Item = &str> {
-        match self {
-            Self::Wlan(plan) => plan.config.stations.iter().map(String::as_str),
-        }
+        let (stations, node): (&[String], _) = match self {
+            Self::Wlan(plan) => (&plan.config.stations, None),
+            Self::Relay(plan) => (&[], Some(plan.node.as_str())),
+        };
+        stations.iter().map(String::as_str).chain(node)
     }
 }
 

@@ -6,8 +6,8 @@
 //! and copies between two sockets.
 //!
 //! *How it works.* Both connections are ordinary ones ([`crate::flow`]). When one is established at
-//! the proxy it opens the other, as a program does that is woken by `accept` and calls `connect`. It
-//! holds at most `buffer` bytes: read from the one and not yet acknowledged on the other. What
+//! the proxy it opens the other, as a program does that is woken by `accept` and calls `connect`.
+//! It holds at most `buffer` bytes: read from the one and not yet acknowledged on the other. What
 //! does not fit stays in the receiving connection, whose window closes. A FIN is passed on, in both
 //! directions, when all before it has been; when a connection dies the proxy resets the other.
 //!

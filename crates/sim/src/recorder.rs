@@ -32,6 +32,11 @@ impl Drop {
         Self { at, place, reason: DropReason::Queue, cause: Cause::Congestion }
     }
 
+    /// An acknowledgment that a relay has absorbed.
+    pub const fn by_relay(at: Time, place: u32) -> Self {
+        Self { at, place, reason: DropReason::Suppressed, cause: Cause::Wireless }
+    }
+
     /// Lost by a channel, or given up by a link.
     pub const fn by_channel(at: Time, place: u32, reason: Reason) -> Self {
         let (reason, cause) = match reason {
@@ -168,15 +173,7 @@ impl Recorder {
 
     /// A packet was dropped.
     pub fn dropped(&mut self, packet: &Packet, smss: u32, drop: &Drop) {
-        if packet.row != NONE {
-            let fate = SegmentFate::dropped(drop.reason);
-            let Tables { segments, acks, .. } = &mut self.tables;
-            if packet.carries_data_direction() {
-                segments.iter_mut().for_each(|segments| segments.dropped(packet.row, fate));
-            } else {
-                acks.iter_mut().for_each(|acks| acks.dropped(packet.row, fate));
-            }
-        }
+        self.lost(packet, drop);
         if let Some(drops) = &mut self.tables.drops {
             let numbered = packet.carries_data_direction() && packet.seq_len() > 0;
             drops.push(tables::Drop {
@@ -190,6 +187,19 @@ impl Recorder {
         }
         if let Some(capture) = &mut self.capture {
             capture.dropped(packet, drop);
+        }
+    }
+
+    /// A packet does not arrive.
+    pub fn lost(&mut self, packet: &Packet, drop: &Drop) {
+        if packet.row != NONE {
+            let fate = SegmentFate::dropped(drop.reason);
+            let Tables { segments, acks, .. } = &mut self.tables;
+            if packet.carries_data_direction() {
+                segments.iter_mut().for_each(|segments| segments.dropped(packet.row, fate));
+            } else {
+                acks.iter_mut().for_each(|acks| acks.dropped(packet.row, fate));
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What relays tell in the summary of a run, and how flows in several legs are told.
 
 use crate::engine::Engine;
-use crate::plan::Plan;
+use crate::plan::{Plan, StagePlan};
+use crate::stage::{RelaySnapshot, Snapshot};
 use retx_record::counters::{FlowCounters, Level};
 use retx_record::summary::RelaySummary;
 use retx_units::Time;
@@ -14,7 +15,32 @@ pub fn summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<RelaySummary> {
         of.bytes_relayed += proxy.given - start.given;
         add_level(of, &proxy.held.since(&start.held));
     }
+    let stages = plan.stages.iter().zip(&engine.stages).zip(&engine.baseline.stages);
+    for ((plan, placed), start) in stages {
+        let (StagePlan::Relay(plan), Snapshot::Relay(start), Snapshot::Relay(end)) =
+            (plan, start, placed.stage.snapshot(engine.now()))
+        else {
+            continue;
+        };
+        let of = &mut relays[plan.relay as usize];
+        add_agent(of, (start, &end));
+        let span = engine.now().since(engine.baseline.at).as_nanos() as f64;
+        let held = (end.occupancy.integral - start.occupancy.integral) as f64;
+        of.buffer_mean_bytes = if span > 0.0 { held / span } else { 0.0 };
+    }
     relays
+}
+
+fn add_agent(of: &mut RelaySummary, (start, end): (&RelaySnapshot, &RelaySnapshot)) {
+    let (from, to) = (&start.counters, &end.counters);
+    of.segments_cached = to.segments_cached - from.segments_cached;
+    of.retransmissions_by_acks = to.repeated_by_acks - from.repeated_by_acks;
+    of.retransmissions_by_timer = to.repeated_by_timer - from.repeated_by_timer;
+    of.segments_given_up = to.given_up - from.given_up;
+    of.acks_suppressed = to.acks_suppressed - from.acks_suppressed;
+    of.acks_marked = to.acks_marked - from.acks_marked;
+    of.buffer_max_bytes = end.occupancy.max;
+    of.buffer_end_bytes = end.occupancy.bytes;
 }
 
 fn named(plan: &crate::plan::RelayPlan) -> RelaySummary {

@@ -6,6 +6,7 @@
 //! never calls a stage: the engine moves packets on, and waits for one event per stage.
 
 use crate::plan::{Port, StagePlan};
+use retx_link::relay::{self, Relay};
 use retx_link::stage::{Departure, Entry, Packet};
 use retx_link::wlan::{self, Cell};
 use retx_units::{Duration, StreamKey, Time};
@@ -15,6 +16,9 @@ use retx_units::{Duration, StreamKey, Time};
 pub enum Stage {
     /// A cell of 802.11 stations.
     Wlan(Box<Cell>),
+    /// A relay that looks into segments. It takes no packet in: the engine shows it those that
+    /// come by, and asks for its orders.
+    Relay(Box<Relay>),
 }
 
 /// What a stage has counted up to some instant.
@@ -22,6 +26,19 @@ pub enum Stage {
 pub enum Snapshot {
     /// A cell.
     Wlan(CellSnapshot),
+    /// A relay.
+    Relay(RelaySnapshot),
+}
+
+/// What a relay has counted.
+#[derive(Debug, Clone, Copy)]
+pub struct RelaySnapshot {
+    /// Segments and acknowledgments.
+    pub counters: relay::Counters,
+    /// What it holds.
+    pub occupancy: relay::Occupancy,
+    /// Copies that it holds.
+    pub held: u64,
 }
 
 /// What a cell has counted.
@@ -43,6 +60,7 @@ impl Stage {
                 let name = format!("wlan.{}", plan.name);
                 Self::Wlan(Box::new(Cell::new(&plan.config, key, &name)))
             }
+            StagePlan::Relay(plan) => Self::Relay(Box::new(Relay::new(&plan.config))),
         }
     }
 
@@ -54,6 +72,7 @@ impl Stage {
                 let way = wlan::Port { from: port.entry, to: port.exit };
                 cell.handle_packet(now, way, packet)
             }
+            Self::Relay(_) => unreachable!("packets do not stay in a relay"),
         }
     }
 
@@ -62,6 +81,7 @@ impl Stage {
     pub fn poll_transmit(&mut self, now: Time) -> Option<Departure> {
         match self {
             Self::Wlan(cell) => cell.poll_transmit(now),
+            Self::Relay(_) => None,
         }
     }
 
@@ -70,6 +90,7 @@ impl Stage {
     pub fn poll_timeout(&self) -> Time {
         match self {
             Self::Wlan(cell) => cell.poll_timeout(),
+            Self::Relay(relay) => relay.poll_timeout(),
         }
     }
 
@@ -78,6 +99,7 @@ impl Stage {
     pub fn handle_timeout(&mut self, now: Time) {
         match self {
             Self::Wlan(cell) => cell.handle_timeout(now),
+            Self::Relay(relay) => relay.handle_timeout(now),
         }
     }
 
@@ -85,6 +107,7 @@ impl Stage {
     pub fn ports(&self) -> u16 {
         match self {
             Self::Wlan(cell) => cell.stations(),
+            Self::Relay(_) => 0,
         }
     }
 
@@ -92,6 +115,7 @@ impl Stage {
     pub fn queued(&self, now: Time, entry: u16) -> u64 {
         match self {
             Self::Wlan(cell) => cell.statistics(now, entry).queued,
+            Self::Relay(_) => 0,
         }
     }
 
@@ -99,6 +123,7 @@ impl Stage {
     pub fn restart_maxima(&mut self) {
         match self {
             Self::Wlan(cell) => cell.restart_maxima(),
+            Self::Relay(relay) => relay.restart_maxima(),
         }
     }
 
@@ -109,6 +134,11 @@ impl Stage {
                 counters: cell.counters(),
                 busy: cell.busy(now),
                 stations: (0..cell.stations()).map(|it| cell.statistics(now, it)).collect(),
+            }),
+            Self::Relay(relay) => Snapshot::Relay(RelaySnapshot {
+                counters: relay.counters(),
+                occupancy: relay.occupancy(now),
+                held: relay.held(),
             }),
         }
     }
@@ -121,6 +151,7 @@ impl Snapshot {
             Self::Wlan(cell) => {
                 cell.stations.iter().map(|it| it.queued + it.in_service + it.late).sum()
             }
+            Self::Relay(relay) => relay.held,
         }
     }
 
@@ -128,6 +159,7 @@ impl Snapshot {
     pub fn is_conserved(&self) -> bool {
         match self {
             Self::Wlan(cell) => cell.stations.iter().all(wlan::Statistics::is_conserved),
+            Self::Relay(relay) => (relay.held > 0) == (relay.occupancy.bytes > 0),
         }
     }
 }

@@ -11,11 +11,14 @@ use retx_units::Duration;
 pub fn summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<WlanSummary> {
     let span = engine.now().since(engine.baseline.at).as_nanos() as f64;
     let stages = plan.stages.iter().zip(&engine.stages).zip(&engine.baseline.stages);
-    let cells = stages.map(|((plan, placed), start)| {
-        let StagePlan::Wlan(plan) = plan;
+    let cells = stages.filter_map(|((plan, placed), start)| {
+        let StagePlan::Wlan(plan) = plan else { return None };
         let (Snapshot::Wlan(start), Snapshot::Wlan(end)) =
-            (start, placed.stage.snapshot(engine.now()));
-        summary(plan, (start, &end), span)
+            (start, placed.stage.snapshot(engine.now()))
+        else {
+            unreachable!("stages are laid out as planned");
+        };
+        Some(summary(plan, (start, &end), span))
     });
     cells.collect()
 }

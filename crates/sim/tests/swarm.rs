@@ -5,10 +5,40 @@
 mod plans;
 mod random;
 
+use plans::{insert_agent, split};
+use random::pick;
+use retx_link::relay::{self, snoop};
 use retx_record::reason::EpisodeKind;
 use retx_record::summary::{WlanCounts, WlanSummary};
 use retx_sim::plan::{Plan, Work};
 use retx_sim::{CapturePoint, Control, Options, Outcome, run_plan};
+use retx_units::{Duration, StreamKey};
+
+/// On some ways stands an agent, some are split, once or twice.
+fn put_relays(plan: &mut Plan) {
+    let mut stream = StreamKey { seed: plan.seed, replication: 0 }.stream("swarm.relays");
+    for _ in 0..stream.below(3) {
+        let at = 1 + stream.below(2) as usize;
+        split(plan, at, pick(&mut stream, &[20_000, 100_000]));
+    }
+    if stream.below(2) == 0 {
+        let routes = pick(&mut stream, &plan.flows).routes;
+        let hops = routes.map(|route| plan.routes[route as usize].len() as u64);
+        let hops = hops[0].min(hops[1]);
+        if hops < 2 {
+            return;
+        }
+        let at = 1 + stream.below(hops - 1) as usize;
+        let snoop = snoop::Config {
+            packets: pick(&mut stream, &[1, 5, 100]),
+            dupacks: pick(&mut stream, &[1, 2, 4]),
+            retransmissions: pick(&mut stream, &[0, 2, 10]),
+            min_timeout: Duration::from_millis(pick(&mut stream, &[1, 100])),
+        };
+        let configs = [relay::Config::Snoop(snoop), relay::Config::Eln];
+        insert_agent(plan, routes, at, pick(&mut stream, &configs));
+    }
+}
 
 fn bytes_of(work: &Work) -> u64 {
     (0..).map_while(|file| work.file_bytes(file)).sum()
@@ -64,7 +94,9 @@ fn check(plan: &Plan, outcome: &Outcome) {
         .sum();
     let in_cells = outcome.wlans.iter().map(|wlan| wlan.counts.drops);
     let in_cells: u64 = in_cells.map(|drops| drops.queue + drops.retry_limit).sum();
-    assert_eq!(drops.len() as u64, dropped + in_cells);
+    let by_relays: u64 = outcome.relays.iter().map(|relay| relay.acks_suppressed).sum();
+    assert_eq!(drops.len() as u64, dropped + in_cells + by_relays);
+    check_relays(plan, outcome);
     outcome.wlans.iter().for_each(check_cell);
     for link in &outcome.links {
         let drops = &link.drops;
@@ -77,6 +109,20 @@ fn check(plan: &Plan, outcome: &Outcome) {
         assert!(link.utilisation <= 1.0 + 1e-9 && link.queue_mean_packets >= 0.0);
         assert!(link.queue_mean_packets <= link.queue_max_packets as f64 + 1e-9);
     }
+}
+
+fn check_relays(plan: &Plan, outcome: &Outcome) {
+    for (index, relay) in outcome.relays.iter().enumerate() {
+        let proxies = plan.proxies.iter().filter(|proxy| proxy.relay as usize == index);
+        if relay.kind == "split" {
+            assert!(relay.buffer_max_bytes <= proxies.map(|proxy| proxy.buffer).sum());
+            assert_eq!(relay.buffer_end_bytes, 0);
+        }
+        let repeated = relay.retransmissions_by_acks + relay.retransmissions_by_timer;
+        assert!(repeated == 0 || relay.segments_cached > 0);
+        assert!(relay.buffer_mean_bytes <= relay.buffer_max_bytes as f64 + 1e-9);
+    }
+    assert!(outcome.flows.iter().all(|flow| flow.undelivered_end_bytes == 0));
 }
 
 fn check_cell(cell: &WlanSummary) {
@@ -97,7 +143,8 @@ fn check_cell(cell: &WlanSummary) {
 }
 
 fn seed(seed: u64) {
-    let plan = random::plan(seed);
+    let mut plan = random::plan(seed);
+    put_relays(&mut plan);
     let point = CapturePoint::Link { link: 0, right: true };
     let capture = if plan.pipes.is_empty() { vec![] } else { vec![point] };
     let options = Options { replication: 0, segments: true, drops: true, episodes: true, capture };

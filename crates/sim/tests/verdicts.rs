@@ -4,8 +4,9 @@
 mod plans;
 mod random;
 
-use plans::{LinkOf, bernoulli, cell, insert_cell, one_flow, tcp};
+use plans::{LinkOf, bernoulli, cell, insert_agent, insert_cell, one_flow, tcp};
 use retx_link::pipe::repair::{Config as Repair, arq, fec};
+use retx_link::relay::{self, snoop};
 use retx_record::reason::{Cause, EpisodeKind, SaidCause, SegmentFate};
 use retx_record::summary::FlowSummary;
 use retx_record::tables::{Episode, Segment};
@@ -99,6 +100,7 @@ fn cause(rows: &[Row], episode: &Episode, next: u32) -> Cause {
         SegmentFate::Delivered | SegmentFate::Refused | SegmentFate::OnItsWay => Cause::Spurious,
         SegmentFate::Queue => Cause::Congestion,
         SegmentFate::Channel | SegmentFate::RetryLimit | SegmentFate::Script => Cause::Wireless,
+        SegmentFate::Suppressed => unreachable!("only acknowledgments are"),
     }
 }
 
@@ -271,6 +273,42 @@ fn verdicts_hold_in_the_swarm() {
 /// So many seeds of the swarm: `RETX_SWARM_SEEDS`, or 1000.
 fn seeds() -> u64 {
     std::env::var("RETX_SWARM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000)
+}
+
+/// With a snoop agent between two lossy links: what it repeats, gives up or still holds.
+#[test]
+fn verdicts_hold_with_a_snoop_agent() {
+    let mut sum = ([0; 3], 0);
+    let mut repeated = 0;
+    for seed in 0..150 {
+        let mut plan =
+            lossy(seed, ["tahoe", "reno", "newreno", "sack", "rack"][seed as usize / 4 % 5]);
+        let mut first = LinkOf::new("first", ["origin", "server"]);
+        first.delay = Duration::from_millis(5);
+        first.forward = vec![bernoulli(0.01)];
+        // The queue is behind the agent.
+        first.mbit_s = Some(100);
+        plan.pipes.extend(first.pipes());
+        plan.routes = [[2, 0], [1, 3]].map(|way| way.map(Hop::Pipe).to_vec()).to_vec();
+        let snoop = snoop::Config {
+            packets: [100, 5][seed as usize % 2],
+            retransmissions: seed as u32 % 3,
+            min_timeout: Duration::from_millis([20, 100][seed as usize / 2 % 2]),
+            ..snoop::Config::default()
+        };
+        insert_agent(&mut plan, [0, 1], 1, relay::Config::Snoop(snoop));
+        if seed % 5 == 0 {
+            plan.end = Time::ZERO + Duration::from_millis(50 + 10 * seed);
+        }
+        let outcome = run_plan(&plan, &TABLES, &Control::default())
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let (causes, unnecessary) = check(&outcome, Time::ZERO);
+        sum.0.iter_mut().zip(causes).for_each(|(sum, count)| *sum += count);
+        sum.1 += unnecessary;
+        repeated += outcome.relays[0].retransmissions_by_acks;
+    }
+    assert!(sum.0.iter().all(|count| *count > 50), "{sum:?}");
+    assert!(sum.1 > 100 && repeated > 500, "{sum:?} {repeated}");
 }
 
 /// A run that ends in the middle of things: what is on its way counts as arriving.

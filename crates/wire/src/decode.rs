@@ -134,6 +134,8 @@ fn decode_tcp(body: &[u8]) -> Result<(Ports, Transport, usize), WireError> {
         // The eight control bits are a byte of their own in the header.
         flags: Flags(body[13]),
         payload_bytes: slice.payload().len() as u32,
+        // It is not among the bytes.
+        loss_notice: false,
         options: Options::decode(slice.options())?,
     };
     let ports = Ports { source: slice.source_port(), destination: slice.destination_port() };
@@ -202,6 +204,7 @@ mod tests {
             window: 64_240,
             flags: Flags::SYN,
             payload_bytes: 0,
+            loss_notice: false,
             options,
         };
         assert_eq!(decoded.packet.transport, Transport::Tcp(segment));

@@ -185,6 +185,9 @@ pub struct Segment {
     pub flags: Flags,
     /// Payload bytes.
     pub payload_bytes: u32,
+    /// Explicit loss notification: what the acknowledgment asks for was lost on a bad channel. It
+    /// lies beside the header, and is not among its bytes.
+    pub loss_notice: bool,
     /// Options.
     pub options: Options,
 }

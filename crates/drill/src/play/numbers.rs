@@ -71,6 +71,7 @@ impl Numbers {
             flags: packet.flags,
             payload_bytes: packet.payload_bytes,
             options,
+            loss_notice: false,
         })
     }
 

@@ -61,6 +61,7 @@ pub enum DropReason {
     Channel,
     RetryLimit,
     Script,
+    Suppressed,
 }
 
 impl DropReason {
@@ -71,6 +72,7 @@ impl DropReason {
             Self::Channel => "channel",
             Self::RetryLimit => "retry_limit",
             Self::Script => "script",
+            Self::Suppressed => "suppressed",
         }
     }
 }
@@ -304,6 +306,7 @@ impl CaptureBuffer {
             window: row.window,
             flags: row.flags,
             payload_bytes: u32::from(row.payload_bytes),
+            loss_notice: false,
             options: Options::decode(options.as_flattened()).expect("options encoded above"),
         };
         let (source, destination) = self.endpoints(row);

@@ -43,8 +43,8 @@ impl Drops {
     pub fn table(&self, of: &Names) -> Table {
         let rows = &self.rows;
         let times_of: Vec<Time> = rows.iter().map(|row| row.time).collect();
-        let reasons =
-            [DropReason::Queue, DropReason::Channel, DropReason::RetryLimit, DropReason::Script];
+        use DropReason::{Channel, Queue, RetryLimit, Script, Suppressed};
+        let reasons = [Queue, Channel, RetryLimit, Script, Suppressed];
         let reason = Column::Name {
             codes: rows.iter().map(|row| row.reason as u32).collect(),
             names: reasons.iter().map(|reason| reason.name().to_owned()).collect(),

@@ -52,6 +52,7 @@ impl Hand<'_> {
             flags: part.flags,
             payload_bytes: part.payload_bytes,
             options: part.options,
+            loss_notice: false,
         };
         let packet = self.capture.add_packet(&CapturedPacket {
             flow: self.flow,

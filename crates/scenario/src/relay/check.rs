@@ -1,7 +1,7 @@
 //! Relays that no run could be made of.
 
 use super::passing::Map;
-use super::{Relay, Split};
+use super::{Relay, Snoop, Split};
 use crate::App;
 use crate::error::Problem;
 use crate::routes::Network;
@@ -33,7 +33,7 @@ pub(crate) fn check(
                 }
             })
             .and_then(|()| network.check_node(relay.node(), "node"))
-            .and_then(|()| check_kind(relay, tcps))
+            .and_then(|()| check_kind(relay, map, tcps))
             .and_then(|()| check_flows(relay, flows, map));
         checked.map_err(|problem| problem.within_element("relay", index))?;
     }
@@ -44,8 +44,33 @@ pub(crate) fn check(
     Ok(())
 }
 
-fn check_kind(relay: &Relay, tcps: &mut Tcps) -> Result<(), Problem> {
+fn check_kind(relay: &Relay, map: Map<'_>, tcps: &mut Tcps) -> Result<(), Problem> {
+    if let Some(link) = relay.link() {
+        let node = relay.node();
+        let fault = match map.is_at(link, node) {
+            Some(true) => None,
+            Some(false) => Some(format!("\"{link}\" does not begin or end at \"{node}\"")),
+            None => {
+                let links = map.links.iter().map(|link| link.name.as_str());
+                let all = links.chain(map.wlans.iter().map(|wlan| wlan.name.as_str()));
+                let near = did_you_mean(link, all.clone());
+                Some(format!("unknown link \"{link}\"{near} (links and wlans here: {})", list(all)))
+            }
+        };
+        if let Some(message) = fault {
+            return Err(Problem::new(message).within("link"));
+        }
+    }
     match relay {
+        Relay::Eln(_) => {}
+        Relay::Snoop(Snoop { packets, dupacks, .. }) => {
+            for (key, value) in [("packets", packets), ("dupacks", dupacks)] {
+                if !(1..=1_000_000).contains(value) {
+                    let message = format!("{value} lies outside 1 … 1000000");
+                    return Err(Problem::new(message).within(key));
+                }
+            }
+        }
         Relay::Split(Split { tcp, buffer, .. }) => {
             if let Some(tcp) = tcp {
                 tcps.find(tcp).map_err(|problem| problem.within("tcp"))?;
@@ -95,7 +120,17 @@ fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Proble
             ))
             .within("node"));
         }
-        if listed && passes && map.passages(one, flow).is_empty() {
+        // A relay with a hop serves those that pass the hop, too.
+        let named = relay.flows().is_some() || relay.link().is_none();
+        if listed && passes && named && map.passages(one, flow).is_empty() {
+            if let Some(link) = relay.link() {
+                return Err(Problem::new(format!(
+                    "\"{}\" does not pass \"{node}\" and \"{link}\" both ways, its data and their \
+                     acknowledgments",
+                    flow.name
+                ))
+                .within("link"));
+            }
             return Err(Problem::new(format!(
                 "the data of \"{}\" pass \"{node}\", their acknowledgments go another way: both \
                  have to pass a relay",
@@ -105,8 +140,17 @@ fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Proble
         }
     }
     if flows.iter().all(|flow| map.passages(one, flow).is_empty()) {
-        let message = format!("no flow passes \"{node}\" between its ends: nothing to do there");
-        return Err(Problem::new(message).within("node"));
+        return Err(match relay.link() {
+            None => Problem::new(format!(
+                "no flow passes \"{node}\" between its ends: nothing to do there"
+            ))
+            .within("node"),
+            Some(link) => Problem::new(format!(
+                "no flow passes \"{node}\" between its ends and \"{link}\" both ways: nothing to \
+                 do there"
+            ))
+            .within("link"),
+        });
     }
     Ok(())
 }

@@ -13,6 +13,17 @@ pub struct Passage {
     pub forward: usize,
     /// Hops of the way of the acknowledgments before it.
     pub reverse: usize,
+    /// On which side of it its lossy hop is, if it has one.
+    pub side: Option<Side>,
+}
+
+/// Where a flow's data go, as seen from a relay before or behind a lossy hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Over the hop.
+    Toward,
+    /// They come from there.
+    From,
 }
 
 /// Links and wlans.
@@ -45,8 +56,44 @@ impl<'a> Map<'a> {
         between.iter().position(|hop| self.end(hop) == node).map(|before| before + 1)
     }
 
+    fn name(&self, hop: &Hop) -> &'a str {
+        match *hop {
+            Hop::Link { link, .. } => &self.links[link as usize].name,
+            Hop::Wlan { wlan, .. } => &self.wlans[wlan as usize].name,
+        }
+    }
+
+    /// On which side of a node, so many hops from the beginning of either way, a flow passes a
+    /// link in both directions; `None` where it does not.
+    fn side(&self, link: &str, flow: &Flow, (forward, reverse): (usize, usize)) -> Option<Side> {
+        let is = |hop: &Hop| self.name(hop) == link;
+        let [data, acks] = [&flow.forward_path, &flow.reverse_path];
+        if is(&data[forward]) && is(&acks[reverse - 1]) {
+            Some(Side::Toward)
+        } else if is(&data[forward - 1]) && is(&acks[reverse]) {
+            Some(Side::From)
+        } else {
+            None
+        }
+    }
+
+    /// True when a link or a wlan of this name is at the node.
+    pub fn is_at(&self, link: &str, node: &str) -> Option<bool> {
+        let of_link = |it: &&Link| it.name == link;
+        let of_wlan = |it: &&Wlan| it.name == link;
+        if let Some(link) = self.links.iter().find(of_link) {
+            return Some(link.ends.iter().any(|end| end == node));
+        }
+        let wlan = self.wlans.iter().find(of_wlan)?;
+        Some(wlan.config.stations.iter().any(|station| station == node))
+    }
+
     /// The relays that serve a flow, in the order of its data.
     pub fn passages(&self, relays: &[Relay], flow: &Flow) -> Vec<Passage> {
+        if flow.udp().is_some() {
+            // Nothing is to be split or repeated there.
+            return Vec::new();
+        }
         if flow.tcp().is_none() {
             return Vec::new();
         }
@@ -56,7 +103,11 @@ impl<'a> Map<'a> {
             }
             let forward = self.hops_to(&flow.forward_path, relay.node())?;
             let reverse = self.hops_to(&flow.reverse_path, relay.node())?;
-            Some(Passage { relay: index, forward, reverse })
+            let side = match relay.link() {
+                None => None,
+                Some(link) => Some(self.side(link, flow, (forward, reverse))?),
+            };
+            Some(Passage { relay: index, forward, reverse, side })
         };
         let mut passages: Vec<Passage> = relays.iter().enumerate().filter_map(passage).collect();
         passages.sort_by_key(|passage| passage.forward);

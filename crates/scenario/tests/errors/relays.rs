@@ -55,14 +55,32 @@ fn relays() {
     );
     split(
         "node = \"base\"\nbufer = 10",
-        "s.toml:12: relay.proxy.bufer: unknown key; did you mean \"buffer\"? (keys here: name, node, \
-         flows, tcp, buffer)",
+        "s.toml:12: relay.proxy.bufer: unknown key; did you mean \"buffer\"? (keys here: name, \
+         node, flows, tcp, buffer)",
     );
     split("", "s.toml:8: relay.proxy: lacks `node`");
     refused("name = \"proxy\"", "s.toml:8: relay.proxy: lacks `kind`: one of {relays}");
     refused(
         "kind = \"splt\"",
-        "s.toml:8: relay.0: unknown name \"splt\"; did you mean \"split\"? (expected one of {relays})",
+        "s.toml:8: relay.0: unknown name \"splt\"; did you mean \"split\"? (expected one of \
+         {relays})",
+    );
+    let snoop = |rest: &str, message: &str| {
+        let relay = format!("kind = \"snoop\"\nname = \"agent\"\nnode = \"base\"\n{rest}");
+        refused(&relay, message);
+    };
+    snoop(
+        "link = \"radio\"",
+        "s.toml:12: relay.agent.link: unknown link \"radio\" (links and wlans here: wired, air)",
+    );
+    snoop("", "s.toml:8: relay.agent: lacks `link`");
+    snoop(
+        "link = \"air\"\npackets = 0",
+        "s.toml:13: relay.agent.packets: 0 lies outside 1 … 1000000",
+    );
+    refused(
+        "kind = \"eln\"\nname = \"teller\"\nnode = \"client\"\nlink = \"wired\"",
+        "s.toml:12: relay.teller.link: \"wired\" does not begin or end at \"client\"",
     );
     let one = format!("{SPLIT}\nnode = \"base\"");
     split(
@@ -71,8 +89,8 @@ fn relays() {
     );
     split(
         &format!("node = \"base\"\n[[relay]]\n{}", one.replace("proxy", "other")),
-        "s.toml:16: flow.download: passes two relays at one node, \"proxy\" and \"other\": say with \
-         `flows` which of them serves it",
+        "s.toml:16: flow.download: passes two relays at one node, \"proxy\" and \"other\": say \
+         with `flows` which of them serves it",
     );
     let text = with(&one).replace("\"download\"", "\"download@proxy\"");
     let another = "[[flow]]\nname = \"download\"\nfrom = \"server\"\nto = \"client\"\n\
@@ -118,7 +136,7 @@ app = "bulk"
 "#;
     assert_eq!(
         error(text, &[]).to_string(),
-        "s.toml:22: relay.proxy.node: the data of \"download\" pass \"base\", their acknowledgments \
-         go another way: both have to pass a relay"
+        "s.toml:22: relay.proxy.node: the data of \"download\" pass \"base\", their \
+         acknowledgments go another way: both have to pass a relay"
     );
 }

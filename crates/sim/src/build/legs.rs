@@ -1,9 +1,11 @@
 //! The legs of a flow: one, and another behind each proxy.
 
 use super::{hop, index_of};
-use crate::plan::{self, Plan, TcpPlan};
-use retx_scenario::{Flow, Relay, Scenario, Split};
+use crate::plan::{self, AgentPlan, Plan, Port, TcpPlan};
+use retx_link::relay;
+use retx_scenario::{Flow, Passage, Relay, Scenario, Side, Split};
 use retx_tcp::Size;
+use std::ops::Range;
 
 /// A part of a flow's way with a connection of its own.
 #[derive(Debug, Clone)]
@@ -39,17 +41,16 @@ pub(super) fn legs(
     let passages = scenario.passages(flow);
     let cuts: Vec<Cut<'_>> = passages
         .iter()
-        .map(|passage| {
-            let Relay::Split(split) = &scenario.relays[passage.relay];
-            Cut {
+        .filter_map(|passage| {
+            let Relay::Split(split) = &scenario.relays[passage.relay] else { return None };
+            Some(Cut {
                 relay: passage.relay as u32,
                 split,
                 forward: passage.forward,
                 reverse: passage.reverse,
-            }
+            })
         })
         .collect();
-    let path = |path: &[retx_scenario::Hop]| path.iter().map(hop).collect::<Vec<plan::Hop>>();
     let mut legs = Vec::with_capacity(cuts.len() + 1);
     for number in 0..=cuts.len() {
         let before = number.checked_sub(1).map(|before| &cuts[before]);
@@ -59,8 +60,11 @@ pub(super) fn legs(
         let reverse = after.map_or(0, |cut| cut.reverse)
             ..before.map_or(flow.reverse_path.len(), |cut| cut.reverse);
         let first = plan.routes.len() as u32;
-        plan.routes.push(path(&flow.forward_path[forward]));
-        plan.routes.push(path(&flow.reverse_path[reverse]));
+        let agents = |before: fn(&Passage) -> usize| -> Vec<(usize, Port)> {
+            passages.iter().filter_map(|it| Some((before(it), port(scenario, it)?))).collect()
+        };
+        plan.routes.push(path(&flow.forward_path, forward, &agents(|it| it.forward)));
+        plan.routes.push(path(&flow.reverse_path, reverse, &agents(|it| it.reverse)));
         let sender_tcp = before.and_then(|cut| cut.split.tcp.as_deref()).map_or(tcp, |name| {
             let index = scenario.tcps.iter().position(|tcp| tcp.name == name);
             index.expect("a relay's TCP has been found")
@@ -82,6 +86,43 @@ pub(super) fn legs(
         });
     }
     legs
+}
+
+/// A relay that looks into segments, as a stage.
+pub(super) fn agent(index: u32, relay: &Relay) -> Option<AgentPlan> {
+    let config = match relay {
+        Relay::Split(_) => return None,
+        Relay::Snoop(snoop) => relay::Config::Snoop(snoop.config()),
+        Relay::Eln(_) => relay::Config::Eln,
+    };
+    let [name, node] = [relay.name(), relay.node()].map(str::to_owned);
+    Some(AgentPlan { relay: index, name, node, config })
+}
+
+/// Where a flow passes a relay that is a stage. Those follow the wlans.
+fn port(scenario: &Scenario, passage: &Passage) -> Option<Port> {
+    let exit = match passage.side? {
+        Side::Toward => 0,
+        Side::From => 1,
+    };
+    let before = scenario.relays[..passage.relay].iter().filter(|it| it.link().is_some());
+    let stage = (scenario.wlans.len() + before.count()) as u32;
+    Some(Port { stage, entry: 0, exit })
+}
+
+/// A part of a way, with the relays that are passed within it.
+fn path(
+    hops: &[retx_scenario::Hop],
+    part: Range<usize>,
+    agents: &[(usize, Port)],
+) -> Vec<plan::Hop> {
+    let mut path = Vec::with_capacity(part.len());
+    for (before, next) in hops[part.clone()].iter().enumerate() {
+        let here = agents.iter().filter(|(at, _)| *at == part.start + before);
+        path.extend(here.map(|(_, port)| plan::Hop::Stage(*port)));
+        path.push(hop(next));
+    }
+    path
 }
 
 /// A proxy's window closes when it cannot take more: one that is held at a value is the size of

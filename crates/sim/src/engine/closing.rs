@@ -93,8 +93,10 @@ impl Engine<'_> {
                 return Err(RunError::Conservation { place, counts: format!("{snapshot:?}") });
             }
         }
-        let Counts { sent, copied, received, dropped } = self.counts;
-        if sent + copied != received + dropped + inside || inside != self.packets.count() {
+        let Counts { sent, copied, received, dropped, forgotten } = self.counts;
+        if sent + copied != received + dropped + forgotten + inside
+            || inside != self.packets.count()
+        {
             let counts =
                 format!("{:?}, {inside} on their way, {} held", self.counts, self.packets.count());
             return Err(RunError::Conservation { place: "the network".into(), counts });

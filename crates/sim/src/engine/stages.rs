@@ -4,6 +4,7 @@ use super::layout::Placed;
 use super::{Engine, SOURCE, Special};
 use crate::plan::Port;
 use crate::recorder::Drop;
+use crate::stage::Stage;
 use retx_link::stage::{Departure, Entry, Packet};
 use retx_wire::Ecn;
 
@@ -12,6 +13,7 @@ impl Engine<'_> {
     pub(super) fn stage_due(&mut self, index: u32) {
         let placed = index as usize;
         self.stages[placed].stage.handle_timeout(self.now);
+        self.carry_out_orders(index);
         while let Some(departure) = self.stages[placed].stage.poll_transmit(self.now) {
             let first = self.stages[placed].first;
             let port = self.port_of(departure.id());
@@ -23,7 +25,7 @@ impl Engine<'_> {
         self.rearm_stage(index);
     }
 
-    fn rearm_stage(&mut self, index: u32) {
+    pub(super) fn rearm_stage(&mut self, index: u32) {
         let target = self.target_of(Special::Count) + index;
         self.agenda.wake(target, self.stages[index as usize].stage.poll_timeout());
     }
@@ -42,6 +44,9 @@ impl Engine<'_> {
         let Placed { stage, first } = &mut self.stages[port.stage as usize];
         let place = *first + u32::from(port.entry);
         self.recorder.entered(self.now, place, id, &mut self.packets);
+        if matches!(stage, Stage::Relay(_)) {
+            return self.pass_relay((port, place), id);
+        }
         let packet = self.packets.get(id);
         let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
         match stage.handle_packet(self.now, port, &Packet { id, frame, ecn_capable }) {

@@ -33,7 +33,13 @@ impl Flow {
         self.ledger.end_episode(now, recorder);
         self.ledger.counters.cwnd.unset(now);
         self.connected = false;
-        self.earlier_bytes = self.acked_bytes();
+        self.earlier_bytes = match self.app.work() {
+            // What has been read counts, also when the last acknowledgment was lost.
+            work @ Work::Files { .. } if !self.reset => {
+                self.earlier_bytes + work.file_bytes(self.app.file()).unwrap_or(0)
+            }
+            _ => self.acked_bytes(),
+        };
         let next = !self.reset && self.app.next_file();
         self.phase = match self.app.work() {
             Work::Files { .. } if next && self.leg.waits() => Phase::Waiting(Time::NEVER),

@@ -1,5 +1,5 @@
-//! A flow that is a leg of a longer way: it begins or ends at a proxy, which passes on what it reads
-//! ([`crate::proxy`]).
+//! A flow that is a leg of a longer way: it begins or ends at a proxy, which passes on what it
+//! reads ([`crate::proxy`]).
 
 use super::{Context, Flow, Phase, RECEIVER, SENDER};
 use crate::plan::Side;

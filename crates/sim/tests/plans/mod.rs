@@ -1,10 +1,10 @@
 //! Plans that tests and benchmarks share.
 #![allow(dead_code)]
 
-use retx_link::{channel, pipe, queue, wlan};
+use retx_link::{channel, pipe, queue, relay, wlan};
 use retx_sim::plan::{
-    FlowPlan, Hop, PipePlan, Plan, Port, ProxyPlan, RelayPlan, Sampling, Side, StagePlan, TcpPlan,
-    WlanPlan, Work,
+    AgentPlan, FlowPlan, Hop, PipePlan, Plan, Port, ProxyPlan, RelayPlan, Sampling, Side,
+    StagePlan, TcpPlan, WlanPlan, Work,
 };
 use retx_units::{Duration, Probability, Rate, Time};
 
@@ -181,8 +181,21 @@ pub fn insert_cell(plan: &mut Plan, at: usize, config: wlan::Config) {
     plan.stages.push(StagePlan::Wlan(WlanPlan { name, config }));
 }
 
-/// Splits every flow behind the given hop of the way of its data, which may hold `buffer` bytes
-/// there; the ways back are as long. Flows that are legs already are split at their last.
+/// Puts a relay that looks into segments behind the given hop of the way of the data, before a
+/// lossy hop; the ways of the data and of the acknowledgments.
+pub fn insert_agent(plan: &mut Plan, [data, acks]: [u32; 2], at: usize, config: relay::Config) {
+    let (relay, stage) = (plan.relays.len() as u32, plan.stages.len() as u32);
+    let (name, node) = (format!("agent{relay}"), "middle".to_owned());
+    plan.relays.push(RelayPlan { name: name.clone(), node: node.clone(), kind: "snoop" });
+    plan.stages.push(StagePlan::Relay(AgentPlan { relay, name, node, config }));
+    let port = Hop::Stage(Port { stage, entry: 0, exit: 0 });
+    plan.routes[data as usize].insert(at, port);
+    let from_the_end = plan.routes[acks as usize].len() - at;
+    plan.routes[acks as usize].insert(from_the_end, port);
+}
+
+/// Splits every flow whose ways are long enough behind the given hop of the way of its data;
+/// `buffer` bytes may be held there. Flows that are legs already are split at their last.
 pub fn split(plan: &mut Plan, at: usize, buffer: u64) {
     let relay = plan.relays.len() as u32;
     let (name, node) = (format!("proxy{relay}"), "middle".to_owned());
@@ -193,7 +206,8 @@ pub fn split(plan: &mut Plan, at: usize, buffer: u64) {
         let is_last = plan.proxies.iter().all(|proxy| proxy.legs[0] as usize != moved.len());
         moved.push(flows.len() as u32);
         flows.push(flow.clone());
-        if !is_last {
+        let ways = flow.routes.map(|route| plan.routes[route as usize].len());
+        if !is_last || ways.iter().any(|hops| *hops <= at) {
             continue;
         }
         let [data, acks] = flow.routes.map(|route| plan.routes[route as usize].clone());

@@ -34,8 +34,11 @@ impl Connection {
         let selective = self.take_selective(segment, ack, &mut delivered);
         let selective = selective.then_some(&delivered);
         self.take_echo(now, segment.flags, ack as u64);
-        let sender = &self.sender;
+        let sender = &mut self.sender;
         let ack = ack as u64;
+        if segment.loss_notice {
+            sender.noticed = ack;
+        }
         let window = u64::from(segment.window) << sender.snd_wscale;
         let same_window = window == sender.snd_wnd;
         let old_una = sender.snd_una;

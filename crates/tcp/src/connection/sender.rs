@@ -136,6 +136,8 @@ pub(crate) struct Sender {
     pub pushed: u64,
     /// The position after the last short segment (`snd_sml` in Linux).
     pub short_end: u64,
+    /// The position of which a relay said last that it was lost on a bad channel.
+    pub noticed: u64,
 }
 
 impl Sender {
@@ -206,6 +208,7 @@ impl Sender {
             last_rtt: None,
             validation: Validation::new(config.cwnd_validation),
             pushed: 1,
+            noticed: u64::MAX,
             short_end: 0,
         }
     }
@@ -327,6 +330,7 @@ impl Sender {
             last_rtt: self.last_rtt,
             window: self.window,
             flight_size: self.flight_size(),
+            noticed: self.noticed == self.snd_una,
             // Without SACK a sender knows of one.
             lost_segments: self.board.lost_bytes().div_ceil(self.window.smss.into()).max(1),
         };

@@ -23,6 +23,7 @@ impl Connection {
             window: window as u16,
             flags: if answering { self.ecn.answering() } else { self.ecn.opening(retransmission) },
             payload_bytes: 0,
+            loss_notice: false,
             options: Options {
                 mss: Some(parameters.mss as u16),
                 window_scale: scale.then_some(self.receiver.rcv_wscale),

@@ -311,6 +311,7 @@ impl Connection {
                 window,
                 flags,
                 payload_bytes: length,
+                loss_notice: false,
                 options: Options::default(),
             },
             ecn,

@@ -7,7 +7,7 @@ use retx_units::{Duration, Time};
 retx_units::registry! { $
     /// Why was it lost?
     tag = "name", schema = "LossCause", context = &crate::Config;
-    none, threshold, veno_n, jitter, spike, zigzag, mbiaz, zbs, trend, python
+    none, threshold, veno_n, jitter, spike, zigzag, mbiaz, zbs, trend, eln, python
 }
 
 mod spacing;
@@ -72,6 +72,8 @@ pub struct Loss {
     pub window: Window,
     /// Data in flight.
     pub flight_size: u64,
+    /// A relay has told that the first unacknowledged segment was lost on a bad channel (ELN).
+    pub noticed: bool,
     /// Segments taken for lost at this moment, at least 1; without SACK a sender knows of no more.
     pub lost_segments: u64,
 }

@@ -47,6 +47,7 @@ fn segment() -> impl Strategy<Value = Segment> {
             flags: Flags(flags),
             payload_bytes,
             options,
+            loss_notice: false,
         },
     )
 }

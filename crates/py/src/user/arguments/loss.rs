@@ -82,7 +82,7 @@ impl UnexplainedLoss {
     #[new]
     #[pyo3(signature = (
         window, *, now = 0.0, by_timeout = false, srtt = None, last_rtt = None, flight_size = 0,
-        lost_segments = 1
+        lost_segments = 1, noticed = false
     ))]
     fn new_for_tests(
         window: &Window,
@@ -92,6 +92,7 @@ impl UnexplainedLoss {
         last_rtt: Option<f64>,
         flight_size: u64,
         lost_segments: u64,
+        noticed: bool,
     ) -> PyResult<Self> {
         let inner = loss_cause::Loss {
             now: instant(now)?,
@@ -101,6 +102,7 @@ impl UnexplainedLoss {
             window: window.inner,
             flight_size,
             lost_segments,
+            noticed,
         };
         Ok(Self { inner })
     }
@@ -138,6 +140,11 @@ impl UnexplainedLoss {
     #[getter]
     fn lost_segments(&self) -> u64 {
         self.inner.lost_segments
+    }
+
+    #[getter]
+    fn noticed(&self) -> bool {
+        self.inner.noticed
     }
 
     fn __repr__(&self) -> String {

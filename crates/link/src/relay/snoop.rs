@@ -1,0 +1,314 @@
+//! *What it does.* A snoop agent: keeps copies of the data that pass towards a mobile, sends them
+//! again over the lossy hop when duplicate acknowledgments or its own timer tell that they were
+//! lost, and absorbs the duplicates, so that the sender never learns of the loss.
+//!
+//! *Reference.* Balakrishnan, Seshan & Katz, Wireless Networks 1(4), 1995; Balakrishnan et al.,
+//! IEEE/ACM ToN 5(6), 1997 ("TCP-aware link layer"); ns-2.35 `tcp/snoop.cc`, `tcp/snoop.h` and
+//! `tcl/lan/ns-ll.tcl`, whose parameters are the defaults.
+//!
+//! *Rules.* New data are kept while there is room; what comes out of order was sent again by the
+//! sender, and so are its duplicates for the sender. A new acknowledgment frees copies and gives an
+//! RTT sample. Of duplicates that ask for a copy the first `dupacks` − 1 pass; the next has it sent
+//! again, and as many further ones are expected, and absorbed, as segments have passed since that
+//! one was last sent. The timer, max(srtt + 4·rttvar, `min_timeout`), repeats the oldest copy if
+//! that is what the mobile waits for. After `retransmissions` a copy is given up.
+//!
+//! *Where we differ.* Positions are bytes. A duplicate beyond those expected shows, on a hop that
+//! keeps the order, that the copy was lost as well: it is sent again at once, where ns-2 leaves
+//! that to the timer; and the duplicate is absorbed. ns-2 counts passed duplicates over all
+//! connections together. It keeps nothing while the interface queue is full; here a copy is let go
+//! when the hop's queue drops the segment. In ns-2 a new sample weighs 7/8 in srtt; here 1/8, as in
+//! rttvar there. Copies queue behind what waits already: there is no priority.
+
+use super::{Counters, Order, Passing, Verdict};
+use retx_units::{Duration, SeqNr, Time};
+use retx_wire::{Flags, Segment};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// How a snoop agent works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Segments that it keeps per connection.
+    pub packets: u32,
+    /// The duplicate acknowledgment with which it sends again; those before pass.
+    pub dupacks: u32,
+    /// Most copies that it sends of a segment.
+    pub retransmissions: u32,
+    /// Its timer is never shorter.
+    pub min_timeout: Duration,
+}
+
+impl Default for Config {
+    /// ns-2: `SNOOP_MAXWIND`, `RTX_THRESH` + 1, `SNOOP_MAX_RXMIT`, `snoopTick_`.
+    fn default() -> Self {
+        let min_timeout = Duration::from_millis(100);
+        Self { packets: 100, dupacks: 2, retransmissions: 10, min_timeout }
+    }
+}
+
+/// What an agent works with.
+#[derive(Debug)]
+pub struct Tools<'a> {
+    /// The time.
+    pub now: Time,
+    /// What is to be done.
+    pub orders: &'a mut VecDeque<Order>,
+    /// What is counted.
+    pub counters: &'a mut Counters,
+}
+
+/// A copy.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    from: u64,
+    to: u64,
+    id: u32,
+    bytes: u32,
+    /// When it, or the segment, was sent last.
+    sent: Time,
+    /// The number of that transmission over the hop.
+    number: u64,
+    /// Times that it was sent.
+    repeats: u32,
+    /// The sender has sent it again itself.
+    by_sender: bool,
+}
+
+/// The agent of one connection.
+#[derive(Debug, Clone)]
+pub struct Snoop {
+    config: Config,
+    /// Position 0, once a SYN has passed.
+    origin: Option<SeqNr>,
+    /// The highest acknowledgment.
+    acked: u64,
+    /// The window field that came with it.
+    window: u16,
+    /// After the last position that has passed.
+    end: u64,
+    /// In order of position.
+    cache: VecDeque<Held>,
+    held_bytes: u64,
+    /// Where the copy goes that has been asked for.
+    asked: usize,
+    /// Transmissions over the hop.
+    passed: u64,
+    /// Duplicates since the segment asked for was sent last.
+    duplicates: u64,
+    /// Further ones to absorb.
+    expected: u64,
+    srtt: Duration,
+    rttvar: Duration,
+    deadline: Time,
+}
+
+impl Snoop {
+    /// Nothing has passed.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            config: *config,
+            origin: None,
+            acked: 1,
+            window: 0,
+            end: 1,
+            cache: VecDeque::new(),
+            held_bytes: 0,
+            asked: 0,
+            passed: 0,
+            duplicates: 0,
+            expected: 0,
+            // ns-2's `srtt_` and `rttvar_`.
+            srtt: Duration::from_millis(100),
+            rttvar: Duration::from_millis(250),
+            deadline: Time::NEVER,
+        }
+    }
+
+    /// Bytes of all copies.
+    pub const fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
+    /// When its timer expires.
+    pub const fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// The copy that was asked for.
+    pub fn keep(&mut self, id: u32) {
+        self.cache[self.asked].id = id;
+    }
+
+    /// A segment comes by.
+    pub fn on_segment(&mut self, passing: &Passing<'_>, tools: &mut Tools<'_>) -> Verdict {
+        let segment = passing.segment;
+        if segment.flags.contains(Flags::RST) {
+            self.forget_first(self.cache.len(), tools);
+            self.deadline = Time::NEVER;
+            return Verdict::Pass;
+        }
+        if passing.with_data { self.on_data(segment, tools) } else { self.on_ack(segment, tools) }
+    }
+
+    fn on_data(&mut self, segment: &Segment, tools: &mut Tools<'_>) -> Verdict {
+        if segment.flags.contains(Flags::SYN) {
+            self.forget_first(self.cache.len(), tools);
+            let (srtt, rttvar, cache) = (self.srtt, self.rttvar, std::mem::take(&mut self.cache));
+            let origin = Some(segment.seq);
+            *self = Self { origin, srtt, rttvar, cache, ..Self::new(&self.config) };
+            return Verdict::Pass;
+        }
+        let Some((from, to)) = self.span(segment).filter(|(_, to)| *to > self.acked) else {
+            return Verdict::Pass;
+        };
+        self.passed += 1;
+        let by_sender = from < self.end;
+        self.end = self.end.max(to);
+        let at = self.cache.partition_point(|held| held.from < from);
+        if self.cache.get(at).is_some_and(|held| held.from == from) {
+            self.forget_at(at, tools);
+        } else if self.cache.len() >= self.config.packets as usize {
+            return Verdict::Pass;
+        }
+        let bytes = segment.packet_bytes();
+        self.held_bytes += u64::from(bytes);
+        let (sent, number) = (tools.now, self.passed);
+        let held = Held { from, to, id: u32::MAX, bytes, sent, number, repeats: 0, by_sender };
+        self.cache.insert(at, held);
+        self.asked = at;
+        if by_sender || self.deadline == Time::NEVER {
+            self.restart_timer(tools.now);
+        }
+        Verdict::Keep
+    }
+
+    /// The positions of a segment that takes some.
+    fn span(&self, segment: &Segment) -> Option<(u64, u64)> {
+        let from = segment.seq.unwrap_near(self.origin?, self.end);
+        let to = from + i64::from(segment.seq_len());
+        (to > from && from > 0).then_some((from as u64, to as u64))
+    }
+
+    fn on_ack(&mut self, segment: &Segment, tools: &mut Tools<'_>) -> Verdict {
+        let Some(origin) = self.origin.filter(|_| segment.flags.contains(Flags::ACK)) else {
+            return Verdict::Pass;
+        };
+        let ack = segment.ack.unwrap_near(origin, self.acked);
+        if ack < self.acked as i64 || ack > self.end as i64 {
+            return Verdict::Pass;
+        }
+        let ack = ack as u64;
+        let same_window = std::mem::replace(&mut self.window, segment.window) == segment.window;
+        if ack > self.acked {
+            self.on_new_ack(ack, tools);
+            return Verdict::Pass;
+        }
+        // RFC 5681 §2; window updates do not occur in ns-2.
+        let duplicate = segment.seq_len() == 0 && same_window && self.end > ack;
+        if duplicate { self.on_duplicate(tools) } else { Verdict::Pass }
+    }
+
+    fn on_new_ack(&mut self, ack: u64, tools: &mut Tools<'_>) {
+        self.acked = ack;
+        let covered = self.cache.partition_point(|held| held.to <= ack);
+        if let Some(last) = covered.checked_sub(1) {
+            self.take_sample(tools.now.since(self.cache[last].sent));
+            self.forget_first(covered, tools);
+        }
+        self.duplicates = 0;
+        self.expected = 0;
+        self.restart_timer(tools.now);
+    }
+
+    fn take_sample(&mut self, rtt: Duration) {
+        let [srtt, rttvar, rtt] = [self.srtt, self.rttvar, rtt].map(Duration::as_nanos);
+        let srtt = srtt - srtt / 8 + rtt / 8;
+        self.srtt = Duration::from_nanos(srtt);
+        self.rttvar = Duration::from_nanos(rttvar - rttvar / 8 + srtt.abs_diff(rtt) / 8);
+    }
+
+    fn on_duplicate(&mut self, tools: &mut Tools<'_>) -> Verdict {
+        let head = self.cache.front().filter(|head| head.from <= self.acked && !head.by_sender);
+        let Some(head) = head.copied() else { return Verdict::Pass };
+        if self.expected > 0 {
+            self.expected -= 1;
+            return Verdict::Absorb;
+        }
+        self.duplicates += 1;
+        if head.repeats == 0 && self.duplicates < u64::from(self.config.dupacks) {
+            return Verdict::Pass;
+        }
+        if self.repeat(tools) {
+            tools.counters.repeated_by_acks += 1;
+            Verdict::Absorb
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    /// Sends the oldest copy; false when that has been done as often as it may.
+    fn repeat(&mut self, tools: &mut Tools<'_>) -> bool {
+        let most = self.config.retransmissions;
+        let Some(head) = self.cache.front_mut() else { return false };
+        if head.repeats >= most {
+            tools.counters.given_up += 1;
+            self.forget_first(1, tools);
+            self.restart_timer(tools.now);
+            return false;
+        }
+        self.expected = (self.passed - head.number).saturating_sub(self.duplicates);
+        self.duplicates = 0;
+        self.passed += 1;
+        head.number = self.passed;
+        head.repeats += 1;
+        head.sent = tools.now;
+        tools.orders.push_back(Order::Send(head.id));
+        self.restart_timer(tools.now);
+        true
+    }
+
+    /// The timer has expired, if it has.
+    pub fn on_timer(&mut self, tools: &mut Tools<'_>) {
+        if self.deadline > tools.now {
+            return;
+        }
+        self.deadline = Time::NEVER;
+        let is_awaited = self.cache.front().is_some_and(|head| head.from <= self.acked);
+        if is_awaited && self.repeat(tools) {
+            tools.counters.repeated_by_timer += 1;
+        }
+    }
+
+    fn restart_timer(&mut self, now: Time) {
+        self.deadline = if self.cache.is_empty() {
+            Time::NEVER
+        } else {
+            now + (self.srtt + self.rttvar * 4).max(self.config.min_timeout)
+        };
+    }
+
+    /// The hop's queue has dropped a segment: congestion control is to act.
+    pub fn on_queue_drop(&mut self, segment: &Segment, tools: &mut Tools<'_>) {
+        let Some((from, _)) = self.span(segment) else { return };
+        let at = self.cache.partition_point(|held| held.from < from);
+        if self.cache.get(at).is_some_and(|held| held.from == from) {
+            self.forget_at(at, tools);
+        }
+    }
+
+    fn forget_first(&mut self, count: usize, tools: &mut Tools<'_>) {
+        for _ in 0..count {
+            self.forget_at(0, tools);
+        }
+    }
+
+    fn forget_at(&mut self, at: usize, tools: &mut Tools<'_>) {
+        let held = self.cache.remove(at).expect("a copy that is there");
+        self.held_bytes -= u64::from(held.bytes);
+        tools.counters.forgotten += 1;
+        tools.orders.push_back(Order::Forget(held.id));
+    }
+}

@@ -1,0 +1,253 @@
+//! Relays that look into segments, segment by segment.
+
+use retx_link::relay::notice::Side;
+use retx_link::relay::{Config, Order, Passing, Relay, Verdict, snoop};
+use retx_units::{Duration, SeqNr, Time};
+use retx_wire::{Flags, SackBlock, Segment};
+
+const BYTES: u32 = 1000;
+/// Sequence numbers wrap early.
+const ORIGIN: SeqNr = SeqNr(u32::MAX - 2500);
+
+/// A relay and its caller, which names copies after their segments.
+struct Rig {
+    relay: Relay,
+    side: Side,
+    now: Time,
+    orders: Vec<Order>,
+}
+
+fn position(number: u32) -> u32 {
+    1 + number * BYTES
+}
+
+impl Rig {
+    fn new(config: &Config, side: Side) -> Self {
+        let mut rig = Self { relay: Relay::new(config), side, now: Time::ZERO, orders: Vec::new() };
+        let syn = Segment { seq: ORIGIN, flags: Flags::SYN, ..Segment::default() };
+        assert_eq!(rig.pass(true, &syn), Verdict::Pass);
+        rig
+    }
+
+    fn snoop(config: snoop::Config) -> Self {
+        Self::new(&Config::Snoop(config), Side::Toward)
+    }
+
+    fn pass(&mut self, with_data: bool, segment: &Segment) -> Verdict {
+        let passing = Passing { flow: 3, side: self.side, with_data, segment };
+        let verdict = self.relay.handle_packet(self.now, &passing);
+        if verdict == Verdict::Keep {
+            self.relay.keep((segment.seq.distance_from(ORIGIN) as u32 - 1) / BYTES);
+        }
+        self.orders.extend(std::iter::from_fn(|| self.relay.poll_order()));
+        verdict
+    }
+
+    fn data(&mut self, number: u32) -> Verdict {
+        let segment = segment(number);
+        self.pass(true, &segment)
+    }
+
+    /// An acknowledgment that asks for a segment.
+    fn ack(&mut self, number: u32) -> Verdict {
+        self.pass(false, &ack(number))
+    }
+
+    fn wait(&mut self, millis: u64) {
+        self.now += Duration::from_millis(millis);
+        while self.relay.poll_timeout() <= self.now {
+            self.relay.handle_timeout(self.now);
+        }
+        self.orders.extend(std::iter::from_fn(|| self.relay.poll_order()));
+    }
+
+    fn orders(&mut self) -> Vec<Order> {
+        std::mem::take(&mut self.orders)
+    }
+}
+
+fn segment(number: u32) -> Segment {
+    Segment {
+        seq: ORIGIN.add(position(number)),
+        flags: Flags::ACK,
+        payload_bytes: BYTES,
+        ..Segment::default()
+    }
+}
+
+fn ack(number: u32) -> Segment {
+    let ack = ORIGIN.add(position(number));
+    Segment { ack, flags: Flags::ACK, window: 100, ..Segment::default() }
+}
+
+use Order::{Forget, Send};
+use Verdict::{Absorb, Keep, Mark, Pass};
+
+/// Segment 0 is lost, 1 … 5 arrive. The first duplicate passes, the second has the copy sent, the
+/// three others are expected.
+#[test]
+fn a_loss_is_repaired_and_its_duplicates_absorbed() {
+    let mut rig = Rig::snoop(snoop::Config::default());
+    let _ = rig.ack(0);
+    for number in 0..6 {
+        assert_eq!(rig.data(number), Keep);
+    }
+    let verdicts: Vec<Verdict> = (1..6).map(|_| rig.ack(0)).collect();
+    assert_eq!(verdicts, [Pass, Absorb, Absorb, Absorb, Absorb]);
+    assert_eq!(rig.orders(), [Send(0)]);
+    assert_eq!(rig.ack(6), Pass);
+    assert_eq!(rig.orders(), (0..6).map(Forget).collect::<Vec<_>>());
+    let counters = rig.relay.counters();
+    assert_eq!((counters.repeated_by_acks, counters.acks_suppressed), (1, 4));
+    assert!(rig.relay.poll_timeout() > rig.now);
+}
+
+/// The copy is lost, too: what was sent after it makes a duplicate beyond those expected.
+#[test]
+fn a_lost_copy_is_sent_again() {
+    let mut rig = Rig::snoop(snoop::Config { retransmissions: 2, ..Default::default() });
+    let _ = rig.ack(0);
+    (0..4).for_each(|number| assert_eq!(rig.data(number), Keep));
+    assert_eq!([rig.ack(0), rig.ack(0)], [Pass, Absorb]);
+    (4..7).for_each(|number| assert_eq!(rig.data(number), Keep));
+    // The third duplicate of 1 … 3, and those of 4 … 6.
+    assert_eq!([rig.ack(0), rig.ack(0)], [Absorb, Absorb]);
+    assert_eq!(rig.orders(), [Send(0), Send(0)]);
+    assert_eq!([rig.ack(0), rig.ack(0)], [Absorb, Absorb]);
+    // Nothing further was sent, so the second copy is lost as well; a third may not be sent.
+    assert_eq!(rig.ack(0), Pass);
+    assert_eq!(rig.orders(), [Forget(0)]);
+    assert_eq!(rig.ack(0), Pass);
+    assert_eq!(rig.relay.counters().given_up, 1);
+}
+
+/// What the sender has sent again itself, and what never came by, is its affair.
+#[test]
+fn the_senders_own_losses_are_left_to_it() {
+    let mut rig = Rig::snoop(snoop::Config::default());
+    let _ = rig.ack(0);
+    // Lost before it came here.
+    (1..5).for_each(|number| assert_eq!(rig.data(number), Keep));
+    (0..3).for_each(|_| assert_eq!(rig.ack(0), Pass));
+    assert_eq!(rig.data(0), Keep);
+    (0..3).for_each(|_| assert_eq!(rig.ack(0), Pass));
+    assert_eq!(rig.orders(), []);
+}
+
+#[test]
+fn the_timer_repeats_what_is_awaited() {
+    let mut rig = Rig::snoop(snoop::Config { retransmissions: 2, ..Default::default() });
+    let _ = rig.ack(0);
+    let _ = rig.data(0);
+    // ns-2's first timeout: 0.1 s + 4 · 0.25 s.
+    rig.wait(1099);
+    assert_eq!(rig.orders(), []);
+    rig.wait(1);
+    assert_eq!(rig.orders(), [Send(0)]);
+    rig.wait(1100);
+    assert_eq!(rig.orders(), [Send(0)]);
+    rig.wait(1100);
+    assert_eq!(rig.orders(), [Forget(0)]);
+    assert_eq!(rig.relay.poll_timeout(), Time::NEVER);
+}
+
+/// Short round trips: the timeout falls to its minimum.
+#[test]
+fn the_timer_follows_the_round_trip() {
+    let mut rig = Rig::snoop(snoop::Config::default());
+    for number in 0..200 {
+        let _ = rig.data(number);
+        rig.wait(5);
+        let _ = rig.ack(number + 1);
+    }
+    let _ = rig.data(200);
+    rig.orders();
+    rig.wait(99);
+    assert_eq!(rig.orders(), []);
+    rig.wait(1);
+    assert_eq!(rig.orders(), [Send(200)]);
+}
+
+#[test]
+fn the_cache_is_bounded() {
+    let mut rig = Rig::snoop(snoop::Config { packets: 3, ..Default::default() });
+    let _ = rig.ack(0);
+    let verdicts: Vec<Verdict> = (0..5).map(|number| rig.data(number)).collect();
+    assert_eq!(verdicts, [Keep, Keep, Keep, Pass, Pass]);
+    assert_eq!((rig.relay.held(), rig.relay.occupancy(rig.now).bytes), (3, 3 * 1040));
+    let _ = rig.ack(2);
+    assert_eq!(rig.data(5), Keep);
+    // A copy of what is kept takes its place; what is acknowledged is of no use.
+    assert_eq!(rig.data(2), Keep);
+    assert_eq!(rig.data(1), Pass);
+    assert_eq!(rig.orders(), [Forget(0), Forget(1), Forget(2)]);
+}
+
+/// A queue's drop is congestion: the copy is let go, and the duplicates pass.
+#[test]
+fn a_queues_drop_is_left_to_the_sender() {
+    let mut rig = Rig::snoop(snoop::Config::default());
+    let _ = rig.ack(0);
+    (0..4).for_each(|number| assert_eq!(rig.data(number), Keep));
+    let dropped = segment(0);
+    let passing = Passing { flow: 3, side: Side::Toward, with_data: true, segment: &dropped };
+    rig.relay.on_queue_drop(rig.now, &passing);
+    (0..3).for_each(|_| assert_eq!(rig.ack(0), Pass));
+    assert_eq!(rig.orders(), [Forget(0)]);
+}
+
+/// A reset, and the SYN of the next connection, clear all.
+#[test]
+fn connections_end() {
+    let reset = Segment { flags: Flags::RST, ..Segment::default() };
+    let syn = Segment { seq: SeqNr(7), flags: Flags::SYN, ..Segment::default() };
+    for last in [reset, syn] {
+        let mut rig = Rig::snoop(snoop::Config::default());
+        let _ = rig.data(0);
+        let _ = rig.data(1);
+        assert_eq!(rig.pass(true, &last), Pass);
+        assert_eq!(rig.orders(), [Forget(0), Forget(1)]);
+        assert_eq!(rig.relay.held(), 0);
+    }
+}
+
+/// Towards the mobile: what has passed here and is missing there.
+#[test]
+fn notices_of_what_was_lost_behind_the_relay() {
+    let mut rig = Rig::new(&Config::Eln, Side::Toward);
+    let _ = rig.ack(0);
+    // 2 is lost before it comes here.
+    for number in [0, 1, 3, 4] {
+        assert_eq!(rig.data(number), Pass);
+    }
+    assert_eq!([rig.ack(0), rig.ack(0)], [Mark, Mark]);
+    assert_eq!([rig.ack(2), rig.ack(2), rig.ack(2)], [Pass, Pass, Pass]);
+    let _ = rig.data(2);
+    // A block above it speaks at once; a duplicate would, too.
+    let mut blocks = ack(3);
+    let [left, right] = [4, 5].map(|number| ORIGIN.add(position(number)));
+    blocks.options.push_sack(SackBlock { left, right });
+    assert_eq!(rig.pass(false, &blocks), Mark);
+    let dropped = segment(3);
+    let passing = Passing { flow: 3, side: Side::Toward, with_data: true, segment: &dropped };
+    rig.relay.on_queue_drop(rig.now, &passing);
+    assert_eq!(rig.pass(false, &blocks), Pass);
+}
+
+/// From the mobile: what has not come by while later data have; new acknowledgments speak, too.
+#[test]
+fn notices_of_what_was_lost_before_the_relay() {
+    for config in [Config::Eln, Config::Snoop(snoop::Config::default())] {
+        let mut rig = Rig::new(&config, Side::From);
+        let _ = rig.ack(0);
+        for number in [0, 2, 4, 5] {
+            assert_eq!(rig.data(number), Pass);
+        }
+        assert_eq!([rig.ack(1), rig.ack(1)], [Mark, Mark]);
+        let _ = rig.data(1);
+        assert_eq!(rig.ack(3), Mark);
+        let _ = rig.data(3);
+        // 4 has come by: it was lost behind.
+        assert_eq!([rig.ack(4), rig.ack(4), rig.ack(6), rig.ack(6)], [Pass; 4]);
+    }
+}

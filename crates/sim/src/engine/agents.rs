@@ -1,0 +1,111 @@
+//! Relays that look into segments: packets come by, and copies of them are kept and sent.
+
+use super::Engine;
+use crate::packet::Others;
+use crate::plan::Port;
+use crate::recorder::Drop;
+use crate::stage::Stage;
+use retx_link::relay::{Order, Passing, Relay, Verdict, notice};
+use retx_record::capture::DropReason;
+
+impl Engine<'_> {
+    fn relay(&mut self, index: u32) -> Option<&mut Relay> {
+        match &mut self.stages[index as usize].stage {
+            Stage::Relay(relay) => Some(relay),
+            Stage::Wlan(_) => None,
+        }
+    }
+
+    /// Shows a relay a packet that comes by.
+    fn show<T>(
+        &mut self,
+        port: Port,
+        id: u32,
+        to: impl FnOnce(&mut Relay, &Passing<'_>) -> T,
+    ) -> Option<T> {
+        let packet = self.packets.get(id);
+        let (flow, with_data) = (packet.flow(), packet.carries_data_direction());
+        let segment = self.packets.segment(id);
+        let side = if port.exit == 0 { notice::Side::Toward } else { notice::Side::From };
+        let passing = Passing { flow, side, with_data, segment: &segment };
+        self.relay(port.stage).map(|relay| to(relay, &passing))
+    }
+
+    /// A packet comes by a relay, at this place.
+    pub(super) fn pass_relay(&mut self, (port, place): (Port, u32), id: u32) {
+        let now = self.now;
+        let verdict = self.show(port, id, |relay, passing| relay.handle_packet(now, passing));
+        let verdict = verdict.expect("a relay");
+        if verdict == Verdict::Keep {
+            let copy = self.copy_packet(id);
+            self.relay(port.stage).expect("a relay").keep(copy);
+        }
+        self.carry_out_orders(port.stage);
+        self.rearm_stage(port.stage);
+        match verdict {
+            Verdict::Absorb => self.absorb(id, place),
+            Verdict::Mark => {
+                self.packets.get_mut(id).notice_loss();
+                self.forward(place, id);
+            }
+            Verdict::Pass | Verdict::Keep => self.forward(place, id),
+        }
+    }
+
+    fn copy_packet(&mut self, id: u32) -> u32 {
+        self.counts.copied += 1;
+        self.packets.copy(id)
+    }
+
+    /// Does what a relay says is to be done.
+    pub(super) fn carry_out_orders(&mut self, index: u32) {
+        while let Some(order) = self.relay(index).and_then(Relay::poll_order) {
+            match order {
+                Order::Send(held) => {
+                    let copy = self.copy_packet(held);
+                    let place = self.stages[index as usize].first;
+                    self.forward(place, copy);
+                }
+                Order::Forget(held) => self.forget(held),
+            }
+        }
+    }
+
+    fn absorb(&mut self, id: u32, place: u32) {
+        self.packets.end(id, false);
+        let packet = self.packets.get(id);
+        self.counts.dropped += 1;
+        let flow = &self.flows[packet.flow() as usize];
+        flow.absorbed(packet, &Drop::by_relay(self.now, place), &mut self.recorder);
+        self.packets.remove(id);
+    }
+
+    /// A kept copy is let go. With it a packet may be lost of which all others were.
+    fn forget(&mut self, id: u32) {
+        self.counts.forgotten += 1;
+        let lost = self.packets.end_kept(id);
+        if let Some(drop) = lost {
+            let packet = self.packets.get(id);
+            debug_assert_eq!(packet.others, Others::None);
+            let flow = &mut self.flows[packet.flow() as usize];
+            flow.lost_after_all(packet, &drop, &mut self.recorder);
+        }
+        self.packets.remove(id);
+    }
+
+    /// A packet is about to be dropped: others of it may have to know how, and a relay right before
+    /// the place, that it was a queue.
+    #[cold]
+    pub(super) fn prepare_drop(&mut self, id: u32, drop: &Drop) {
+        self.packets.note_drop(id, drop);
+        let before = self.packets.get(id).hop.checked_sub(1);
+        let (DropReason::Queue, Some(before)) = (drop.reason, before) else { return };
+        // Ends of routes are no ports.
+        let word = self.routes[before as usize] as usize;
+        let port = word.checked_sub(self.pipes.len()).and_then(|port| self.ports.get(port));
+        let (now, Some(port)) = (self.now, port.copied()) else { return };
+        if self.show(port, id, |relay, passing| relay.on_queue_drop(now, passing)).is_some() {
+            self.carry_out_orders(port.stage);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! *What it does.* Takes a loss for corruption when a relay has said so: explicit loss
+//! notification.
+//!
+//! *Reference.* Balakrishnan & Katz, Explicit loss notification and wireless web performance,
+//! Globecom 1998; ns-2 `tcp.cc`, `eln_` (`hdr_flags`).
+//!
+//! *Rule.* Corruption iff an acknowledgment up to what is still the first unacknowledged position
+//! carried the notice, which a `[[relay]]` of kind `eln` or `snoop` puts on it.
+//!
+//! *Where we differ.* ns-2 retransmits at the first duplicate with a notice (`eln_rxmit_thresh_`);
+//! here loss detection decides when, as for any loss. Timeouts are congestion unless `timeouts`
+//! says otherwise: when even the repeated segment is lost, nothing has told of that.
+
+use super::{Cause, Loss, LossCause};
+use crate::congestion_control::{Ack, Window};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Corruption when a relay has said so (explicit loss notification, Balakrishnan & Katz).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Judge timeouts too; else they are congestion.
+    pub timeouts: bool,
+}
+
+/// A rule that believes what it is told.
+#[derive(Debug, Clone)]
+pub struct State {
+    config: Config,
+}
+
+impl State {
+    /// A rule that has heard nothing.
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
+        Self { config: *config }
+    }
+}
+
+impl LossCause for State {
+    fn on_ack(&mut self, _: &Ack, _: &Window) {}
+
+    fn cause(&mut self, loss: &Loss) -> Cause {
+        let judged = self.config.timeouts || !loss.by_timeout;
+        Cause::corruption_if(judged && loss.noticed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{found, tcp, timed_out};
+    use super::*;
+    use Cause::{Congestion, Corruption};
+
+    #[test]
+    fn a_notice_is_believed() {
+        for (timeouts, by_timeout) in [(false, Congestion), (true, Corruption)] {
+            let mut state = State::new(&Config { timeouts }, &tcp());
+            assert_eq!(state.cause(&found(1)), Congestion);
+            assert_eq!(state.cause(&Loss { noticed: true, ..found(1) }), Corruption);
+            assert_eq!(state.cause(&timed_out()), Congestion);
+            assert_eq!(state.cause(&Loss { noticed: true, ..timed_out() }), by_timeout);
+        }
+    }
+}
