@@ -58,10 +58,12 @@ class SweepPlot:
             by: Another key, or `name` for a curve per flow.
             flow: Only this flow.
             confidence: Level of the intervals.
-            models: Closed forms to draw beside: `pftk`, `mathis`, … (`retx.models.calculate`).
+            models: Closed forms to draw beside: `pftk`, `mathis`, … (`retx.models.calculate`),
+                of the scenario that was swept with `x` alone changed.
 
         Raises:
-            PlotError: A form has no such metric, or other keys vary with `x`.
+            PlotError: A form has no such metric.
+            TableError: Keys vary that are neither `x` nor `by`.
         """
         from retx.plots.metric import metric
 

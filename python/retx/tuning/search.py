@@ -93,7 +93,8 @@ def tune(
             progress=False,
         )
         found = [objective.value(runs) for objective in objectives]
-        return None if any(value is None for value in found) else found  # type: ignore[return-value]
+        known = [value for value in found if value is not None]
+        return known if len(known) == len(found) else None
 
     with locked(path):
         study = open_study(path, [one.direction for one in objectives], signature)
