@@ -1,6 +1,7 @@
 """retx finds out why TCP is slow over links that lose, corrupt and delay packets.
 
-`run` simulates one scenario, `replicate` many draws of it; both give tables as data frames.
+`run` simulates one scenario, `replicate` many draws of it, `emulate` takes this machine's kernel in
+place of the simulated TCP; all give tables as data frames.
 `CongestionControl` and `LossCause` are what to start from for a decision of your own. What is not
 used is not loaded: the names below come in when they are first asked for.
 """
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from retx import models, topology
     from retx._native import (
         Ack,
+        EmulationRefusedError,
         Loss,
         RunError,
         ScenarioError,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     )
     from retx.decisions import CongestionControl, LossCause, congestion_control, loss_cause
     from retx.drills import Drill, drill
+    from retx.emulation import emulate
     from retx.listing import describe, schema
     from retx.replications import Replications
     from retx.results import NotRecordedError, Result
@@ -36,6 +39,7 @@ _HOME = {
     "Ack": "retx._native",
     "CongestionControl": "retx.decisions",
     "Drill": "retx.drills",
+    "EmulationRefusedError": "retx._native",
     "Loss": "retx._native",
     "LossCause": "retx.decisions",
     "NotRecordedError": "retx.results",
@@ -52,6 +56,7 @@ _HOME = {
     "congestion_control": "retx.decisions",
     "describe": "retx.listing",
     "drill": "retx.drills",
+    "emulate": "retx.emulation",
     "loss_cause": "retx.decisions",
     "replicate": "retx.running",
     "resolve": "retx.running",
@@ -64,6 +69,7 @@ __all__ = [
     "Ack",
     "CongestionControl",
     "Drill",
+    "EmulationRefusedError",
     "Loss",
     "LossCause",
     "NotRecordedError",
@@ -80,6 +86,7 @@ __all__ = [
     "congestion_control",
     "describe",
     "drill",
+    "emulate",
     "loss_cause",
     "models",
     "replicate",

@@ -12,6 +12,7 @@ __all__ = [
     "CodeRefusedError",
     "Control",
     "Drilled",
+    "EmulationRefusedError",
     "Loss",
     "RawResult",
     "RunError",
@@ -23,6 +24,10 @@ __all__ = [
     "Window",
     "__version__",
     "describe",
+    "emulate",
+    "emulate_calibrate",
+    "emulate_clean",
+    "emulate_worker",
     "from_json",
     "json_schema",
     "parse",
@@ -40,6 +45,7 @@ class ScenarioError(ValueError): ...
 class RunError(RuntimeError): ...
 class UserCodeError(RunError): ...
 class CodeRefusedError(ValueError): ...
+class EmulationRefusedError(ValueError): ...
 
 @final
 class Scenario:
@@ -89,6 +95,23 @@ def run_many(
     tables: bool = True,
     segments: bool = False,
 ) -> list[RawResult]: ...
+def emulate(
+    scenario: Scenario,
+    control: Control,
+    *,
+    command: list[str],
+    backend: str = "tun",
+    programs: list[tuple[str, str | None, bool]] = ...,
+    programs_to_error: bool = False,
+    lateness_bound_s: float | None = None,
+    rate_max_bit_s: float | None = None,
+    replication: int = 0,
+    tables: bool = True,
+    capture: list[tuple[str, str]] | None = None,
+) -> RawResult: ...
+def emulate_calibrate(control: Control, *, command: list[str], backend: str = "tun") -> str: ...
+def emulate_worker(command: list[str], inner: bool) -> int: ...
+def emulate_clean() -> int: ...
 
 @final
 class Drilled:

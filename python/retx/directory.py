@@ -93,6 +93,18 @@ def _blaming(target: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, str(target)) from None
 
 
+def check_place(target: Path, *, replace: bool) -> None:
+    """Refuses a place where `new_directory` could not put a result, as it does.
+
+    Raises:
+        OSError: The target is taken.
+    """
+    if replace:
+        _check_ours(target.resolve(), _is_of_result)
+    else:
+        _check_free(target.resolve())
+
+
 def _check_free(target: Path) -> None:
     if _names(target):
         raise FileExistsError(

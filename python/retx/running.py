@@ -33,7 +33,7 @@ def resolve(
         OSError: The file cannot be read.
         ScenarioError: The scenario is wrong; the message says where, what, and what instead.
     """
-    parsed, _ = _parsed(scenario, seed, overrides)
+    parsed, _ = parsed_scenario(scenario, seed, overrides)
     resolved: dict[str, Any] = json.loads(parsed.to_json())
     return resolved
 
@@ -45,7 +45,7 @@ def scenario_toml(
     overrides: Mapping[str, Any] | None = None,
 ) -> str:
     """As `resolve`, as the text of a scenario file."""
-    parsed, _ = _parsed(scenario, seed, overrides)
+    parsed, _ = parsed_scenario(scenario, seed, overrides)
     return parsed.to_toml()
 
 
@@ -89,8 +89,8 @@ def run(
         RunError: The run could not be carried out.
         UserCodeError: Code of your own failed; what it raised is the `__cause__`.
     """
-    parsed, code = _parsed(scenario, seed, overrides)
-    points = [_capture_point(place) for place in pcap_at]
+    parsed, code = parsed_scenario(scenario, seed, overrides)
+    points = [capture_point(place) for place in pcap_at]
     with ExitStack() as files:
         # Opened before the run: a place that cannot be written should not cost a simulation.
         directory = files.enter_context(new_directory(Path(out), replace=force)) if out else None
@@ -136,7 +136,7 @@ def replicate(
         raise ValueError(f"replications is {replications}: at least 1 is needed")
     if threads is not None and threads < 1:
         raise ValueError(f"threads is {threads}: at least 1 is needed")
-    parsed, code = _parsed(scenario, seed, overrides)
+    parsed, code = parsed_scenario(scenario, seed, overrides)
     with ExitStack() as files:
         directory = files.enter_context(new_directory(Path(out), replace=force)) if out else None
         raws = watched(
@@ -156,14 +156,15 @@ def replicate(
     return result
 
 
-def _capture_point(place: str) -> tuple[str, str]:
+def capture_point(place: str) -> tuple[str, str]:
+    """A place given as `LINK@NODE`."""
     link, at, node = place.partition("@")
     if not (at and link and node):
         raise UsageError(f"capture: {place!r}: write LINK@NODE, such as cloud@server")
     return link, node
 
 
-def _parsed(
+def parsed_scenario(
     scenario: Scenario, seed: int | None, overrides: Mapping[str, Any] | None
 ) -> tuple[_native.Scenario, Mapping[str, bytes]]:
     """The scenario, and the files of the user's own code that it names."""

@@ -5,6 +5,7 @@ use crate::error::EmulateError;
 use crate::protocol::{
     Command, FlowReport, Order, Told, receive, receive_descriptor, send, send_descriptor,
 };
+use crate::worker;
 use retx_units::Time;
 use std::collections::BTreeMap;
 use std::io;
@@ -56,7 +57,7 @@ impl Progress {
         self.flows_done.load(Ordering::Relaxed)
     }
 
-    /// Programs that have ended.
+    /// Programs that have ended of those that the run waits for.
     pub fn programs_done(&self) -> usize {
         self.programs_done.load(Ordering::Relaxed)
     }
@@ -90,6 +91,7 @@ impl Worker {
     /// # Errors
     /// What this machine does not allow or lacks.
     pub fn launch(launch: &Launch, order: &Order) -> Result<Self, EmulateError> {
+        worker::clean();
         let lost = EmulateError::broken("the worker cannot be started");
         let (socket, other) = match UnixStream::pair() {
             Ok(pair) => pair,
@@ -97,7 +99,7 @@ impl Worker {
         };
         let (program, arguments) = launch.command.split_first().expect("a command has a name");
         let mut process = Process::new(program);
-        process.args(arguments).stdin(OwnedFd::from(other));
+        process.args(arguments).arg(worker::mark()).stdin(OwnedFd::from(other));
         if launch.output_to_error {
             let error = io::stderr().as_fd().try_clone_to_owned();
             process.stdout(error.map_or_else(|_| Stdio::null(), Stdio::from));
@@ -201,6 +203,8 @@ fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Report
             Ok(Told::ProgramDone(number, code)) => {
                 let mut codes = progress.exit_codes.lock().unwrap_or_else(PoisonError::into_inner);
                 codes.insert(number, code);
+            }
+            Ok(Told::Awaited) => {
                 progress.programs_done.fetch_add(1, Ordering::Relaxed);
             }
             Ok(Told::Report { flows, device_drops }) => {

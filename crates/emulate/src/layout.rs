@@ -38,6 +38,8 @@ pub struct ProgramAt {
     pub host: String,
     /// What a shell is given; `None` for a shell of the user's.
     pub command: Option<String>,
+    /// The run does not wait for its end: it ends with the run.
+    pub background: bool,
 }
 
 /// Lays a scenario out.
@@ -95,7 +97,8 @@ pub fn lay(
     let routes = routes(scenario, &mut plan, &orders);
     let position = |program: &ProgramAt| {
         let host = orders.iter().position(|host| host.name == program.host);
-        Program { host: host.expect("it is a host"), command: program.command.clone() }
+        let ProgramAt { command, background, .. } = program.clone();
+        Program { host: host.expect("it is a host"), command, background }
     };
     let programs: Vec<Program> = programs.iter().map(position).collect();
     let has_input = programs.iter().any(|program| program.command.is_none());
@@ -105,6 +108,12 @@ pub fn lay(
 
 /// Refuses what the hosts' programs do not send.
 fn check_traffic(scenario: &Scenario) -> Result<(), EmulateError> {
+    if let Some(relay) = scenario.relays.first() {
+        return Err(EmulateError::Scenario(format!(
+            "relay.{}: relays cannot be emulated, as they hold connections of retx's own TCP",
+            relay.name()
+        )));
+    }
     let what = |flow: &retx_scenario::Flow| match flow.app {
         _ if flow.udp().is_some() => Some("UDP"),
         App::RequestResponse(_) => Some("requests and responses"),
@@ -285,7 +294,8 @@ mod tests {
         let found: Vec<bool> = layout.routes.iter().map(Option::is_some).collect();
         assert_eq!(found, [false, true, true, false]);
 
-        let ping = ProgramAt { host: "middle".into(), command: Some("ping a".into()) };
+        let ping =
+            ProgramAt { host: "middle".into(), command: Some("ping a".into()), background: false };
         let layout = lay(&scenario, std::slice::from_ref(&ping), Backend::Tun).expect("it can");
         assert_eq!(layout.order.hosts.len(), 3);
         assert_eq!(layout.order.programs[0].host, 1);

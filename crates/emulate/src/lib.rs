@@ -12,6 +12,7 @@
 #![cfg(target_os = "linux")]
 
 mod boundary;
+mod calibrate;
 pub mod clock;
 mod error;
 pub mod lateness;
@@ -26,6 +27,7 @@ pub mod summary;
 pub mod tcp_info;
 pub mod worker;
 
+pub use calibrate::{Trial, calibrate};
 pub use error::EmulateError;
 pub use launch::Launch;
 pub use layout::ProgramAt;

@@ -155,6 +155,8 @@ pub struct Program {
     pub host: usize,
     /// What a shell is given; a shell for the user when there is nothing.
     pub command: Option<String>,
+    /// The run does not wait for its end.
+    pub background: bool,
 }
 
 /// What the emulator says after the order.
@@ -188,6 +190,8 @@ pub enum Told {
     FlowDone,
     /// A program has ended: its number in the order, and its exit code.
     ProgramDone(usize, i32),
+    /// A program has ended that the run waits for.
+    Awaited,
     /// What all flows came to, in their order.
     Report {
         /// The flows.

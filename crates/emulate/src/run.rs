@@ -1,6 +1,7 @@
 //! From a scenario to what its emulation came to.
 
 use crate::boundary;
+use crate::calibrate::demand_bit_s;
 use crate::clock::Clock;
 use crate::error::EmulateError;
 use crate::launch::{Launch, Report, Started, Worker};
@@ -10,7 +11,7 @@ use crate::protocol::{Backend, FileOrder};
 use crate::summary::{EmulatedFlow, Emulation, EmulationSummary, Frame, ProgramSummary};
 use retx_scenario::Scenario;
 use retx_sim::engine::Engine;
-use retx_sim::plan::Plan;
+use retx_sim::plan::{Plan, Sampling};
 use retx_sim::{Control, Options, Outcome};
 use retx_units::{Duration, Time};
 use std::collections::BTreeMap;
@@ -35,6 +36,8 @@ pub struct Settings {
     pub programs: Vec<ProgramAt>,
     /// See [`LATENESS_BOUND`].
     pub lateness_bound: Duration,
+    /// The rate in bit/s that this machine can hold, if that is known.
+    pub rate_max: Option<f64>,
     /// How a worker is started.
     pub launch: Launch,
 }
@@ -58,6 +61,9 @@ pub fn emulate(
     control: &Control,
 ) -> Result<Emulated, EmulateError> {
     let mut layout = lay(scenario, &settings.programs, settings.backend)?;
+    check_demand(&layout.plan, settings)?;
+    // Nobody samples the kernel.
+    layout.plan.sampling = Sampling::Off;
     if settings.programs.iter().any(|program| program.command.is_none()) {
         // A shell lasts as long as its user likes.
         layout.plan.end = Time::from_nanos(u64::MAX / 2);
@@ -87,12 +93,26 @@ pub fn emulate(
     Ok(Emulated { summary: summary(scenario, &outcome, flows, emulation), outcome })
 }
 
+fn check_demand(plan: &Plan, settings: &Settings) -> Result<(), EmulateError> {
+    let demand = demand_bit_s(plan);
+    match settings.rate_max {
+        Some(most) if demand > most => Err(EmulateError::Scenario(format!(
+            "the flows can send at {} Mbit/s together, and by its calibration this machine \
+             holds {} Mbit/s on the backend {}: lower the links' rates, or calibrate again",
+            demand / 1e6,
+            most / 1e6,
+            settings.backend.name()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 fn goal(layout: &Layout) -> Goal {
     let finite =
         layout.order.flows.iter().filter(|flow| !matches!(flow.files, FileOrder::Endless)).count();
-    let all_endless = finite == 0 && layout.order.programs.is_empty();
-    let on = layout.plan.to_the_end || all_endless;
-    Goal { flows: (!on).then_some(finite), programs: layout.order.programs.len() }
+    let programs = layout.order.programs.iter().filter(|program| !program.background).count();
+    let to_the_end = layout.plan.to_the_end || finite + programs == 0;
+    Goal { flows: (!to_the_end).then_some(finite), programs }
 }
 
 /// Runs `work` in a thread of its own, with a higher priority than other threads if this process
@@ -185,6 +205,7 @@ fn summary(
         flows,
         links: outcome.links.clone(),
         wlans: outcome.wlans.clone(),
+        relays: outcome.relays.clone(),
         engine,
         emulation,
     }

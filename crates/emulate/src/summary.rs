@@ -1,14 +1,16 @@
 //! What an emulation came to, with the keys of a simulation's summary.
 //!
-//! A value that nobody has seen is `None`: the kernel tells less of itself than a model does.
+//! A value that nobody has seen is null: the kernel tells less of itself than a model does.
 
 use crate::lateness::LatenessSummary;
 use crate::path::FlowCounts;
 use crate::protocol::FlowReport;
 use crate::tcp_info::TcpInfo;
-use retx_record::summary::{EngineSummary, LinkSummary, WlanSummary};
+use retx_record::empty_row;
+use retx_record::summary::{EngineSummary, LinkSummary, RelaySummary, WlanSummary};
 use retx_units::Time;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// What one emulation comes to, as `retx emulate --json` prints it.
@@ -22,12 +24,15 @@ pub struct EmulationSummary {
     pub seed: u64,
     /// Which draws of it the models took, from 0.
     pub replication: u64,
-    /// One per flow, in the scenario's order.
+    /// One per flow, in the scenario's order, with all keys of a simulated one.
+    #[serde(serialize_with = "rows")]
     pub flows: Vec<EmulatedFlow>,
     /// Two per link, in the scenario's order: forward, reverse.
     pub links: Vec<LinkSummary>,
     /// One per wlan, in the scenario's order.
     pub wlans: Vec<WlanSummary>,
+    /// None: relays are not emulated.
+    pub relays: Vec<RelaySummary>,
     /// What the engine did; its time is that of the clock.
     pub engine: EngineSummary,
     /// By what it was done, and how well.
@@ -74,7 +79,7 @@ pub struct ProgramSummary {
     pub exit_code: Option<i32>,
 }
 
-/// A flow's results, from the end of the warm-up on.
+/// What is known of a flow, from the end of the warm-up on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct EmulatedFlow {
@@ -90,32 +95,8 @@ pub struct EmulatedFlow {
     /// As they entered the first link.
     pub segments_sent: u64,
     pub segments_retransmitted: u64,
-    /// Not known.
-    pub retransmissions_unnecessary: Option<u64>,
-    /// Not known.
-    pub frr_count: Option<u64>,
     /// `tcpi_total_rto`: of the whole flow, the warm-up included.
     pub rto_count: Option<u64>,
-    /// Not known.
-    pub episodes: Option<()>,
-    /// Not known: the kernel takes every loss for congestion.
-    pub said: Option<()>,
-    /// Not known.
-    pub ecn_reductions: Option<u64>,
-    /// Not known.
-    pub max_backoff: Option<u32>,
-    /// Not known.
-    pub idle_total_s: Option<f64>,
-    /// Not known.
-    pub idle_max_s: Option<f64>,
-    /// Not known.
-    pub idle: Option<()>,
-    /// Not known; `kernel` has the smoothed RTT at the end.
-    pub rtt_mean_s: Option<f64>,
-    /// Not known.
-    pub rtt_sd_s: Option<f64>,
-    /// Not known.
-    pub cwnd_mean_bytes: Option<f64>,
     /// All packets of the data sender.
     pub frames_sent: u64,
     /// Pure acknowledgments of the data receiver.
@@ -157,23 +138,23 @@ impl EmulatedFlow {
             goodput_bit_s: if span > 0.0 { bytes_delivered as f64 * 8.0 / span } else { 0.0 },
             segments_sent: counts.segments_sent,
             segments_retransmitted: counts.segments_retransmitted,
-            retransmissions_unnecessary: None,
-            frr_count: None,
             rto_count: kernel.total_rto,
-            episodes: None,
-            said: None,
-            ecn_reductions: None,
-            max_backoff: None,
-            idle_total_s: None,
-            idle_max_s: None,
-            idle: None,
-            rtt_mean_s: None,
-            rtt_sd_s: None,
-            cwnd_mean_bytes: None,
             frames_sent: counts.frames_sent,
             acks_sent: counts.acks_sent,
             kernel,
             fault,
         }
     }
+}
+
+/// Rows with every key that a simulated flow has; null where nothing is known.
+fn rows<S: Serializer>(flows: &[EmulatedFlow], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(flows.iter().map(|flow| {
+        let mut row = empty_row();
+        match serde_json::to_value(flow) {
+            Ok(Value::Object(known)) => row.extend(known),
+            other => unreachable!("results are tables: {other:?}"),
+        }
+        row
+    }))
 }

@@ -4,6 +4,8 @@
 use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings, emulate};
 use retx_scenario::{Scenario, Source, parse};
 use retx_sim::{Control, Options};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 fn scenario(text: &str) -> Scenario {
     parse(&Source { name: "test", text, overrides: &[] }).expect("a sound scenario")
@@ -15,6 +17,7 @@ fn settings(backend: Backend) -> Settings {
         backend,
         programs: Vec::new(),
         lateness_bound: LATENESS_BOUND,
+        rate_max: None,
         launch: Launch {
             command: vec![env!("CARGO_BIN_EXE_retx-emulate-worker").to_owned()],
             output_to_error: true,
@@ -26,8 +29,8 @@ fn settings(backend: Backend) -> Settings {
 const NOT_HERE: [&str; 3] = ["does not let", "does not allow", "there is no /dev/net/tun"];
 
 /// `None`, with the reason on the standard error, where the machine does not allow it.
-fn emulated(text: &str, backend: Backend) -> Option<Emulated> {
-    match emulate(&scenario(text), &settings(backend), &Control::default()) {
+fn allowed(result: Result<Emulated, EmulateError>) -> Option<Emulated> {
+    match result {
         Ok(emulated) => Some(emulated),
         Err(EmulateError::Machine(sentence)) if NOT_HERE.iter().any(|it| sentence.contains(it)) => {
             eprintln!("skipped: {sentence}");
@@ -37,25 +40,59 @@ fn emulated(text: &str, backend: Backend) -> Option<Emulated> {
     }
 }
 
-/// 20 segments of 1448 bytes over 10 ms each way.
+/// A worker that has no privileges makes its hosts in a user namespace.
+#[test]
+fn an_ordinary_user_needs_no_privileges() {
+    let setpriv = std::process::Command::new("setpriv").arg("--version").output();
+    if !nix::unistd::geteuid().is_root() || setpriv.is_err() {
+        eprintln!("skipped: only root can become somebody else, and needs setpriv for it");
+        return;
+    }
+    // Where everybody may start it.
+    let folder = std::env::temp_dir().join(format!("retx-emulate-{}", std::process::id()));
+    let worker = folder.join("worker");
+    fs::create_dir(&folder).expect("there is room for a folder");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    fs::copy(env!("CARGO_BIN_EXE_retx-emulate-worker"), &worker).expect("it can be copied");
+    let user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    let mut command: Vec<String> = user.map(str::to_owned).into();
+    command.push(worker.to_string_lossy().into_owned());
+    let launch = Launch { command, output_to_error: true };
+    for backend in [Backend::Tun, Backend::Precise] {
+        let settings = Settings { launch: launch.clone(), ..settings(backend) };
+        if let Some(emulated) = allowed(emulate(&scenario(SMALL), &settings, &Control::default())) {
+            check_small(&emulated);
+        }
+    }
+    fs::remove_dir_all(&folder).expect("it is ours");
+}
+
+/// 20 segments of 1448 bytes over 10 ms each way; the fourth packet is lost.
+const SMALL: &str = r#"
+    duration = "10 s"
+    [[link]]
+    name = "wire"
+    ends = ["server", "client"]
+    rate = "10 Mbit/s"
+    delay = "10 ms"
+    forward.channel = { model = "script", drop = [3] }
+    [[flow]]
+    name = "f"
+    from = "server"
+    to = "client"
+    initiator = "to"
+    tcp = "linux_reno"
+    app = { kind = "transfer", bytes = 28960 }
+"#;
+
 fn small(backend: Backend) {
-    let text = r#"
-        duration = "10 s"
-        [[link]]
-        name = "wire"
-        ends = ["server", "client"]
-        rate = "10 Mbit/s"
-        delay = "10 ms"
-        forward.channel = { model = "script", drop = [3] }
-        [[flow]]
-        name = "f"
-        from = "server"
-        to = "client"
-        initiator = "to"
-        tcp = "linux_reno"
-        app = { kind = "transfer", bytes = 28960 }
-    "#;
-    let Some(emulated) = emulated(text, backend) else { return };
+    let result = emulate(&scenario(SMALL), &settings(backend), &Control::default());
+    if let Some(emulated) = allowed(result) {
+        check_small(&emulated);
+    }
+}
+
+fn check_small(emulated: &Emulated) {
     let flow = &emulated.summary.flows[0];
     assert_eq!(flow.fault, None);
     assert_eq!(flow.bytes_delivered, 28_960);

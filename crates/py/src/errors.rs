@@ -24,6 +24,12 @@ create_exception!(
 );
 create_exception!(
     retx,
+    EmulationRefusedError,
+    PyValueError,
+    "A scenario that cannot be emulated, by no kernel or on this machine: the message says why."
+);
+create_exception!(
+    retx,
     CodeRefusedError,
     PyValueError,
     "Raised by the function that finds code: the key that is wrong, and what is wrong with it."
@@ -44,5 +50,17 @@ pub fn run_failed(py: Python<'_>, error: &retx_sim::RunError) -> PyErr {
             failed
         }
         other => RunError::new_err(other.to_string()),
+    }
+}
+
+/// The Python form of an emulation that failed.
+pub fn emulation_failed(py: Python<'_>, error: &retx_emulate::EmulateError) -> PyErr {
+    use retx_emulate::EmulateError;
+    match error {
+        EmulateError::Scenario(message) | EmulateError::Machine(message) => {
+            EmulationRefusedError::new_err(message.clone())
+        }
+        EmulateError::Run(error) => run_failed(py, error),
+        EmulateError::Broken { .. } => RunError::new_err(error.to_string()),
     }
 }

@@ -6,6 +6,7 @@
 mod columns;
 mod control;
 mod drill;
+mod emulate;
 mod errors;
 mod result;
 mod run;
@@ -25,7 +26,11 @@ mod _native {
     #[pymodule_export]
     use crate::drill::{Drilled, play_drill};
     #[pymodule_export]
-    use crate::errors::{CodeRefusedError, RunError, ScenarioError, UserCodeError};
+    use crate::emulate::{emulate, emulate_calibrate, emulate_clean, emulate_worker};
+    #[pymodule_export]
+    use crate::errors::{
+        CodeRefusedError, EmulationRefusedError, RunError, ScenarioError, UserCodeError,
+    };
     #[pymodule_export]
     use crate::result::RawResult;
     #[pymodule_export]

@@ -5,6 +5,7 @@ use crate::scenario::Scenario;
 use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use retx_emulate::Emulated;
 use retx_record::capture::CaptureBuffer;
 use retx_record::pcapng::{self, About, Snap};
 use retx_record::tables::Tables;
@@ -49,6 +50,13 @@ impl RawResult {
             names,
             capture,
         }
+    }
+
+    /// What an emulation came to.
+    pub fn emulated(scenario: &Scenario, emulated: Emulated) -> Self {
+        let summary = serde_json::to_string(&emulated.summary);
+        let summary = summary.expect("a summary is plain data");
+        Self { summary, ..Self::new(scenario, emulated.outcome) }
     }
 
     /// Frees a table's rows as its columns are made.

@@ -17,5 +17,5 @@ pub mod truth;
 mod wireless;
 
 pub use atomic::{WriteError, write_atomically};
-pub use rows::FlowRow;
+pub use rows::{FlowRow, empty_row};
 pub use table::{Column, Names, Table};

@@ -20,20 +20,25 @@ pub enum FlowRow {
 
 impl Serialize for FlowRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut row = Map::new();
         let own = match self {
             Self::Tcp(flow) => table(flow),
             Self::Udp(flow) => table(flow),
         };
-        let keys = table(&no_tcp()).into_iter().chain(table(&no_udp()));
-        for (key, value) in keys {
-            row.entry(key).or_insert_with(|| without_leaves(value));
-        }
+        let mut row = empty_row();
         for (key, value) in own {
             row.insert(key, value);
         }
         row.serialize(serializer)
     }
+}
+
+/// A row in which nothing is known: all keys of both transports, with null at each leaf.
+pub fn empty_row() -> Map<String, Value> {
+    let mut row = Map::new();
+    for (key, value) in table(&no_tcp()).into_iter().chain(table(&no_udp())) {
+        row.entry(key).or_insert_with(|| without_leaves(value));
+    }
+    row
 }
 
 fn table(of: &impl Serialize) -> Map<String, Value> {

@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from retx import _native
-from retx.cli import drill, init, listing, run, tune
+from retx.cli import drill, emulate, init, listing, run, tune
 
 BAD_INPUT, FAULT, INTERRUPTED, TERMINATED, PIPE_CLOSED = 2, 70, 130, 143, 141
 """Exit codes; the last three as a shell gives them for SIGINT, SIGTERM and SIGPIPE."""
@@ -38,6 +38,7 @@ app = typer.Typer(
 app.command("init")(init.command)
 app.command("run")(run.command)
 app.command("tune")(tune.command)
+app.command("emulate")(emulate.command)
 app.command("drill")(drill.command)
 app.command("list")(listing.list_command)
 app.command("schema")(listing.schema_command)

@@ -98,7 +98,7 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
         for figure, target in zip(outputs.figures, targets, strict=True):
             figure.draw(result, target)
     if outputs.as_json:
-        _print_json(result.summary)
+        print_json(result.summary)
         return
     from retx.cli.summary import print_summary
 
@@ -110,7 +110,7 @@ def _run_many(scenario: Path, arguments: dict[str, Any], count: int, outputs: Ou
 
     result = replicate(scenario, count, out=outputs.directory, force=outputs.force, **arguments)
     if outputs.as_json:
-        _print_json(result.summary)
+        print_json(result.summary)
         return
     from retx.cli.summary import print_means
 
@@ -128,7 +128,8 @@ def overrides_of(settings: list[str]) -> dict[str, TomlText]:
     return pairs
 
 
-def _print_json(summary: dict[str, Any]) -> None:
+def print_json(summary: dict[str, Any]) -> None:
+    """Prints a summary as one JSON object."""
     json.dump(summary, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
     sys.stdout.flush()

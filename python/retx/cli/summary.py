@@ -47,6 +47,10 @@ def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
         out.print(_airtime(summary["wlans"]))
     if summary["relays"]:
         out.print(_relays(summary))
+    if "emulation" in summary:
+        _print_emulation(out, summary)
+        _print_written(out, written)
+        return
     speed = engine["events"] / engine["wall_s"] if engine["wall_s"] > 0 else 0
     out.print(
         f"Simulated {seconds(engine['simulated_s'])} in {seconds(engine['wall_s'])}: "
@@ -209,6 +213,31 @@ def _print_confusion(
 
     if rows:
         out.print(_shortened(table, rows, add))
+
+
+def _print_emulation(out: Console, summary: dict[str, Any]) -> None:
+    """How it was done, and whether it is worth anything."""
+    emulation, late = summary["emulation"], summary["emulation"]["lateness"]
+    out.print(
+        f"Emulated {seconds(summary['engine']['simulated_s'])} with Linux "
+        f"{_plain(emulation['kernel'])} (backend {emulation['backend']}, priority "
+        f"{emulation['priority']})."
+    )
+    if late["packets"]:
+        out.print(
+            f"{count(late['packets'])} packets left late by {seconds(late['p50_s'])} in the "
+            f"median, {seconds(late['p99_s'])} in the worst hundredth, {seconds(late['max_s'])} "
+            "at most."
+        )
+    for flow in summary["flows"]:
+        if flow["fault"]:
+            out.print(f"Flow {_plain(flow['name'])}: {_plain(flow['fault'])}.")
+    for program in emulation["programs"]:
+        if program["exit_code"]:
+            what = f"{program['command'] or 'the shell'} at {program['host']}"
+            out.print(f"{_plain(what)} ended with exit code {program['exit_code']}.")
+    for fault in emulation["faults"]:
+        out.print(f"[bold red]NOT VALID:[/bold red] {_plain(fault)}.")
 
 
 def _links(links: list[dict[str, Any]]) -> Table:

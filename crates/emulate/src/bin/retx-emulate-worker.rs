@@ -1,8 +1,12 @@
 //! The worker of an emulation, for tests; the command line starts the same by its interpreter.
 
+use retx_emulate::worker;
+
 fn main() {
-    let path = std::env::current_exe().expect("a running program has a path");
-    let command = vec![path.to_string_lossy().into_owned()];
-    let inner = std::env::args().any(|argument| argument == retx_emulate::worker::INNER);
-    std::process::exit(retx_emulate::worker::run(&command, inner));
+    let mut command: Vec<String> = std::env::args().collect();
+    let inner = command.last().is_some_and(|last| last == worker::INNER);
+    if inner {
+        command.pop();
+    }
+    std::process::exit(worker::run(&command, inner));
 }

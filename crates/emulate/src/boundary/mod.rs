@@ -84,6 +84,16 @@ pub fn run_first(priority: i32) -> Result<()> {
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) })
 }
 
+/// Sets how much of the processor this thread, and those that it starts, get beside others: −20 for
+/// most, 0 as usual.
+///
+/// # Errors
+/// It may not have more than it has.
+pub fn set_nice(nice: i32) -> Result<()> {
+    // SAFETY: no memory is passed; 0 stands for this thread.
+    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) })
+}
+
 /// Reads `TCP_INFO` into `bytes`; returns how many of them the kernel has filled.
 ///
 /// # Errors

@@ -22,6 +22,12 @@ use retx_units::{Duration, Time};
 
 /// From here on the loop spins, as a sleep would end too late.
 const SPIN: Duration = Duration::from_micros(150);
+/// One part in so many of its time the loop sleeps, where it can. A thread of real-time priority
+/// that never sleeps is stopped by the kernel for 50 ms in each second in which others wait for its
+/// processor (`sched_rt_runtime_us`; the fair server of `kernel/sched/deadline.c`).
+const REST: u64 = 10;
+/// So much sleep is kept in hand from quiet times.
+const REST_IN_HAND: Duration = Duration::from_millis(20);
 /// The longest sleep: so often the loop looks whether the run is over.
 const NAP: Duration = Duration::from_millis(5);
 /// Packets of one device taken in a row, so that none waits long for the others.
@@ -42,8 +48,7 @@ pub struct Goal {
 impl Goal {
     fn is_reached(self, progress: &Progress) -> bool {
         let flows = self.flows.is_some_and(|flows| progress.flows_done() >= flows);
-        let programs = progress.programs_done() >= self.programs;
-        if self.programs > 0 && self.flows == Some(0) { programs } else { flows && programs }
+        flows && progress.programs_done() >= self.programs
     }
 }
 
@@ -76,6 +81,28 @@ pub struct Path<'a, 'p> {
     buffer: Vec<u8>,
     /// The end of the warm-up, as long as it is to come.
     warmup: Option<Time>,
+    rest: Rest,
+}
+
+/// How much the loop has slept, beside what it has to.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rest {
+    /// The end of the last sleep.
+    woken: Time,
+    in_hand: Duration,
+}
+
+impl Rest {
+    /// True when it can do without sleep.
+    fn is_enough(&self, now: Time) -> bool {
+        now.since(self.woken).as_nanos() / REST <= self.in_hand.as_nanos()
+    }
+
+    fn slept(&mut self, from: Time, to: Time) {
+        let due = Duration::from_nanos(from.since(self.woken).as_nanos() / REST);
+        let had = self.in_hand.saturating_sub(due) + to.since(from);
+        *self = Self { woken: to, in_hand: had.min(REST_IN_HAND) };
+    }
 }
 
 impl<'a, 'p> Path<'a, 'p> {
@@ -97,6 +124,7 @@ impl<'a, 'p> Path<'a, 'p> {
             bytes: Vec::new(),
             buffer: vec![0; PACKET_MAX],
             warmup: None,
+            rest: Rest::default(),
         }
     }
 
@@ -220,10 +248,41 @@ impl<'a, 'p> Path<'a, 'p> {
         loop {
             let now = self.clock.now();
             let left = if next > now { next.since(now) } else { return };
-            let sleep = left.saturating_sub(SPIN).min(NAP);
-            if self.devices.wait(sleep) || !sleep.is_zero() {
+            let spin = if self.rest.is_enough(now) { SPIN } else { Duration::ZERO };
+            let sleep = left.saturating_sub(spin).min(NAP);
+            let ready = self.devices.wait(sleep);
+            if !sleep.is_zero() {
+                self.rest.slept(now, self.clock.now());
+                return;
+            }
+            if ready {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: u64) -> Time {
+        Time::from_nanos(micros * 1000)
+    }
+
+    #[test]
+    fn a_tenth_of_the_time_is_slept() {
+        let mut rest = Rest::default();
+        assert!(!rest.is_enough(at(100)));
+        rest.slept(at(100), at(200));
+        // 100 µs slept, of which the first 100 µs awake took 10, though there was nothing in hand.
+        assert!(rest.is_enough(at(1200)));
+        assert!(!rest.is_enough(at(1220)));
+        rest.slept(at(1200), at(1300));
+        assert!(rest.is_enough(at(2300)));
+        // A long sleep does not last for ever.
+        rest.slept(at(2300), at(10_000_000));
+        assert!(rest.is_enough(at(10_200_000)));
+        assert!(!rest.is_enough(at(10_200_020)));
     }
 }

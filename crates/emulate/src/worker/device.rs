@@ -78,7 +78,9 @@ fn packet_socket(name: &str) -> io::Result<Device> {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let none = None::<SockProtocol>;
     let socket = socket(AddressFamily::Packet, SockType::Raw, flags, none)?;
-    setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER)?;
+    // Without privileges it is as large as the machine allows; drops are counted in any case.
+    setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER)
+        .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &RECEIVE_BUFFER))?;
     setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
     boundary::bind_to_interface(socket.as_fd(), if_nametoindex(name)?)?;
     Ok(Device(socket))

@@ -2,7 +2,7 @@
 
 use super::device::{self, Device, INSIDE};
 use crate::protocol::{Backend, HostOrder, Order, send_descriptor};
-use nix::mount::{MsFlags, mount, umount2};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -171,10 +171,13 @@ fn name_hosts(order: &Order) -> Result<(), String> {
     // Over some folder, for as long as the file is not yet where it belongs.
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("tmpfs"), "/mnt", Some("tmpfs"), flags, none).map_err(refused("mounting"))?;
-    let named = fs::write("/mnt/hosts", text).is_ok()
-        && mount(Some("/mnt/hosts"), "/etc/hosts", none, MsFlags::MS_BIND, none).is_ok();
-    umount2("/mnt", nix::mount::MntFlags::MNT_DETACH).map_err(refused("unmounting"))?;
-    // Without a file /etc/hosts there is nothing to cover: then addresses have to do.
-    let _ = named;
-    Ok(())
+    // No other name can be resolved, and nobody is to wait until that is clear.
+    let no_servers = "# hosts of an emulation\n".to_owned();
+    for (file, text) in [("hosts", text), ("resolv.conf", no_servers)] {
+        let [from, to] = [format!("/mnt/{file}"), format!("/etc/{file}")];
+        // Where there is no such file there is nothing to cover: then addresses have to do.
+        let _ = fs::write(&from, text).is_ok()
+            && mount(Some(from.as_str()), to.as_str(), none, MsFlags::MS_BIND, none).is_ok();
+    }
+    umount2("/mnt", MntFlags::MNT_DETACH).map_err(refused("unmounting"))
 }

@@ -8,11 +8,14 @@
 
 mod device;
 mod hosts;
+mod leftover;
 mod programs;
 mod traffic;
 
 pub use device::HARDWARE_ADDRESS;
+pub use leftover::{clean, mark};
 
+use crate::boundary;
 use crate::protocol::{Command, FlowReport, Order, Told, receive, receive_descriptor, send};
 use hosts::Hosts;
 use nix::errno::Errno;
@@ -79,8 +82,10 @@ fn outside(command: &[String]) -> Result<i32, String> {
         Err(Errno::EPERM) => {
             unshare(new | CloneFlags::CLONE_NEWUSER).map_err(no_namespaces)?;
             let map = |file: &str, text: String| {
-                fs::write(format!("/proc/self/{file}"), text)
-                    .map_err(|error| format!("the user namespace cannot be set up: {error}"))
+                let written = fs::write(format!("/proc/self/{file}"), text);
+                written.map_err(|error| {
+                    no_namespaces(Errno::from_raw(error.raw_os_error().unwrap_or(0)))
+                })
             };
             map("setgroups", "deny".into())?;
             map("uid_map", format!("0 {user} 1"))?;
@@ -112,8 +117,10 @@ fn no_namespaces(error: Errno) -> String {
 /// The second process.
 fn inside() -> Result<i32, String> {
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
-    // Sleeps end when they should.
+    // Sleeps end when they should, and what flows send does not wait for other programs, if that
+    // is allowed.
     let _ = prctl::set_timerslack(1);
+    let _ = boundary::set_nice(-20);
     let broken = |error: io::Error| format!("the emulator is lost: {error}");
     let socket = socket().map_err(broken)?;
     let order: Order = receive(&socket).map_err(broken)?;

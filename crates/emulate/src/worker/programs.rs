@@ -2,6 +2,7 @@
 
 use super::Teller;
 use super::hosts::Hosts;
+use crate::boundary;
 use crate::protocol::{Order, Told};
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
@@ -37,9 +38,11 @@ pub fn start(
         };
         let host = &order.hosts[program.host];
         command.env("RETX_HOST", &host.name).env("RETX_ADDRESS", host.address.to_string());
-        let (hosts, teller, host) = (Arc::clone(hosts), teller.clone(), program.host);
+        let (hosts, teller) = (Arc::clone(hosts), teller.clone());
+        let (host, background) = (program.host, program.background);
         thread::Builder::new()
             .spawn(move || {
+                let _ = boundary::set_nice(0);
                 let started = hosts.enter(host).and_then(|()| {
                     command
                         .spawn()
@@ -53,6 +56,9 @@ pub fn start(
                     Ok(Err(_)) | Err(_) => 127,
                 };
                 teller.tell(&Told::ProgramDone(number, code));
+                if !background {
+                    teller.tell(&Told::Awaited);
+                }
             })
             .map_err(|error| format!("no thread can be started: {error}"))?;
     }

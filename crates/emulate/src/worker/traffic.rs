@@ -1,6 +1,6 @@
 //! What flows send: at each end a thread with an ordinary blocking socket, as any program has one.
 //!
-//! The sender writes as the socket takes it, then shuts its direction down; the receiver reads until
+//! The sender writes as the socket takes it, then shuts its direction down; the receiver reads to
 //! the end and closes. A file has been read when its last byte has; it began when its connection
 //! was opened.
 
@@ -11,8 +11,8 @@ use crate::clock::Clock;
 use crate::protocol::{FileOrder, FlowOrder, FlowReport, Order, SocketOptions, Told};
 use crate::tcp_info::TcpInfo;
 use nix::sys::socket::{
-    AddressFamily, Backlog, SockFlag, SockProtocol, SockType, SockaddrIn, bind, setsockopt, socket,
-    sockopt,
+    AddressFamily, Backlog, SockFlag, SockProtocol, SockType, SockaddrIn, bind, getsockopt,
+    setsockopt, socket, sockopt,
 };
 use retx_units::Time;
 use std::ffi::OsString;
@@ -251,17 +251,31 @@ fn open(options: &SocketOptions) -> io::Result<OwnedFd> {
     let algorithm = OsString::from(&options.congestion_control);
     setsockopt(&socket, sockopt::TcpCongestion, &algorithm)?;
     setsockopt(&socket, sockopt::TcpNoDelay, &options.no_delay)?;
-    // By force: not held to `rmem_max` and `wmem_max`, which are the machine's.
+    // By force, with privileges: then not held to `wmem_max` and `rmem_max`, the machine's.
     if let Some(bytes) = options.send_buffer {
-        setsockopt(&socket, sockopt::SndBufForce, &bytes)?;
+        setsockopt(&socket, sockopt::SndBufForce, &bytes)
+            .or_else(|_| setsockopt(&socket, sockopt::SndBuf, &bytes))?;
+        check_buffer("wmem_max", getsockopt(&socket, sockopt::SndBuf)?, bytes)?;
     }
     if let Some(bytes) = options.receive_buffer {
-        setsockopt(&socket, sockopt::RcvBufForce, &bytes)?;
+        setsockopt(&socket, sockopt::RcvBufForce, &bytes)
+            .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &bytes))?;
+        check_buffer("rmem_max", getsockopt(&socket, sockopt::RcvBuf)?, bytes)?;
     }
     if options.pacing {
         boundary::pace(socket.as_fd())?;
     }
     Ok(socket)
+}
+
+/// The kernel makes a buffer twice as large as asked for, unless a sysctl bounds it.
+fn check_buffer(sysctl: &str, has: usize, asked: usize) -> io::Result<()> {
+    if has >= 2 * asked {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "a buffer of {asked} bytes needs root, or net.core.{sysctl} of as much"
+    )))
 }
 
 fn listen(address: SocketAddrV4, options: &SocketOptions) -> Result<TcpListener, String> {

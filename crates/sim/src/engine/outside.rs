@@ -29,7 +29,7 @@ pub(super) struct Outside {
 pub struct Arriving<'a> {
     /// Its way: an index into [`Plan::routes`].
     pub route: u32,
-    /// The flow that it belongs to: an index into [`Plan::flows`], or behind them for other packets.
+    /// The flow that it belongs to: an index into [`Plan::flows`], behind them for other packets.
     pub flow: u32,
     /// The end of the flow that it goes to.
     pub to: Side,

@@ -1,0 +1,118 @@
+//! What rates can this machine hold?
+
+use crate::error::EmulateError;
+use crate::launch::Launch;
+use crate::protocol::Backend;
+use crate::run::{LATENESS_BOUND, Settings, emulate};
+use retx_scenario::{Source, parse};
+use retx_sim::plan::{Hop, Plan};
+use retx_sim::{Control, Options};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The rates that are tried, in Mbit/s.
+const RATES: [u32; 8] = [10, 20, 50, 100, 200, 500, 1000, 2000];
+/// How long each, in seconds.
+const SPAN_S: u32 = 2;
+
+/// What came of one rate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct Trial {
+    pub rate_bit_s: f64,
+    pub goodput_bit_s: f64,
+    pub lateness_p99_s: Option<f64>,
+    pub lateness_max_s: Option<f64>,
+    pub device_drops: u64,
+    /// The link was full, packets were on time, and none was dropped that no model dropped.
+    pub held: bool,
+}
+
+/// Sends one flow over links of growing rate, until one is not held; returns what came of each.
+///
+/// # Errors
+/// As [`emulate`].
+pub fn calibrate(
+    launch: &Launch,
+    backend: Backend,
+    control: &Control,
+) -> Result<Vec<Trial>, EmulateError> {
+    let mut trials = Vec::new();
+    for rate in RATES {
+        let trial = attempt((launch, backend), rate, control)?;
+        let held = trial.held;
+        trials.push(trial);
+        if !held {
+            break;
+        }
+    }
+    Ok(trials)
+}
+
+fn attempt(
+    (launch, backend): (&Launch, Backend),
+    rate: u32,
+    control: &Control,
+) -> Result<Trial, EmulateError> {
+    // The first second is slow start's.
+    let text = format!(
+        r#"
+        duration = "{} s"
+        warmup = "1 s"
+        [[link]]
+        name = "wire"
+        ends = ["a", "b"]
+        rate = "{rate} Mbit/s"
+        delay = "2 ms"
+        overhead = 0
+        queue = {{ discipline = "droptail", packets = 1000 }}
+        [[flow]]
+        name = "flow"
+        from = "a"
+        to = "b"
+        tcp = "linux"
+        app = {{ kind = "bulk" }}
+        "#,
+        1 + SPAN_S
+    );
+    let source = Source { name: "calibration", text: &text, overrides: &[] };
+    let scenario = parse(&source).expect("a sound scenario");
+    let settings = Settings {
+        record: Options::default(),
+        backend,
+        programs: Vec::new(),
+        lateness_bound: LATENESS_BOUND,
+        rate_max: None,
+        launch: launch.clone(),
+    };
+    let summary = emulate(&scenario, &settings, control)?.summary;
+    let rate_bit_s = f64::from(rate) * 1e6;
+    let goodput_bit_s = summary.flows[0].goodput_bit_s;
+    // 52 of 1500 bytes are headers; the rest of the allowance is for recovery from slow start.
+    let full = goodput_bit_s >= 0.9 * rate_bit_s;
+    let lateness = &summary.emulation.lateness;
+    Ok(Trial {
+        rate_bit_s,
+        goodput_bit_s,
+        lateness_p99_s: lateness.p99_s,
+        lateness_max_s: lateness.max_s,
+        device_drops: summary.emulation.device_drops,
+        held: full && summary.emulation.valid,
+    })
+}
+
+/// The rate at which a scenario's flows can send together: the sum of their bottlenecks, each
+/// counted once. Flows over links without a rate count nothing.
+pub fn demand_bit_s(plan: &Plan) -> f64 {
+    let mut bottlenecks = BTreeMap::new();
+    for flow in &plan.flows {
+        let pipes = plan.routes[flow.routes[0] as usize].iter().filter_map(|hop| match hop {
+            Hop::Pipe(index) => Some((*index, plan.pipes[*index as usize].config.rate?.as_bit_s())),
+            Hop::Stage(_) => None,
+        });
+        if let Some((pipe, rate)) = pipes.min_by_key(|(_, rate)| *rate) {
+            bottlenecks.insert(pipe, rate);
+        }
+    }
+    bottlenecks.values().sum::<u64>() as f64
+}

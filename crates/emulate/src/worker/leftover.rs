@@ -1,0 +1,73 @@
+//! Workers that have outlived their emulator.
+//!
+//! A worker ends by itself when its emulator does. One that was stopped, or hangs, is found by its
+//! arguments: they name the emulator by process and start time.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+
+/// What the argument begins with.
+const MARK: &str = "retx-emulator=";
+
+/// The argument that names this process as a worker's emulator.
+pub fn mark() -> String {
+    let own = std::process::id();
+    format!("{MARK}{own}.{}", started(own).unwrap_or(0))
+}
+
+/// Ends all workers whose emulator has gone; returns how many processes that were.
+pub fn clean() -> usize {
+    let Ok(processes) = fs::read_dir("/proc") else { return 0 };
+    let numbers =
+        processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let left_over = numbers.filter(|number| emulator_of(*number).is_some_and(|it| !is_alive(it)));
+    left_over.filter(|number| kill(Pid::from_raw(*number as i32), Signal::SIGKILL).is_ok()).count()
+}
+
+/// Process and start time of the emulator that a process works for, if it is a worker.
+fn emulator_of(worker: u32) -> Option<(u32, u64)> {
+    let arguments = fs::read_to_string(format!("/proc/{worker}/cmdline")).ok()?;
+    let mark = arguments.split('\0').find_map(|argument| argument.strip_prefix(MARK))?;
+    let (process, started) = mark.split_once('.')?;
+    Some((process.parse().ok()?, started.parse().ok()?))
+}
+
+fn is_alive((process, since): (u32, u64)) -> bool {
+    started(process) == Some(since)
+}
+
+/// When a process started, in ticks since the machine did: field 22 of `/proc/PID/stat` (proc(5)).
+fn started(process: u32) -> Option<u64> {
+    let line = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name of the program, field 2, may hold anything, but is in brackets.
+    let after_name = &line[line.rfind(')')? + 1..];
+    after_name.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    #[test]
+    fn only_workers_of_the_dead_are_ended() {
+        let sleeper = |mark: &str| {
+            // The shell keeps its arguments as it waits for another command.
+            let script = ["-c", "sleep 100; true", mark];
+            Command::new("/bin/sh").args(script).spawn().expect("there is a shell")
+        };
+        let mut of_the_living = sleeper(&mark());
+        let mut of_the_dead = sleeper(&format!("{MARK}{}.1", std::process::id()));
+        let mut of_nobody = sleeper("something");
+        assert!(clean() >= 1);
+        let status = of_the_dead.wait().expect("it was started");
+        assert_eq!(status.signal(), Some(9));
+        for other in [&mut of_the_living, &mut of_nobody] {
+            assert!(other.try_wait().expect("it was started").is_none());
+            other.kill().expect("it is there");
+            other.wait().expect("it was there");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Emulations, with the interpreter's lock released.
+
+use crate::control::Control;
+use crate::errors::{EmulationRefusedError, emulation_failed};
+use crate::result::RawResult;
+use crate::scenario::Scenario;
+use pyo3::prelude::*;
+use retx_emulate::{Backend, LATENESS_BOUND, Launch, ProgramAt, Settings, worker};
+use retx_sim::Options;
+use retx_units::Duration;
+
+/// Emulates a scenario with this machine's kernel.
+///
+/// `command` starts a process that calls `emulate_worker`. `programs` are a host, what a shell is
+/// given there, or `None` for a shell of the user's, and whether the run waits for its end; with
+/// `programs_to_error` they write where errors go. Tables, segments and capture as for `run`.
+#[pyfunction]
+#[pyo3(signature = (
+    scenario, control, *, command, backend = "tun", programs = Vec::new(),
+    programs_to_error = false, lateness_bound_s = None, rate_max_bit_s = None, replication = 0,
+    tables = true, capture = None
+))]
+pub fn emulate(
+    py: Python<'_>,
+    scenario: &Scenario,
+    control: &Control,
+    command: Vec<String>,
+    backend: &str,
+    programs: Vec<(String, Option<String>, bool)>,
+    programs_to_error: bool,
+    lateness_bound_s: Option<f64>,
+    rate_max_bit_s: Option<f64>,
+    replication: u64,
+    tables: bool,
+    capture: Option<Vec<(String, String)>>,
+) -> PyResult<RawResult> {
+    let capture = match capture {
+        Some(places) => scenario.capture_points(&places)?,
+        None => Vec::new(),
+    };
+    let backend = backend_named(backend)?;
+    let programs = programs.into_iter();
+    let programs = programs
+        .map(|(host, command, waits)| ProgramAt { host, command, background: !waits })
+        .collect();
+    let settings = Settings {
+        record: Options { replication, segments: false, drops: tables, episodes: false, capture },
+        backend,
+        programs,
+        lateness_bound: lateness_bound_s.map_or(LATENESS_BOUND, Duration::from_secs_f64),
+        rate_max: rate_max_bit_s,
+        launch: Launch { command, output_to_error: programs_to_error },
+    };
+    control.expect(1, scenario.inner.duration.as_nanos());
+    let emulated = py
+        .detach(|| retx_emulate::emulate(&scenario.inner, &settings, &control.inner))
+        .map_err(|error| emulation_failed(py, &error))?;
+    Ok(RawResult::emulated(scenario, emulated))
+}
+
+fn backend_named(name: &str) -> PyResult<Backend> {
+    Backend::find(name).ok_or_else(|| {
+        let names = Backend::NAMES.join(", ");
+        EmulationRefusedError::new_err(format!("no backend \"{name}\"; there are {names}"))
+    })
+}
+
+/// Tries growing rates until this machine does not hold one. Returns a JSON list of what came of
+/// each.
+#[pyfunction]
+#[pyo3(signature = (control, *, command, backend = "tun"))]
+pub fn emulate_calibrate(
+    py: Python<'_>,
+    control: &Control,
+    command: Vec<String>,
+    backend: &str,
+) -> PyResult<String> {
+    let launch = Launch { command, output_to_error: true };
+    let backend = backend_named(backend)?;
+    let trials = py
+        .detach(|| retx_emulate::calibrate(&launch, backend, &control.inner))
+        .map_err(|error| emulation_failed(py, &error))?;
+    Ok(serde_json::to_string(&trials).expect("plain data"))
+}
+
+/// The process that holds an emulation's hosts: returns its exit code when the emulation is over.
+/// Its standard input is the socket to the emulator; `command` starts another such process.
+#[pyfunction]
+pub fn emulate_worker(py: Python<'_>, command: Vec<String>, inner: bool) -> i32 {
+    py.detach(|| worker::run(&command, inner))
+}
+
+/// Ends workers whose emulator has gone, and says how many there were.
+#[pyfunction]
+pub fn emulate_clean(py: Python<'_>) -> usize {
+    py.detach(worker::clean)
+}

@@ -1,0 +1,151 @@
+"""`retx emulate`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from retx.cli import options
+from retx.cli.run import overrides_of, print_json
+from retx.errors import UsageError
+
+Scenario = Annotated[
+    Path | None, typer.Argument(help="A scenario file (TOML).", show_default=False)
+]
+Exec = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--exec",
+        metavar="HOST COMMAND",
+        help="Run a command in the host of that node, such as --exec client 'curl http://server/'. "
+        "The emulation lasts until it has ended.",
+    ),
+]
+Background = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        metavar="HOST COMMAND",
+        help="Run a command, such as a server, as long as the emulation lasts.",
+    ),
+]
+Shell = Annotated[
+    str | None, typer.Option(metavar="HOST", help="Open a shell in the host of that node.")
+]
+Backend = Annotated[
+    str, typer.Option(metavar="NAME", help="tun, or precise: packets stamped by the kernel.")
+]
+Lateness = Annotated[
+    float,
+    typer.Option(
+        "--lateness-bound",
+        metavar="SECONDS",
+        help="How late one packet in a hundred may be; beyond, the result is not valid.",
+    ),
+]
+Calibrate = Annotated[
+    bool,
+    typer.Option("--calibrate", help="Find out, and remember, which rates this machine holds."),
+]
+Clean = Annotated[
+    bool, typer.Option("--clean", help="End what emulations that were killed have left.")
+]
+
+
+def command(
+    scenario: Scenario = None,
+    as_json: options.AsJson = False,
+    out: options.Out = None,
+    force: options.Force = False,
+    pcap: options.Pcap = None,
+    pcap_at: options.PcapAt = None,
+    settings: options.Settings = None,
+    seed: options.Seed = None,
+    backend: Backend = "tun",
+    program: Exec = None,
+    background: Background = None,
+    shell: Shell = None,
+    lateness_bound: Lateness = 0.001,
+    calibrate: Calibrate = False,
+    clean: Clean = False,
+) -> None:
+    """Run a scenario with this machine's kernel in place of retx's TCP, in real time."""
+    _check_linux()
+    if calibrate or clean:
+        if scenario:
+            raise UsageError("--calibrate and --clean take no scenario")
+        _calibrate(backend, as_json) if calibrate else _clean()
+        return
+    if scenario is None:
+        raise UsageError("which scenario? name a file (TOML)")
+    if pcap_at and not pcap:
+        raise UsageError("--pcap-at says where to capture: add --pcap FILE")
+    from retx.emulation import emulate
+
+    asked: list[tuple[str, str | None]] = [program] if program else []
+    if shell:
+        asked.append((shell, None))
+    result = emulate(
+        scenario,
+        backend=backend,
+        programs=asked,
+        background=[background] if background else [],
+        # What is printed as JSON is to be nothing else.
+        programs_to_error=as_json,
+        seed=seed,
+        overrides=overrides_of(settings or []),
+        lateness_bound_s=lateness_bound,
+        tables=out is not None,
+        pcap=pcap,
+        pcap_at=pcap_at or [],
+        out=out,
+        force=force,
+        # A bar would be drawn over what a program shows.
+        progress=False if asked else None,
+    )
+    summary = result.summary
+    if as_json:
+        print_json(summary)
+    else:
+        from retx.cli.summary import print_summary
+
+        print_summary(summary, [path for path in (out, pcap) if path])
+    if any(program["exit_code"] for program in summary["emulation"]["programs"]):
+        raise typer.Exit(1)
+
+
+def _check_linux() -> None:
+    if sys.platform != "linux":
+        raise UsageError("emulation takes Linux's network namespaces: it runs on Linux only")
+
+
+def _calibrate(backend: str, as_json: bool) -> None:
+    from retx.emulation import calibrate, calibration_file
+    from retx.quantities import rate, seconds
+
+    found = calibrate(backend)
+    if as_json:
+        print_json(found)
+        return
+    trials: list[dict[str, Any]] = found["trials"]
+    for trial in trials:
+        verdict = "held" if trial["held"] else "not held"
+        late = trial["lateness_p99_s"]
+        print(
+            f"{rate(trial['rate_bit_s'])}: {verdict} (goodput {rate(trial['goodput_bit_s'])}, "
+            f"lateness {seconds(late)} in the worst hundredth, {trial['device_drops']} dropped "
+            "by devices)"
+        )
+    print(
+        f"This machine holds {rate(found['rate_max_bit_s'])} on the backend {backend}. "
+        f"Remembered in {calibration_file(backend)}."
+    )
+
+
+def _clean() -> None:
+    from retx.emulation import clean
+
+    ended = clean()
+    print("nothing was left" if ended == 0 else f"{ended} processes that were left have been ended")

@@ -1,0 +1,309 @@
+"""Emulation with this machine's kernel: what it says, and that nothing of it stays."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+from emulating import TINY, need_emulation
+from test_interruption import started, wait_for
+
+import retx
+
+PATH = """\
+duration = "30 s"
+seed = 3
+
+[[link]]
+name = "path"
+ends = ["server", "client"]
+rate = "20 Mbit/s"
+delay = "20 ms"
+queue = { discipline = "droptail", packets = 100 }
+forward.channel = { model = "bernoulli", p = 0.01 }
+
+[[flow]]
+name = "download"
+from = "server"
+to = "client"
+initiator = "to"
+tcp = "linux_reno"
+app = { kind = "transfer", bytes = 200_000 }
+"""
+
+ECHO = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 4000))
+while True:
+    s.sendto(*s.recvfrom(2000))
+"""
+
+ASK = """
+import json, socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(1)
+times = []
+while len(times) < 20:
+    begun = time.perf_counter()
+    s.sendto(b"x", ("server", 4000))
+    try:
+        s.recv(2000)
+    except OSError:
+        continue
+    times.append(time.perf_counter() - begun)
+json.dump(times, open(sys.argv[1], "w"))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_calibration(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "path.toml"
+    file.write_text(PATH)
+    return file
+
+
+def workers() -> set[str]:
+    """Processes that hold hosts."""
+    found = set()
+    for process in Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and b"retx-emulator=" in (process / "cmdline").read_bytes():
+                found.add(process.name)
+        except OSError:
+            continue
+    return found
+
+
+def networks() -> set[str]:
+    """The network namespaces that processes live in."""
+    found = set()
+    for process in Path("/proc").iterdir():
+        try:
+            found.add(str((process / "ns" / "net").readlink()) if process.name.isdigit() else "")
+        except OSError:
+            continue
+    return found
+
+
+def test_the_record_has_the_keys_of_a_simulation(tmp_path: Path) -> None:
+    need_emulation()
+    out = tmp_path / "out"
+    real = retx.emulate(PATH, out=out, pcap=tmp_path / "real.pcapng")
+    model = retx.run(PATH)
+    assert real.summary.keys() == {*model.summary.keys(), "emulation"}
+    flow, simulated = real.summary["flows"][0], model.summary["flows"][0]
+    assert flow.keys() == {*simulated.keys(), "kernel", "fault"}
+    assert real.summary["links"][0].keys() == model.summary["links"][0].keys()
+    assert flow["bytes_delivered"] == 200_000
+    # 200,000 bytes at 20 Mbit/s take 80 ms, the handshake and the first flight 60.
+    assert flow["response_time_s"] > 0.14
+    lost = real.drops.filter(real.drops["packet_number"] > 0)
+    assert flow["segments_retransmitted"] >= lost.height
+    assert flow["segments_retransmitted"] == flow["kernel"]["total_retrans"]
+    assert real.drops.height == real.links["drops_channel"].sum()
+    assert real.drops["flow"].cast(str).unique().to_list() in (["download"], [])
+    emulation = real.summary["emulation"]
+    assert emulation["device_drops"] == 0
+    assert emulation["kernel"] == os.uname().release
+    assert emulation["sysctls"]["server"]["net.ipv4.tcp_no_metrics_save"] == "1"
+    assert json.loads((out / "summary.json").read_text())["flows"][0]["name"] == "download"
+    assert (out / "drops.parquet").exists()
+    # The same scenario again.
+    assert retx.resolve(out / "scenario.toml") == retx.resolve(PATH)
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_a_capture_is_read_by_tshark(tmp_path: Path) -> None:
+    need_emulation()
+    capture = tmp_path / "real.pcapng"
+    result = retx.emulate(PATH, pcap=capture)
+    command = ["tshark", "-r", capture, "-Y", "tcp.len > 0", "-T", "fields", "-e", "tcp.len"]
+    read = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    sent = result.flows["segments_sent"][0]
+    assert len(read) == sent
+    assert sum(map(int, read)) == 200_000 + result.flows["kernel_bytes_retrans"][0]
+
+
+@pytest.mark.parametrize("backend", ["tun", "precise"])
+def test_programs_find_each_other_over_the_path(backend: str, tmp_path: Path) -> None:
+    need_emulation()
+    (tmp_path / "echo.py").write_text(ECHO)
+    (tmp_path / "ask.py").write_text(ASK)
+    times = tmp_path / "times.json"
+    result = retx.emulate(
+        PATH.replace("0.01", "0"),
+        backend=backend,
+        background=[("server", f"{sys.executable} {tmp_path}/echo.py")],
+        programs=[("client", f"sleep 0.5; {sys.executable} {tmp_path}/ask.py {times}")],
+    )
+    assert [it["exit_code"] for it in result.summary["emulation"]["programs"]] == [None, 0]
+    measured = json.loads(times.read_text())
+    # Sooner than over 20 ms each way is impossible; later is the machine's affair.
+    assert min(measured) >= 0.04
+
+
+def test_a_file_arrives_whole_by_other_programs(tmp_path: Path) -> None:
+    need_emulation()
+    served = tmp_path / "served"
+    served.mkdir()
+    (served / "file").write_bytes(random.Random(1).randbytes(300_000))
+    fetch = "import urllib.request as u; u.urlretrieve('http://server:8000/file', 'got')"
+    server = f"cd {served}; {sys.executable} -m http.server 8000 > /dev/null 2>&1"
+    client = f'cd {tmp_path}; sleep 0.7; {sys.executable} -c "{fetch}"'
+    result = retx.emulate(PATH, background=[("server", server)], programs=[("client", client)])
+    hashes = {
+        hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in (served / "file", tmp_path / "got")
+    }
+    assert len(hashes) == 1
+    # More packets than the flow's own: the file's.
+    assert result.links["packets_in"][0] > result.flows["frames_sent"][0] + 200
+
+
+def test_the_advertised_window_is_held() -> None:
+    need_emulation()
+    held = PATH.replace('tcp = "linux_reno"', 'tcp = "narrow"').replace("0.01", "0") + (
+        '[tcp.narrow]\nlike = "linux_reno"\nadvertised_window = "6 mss"\n'
+        "sack = false\ntimestamps = false\nwindow_scaling = false\n"
+    )
+    flow = retx.emulate(held).flows.row(0, named=True)
+    # 200,000 bytes in flights of 8760, one each 40 ms: 22 before the last, which is a part.
+    assert flow["response_time_s"] > 22 * 0.04
+    assert flow["kernel_rwnd_limited_us"] > 0
+
+
+REFUSED = {
+    "sack": ['flow.download.tcp="sack"', "no kernel can be set to"],
+    "algorithm": ['flow.download.tcp="prairie_like"', "no kernel has congestion_control"],
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_no_kernel_can_is_one_sentence_and_code_2(case: str, cli: Cli, path: Path) -> None:
+    setting, sentence = REFUSED[case]
+    done = cli("emulate", path, "--set", setting)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: tcp.")
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_algorithm_that_this_kernel_lacks(cli: Cli, path: Path) -> None:
+    need_emulation()
+    available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    if "veno" in available:
+        pytest.skip("this kernel has veno")
+    own = '[tcp.own]\nlike = "linux"\ncongestion_control = "veno_linux"\n'
+    path.write_text(PATH.replace('"linux_reno"', '"own"') + own)
+    done = cli("emulate", path)
+    assert done.returncode == 2
+    assert done.stderr.startswith('error: this kernel has no congestion control "veno"; it has ')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "which scenario?"),
+        (["{path}", "--backend", "netem"], 'no backend "netem"; there are tun, precise'),
+        (["{path}", "--clean"], "take no scenario"),
+        (["{path}", "--exec", "cleint", "true"], 'unknown host "cleint"'),
+        (["{path}", "--pcap-at", "path@client"], "add --pcap FILE"),
+    ],
+)
+def test_misuse_is_one_sentence_and_code_2(
+    arguments: list[str], sentence: str, cli: Cli, path: Path
+) -> None:
+    done = cli("emulate", *(argument.format(path=path) for argument in arguments))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+
+
+def test_json_is_all_that_is_printed(cli: Cli, path: Path) -> None:
+    need_emulation()
+    done = cli("emulate", path, "--json", "--exec", "client", "echo hello; exit 3")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["emulation"]["programs"][0]["exit_code"] == 3
+    assert "hello" in done.stderr
+
+
+def test_a_run_that_is_too_late_says_so(cli: Cli, path: Path) -> None:
+    need_emulation()
+    done = cli("emulate", path, "--lateness-bound", "0")
+    assert done.returncode == 0
+    assert "NOT VALID" in done.stdout
+
+
+def test_a_scenario_beyond_the_calibration_is_refused(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    place = tmp_path / "retx" / "calibration-tun.json"
+    place.parent.mkdir()
+    place.write_text('{"rate_max_bit_s": 1e7}')
+    with pytest.raises(retx.EmulationRefusedError, match=r"20 Mbit/s together, and .* holds 10"):
+        retx.emulate(path)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_stays_whenever_it_ends(sent: signal.Signals, path: Path, tmp_path: Path) -> None:
+    """Five moments each, from before the hosts are there to the middle of the run."""
+    need_emulation()
+    before = networks()
+    moments = random.Random(int(sent))
+    for number in range(5):
+        out = tmp_path / f"out{number}"
+        # A program that would live on, had it not a namespace of processes.
+        lasting = "setsid sleep 1000 > /dev/null 2>&1 & sleep 1000"
+        run = started("emulate", path, "--out", out, "--background", "server", lasting)
+        if number:
+            wait_for(workers)
+            time.sleep(moments.uniform(0, 0.5))
+        else:
+            time.sleep(moments.uniform(0, 0.5))
+        run.send_signal(sent)
+        run.communicate(timeout=30)
+        wait_for(lambda: not workers())
+        wait_for(lambda: networks() <= before)
+        assert not out.exists()
+    assert list(tmp_path.iterdir()) == [path]
+    done = subprocess.run(
+        [sys.executable, "-m", "retx", "emulate", "--clean"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, "nothing was left\n")
+
+
+def test_without_privileges_it_works_or_says_why_not(path: Path) -> None:
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("whoever runs this has no privileges, or there is no setpriv to drop them")
+    need_emulation()
+    script = "import sys, retx; r = retx.emulate(sys.stdin.read(), progress=False)"
+    script += "; print(r.summary['emulation']['priority'], r.flows['bytes_delivered'][0])"
+    # Another user, who may read the files of this one, wherever they are.
+    reads = ["--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search"]
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *reads]
+    command = [*user, sys.executable, "-c", script]
+    done = subprocess.run(command, input=TINY, capture_output=True, text=True)
+    if "cannot be started: Permission denied" in done.stderr:
+        pytest.skip("another user cannot start this interpreter")
+    if done.returncode:
+        assert "EmulationRefusedError: the kernel does not let" in done.stderr
+    else:
+        assert done.stdout == "normal 1000\n"
