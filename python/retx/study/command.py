@@ -9,10 +9,14 @@ import typer
 
 from retx.errors import UsageError
 
+EVERY = "all"
+
 Name = Annotated[
     str | None,
     typer.Argument(
-        metavar="NAME", help="A study of `retx list study`, or its folder.", show_default=False
+        metavar="NAME",
+        help="A study of `retx list study`, its folder, or `all`.",
+        show_default=False,
     ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer replications: under two minutes.")]
@@ -20,7 +24,9 @@ Full = Annotated[bool, typer.Option("--full", help="All replications (without --
 Out = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="Where the report goes; an earlier one gives way. Default: out/NAME."
+        metavar="DIR",
+        help="Where the report goes, or the reports of `all` in directories of their names; an "
+        "earlier one gives way. Default: out/NAME.",
     ),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all runs.")]
@@ -58,15 +64,17 @@ def command(
         raise UsageError("name a study: `retx study --list` shows them")
     if quick and full:
         raise UsageError("--quick and --full exclude each other")
-    from retx.study.library import load
+    from retx.study.library import load, names
     from retx.study.measured import Plan
     from retx.study.reproduction import reproduce
     from retx.study.terminal import print_report
 
-    study = load(name)
+    every = name == EVERY
     plan = Plan("quick" if quick else "full", seed, replications, threads)
-    report = reproduce(study, plan, out or Path("out") / study.name)
-    print_report(report)
+    # Read before the first is run: a wrong file should not cost an hour.
+    for study in [load(one) for one in (names() if every else [name])]:
+        home = (out or Path("out")) / study.name if every else out or Path("out") / study.name
+        print_report(reproduce(study, plan, home))
 
 
 def _print_names() -> None:

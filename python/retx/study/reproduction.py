@@ -143,7 +143,7 @@ def _judge_rows(
                     measured=found,
                     unit=series.unit,
                     why=rows.why,
-                    because=writer.text(rows.because.get(case, "")),
+                    because=writer.text(rows.because.get(case, rows.because.get("*", ""))),
                     command=measured.command(rows.experiment, case),
                     case=measured.study.experiments[rows.experiment].cases[case].label,
                 )

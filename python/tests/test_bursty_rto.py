@@ -1,0 +1,117 @@
+"""The study bursty-rto, run once with few replications, and its fit."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from retx.study import Plan, Report, Verdict, exact, load, reproduce
+from retx.study.library import find
+from retx.study.measured import Measured
+
+REPLICATIONS = 3
+PLAN = Plan("quick", seed=1, replications=REPLICATIONS)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return reproduce(load("bursty-rto"), PLAN, tmp_path_factory.mktemp("study") / "report")
+
+
+def table(report: Report, name: str) -> list[dict[str, str]]:
+    with (report.folder / "tables" / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_table_2_comes_out_to_the_digit(report: Report) -> None:
+    rows = table(report, "exchange")
+    assert [row["situation"] for row in rows] == list("12345678")
+    assert {row["verdict"] for row in rows} == {"agrees"}
+    assert (rows[7]["srtt_ms"], rows[7]["mdev_ms"], rows[7]["backoff"]) == ("310", "580", "4")
+    found = {claim.id: claim for claim in report.claims}
+    assert found["table-2"].measured == exact(0)
+    assert found["silence"].measured == exact(57.86)
+    assert found["proposal"].measured == exact(3.61625)
+    assert found["no-new-data"].measured == exact(0)
+    assert found["nagle"].verdict is Verdict.DIFFERS
+
+
+def test_the_silence_is_that_of_the_scenario_and_its_page() -> None:
+    scenario = Path(__file__).parents[2] / "scenarios/bursty-rto.toml"
+    assert (find("bursty-rto") / "silence.toml").read_text() == scenario.read_text()
+
+
+def test_what_differs_says_why(report: Report) -> None:
+    assert len(report.rows) == 13
+    everything = [*report.claims, *(line for lines in report.rows.values() for line in lines)]
+    for line in everything:
+        if line.verdict is not Verdict.AGREES:
+            assert line.because, line.id
+        assert line.command or line.rule in ("arithmetic", "at_most", "undecided"), line.id
+
+
+def test_policies_share_the_channel_of_table_1(report: Report) -> None:
+    """Fading is drawn before the first frame, so the same test is the same run everywhere."""
+    one, other = table(report, "test_2")[0], table(report, "policies")[0]
+    assert float(one["measured"]) == float(other["throughput"])
+    assert table(report, "switches")[0]["throughput"] == other["throughput"]
+
+
+def test_a_printed_command_gives_the_printed_row(report: Report) -> None:
+    row = table(report, "policies")[1]
+    run = subprocess.run(
+        f"{sys.executable} -m {row['command']} --json",
+        shell=True,
+        cwd=report.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    rates = [one["flows"][0]["goodput_bit_s"] / 1e6 for one in json.loads(run.stdout)["runs"]]
+    assert len(rates) == REPLICATIONS
+    assert fmean(rates) == pytest.approx(float(row["throughput"]), rel=1e-12)
+
+
+def test_errors_on_data_only_lose_no_acks(report: Report) -> None:
+    study = report.study
+    for name in ("policies", "policies_outages"):
+        experiment = study.experiments[name]
+        assert experiment.overrides("2 keep data")["wlan.office.channel_senders"] == ["server"]
+    measured = Measured(study, PLAN)
+    assert measured.run("policies_outages", "2 keep").stations["drops_retry_limit"][1] > 0
+    data_only = measured.run("policies_outages", "2 keep data").stations
+    # What is left are collisions, four in a row.
+    assert data_only["drops_retry_limit"][1] <= 1
+    assert data_only["frames_erroneous"][1] == data_only["frames_collided"][1]
+
+
+def fit() -> Any:
+    spec = spec_from_file_location("fit", find("bursty-rto") / "fit.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules["fit"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_studys_channel_is_one_that_the_fit_finds() -> None:
+    script, study = fit(), load("bursty-rto")
+    series = study.published.series
+    row = {name: series[name].values["2"] for name in script.COLUMNS}
+    assert script.distance(row, row) == 0
+    channel = study.experiments["table_1"].overrides("2")["wlan.office.channel"]
+    best = script.distance(script.measured(channel, 16), row)
+    # A sum of three squared logarithms: all three within a tenth.
+    assert best < 0.01
+    for change in ({"mean_snr_db": 8.2}, {"mean_snr_db": 7.2}, {"doppler_hz": 11.0}):
+        assert script.distance(script.measured(channel | change, 16), row) > 3 * best

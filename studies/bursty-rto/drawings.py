@@ -1,0 +1,232 @@
+"""Figures of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from retx.plots import style
+from retx.study import Figure, Measured, new_figure
+
+from .tables import KIND_LABELS, POLICY_LABELS
+from .values import IDLE_MAX, IDLE_TOTAL, KINDS, POLICIES, TESTS
+
+COLOURS = dict(zip(POLICIES, (style.RED, style.BLUE, style.GREEN, style.ORANGE), strict=True))
+
+
+def figures(measured: Measured) -> Iterator[Figure]:
+    """In the order of the report."""
+    with style.styled():
+        yield _ladder(measured, "keep", "ladder_keep", 61.09)
+        yield _ladder(measured, "reset_on_ack", "ladder_reset", 6.85)
+        yield _levels(measured)
+        yield _lengths(measured)
+        yield _progress(measured)
+        yield _gains(measured)
+        yield _silences(measured)
+
+
+def _ladder(measured: Measured, case: str, name: str, end: float) -> Figure:
+    """The paper's figure 2."""
+    drawn = measured.run("table_2", case).plot.ladder(0.16, end, shorten=True)
+    drawn.set_size_inches(6.0, 7.6)
+    kept = case == "keep"
+    waited = "57.86 s" if kept else "3.62 s"
+    return Figure(
+        name,
+        drawn,
+        f"The exchange of table II (the paper's figure 2), backoff {'kept' if kept else 'reset'}: "
+        f"the last segment waits {waited}. Long times without packets are drawn short.",
+        f"Ladder diagram of segments and ACKs that ends in a silence of {waited}.",
+    )
+
+
+def _levels(measured: Measured) -> Figure:
+    """Throughput of the five tests, published and measured."""
+    figure, axes = new_figure(height=3.2)
+    places = np.arange(5)
+    published = measured.study.published.series["throughput"].values
+    kinds = (
+        ("table_1", "fading", style.BLUE, -0.12),
+        ("outages", "outages", style.ORANGE, 0.12),
+    )
+    for experiment, label, colour, aside in kinds:
+        found = [measured.estimate(experiment, test, "throughput") for test in "12345"]
+        means = [it.mean for it in found if it]
+        ranges = [it.single for it in found if it and it.single]
+        spread = [
+            [mean - it.low for mean, it in zip(means, ranges, strict=True)],
+            [it.high - mean for mean, it in zip(means, ranges, strict=True)],
+        ]
+        axes.errorbar(
+            places + aside, means, yerr=spread, fmt="o", color=colour, capsize=3, label=label
+        )
+    bad = [measured.estimate("policies_pauses", f"{test} keep", "throughput") for test in TESTS]
+    at = [int(test) - 1 for test in TESTS]
+    means = [it.mean for it in bad if it]
+    ranges = [it.single for it in bad if it and it.single]
+    spread = [
+        [mean - it.low for mean, it in zip(means, ranges, strict=True)],
+        [it.high - mean for mean, it in zip(means, ranges, strict=True)],
+    ]
+    axes.errorbar(
+        np.array(at) + 0.3,
+        means,
+        yerr=spread,
+        fmt="o",
+        color=style.GREEN,
+        capsize=3,
+        label="fading, bad times of 0.3 s",
+    )
+    axes.plot(places, list(published.values()), "x", ms=8, color=style.BLACK, label="published")
+    clean = measured.mean("table_1", "none", "throughput")
+    axes.axhline(clean, color=style.GREY, lw=0.8, ls="--", label="no errors")
+    axes.set_xticks(places, [f"test {test}" for test in "12345"])
+    axes.set_ylabel("throughput (Mbit/s)")
+    axes.set_ylim(bottom=0)
+    axes.grid(visible=False, axis="x")
+    figure.legend(loc="outside upper left", ncols=3, handlelength=1.4)
+    return Figure(
+        "levels",
+        figure,
+        "Throughput of the five tests: the published run, and means with the range of 95 % of "
+        "our single runs.",
+        "Published and measured throughput of five tests; tests 2 and 4 differ widely.",
+    )
+
+
+def _lengths(measured: Measured) -> Figure:
+    """What bad times of a given length do, beside what frames tell of them."""
+    figure = style.Figure(figsize=(5.2, 5.4), layout="constrained")
+    upper, middle, lower = figure.subplots(3, 1, sharex=True)
+    lengths = {"30 ms": 0.03, "100 ms": 0.1, "300 ms": 0.3, "1 s": 1.0, "3 s": 3.0}
+    panels = (
+        (upper, "throughput", "throughput\n(Mbit/s)"),
+        (middle, "fer", "frame error rate"),
+        (lower, IDLE_TOTAL, "total idle (s)"),
+    )
+    for axes, quantity, label in panels:
+        for share, colour in (("0.1", style.BLUE), ("0.3", style.RED)):
+            found = [
+                measured.estimate("pauses", f"{share} {length}", quantity) for length in lengths
+            ]
+            known = [it for it in found if it]
+            axes.errorbar(
+                list(lengths.values()),
+                [it.mean for it in known],
+                yerr=[(it.bounds.high - it.bounds.low) / 2 for it in known],
+                fmt="o-",
+                color=colour,
+                capsize=3,
+                label=f"bad {float(share):.0%} of the time",
+            )
+        none = measured.mean("pauses", "none", quantity)
+        axes.axhline(none, color=style.GREY, lw=0.8, ls="--", label="the fading alone")
+        axes.set_ylabel(label)
+    for axes, name in ((upper, "throughput"), (middle, "fer"), (lower, "idle_total")):
+        value = measured.study.published.series[name].values["2"]
+        axes.axhline(value, color=style.BLACK, lw=1, label="published")
+    lower.set_yscale("log")
+    lower.set_xscale("log")
+    lower.set_xticks(list(lengths.values()), list(lengths))
+    lower.minorticks_off()
+    lower.set_xlabel("mean length of the bad times")
+    figure.legend(*upper.get_legend_handles_labels(), loc="outside upper left", ncols=2)
+    return Figure(
+        "lengths",
+        figure,
+        "Test 2 with bad times beside its fading, in which no frame gets through. The longer they "
+        "are, the less the errors of frames tell of them, because a silent sender sends none.",
+        "Throughput, frame error rate and idle time against the length of bad times.",
+    )
+
+
+def _progress(measured: Measured) -> Figure:
+    """Data sent over time on one realisation of the channel."""
+    figure, axes = new_figure()
+    experiment = "policies_pauses"
+    number = measured.typical(experiment, "2 keep")
+    for policy in POLICIES[:3]:
+        result = measured.run(experiment, f"2 {policy}", number)
+        sent = result.segments
+        axes.plot(
+            sent["sent_s"],
+            sent["seq"] / 1e6,
+            ".",
+            ms=2,
+            color=COLOURS[policy],
+            label=POLICY_LABELS[policy],
+        )
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("sequence number (MB)")
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+    axes.legend(markerscale=4)
+    return Figure(
+        "progress",
+        figure,
+        "Segments sent on one realisation of test 2 with bad times of 0.3 s: the run whose "
+        "throughput with the backoff kept comes closest to the mean. Steps to the right are "
+        "silences.",
+        "Sequence numbers against time for three policies on the same channel.",
+    )
+
+
+def _gains(measured: Measured) -> Figure:
+    """Throughput by policy and channel."""
+    figure, axes = new_figure(height=3.4)
+    labels = []
+    width = 0.2
+    for place, (kind, test) in enumerate((kind, test) for kind in KINDS for test in TESTS):
+        labels.append(f"{kind}\ntest {test}")
+        for number, policy in enumerate(POLICIES):
+            found = measured.estimate(KINDS[kind], f"{test} {policy}", "throughput")
+            assert found is not None
+            axes.bar(
+                place + (number - 1.5) * width,
+                found.mean,
+                width,
+                yerr=(found.bounds.high - found.bounds.low) / 2,
+                color=COLOURS[policy],
+                error_kw={"capsize": 2, "lw": 0.8},
+                label=POLICY_LABELS[policy] if place == 0 else None,
+            )
+    axes.set_xticks(range(len(labels)), labels)
+    axes.grid(visible=False, axis="x")
+    axes.set_ylabel("throughput (Mbit/s)")
+    figure.legend(loc="outside upper left", ncols=2)
+    kinds = "; ".join(f"{kind}: {label}" for kind, label in KIND_LABELS.items() if kind != label)
+    return Figure(
+        "gains",
+        figure,
+        f"Throughput of four policies; means with 95 % confidence intervals. {kinds}.",
+        "Throughput of four policies on three kinds of channel.",
+    )
+
+
+def _silences(measured: Measured) -> Figure:
+    """How long the longest silence of a transfer is."""
+    figure, axes = new_figure()
+    for policy in POLICIES[:3]:
+        found = measured.values("policies_pauses", f"2 {policy}", IDLE_MAX)
+        ordered = np.sort([value for value in found if value is not None])
+        share = 1 - np.arange(len(ordered)) / len(ordered)
+        axes.step(ordered, share, where="pre", color=COLOURS[policy], label=POLICY_LABELS[policy])
+    published = measured.study.published.series["idle_max"].values
+    for test in TESTS:
+        axes.axvline(published[test], color=style.BLACK, lw=0.8, ls="--")
+        axes.annotate(
+            f"test {test}", (published[test], 1.0), fontsize=7, ha="right", va="top", rotation=90
+        )
+    axes.set_xscale("log")
+    axes.set_xlabel("longest silence of a transfer (s)")
+    axes.set_ylabel("share of transfers with a longer one")
+    axes.legend(loc="lower left")
+    return Figure(
+        "silences",
+        figure,
+        "Longest silences on the channel of test 2 with bad times of 0.3 s; dashed, those of the "
+        "paper's tests 2 and 4. No timer of that Linux runs longer than 120 s.",
+        "Distribution of the longest silence for three policies.",
+    )

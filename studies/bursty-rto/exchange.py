@@ -1,0 +1,56 @@
+"""The exchange of table II, situation by situation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+import retx
+
+SMSS = 1448
+BEFORE = 48 * SMSS
+"""Bytes of silence.toml before the first segment of the table."""
+FIGURES = ("srtt", "mdev", "cwnd", "ssthresh", "backoff", "out")
+EVENTS = {
+    "1": "eight segments sent",
+    **{str(number): "segment 1 sent again" for number in range(2, 6)},
+    "6": "ACK 4",
+    "7": "ACK 6",
+    "8": "ACK 8",
+}
+
+
+def situations(result: retx.Result) -> dict[str, Mapping[str, float]]:
+    """What the sender had in each of the eight situations."""
+    acks = result.samples.filter(pl.col("ack_bytes") >= BEFORE)
+    # The first sample at each height of the ACKs: what that ACK has led to.
+    rows = acks.group_by("ack_bytes", maintain_order=True).first()
+    start, *later = [_row(row) for row in rows.head(4).iter_rows(named=True)]
+    timeouts = result.episodes.filter(kind="rto").head(4)
+    found: dict[str, Mapping[str, float]] = {"1": start}
+    for number, timeout in enumerate(timeouts.iter_rows(named=True), 2):
+        found[str(number)] = start | {
+            "cwnd": timeout["cwnd_after_bytes"] // SMSS,
+            "ssthresh": later[0]["ssthresh"],
+            "backoff": timeout["backoff"] + 1,
+        }
+    return found | {str(number): row for number, row in enumerate(later, 6)}
+
+
+def _row(sample: Mapping[str, float]) -> dict[str, float]:
+    return {
+        "srtt": int(sample["srtt_s"] * 1e3 + 1e-6),
+        "mdev": int(sample["rttvar_s"] * 1e3 + 1e-6),
+        "cwnd": sample["cwnd_bytes"] // SMSS,
+        "ssthresh": sample["ssthresh_bytes"] // SMSS,
+        "backoff": sample["backoff"],
+        "out": 8 - (sample["ack_bytes"] - BEFORE) // SMSS,
+    }
+
+
+def new_segments(result: retx.Result) -> int:
+    """Segments sent for the first time from the first timeout to the end of the last."""
+    ends = result.episodes.filter(kind="rto").head(5)
+    between = pl.col("sent_s").is_between(ends["start_s"].min(), ends["end_s"].max(), closed="none")
+    return result.segments.filter(between & ~pl.col("retransmission")).height

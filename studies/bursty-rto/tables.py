@@ -1,0 +1,337 @@
+"""Tables of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from retx.study import Cell, Column, Estimate, Measured, Noted, Table, Verdict, plain
+from retx.study.verdicts import judge_row
+
+from .exchange import EVENTS, FIGURES, situations
+from .values import IDLE_MAX, IDLE_TOTAL, KINDS, POLICIES, SERVER, TESTS
+
+KIND_LABELS = {
+    "fading": "fading",
+    "outages": "single errors and short outages",
+    "pauses": "fading, and bad times of 0.3 s",
+}
+POLICY_LABELS = {
+    "keep": "backoff kept",
+    "reset": "reset on ACK",
+    "linux": "Linux 6.18, CUBIC",
+    "linux_reno": "Linux 6.18, Reno",
+}
+
+
+def tables(measured: Measured) -> Iterator[Table]:
+    """In the order of the report."""
+    yield _exchange(measured)
+    yield _channels(measured)
+    for test in "12345":
+        yield _test(measured, test)
+    yield _busy(measured)
+    yield _effects(measured, "pauses")
+    yield _policies(measured)
+    yield _gains(measured)
+    yield _acks(measured)
+    yield _effects(measured, "switches")
+
+
+def _exchange(measured: Measured) -> Table:
+    """Table II."""
+    found = situations(measured.run("table_2", "keep"))
+    series = measured.study.published.series
+    columns = [Column("situation", "", right=True), Column("event", "event")]
+    columns += [
+        Column(name, series[f"table_2_{name}"].title, series[f"table_2_{name}"].unit, right=True)
+        for name in FIGURES
+    ]
+    rows: list[dict[str, Cell]] = []
+    for situation, event in EVENTS.items():
+        row: dict[str, Cell] = {"situation": situation, "event": event}
+        wrong = False
+        for name in FIGURES:
+            published = series[f"table_2_{name}"].values.get(situation)
+            ours = found[situation][name]
+            wrong |= published is not None and published != ours
+            said = "?" if published is None else f"{published:g}"
+            row[name] = Noted(f"{ours:g}", f"paper {said}")
+        rows.append(row | {"verdict": Verdict.DIFFERS if wrong else Verdict.AGREES})
+    return Table(
+        "exchange",
+        "The way to a silence of 57 s (table II)",
+        [*columns, Column("verdict", "verdict")],
+        rows,
+        note="Measured, and under it the paper's number. The script of losses is in silence.toml.",
+        commands=[measured.command("table_2", "keep")] * len(rows),
+    )
+
+
+def _channels(measured: Measured) -> Table:
+    """What was fitted."""
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    for experiment, label in (("table_1", "fading"), ("outages", "outages")):
+        for test in "12345":
+            line: dict[str, Cell] = {"case": f"test {test}, {label}"}
+            channel = measured.study.experiments[experiment].overrides(test)["wlan.office.channel"]
+            line["channel"] = _in_words(channel)
+            for name, quantity in _fitted(measured).items():
+                published = measured.study.published.series[name].values[test]
+                line[f"{name}_published"] = plain(published)
+                line[name] = measured.estimate(experiment, test, quantity)
+            rows.append(line)
+            commands.append(measured.command(experiment, test))
+    columns = [Column("case", "channel"), Column("channel", "parameters")]
+    for name, label in (("fer", "FER"), ("efb_mean", "mean burst"), ("efb_max", "longest")):
+        columns += [Column(f"{name}_published", label, right=True), Column(name, "measured")]
+    return Table(
+        "channels",
+        "Channels fitted to the errors of frames",
+        columns,
+        rows,
+        note="By fit.py: three parameters to three numbers. K: power of the direct path over the "
+        "others'. Bursts in frames, those lost in a collision left out: a station that sends "
+        "receives nothing.",
+        commands=commands,
+    )
+
+
+def _fitted(measured: Measured) -> dict[str, str]:
+    rows = {rows.published: rows.quantity for rows in measured.study.rows}
+    return {name: rows[name] for name in ("fer", "efb_mean", "efb_max")}
+
+
+def _in_words(channel: object) -> str:
+    if isinstance(channel, dict):
+        return (
+            f"SNR {channel['mean_snr_db']:.2f} dB, Doppler {channel['doppler_hz']:.3g} Hz, "
+            f"K {channel['rician_k']:.3g}"
+        )
+    assert isinstance(channel, list)
+    single, outages = channel
+    return (
+        f"p {single['p']:.4f}; outages {100 * outages['loss']:.2f} % of the time, "
+        f"mean {float(outages['mean_burst'].split()[0]):.3g} ms"
+    )
+
+
+def _test(measured: Measured, test: str) -> Table:
+    """A row of table I, as a table."""
+    rows: list[dict[str, Cell]] = []
+    for claim in measured.study.rows:
+        series = measured.study.published.series[claim.published]
+        found = measured.estimate(claim.experiment, test, claim.quantity)
+        other = measured.estimate("outages", test, claim.quantity)
+        rows.append(
+            {
+                "quantity": series.title + (f" ({series.unit})" if series.unit else ""),
+                "published": plain(series.values[test]),
+                "measured": found,
+                "single": found and found.single,
+                "other": other,
+                "verdict": judge_row(claim, series.values[test], found),
+            }
+        )
+    ours, others = (measured.command(name, test) for name in ("table_1", "outages"))
+    columns = [
+        Column("quantity", f"test {test}"),
+        Column("published", "published", right=True),
+        Column("measured", "measured"),
+        Column("single", "95 % of runs"),
+        Column("verdict", "verdict"),
+        Column("other", "with outages"),
+    ]
+    return Table(
+        f"test_{test}",
+        f"Test {test} (table I)",
+        columns,
+        rows,
+        note="The first three after the throughput are what the channel is fitted to.",
+        commands=[f"{ours}\n{others}"] * len(rows),
+    )
+
+
+def _busy(measured: Measured) -> Table:
+    """What is left of the transfer when idle times are taken off."""
+    series = measured.study.published.series
+    rows: list[dict[str, Cell]] = []
+    for test in "12345":
+        took = 8 * 10_485_760 / 1e6 / series["throughput"].values[test]
+        long = 8 * 7500 * 1448 / 1e6 / series["throughput"].values[test]
+        idle = series["idle_total"].values[test]
+        rows.append(
+            {
+                "case": f"test {test}",
+                "paper": took - idle,
+                "paper_long": long - idle,
+                "measured": measured.estimate("table_1", test, "busy_s"),
+                "outages": measured.estimate("outages", test, "busy_s"),
+            }
+        )
+    columns = [
+        Column("case", ""),
+        Column("paper", "paper, 10 MiB", "s", 1),
+        Column("paper_long", "paper, 7500 segments", "s", 1),
+        Column("measured", "measured", "s"),
+        Column("outages", "with outages", "s"),
+    ]
+    return Table(
+        "busy",
+        "Transfer time without the idle time",
+        columns,
+        rows,
+        note="The paper's: size of the file over throughput, less the total idle time.",
+        commands=[measured.command("table_1", test) for test in "12345"],
+    )
+
+
+def _effects(measured: Measured, name: str) -> Table:
+    """Cases of an experiment beside its reference: what frames, packets and TCP see."""
+    experiment = measured.study.experiments[name]
+    reference = experiment.reference
+    assert reference is not None
+    rows: list[dict[str, Cell]] = []
+    for case, what in experiment.cases.items():
+        row: dict[str, Cell] = {"case": what.label}
+        for key, quantity in (
+            ("throughput", "throughput"),
+            ("fer", "fer"),
+            ("efb", SERVER + "channel_burst_max"),
+            ("ip_loss", "ip_loss"),
+            ("idle_max", IDLE_MAX),
+            ("idle", IDLE_TOTAL),
+        ):
+            row[key] = measured.estimate(name, case, quantity)
+        if case != reference:
+            row["ratio"] = measured.ratio(name, case, reference, "throughput")
+        rows.append(row)
+    columns = [
+        Column("case", ""),
+        Column("throughput", "throughput", "Mbit/s"),
+        Column("ratio", "times"),
+        Column("fer", "FER"),
+        Column("efb", "longest burst"),
+        Column("ip_loss", "IP loss", "%"),
+        Column("idle_max", "longest idle", "s"),
+        Column("idle", "total idle", "s"),
+    ]
+    return Table(
+        name,
+        experiment.title,
+        columns,
+        rows,
+        note=f"Times: throughput over that of “{experiment.cases[reference].label}”, run by run.",
+        commands=[measured.command(name, case) for case in experiment.cases],
+    )
+
+
+def _policies(measured: Measured) -> Table:
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    for kind, experiment in KINDS.items():
+        for test in TESTS:
+            for policy in POLICIES:
+                case = f"{test} {policy}"
+                rows.append(
+                    {
+                        "case": f"test {test}, {KIND_LABELS[kind]}",
+                        "policy": POLICY_LABELS[policy],
+                        "throughput": measured.estimate(experiment, case, "throughput"),
+                        "idle_max": measured.estimate(experiment, case, IDLE_MAX),
+                        "idle": measured.estimate(experiment, case, IDLE_TOTAL),
+                        "share": measured.estimate(experiment, case, "idle_percent"),
+                    }
+                )
+                commands.append(measured.command(experiment, case))
+    columns = [
+        Column("case", "channel"),
+        Column("policy", "policy"),
+        Column("throughput", "throughput", "Mbit/s"),
+        Column("idle_max", "longest idle", "s"),
+        Column("idle", "total idle", "s"),
+        Column("share", "of the transfer", "%"),
+    ]
+    return Table("policies", "Policies", columns, rows, commands=commands)
+
+
+def _gains(measured: Measured) -> Table:
+    """Paired: each policy beside the backoff kept, on the same channel."""
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    for kind, experiment in KINDS.items():
+        for test in TESTS:
+            for policy in POLICIES[1:]:
+                case, keep = f"{test} {policy}", f"{test} keep"
+                rows.append(
+                    {
+                        "case": f"test {test}, {KIND_LABELS[kind]}",
+                        "policy": POLICY_LABELS[policy],
+                        "ratio": measured.ratio(experiment, case, keep, "throughput"),
+                        "idle_max": measured.difference(experiment, case, keep, IDLE_MAX),
+                        "idle": measured.difference(experiment, case, keep, IDLE_TOTAL),
+                    }
+                )
+                commands.append(measured.command(experiment, case))
+    columns = [
+        Column("case", "channel"),
+        Column("policy", "policy"),
+        Column("ratio", "throughput, times"),
+        Column("idle_max", "longest idle, more by", "s"),
+        Column("idle", "total idle, more by", "s"),
+    ]
+    return Table(
+        "gains",
+        "What a policy gains over the backoff kept",
+        columns,
+        rows,
+        note="Run by run, with the same draws; geometric mean of the ratios, mean of the "
+        "differences.",
+        commands=commands,
+    )
+
+
+def _acks(measured: Measured) -> Table:
+    """Errors in both directions, and on the frames of the server only."""
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    for kind, experiment in KINDS.items():
+        for test in TESTS:
+            both, data = f"{test} keep", f"{test} keep data"
+            rows.append(
+                {
+                    "case": f"test {test}, {KIND_LABELS[kind]}",
+                    "ack_loss": measured.estimate(experiment, both, "ack_loss"),
+                    "idle": measured.estimate(experiment, both, IDLE_TOTAL),
+                    "idle_data": measured.estimate(experiment, data, IDLE_TOTAL),
+                    "less": _less(measured.difference(experiment, data, both, IDLE_TOTAL)),
+                    "gain": measured.ratio(experiment, f"{test} reset", both, "throughput"),
+                    "gain_data": measured.ratio(
+                        experiment, f"{test} reset data", data, "throughput"
+                    ),
+                }
+            )
+            commands.append(measured.command(experiment, data))
+    columns = [
+        Column("case", "channel"),
+        Column("ack_loss", "ACKs lost", "%"),
+        Column("idle", "idle, errors both ways", "s"),
+        Column("idle_data", "errors on data only", "s"),
+        Column("less", "difference", "s"),
+        Column("gain", "gain of the reset, both ways", "times"),
+        Column("gain_data", "data only", "times"),
+    ]
+    return Table(
+        "acks",
+        "What errors in the direction of the ACKs add",
+        columns,
+        rows,
+        note="Total idle time with the backoff kept. The frames of the client are its TCP ACKs "
+        "and its MAC acknowledgments.",
+        commands=commands,
+    )
+
+
+def _less(found: Estimate | None) -> Estimate | None:
+    return found and replace(found, single=None)

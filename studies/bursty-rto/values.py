@@ -1,0 +1,211 @@
+"""Named values of the report: what was measured, and what the paper's own numbers come to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+import retx
+from retx.study import Estimate, Interval, Measured, estimate, exact
+
+from .exchange import FIGURES, new_segments, situations
+
+Named = dict[str, Estimate | float | None]
+
+SERVER = "station.office.server."
+IDLE_MAX = "flow.file.idle_max_s"
+IDLE_TOTAL = "flow.file.idle_total_s"
+KINDS = {"fading": "policies", "outages": "policies_outages", "pauses": "policies_pauses"}
+"""Kinds of channel, and the experiment of each."""
+TESTS = ("2", "4")
+POLICIES = ("keep", "reset", "linux", "linux_reno")
+MEBIBITS = 8 * 10_485_760 / 1e6
+"""The file in Mbit."""
+
+
+def quantities(result: retx.Result) -> dict[str, float | None]:
+    """Columns of table I, in its units."""
+    flow = result.flows.row(0, named=True)
+    took = flow["response_time_s"]
+    found: dict[str, float | None] = {
+        "throughput": _scaled(flow["goodput_bit_s"], 1e-6),
+        "rtt": _scaled(flow["rtt_mean_s"], 1e3),
+        "rtt_sd": _scaled(flow["rtt_sd_s"], 1e3),
+        "idle_percent": None if took is None else 100 * flow["idle_total_s"] / took,
+        "busy_s": None if took is None else took - flow["idle_total_s"],
+    }
+    for sender in result.stations.iter_rows(named=True):
+        lost = 100 * sender["drops_retry_limit"] / sender["packets_in"]
+        if sender["name"] == "server":
+            # A run without any burst has bursts of none.
+            found |= {
+                "ip_loss": lost,
+                "fer": sender["channel_error_rate"],
+                "efb_mean": sender["channel_burst_mean"] or 0.0,
+                "lpb_mean": sender["loss_burst_mean"] or 0.0,
+            }
+        else:
+            found["ack_loss"] = lost
+    try:
+        segments = result.segments
+    except retx.NotRecordedError:
+        return found
+    again = segments.filter(pl.col("retransmission")).group_by("seq").len()
+    found["retransmissions_max"] = max(again["len"].to_list(), default=0)
+    return found
+
+
+def values(measured: Measured) -> Named:
+    """Everything that texts and claims name."""
+    return _table_1(measured) | _exchange(measured) | _policies(measured) | _paper(measured)
+
+
+def _scaled(value: float | None, by: float) -> float | None:
+    return None if value is None else value * by
+
+
+def scaled(value: Estimate | None, by: float) -> Estimate | None:
+    """An estimate in another unit."""
+    if value is None:
+        return None
+    interval = value.interval and _stretched(value.interval, by)
+    return replace(
+        value,
+        mean=value.mean * by,
+        interval=interval,
+        single=value.single and _stretched(value.single, by),
+    )
+
+
+def _stretched(interval: Interval, by: float) -> Interval:
+    low, high = sorted((interval.low * by, interval.high * by))
+    return Interval(low, high)
+
+
+def _table_1(measured: Measured) -> Named:
+    found: Named = {}
+    for case in (*"12345", "none"):
+        for experiment in ("table_1", "outages"):
+            if case not in measured.study.experiments[experiment].cases:
+                continue
+            for name in ("throughput", "busy_s", "idle_percent", "ip_loss"):
+                found[f"{experiment}_{case}_{name}"] = measured.estimate(experiment, case, name)
+    for case in TESTS:
+        found[f"poor_over_medium_{case}"] = measured.ratio("table_1", case, "1", "throughput")
+    bursts = zip(
+        measured.values("table_1", "2", SERVER + "channel_burst_max"),
+        measured.values("table_1", "2", SERVER + "loss_burst_max"),
+        strict=True,
+    )
+    beyond = zip(
+        measured.values("table_1", "2", "ip_loss"),
+        measured.values("table_1", "2", "fer"),
+        strict=True,
+    )
+    return found | {
+        "rtt_3": measured.estimate("table_1", "3", "rtt"),
+        "rtt_5": measured.estimate("table_1", "5", "rtt"),
+        "idle_total_5": measured.estimate("table_1", "5", IDLE_TOTAL),
+        "rtt_linux_reno_2": measured.estimate("policies", "2 linux_reno", "rtt"),
+        "rtt_linux_reno_4": measured.estimate("policies", "4 linux_reno", "rtt"),
+        "rtt_window_44": measured.estimate("switches", "window_44", "rtt"),
+        "rtt_every_ack": measured.estimate("switches", "every_ack", "rtt"),
+        "fer_pauses_2": measured.estimate("policies_pauses", "2 keep", "fer"),
+        "fer_pauses_4": measured.estimate("policies_pauses", "4 keep", "fer"),
+        "rtt_sd_pauses_2": measured.estimate("policies_pauses", "2 keep", "rtt_sd"),
+        "segments": measured.estimate("table_1", "2", "flow.file.segments_sent"),
+        "good_over_clean": measured.ratio("table_1", "5", "none", "throughput"),
+        "clean_throughput": measured.estimate("table_1", "none", "throughput"),
+        "frames_per_packet": estimate([a / b if a and b else None for a, b in bursts]),
+        "loss_over_independent": estimate(
+            [a / (100 * b**4) if a and b else None for a, b in beyond]
+        ),
+        "spread": _spread(measured),
+    }
+
+
+def _spread(measured: Measured) -> float | None:
+    """Largest over least throughput of single runs on one channel, 95 % of them."""
+    found = measured.estimate("policies_pauses", "2 keep", "throughput")
+    return found.single.high / found.single.low if found and found.single else None
+
+
+def _exchange(measured: Measured) -> Named:
+    keep, reset = (measured.run("table_2", case) for case in ("keep", "reset_on_ack"))
+    found = situations(keep)
+    series = measured.study.published.series
+    wrong = sum(
+        found[situation][name] != value
+        for name in FIGURES
+        for situation, value in series[f"table_2_{name}"].values.items()
+    )
+    return {
+        "table_2_wrong": float(wrong),
+        "silence_rto": max(keep.episodes["rto_s"].to_list()),
+        "silence": measured.mean("table_2", "keep", IDLE_MAX),
+        "silence_reset": max(reset.episodes["rto_s"].to_list()),
+        "silence_new_data": measured.mean("table_2", "new_data", IDLE_MAX),
+        "silence_without_nagle": measured.mean("table_2", "nagle", IDLE_MAX),
+        "new_segments": float(new_segments(keep)),
+    }
+
+
+def _policies(measured: Measured) -> Named:
+    found: Named = {}
+    for kind, experiment in KINDS.items():
+        for test in TESTS:
+            keep, end = f"{test} keep", f"_{kind}_{test}"
+            reset, data = f"{test} reset", f"{test} keep data"
+            for policy in POLICIES:
+                case = f"{test} {policy}"
+                found[f"throughput_{policy}{end}"] = measured.estimate(
+                    experiment, case, "throughput"
+                )
+                found[f"idle_{policy}{end}"] = measured.estimate(experiment, case, IDLE_TOTAL)
+            idle = measured.mean(experiment, keep, IDLE_TOTAL)
+            acks = measured.difference(experiment, keep, data, IDLE_TOTAL)
+            linux = f"{test} linux"
+            found |= {
+                f"gain{end}": measured.ratio(experiment, reset, keep, "throughput"),
+                f"gain_data{end}": measured.ratio(
+                    experiment, f"{test} reset data", data, "throughput"
+                ),
+                f"gain_linux{end}": measured.ratio(experiment, linux, keep, "throughput"),
+                f"linux_over_reset{end}": measured.ratio(experiment, linux, reset, "throughput"),
+                f"idle_max_less{end}": measured.difference(experiment, keep, reset, IDLE_MAX),
+                f"idle_total_less{end}": measured.difference(experiment, keep, reset, IDLE_TOTAL),
+                f"ack_share{end}": scaled(acks, 100 / idle),
+                f"ack_loss{end}": measured.estimate(experiment, keep, "ack_loss"),
+                f"idle_percent{end}": measured.estimate(experiment, keep, "idle_percent"),
+            }
+    return found
+
+
+def _paper(measured: Measured) -> Named:
+    """What the paper's own numbers come to."""
+    series = measured.study.published.series
+    throughput, idle = (series[name].values for name in ("throughput", "idle_total"))
+    took = {case: MEBIBITS / value for case, value in throughput.items()}
+    lost, again = series["ip_loss"].values, series["retransmissions"].values
+    return {
+        "paper_rto_8": _rto_s(310, 580, 4, 4),
+        "paper_rto_8_reset": _rto_s(310, 580, 4, 0),
+        "paper_rto_1": _rto_s(30, 10, 8, 0),
+        "paper_srtt_6": 30 + (3000 - 30) / 8,
+        "paper_mdev_6": 10 + (3000 - 30 - 10) / 4,
+        "paper_lost": exact(
+            max(abs(lost[case] / 100 * 7500 / again[case] - 1) for case in ("1", "2", "4"))
+        ),
+        "paper_idle_2": 100 * idle["2"] / took["2"],
+        "paper_idle_4": 100 * idle["4"] / took["4"],
+        **{f"paper_busy_{case}": took[case] - idle[case] for case in took},
+        "paper_busy_4_most": MEBIBITS / 0.495 - idle["4"],
+        "paper_loss_over_independent": lost["2"] / 100 / series["fer"].values["2"] ** 4,
+    }
+
+
+def _rto_s(srtt: float, mdev: float, cwnd: int, backoff: int) -> float:
+    """Equation 1, from milliseconds."""
+    factor = 1 + 1 / 4 + 0.5 ** (cwnd - 1)
+    return float((srtt + 4 * mdev) * factor * 2.0**backoff / 1e3)
