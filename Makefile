@@ -45,6 +45,7 @@ bench: build
 	$(RUST) cargo bench --package retx-sim --bench engine --locked
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/user_code.py
+	$(BIN)/python bench/sweep.py
 	$(BIN)/python tools/drill_speed.py
 
 # The documentation's site, from docs and from the code: target/docs/index.html.

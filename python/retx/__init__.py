@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from retx.replications import Replications
     from retx.results import NotRecordedError, Result
     from retx.running import replicate, resolve, run
+    from retx.sweeps.result import Sweep, load_sweep
+    from retx.sweeps.running import sweep
+    from retx.sweeps.status import sweep_status
     from retx.tuning.search import tune
     from retx.tuning.space import Range
 
@@ -48,6 +51,7 @@ _HOME = {
     "Result": "retx.results",
     "RunError": "retx._native",
     "ScenarioError": "retx._native",
+    "Sweep": "retx.sweeps.result",
     "Sent": "retx._native",
     "UnexplainedLoss": "retx._native",
     "UserCodeError": "retx._native",
@@ -57,11 +61,14 @@ _HOME = {
     "describe": "retx.listing",
     "drill": "retx.drills",
     "emulate": "retx.emulation",
+    "load_sweep": "retx.sweeps.result",
     "loss_cause": "retx.decisions",
     "replicate": "retx.running",
     "resolve": "retx.running",
     "run": "retx.running",
     "schema": "retx.listing",
+    "sweep": "retx.sweeps.running",
+    "sweep_status": "retx.sweeps.status",
     "tune": "retx.tuning.search",
 }
 
@@ -79,6 +86,7 @@ __all__ = [
     "RunError",
     "ScenarioError",
     "Sent",
+    "Sweep",
     "UnexplainedLoss",
     "UserCodeError",
     "Window",
@@ -87,12 +95,15 @@ __all__ = [
     "describe",
     "drill",
     "emulate",
+    "load_sweep",
     "loss_cause",
     "models",
     "replicate",
     "resolve",
     "run",
     "schema",
+    "sweep",
+    "sweep_status",
     "topology",
     "tune",
 ]

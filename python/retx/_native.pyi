@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "ENGINE",
     "Ack",
     "CodeRefusedError",
     "Control",
     "Drilled",
     "EmulationRefusedError",
     "Loss",
+    "Pool",
     "RawResult",
     "RunError",
     "Scenario",
@@ -28,18 +30,25 @@ __all__ = [
     "emulate_calibrate",
     "emulate_clean",
     "emulate_worker",
+    "fill_hypercube",
     "from_json",
     "json_schema",
+    "measures",
     "parse",
+    "parse_points",
     "play_drill",
+    "read_sweep",
     "run",
     "run_many",
+    "toml_of_json",
 ]
 
 __version__: str
 
 _Numbers = NDArray[np.float64] | NDArray[np.uint64] | NDArray[np.bool_]
 _Column = _Numbers | tuple[NDArray[np.uint32], list[str]]
+
+ENGINE: str
 
 class ScenarioError(ValueError): ...
 class RunError(RuntimeError): ...
@@ -51,6 +60,7 @@ class EmulationRefusedError(ValueError): ...
 class Scenario:
     def to_json(self) -> str: ...
     def to_toml(self) -> str: ...
+    def has_user_code(self) -> bool: ...
 
 @final
 class Control:
@@ -112,6 +122,36 @@ def emulate(
 def emulate_calibrate(control: Control, *, command: list[str], backend: str = "tun") -> str: ...
 def emulate_worker(command: list[str], inner: bool) -> int: ...
 def emulate_clean() -> int: ...
+def parse_points(
+    text: str,
+    name: str,
+    overrides: list[tuple[str, str]],
+    points: list[list[tuple[str, str]]],
+    *,
+    find: _Find | None = None,
+    samples: bool = False,
+    threads: int,
+) -> list[Scenario]: ...
+def toml_of_json(text: str) -> str: ...
+def read_sweep(text: str) -> str: ...
+def fill_hypercube(text: str, shares: list[list[float]]) -> str: ...
+def measures() -> list[tuple[str, list[str]]]: ...
+
+@final
+class Pool:
+    def __new__(
+        cls,
+        control: Control,
+        *,
+        threads: int,
+        tables: list[str] = ...,
+        user_code: bool = False,
+    ) -> Pool: ...
+    def submit(self, label: int, scenario: Scenario, first: int, count: int) -> None: ...
+    def take(
+        self, patience_s: float
+    ) -> tuple[list[dict[str, dict[str, _Column]]], bool, list[tuple[int, int, Exception]]]: ...
+    def close(self) -> None: ...
 
 @final
 class Drilled:

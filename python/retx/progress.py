@@ -46,14 +46,14 @@ def watched(work: Callable[[Control], T], progress: Progress = None) -> T:
         if begun.wait(GRACE_S):
             worker.join(GRACE_S)
         while worker.is_alive():
-            _interrupt_user_code(worker)
+            interrupt_user_code(worker)
             worker.join(GRACE_S)
         raise
     worker.join()
     return outcome.result()
 
 
-def _interrupt_user_code(worker: Thread) -> None:
+def interrupt_user_code(worker: Thread) -> None:
     """Raises KeyboardInterrupt where the work, in whatever thread, is in Python code."""
     import ctypes
 
@@ -61,7 +61,7 @@ def _interrupt_user_code(worker: Thread) -> None:
     for ident, frame in sys._current_frames().items():
         # Threads of the simulation are not `threading`'s; what is in a function of retx is in the
         # simulation, not in the user's code.
-        ours = Path(frame.f_code.co_filename).parent == Path(__file__).parent
+        ours = Path(__file__).parent in Path(frame.f_code.co_filename).parents
         if ident not in known and not ours:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(ident), ctypes.py_object(KeyboardInterrupt)

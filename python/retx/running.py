@@ -172,7 +172,7 @@ def parsed_scenario(
     pairs = override_pairs(overrides, source.classes)
     if seed is not None:
         pairs.append(("seed", str(seed)))
-    finder = _Finder(source)
+    finder = CodeFinder(source)
     if source.is_json:
         parsed = _native.from_json(source.text, pairs, finder)
     else:
@@ -180,7 +180,7 @@ def parsed_scenario(
     return parsed, finder.sources
 
 
-class _Finder:
+class CodeFinder:
     """`user_code.Finder`, loaded when there is something to find."""
 
     def __init__(self, source: Source) -> None:
@@ -188,6 +188,7 @@ class _Finder:
         self._finder: Finder | None = None
 
     def __call__(self, kind: str, file: str | None, name: str, parameters: str) -> Found:
+        """See `user_code.Finder`."""
         if self._finder is None:
             from retx.user_code import Finder
 
@@ -196,4 +197,5 @@ class _Finder:
 
     @property
     def sources(self) -> Mapping[str, bytes]:
+        """The text of each file that was named, by its path."""
         return self._finder.sources if self._finder else {}

@@ -56,7 +56,7 @@ def read(scenario: Scenario) -> Source:
 
 def _from_mapping(scenario: Mapping[str, Any]) -> Source:
     classes: dict[Place, type] = {}
-    named = _with_names(scenario, classes)
+    named = with_names(scenario, classes)
     try:
         text = json.dumps(named, allow_nan=False, default=_plain)
         return Source(text, "scenario", is_json=True, classes=classes)
@@ -64,18 +64,18 @@ def _from_mapping(scenario: Mapping[str, Any]) -> Source:
         raise ScenarioError(f"scenario: {error}") from None
 
 
-def _with_names(value: Any, classes: dict[Place, type]) -> Any:  # noqa: ANN401
+def with_names(value: Any, classes: dict[Place, type]) -> Any:  # noqa: ANN401
     """The same with names in place of classes, which are collected."""
     if isinstance(value, type):
         return _name(value, classes)
     if isinstance(value, Mapping):
-        items = {key: _with_names(item, classes) for key, item in value.items()}
+        items = {key: with_names(item, classes) for key, item in value.items()}
         if isinstance(items.get("class"), dict):
             # { name = "python", class = Aimd, … }
             items |= items["class"]
         return items
     if isinstance(value, list | tuple):
-        return [_with_names(item, classes) for item in value]
+        return [with_names(item, classes) for item in value]
     return value
 
 
@@ -116,7 +116,7 @@ def override_pairs(
     """Overrides as `--set` takes them: key and TOML value. Classes in them are collected."""
     collected = {} if classes is None else classes
     return [
-        (key, toml_value(value if isinstance(value, str) else _with_names(value, collected)))
+        (key, toml_value(value if isinstance(value, str) else with_names(value, collected)))
         for key, value in (overrides or {}).items()
     ]
 

@@ -18,7 +18,7 @@ pub fn dictionary(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
 }
 
 /// An array of numbers; for names the array of codes and the list of what they stand for.
-fn array(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
+pub fn array(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
     Ok(match column {
         Column::Float(values) => PyArray1::from_vec(py, values).into_any(),
         Column::Integer(values) => PyArray1::from_vec(py, values).into_any(),

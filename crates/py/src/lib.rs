@@ -11,6 +11,7 @@ mod errors;
 mod result;
 mod run;
 mod scenario;
+mod sweep;
 mod user;
 
 use pyo3::prelude::*;
@@ -37,12 +38,15 @@ mod _native {
     use crate::run::{run, run_many};
     #[pymodule_export]
     use crate::scenario::{Scenario, describe, from_json, json_schema, parse};
+    #[pymodule_export]
+    use crate::sweep::{Pool, fill_hypercube, measures, parse_points, read_sweep, toml_of_json};
 
     #[pymodule_export]
     use crate::user::arguments::{Ack, Loss, Sent, UnexplainedLoss, Window};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("ENGINE", concat!(env!("CARGO_PKG_VERSION"), "+", env!("RETX_ENGINE")))
     }
 }

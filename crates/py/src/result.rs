@@ -6,10 +6,8 @@ use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use retx_emulate::Emulated;
-use retx_record::capture::CaptureBuffer;
 use retx_record::pcapng::{self, About, Snap};
-use retx_record::tables::Tables;
-use retx_record::{Names, Table, write_atomically};
+use retx_record::{Table, write_atomically};
 use retx_sim::Outcome;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -19,24 +17,18 @@ use std::sync::Arc;
 #[pyclass(module = "retx._native")]
 pub struct RawResult {
     scenario: Arc<retx_scenario::Scenario>,
-    summary: String,
-    replication: u64,
     recorded: [(&'static str, bool); 7],
-    tables: Tables,
-    names: Names,
-    capture: Option<CaptureBuffer>,
+    outcome: Outcome,
+    /// An emulation's own.
+    summary: Option<String>,
 }
 
 impl RawResult {
     /// The outcome of a scenario's run.
     pub fn new(scenario: &Scenario, outcome: Outcome) -> Self {
-        let scenario = Arc::clone(&scenario.inner);
-        let summary = outcome.summary(&scenario);
-        let Outcome { replication, tables, names, capture, .. } = outcome;
+        let tables = &outcome.tables;
         Self {
-            summary: serde_json::to_string(&summary).expect("a summary is plain data"),
-            scenario,
-            replication,
+            scenario: Arc::clone(&scenario.inner),
             recorded: [
                 ("samples", tables.samples.is_some()),
                 ("link_samples", tables.link_samples.is_some()),
@@ -46,9 +38,8 @@ impl RawResult {
                 ("episodes", tables.episodes.is_some()),
                 ("exchanges", tables.exchanges.is_some()),
             ],
-            tables,
-            names,
-            capture,
+            outcome,
+            summary: None,
         }
     }
 
@@ -56,12 +47,12 @@ impl RawResult {
     pub fn emulated(scenario: &Scenario, emulated: Emulated) -> Self {
         let summary = serde_json::to_string(&emulated.summary);
         let summary = summary.expect("a summary is plain data");
-        Self { summary, ..Self::new(scenario, emulated.outcome) }
+        Self { summary: Some(summary), ..Self::new(scenario, emulated.outcome) }
     }
 
     /// Frees a table's rows as its columns are made.
     fn table(&mut self, name: &str) -> Option<Table> {
-        let Self { tables, names, .. } = self;
+        let Outcome { tables, names, .. } = &mut self.outcome;
         match name {
             "samples" => tables.samples.take().map(|rows| rows.table(names)),
             "link_samples" => tables.link_samples.take().map(|rows| rows.table(names)),
@@ -78,8 +69,12 @@ impl RawResult {
 #[pymethods]
 impl RawResult {
     /// The summary as the text of a JSON object.
-    fn summary(&self) -> &str {
-        &self.summary
+    fn summary(&self) -> String {
+        if let Some(summary) = &self.summary {
+            return summary.clone();
+        }
+        let summary = self.outcome.summary(&self.scenario);
+        serde_json::to_string(&summary).expect("a summary is plain data")
     }
 
     /// The scenario as the text of a file, every value written out; files of the user's own code
@@ -118,10 +113,12 @@ impl RawResult {
     /// Writes the capture as pcapng, all of it or nothing.
     fn write_capture(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let capture = self
+            .outcome
             .capture
             .as_ref()
             .ok_or_else(|| PyRuntimeError::new_err("nothing was captured in this run"))?;
-        let comment = format!("seed {}, replication {}", self.scenario.seed, self.replication);
+        let comment =
+            format!("seed {}, replication {}", self.scenario.seed, self.outcome.replication);
         let application = concat!("retx ", env!("CARGO_PKG_VERSION"));
         let about = About::new(application, &comment, Snap::Full)
             .expect("the texts are short and nothing is cut");

@@ -60,16 +60,22 @@ pub fn run_many(
     let options = options(tables, segments, Vec::new());
     let batch = Batch { first: 0, count: replications, threads };
     control.expect(replications, scenario.inner.duration.as_nanos());
-    // A thread that the interpreter knows calls code of the user's own at a fraction of the cost.
     let known = scenario.inner.tcps.iter().any(|tcp| tcp.config.has_user_code());
-    let within = |work: &mut (dyn FnMut() + Send)| {
-        if known { Python::attach(|py| py.detach(work)) } else { work() }
-    };
-    let around = (&*control.inner, &within as Within<'_>);
+    let around = (&control.inner, if known { prepared as Within } else { within });
     let outcomes = py
         .detach(|| retx_sim::run_many_within(&scenario.inner, &options, batch, around))
         .map_err(|error| run_failed(py, &error))?;
     Ok(outcomes.into_iter().map(|outcome| RawResult::new(scenario, outcome)).collect())
+}
+
+/// How a thread works that calls no Python.
+pub fn within(work: &mut (dyn FnMut() + Send)) {
+    work();
+}
+
+/// A thread that the interpreter knows calls code of the user's own at a fraction of the cost.
+pub fn prepared(work: &mut (dyn FnMut() + Send)) {
+    Python::attach(|py| py.detach(work));
 }
 
 const fn options(tables: bool, segments: bool, capture: Vec<CapturePoint>) -> Options {

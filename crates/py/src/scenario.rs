@@ -80,6 +80,11 @@ impl Scenario {
         self.inner.to_json().to_string()
     }
 
+    /// True when code of the user's own takes part.
+    fn has_user_code(&self) -> bool {
+        self.inner.tcps.iter().any(|tcp| tcp.config.has_user_code())
+    }
+
     /// As the text of a scenario file, which parses to an equal scenario.
     fn to_toml(&self) -> String {
         self.inner.to_toml()
@@ -113,7 +118,7 @@ pub fn parse(
 
 /// The text of a file that a scenario names, relative to the scenario's own; for a scenario that
 /// comes from no file, to the working directory.
-fn beside(scenario: &str, file: &str) -> Result<String, String> {
+pub fn beside(scenario: &str, file: &str) -> Result<String, String> {
     // More than any trace needs; stops the reading of an endless file such as /dev/zero.
     const BYTES_MAX: u64 = 64 << 20;
     let path = Path::new(scenario).parent().unwrap_or(Path::new("")).join(file);

@@ -3,6 +3,7 @@
 
 mod atomic;
 pub mod capture;
+mod collected;
 pub mod counters;
 pub mod datagrams;
 pub mod distribution;
@@ -17,5 +18,6 @@ pub mod truth;
 mod wireless;
 
 pub use atomic::{WriteError, write_atomically};
-pub use rows::{FlowRow, empty_row};
+pub use collected::Rows;
+pub use rows::{FlowRow, FlowRows, empty_row};
 pub use table::{Column, Names, Table};

@@ -1,9 +1,11 @@
 //! `flows[]` of a summary: one row per flow, all with the same keys. What only the other transport
 //! has is null.
 
+use crate::collected::Rows;
 use crate::counters::FlowCounters;
 use crate::datagrams::{DatagramCounters, DatagramFrame, DatagramSummary};
 use crate::summary::{FlowFrame, FlowSummary};
+use crate::table::{Column, NO_INTEGER, NO_NAME};
 use retx_units::Time;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -57,6 +59,117 @@ fn without_leaves(value: Value) -> Value {
         }
         _ => Value::Null,
     }
+}
+
+/// Rows of flows of many runs in columns: those of TCP, then those that only UDP has.
+#[derive(Debug, Clone, Default)]
+pub struct FlowRows {
+    tcp: Rows,
+    udp: Rows,
+    /// For each row in order, whether it is of UDP.
+    order: Vec<bool>,
+}
+
+impl FlowRows {
+    /// Adds a row of a run; `numbers` name the run, with the same keys in all rows.
+    pub fn push_tcp(&mut self, numbers: &[(&str, u64)], row: &FlowSummary) {
+        self.tcp.push(numbers, &[], row);
+        self.order.push(false);
+    }
+
+    /// The same for a flow over UDP.
+    pub fn push_udp(&mut self, numbers: &[(&str, u64)], row: &DatagramSummary) {
+        self.udp.push(numbers, &[], row);
+        self.order.push(true);
+    }
+
+    /// The columns. Which there are, and of which kind, does not depend on the flows.
+    pub fn into_columns(self) -> Vec<(String, Column)> {
+        let mut udp: Vec<(String, Column)> = columns_or(self.udp, &no_udp());
+        let tcp = columns_or(self.tcp, &no_tcp());
+        let mut columns = Vec::with_capacity(tcp.len() + udp.len());
+        for (name, of_tcp) in tcp {
+            let at = udp.iter().position(|(other, _)| *other == name);
+            let of_udp = at.map(|at| udp.remove(at).1);
+            columns.push((name, woven(&self.order, Some(of_tcp), of_udp)));
+        }
+        columns.extend(
+            udp.into_iter().map(|(name, of_udp)| (name, woven(&self.order, None, Some(of_udp)))),
+        );
+        columns
+    }
+}
+
+/// The columns of some rows; without a row empty ones, as this row has them.
+fn columns_or(rows: Rows, row: &impl Serialize) -> Vec<(String, Column)> {
+    if !rows.is_unused() {
+        return rows.into_columns();
+    }
+    let mut one = Rows::default();
+    one.push(&[], &[], row);
+    let empty = |column| match column {
+        Column::Float(_) => Column::Float(Vec::new()),
+        Column::Integer(_) => Column::Integer(Vec::new()),
+        Column::Flag(_) => Column::Flag(Vec::new()),
+        Column::Name { .. } => Column::Name { codes: Vec::new(), names: Vec::new() },
+    };
+    one.into_columns().into_iter().map(|(name, column)| (name, empty(column))).collect()
+}
+
+/// A column from those of two kinds of rows, of which one may not have it.
+fn woven(order: &[bool], first: Option<Column>, second: Option<Column>) -> Column {
+    match (first, second) {
+        (Some(Column::Float(a)), Some(Column::Float(b))) => {
+            Column::Float(taken(order, Some(a), Some(b), f64::NAN))
+        }
+        (Some(Column::Float(a)), None) => Column::Float(taken(order, Some(a), None, f64::NAN)),
+        (None, Some(Column::Float(b))) => Column::Float(taken(order, None, Some(b), f64::NAN)),
+        (Some(Column::Integer(a)), Some(Column::Integer(b))) => {
+            Column::Integer(taken(order, Some(a), Some(b), NO_INTEGER))
+        }
+        (Some(Column::Integer(a)), None) => {
+            Column::Integer(taken(order, Some(a), None, NO_INTEGER))
+        }
+        (None, Some(Column::Integer(b))) => {
+            Column::Integer(taken(order, None, Some(b), NO_INTEGER))
+        }
+        (Some(Column::Name { codes, mut names }), other) => {
+            let more = match other {
+                Some(Column::Name { codes, names: more }) => {
+                    let same = |text: String| {
+                        let known = names.iter().position(|name| *name == text);
+                        known.unwrap_or_else(|| {
+                            names.push(text);
+                            names.len() - 1
+                        }) as u32
+                    };
+                    let new: Vec<u32> = more.into_iter().map(same).collect();
+                    Some(codes.iter().map(|code| new[*code as usize]).collect())
+                }
+                None => None,
+                Some(other) => unreachable!("names and {other:?}"),
+            };
+            Column::Name { codes: taken(order, Some(codes), more, NO_NAME), names }
+        }
+        (None, Some(Column::Name { codes, names })) => {
+            Column::Name { codes: taken(order, None, Some(codes), NO_NAME), names }
+        }
+        other => unreachable!("columns of two kinds: {other:?}"),
+    }
+}
+
+fn taken<T: Copy>(
+    order: &[bool],
+    first: Option<Vec<T>>,
+    second: Option<Vec<T>>,
+    none: T,
+) -> Vec<T> {
+    let (mut first, mut second) = (first.map(Vec::into_iter), second.map(Vec::into_iter));
+    let next = |of_second: &bool| {
+        let from = if *of_second { &mut second } else { &mut first };
+        from.as_mut().map_or(none, |values| values.next().expect("a value for each row"))
+    };
+    order.iter().map(next).collect()
 }
 
 fn no_tcp() -> FlowSummary {

@@ -33,7 +33,7 @@ pub struct Summary {
 }
 
 /// A flow's results, from the end of the warm-up on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct FlowSummary {
     pub name: String,
@@ -100,7 +100,7 @@ impl From<&Distribution> for ExchangeSummary {
 }
 
 /// Episodes by kind and cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct EpisodeSummary {
     pub frr: CauseSummary,
@@ -108,7 +108,7 @@ pub struct EpisodeSummary {
 }
 
 /// Episodes by cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct CauseSummary {
     pub congestion: u64,
@@ -127,7 +127,7 @@ impl CauseSummary {
 }
 
 /// Episodes by kind, cause said and true cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct BeliefSummary {
     pub frr: SaidSummary,
@@ -135,7 +135,7 @@ pub struct BeliefSummary {
 }
 
 /// Episodes by cause said and true cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct SaidSummary {
     pub congestion: CauseSummary,
@@ -143,7 +143,7 @@ pub struct SaidSummary {
 }
 
 /// Idle times by what ended them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct IdleSummary {
     pub rto_s: f64,
@@ -229,7 +229,7 @@ impl FlowSummary {
 }
 
 /// Results of one direction of a link, from the end of the warm-up on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct LinkSummary {
     pub name: String,

@@ -4,7 +4,7 @@ use crate::summary::DropSummary;
 use serde::Serialize;
 
 /// Results of one wlan, from the end of the warm-up on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct WlanSummary {
     pub name: String,
@@ -20,7 +20,7 @@ pub struct WlanSummary {
 }
 
 /// Results of one station as a sender.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct StationSummary {
     pub name: String,
@@ -38,7 +38,7 @@ pub struct StationSummary {
 }
 
 /// What is counted of a station, and of a wlan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct WlanCounts {
     pub packets_in: u64,
@@ -80,7 +80,7 @@ pub struct WlanCounts {
 }
 
 /// Shares of the time on the air.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct AirtimeSummary {
     /// Data frames that reached their receiver whole.
     pub data: f64,

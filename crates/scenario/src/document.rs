@@ -64,11 +64,16 @@ impl<'a> Document<'a> {
         let blamed = applied.iter().rev().find(|(path, _)| problem.path.starts_with(path));
         if let Some((_, change)) = blamed {
             error.r#override = Some(one_line(&set(change)));
-        } else if !self.file.is_empty() {
-            let span = self.place(&problem.path);
-            error.position = span.map(|span| position_of(self.text, span.start));
+        } else {
+            error.position = self.position(&problem.path);
         }
         error
+    }
+
+    /// The line of the deepest step of the path that is in the text, if that is a file's.
+    pub fn position(&self, path: &[Step]) -> Option<Position> {
+        let span = if self.file.is_empty() { None } else { self.place(path) };
+        span.map(|span| position_of(self.text, span.start))
     }
 
     /// The place of the deepest step of the path that is in the text.

@@ -12,6 +12,7 @@ mod document;
 mod error;
 mod file;
 mod overrides;
+mod points;
 mod relay;
 mod repair;
 mod resolve;
@@ -21,6 +22,7 @@ mod schedule;
 mod schema;
 mod spread;
 mod suggest;
+pub mod sweep;
 mod tcp;
 mod traces;
 mod transport;
@@ -33,6 +35,7 @@ pub use app::{App, Bulk, Cbr, Files, Ftp, OnOff, Poisson, RequestResponse, Reuse
 pub use describe::describe;
 pub use error::{Position, ScenarioError};
 pub use file::{Initiator, SampleInterval, Stop};
+pub use points::parse_points;
 pub use relay::{Eln, Passage, Relay, Side, Snoop, Split};
 pub use scenario::{
     Direction, ExpandedFlow, Flow, Hop, Link, NamedTcp, Route, Scenario, Transport, Way,
@@ -133,6 +136,23 @@ pub fn adjust_tcp(
     tcp::adjusted(tcp, changes).map_err(|problem| ScenarioError {
         path: document::path_text(&serde_json::Value::Null, &problem.path),
         ..ScenarioError::plain("", &problem.message)
+    })
+}
+
+/// Reads and checks a `[sweep]` table alone, given as JSON.
+///
+/// # Errors
+/// The first thing that no sweep could be made of.
+pub fn read_sweep(json: &str) -> Result<sweep::Sweep, ScenarioError> {
+    let plain = |message: String| ScenarioError::plain("", &message);
+    let value = serde_json::from_str(json).map_err(|error| plain(format!("not JSON: {error}")))?;
+    let serde_json::Value::Object(table) = value else {
+        return Err(plain("a sweep is a table of keys and values".into()));
+    };
+    sweep::read(&table).map_err(|problem| {
+        let problem = problem.within("sweep");
+        let path = document::path_text(&serde_json::Value::Null, &problem.path);
+        ScenarioError { path, ..plain(problem.message) }
     })
 }
 

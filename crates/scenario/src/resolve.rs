@@ -9,6 +9,7 @@ use crate::repair::repair;
 use crate::routes::Network;
 use crate::scenario::{Direction, Flow, Link, Route, Scenario, Way};
 use crate::schedule;
+use crate::sweep;
 use crate::tcp::Tcps;
 use crate::transport;
 use crate::wlan::{Wlan, WlanTable};
@@ -43,6 +44,9 @@ pub fn read(values: &Value, loader: &dyn Loader) -> Result<Scenario, Problem> {
         problem
     })?;
     check_times(&file)?;
+    if let Some(table) = &file.sweep {
+        sweep::read(table).map_err(|problem| problem.within("sweep"))?;
+    }
     let mut tcps = Tcps::read(&file.tcp, loader).map_err(|problem| problem.within("tcp"))?;
     let (links, wlans) = links_and_wlans(file.link, file.wlan)?;
     let routes: Vec<Route> = file

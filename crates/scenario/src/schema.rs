@@ -2,6 +2,7 @@
 
 use crate::file::File;
 use crate::overrides::CHOICES;
+use crate::sweep;
 use crate::tcp::optional_fields;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -100,7 +101,49 @@ fn or_none(mut field: Value) -> Value {
     json!({ "description": description, "anyOf": [field, none] })
 }
 
-/// `[sweep]`: `replications`, and lists of values under the keys that they are set at.
-pub fn sweep(_: &mut SchemaGenerator) -> Schema {
-    schemars::json_schema!({ "type": "object" })
+/// `[sweep]`: how often, and under the keys of the scenario what they vary over.
+pub fn sweep(generator: &mut SchemaGenerator) -> Schema {
+    let range = generator.subschema_for::<sweep::Range>();
+    let until = generator.subschema_for::<sweep::Until>();
+    let values = json!({
+        "description": "values to take, or a range; or keys below this one",
+        "anyOf": [
+            { "type": "array", "minItems": 1 },
+            range,
+            { "type": "object", "not": { "anyOf": [
+                { "required": ["from"] }, { "required": ["to"] },
+            ] } },
+        ],
+    });
+    let zip = json!({
+        "type": "array",
+        "description": "tables of lists that go side by side",
+        "items": { "type": "object", "additionalProperties": values },
+    });
+    let cube = json!({
+        "type": "object",
+        "description": "points spread over all these keys at once",
+        "properties": {
+            "points": { "type": "integer", "minimum": 1, "maximum": sweep::POINTS_MAX },
+            "seed": { "type": "integer", "minimum": 0 },
+        },
+        "required": ["points"],
+        "additionalProperties": values,
+    });
+    let count = json!({
+        "type": "integer",
+        "description": "runs of each point",
+        "minimum": 1,
+        "maximum": sweep::REPLICATIONS_MAX,
+    });
+    schemars::json_schema!({
+        "type": "object",
+        "properties": {
+            "replications": count,
+            "until": until,
+            "zip": zip,
+            "latin_hypercube": cube,
+        },
+        "additionalProperties": values,
+    })
 }

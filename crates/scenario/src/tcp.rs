@@ -11,6 +11,7 @@ use retx_units::choice::{self, JsonSchema};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 use std::iter;
+use std::sync::LazyLock;
 
 /// More than any study needs; each resolved one takes some KB.
 const TABLES_MAX: usize = 10_000;
@@ -33,10 +34,7 @@ impl Tcps {
             let message = format!("{} tables: at most {TABLES_MAX} are read", tables.len());
             return Err(Problem::new(message));
         }
-        let schema = retx_tcp::Config::json_schema(&mut choice::inline_generator());
-        let optional = optional_fields(&schema.to_value());
-        let done = HashMap::new();
-        let mut resolver = Resolver { tables, loader, fields: fields(), optional, done };
+        let mut resolver = Resolver { tables, loader, done: HashMap::new() };
         for name in tables.keys() {
             check_name(name, "TCP").map_err(|problem| problem.within(name))?;
             resolver.resolve(name)?;
@@ -117,20 +115,26 @@ enum Step {
 struct Resolver<'a> {
     tables: &'a Map<String, Value>,
     loader: &'a dyn Loader,
-    /// What a table may hold.
-    fields: Vec<String>,
-    /// What it may do without.
-    optional: Vec<String>,
     done: HashMap<String, Resolved>,
 }
 
-/// Every key of a `[tcp.NAME]`.
-fn fields() -> Vec<String> {
-    let schema = retx_tcp::Config::json_schema(&mut choice::inline_generator());
+/// The keys of a `[tcp.NAME]`.
+struct Keys {
+    all: Vec<String>,
+    /// Those that may be absent.
+    optional: Vec<String>,
+}
+
+/// Made once: schemas take longer than all else in the reading of a scenario.
+static KEYS: LazyLock<Keys> = LazyLock::new(|| {
+    let schema = retx_tcp::Config::json_schema(&mut choice::inline_generator()).to_value();
     let properties = schema.get("properties").and_then(Value::as_object);
     let properties = properties.expect("a TCP has fields").keys().cloned();
-    iter::once("like".to_owned()).chain(properties).collect()
-}
+    Keys {
+        all: iter::once("like".to_owned()).chain(properties).collect(),
+        optional: optional_fields(&schema),
+    }
+});
 
 /// The keys that may be absent, and that `"none"` makes so whatever the base says.
 pub fn optional_fields(schema: &Value) -> Vec<String> {
@@ -169,8 +173,8 @@ impl Resolver<'_> {
 
     fn step(&self, name: &str) -> Result<Step, Problem> {
         let own = own_fields(&self.tables[name])?;
-        if let Some(key) = own.keys().find(|key| !self.fields.contains(key)) {
-            let fields: Vec<&str> = self.fields.iter().map(String::as_str).collect();
+        if let Some(key) = own.keys().find(|key| !KEYS.all.contains(key)) {
+            let fields: Vec<&str> = KEYS.all.iter().map(String::as_str).collect();
             return Err(Problem::new(unknown_key(key, &fields)).within(key));
         }
         let Some(like) = like(own)? else {
@@ -206,7 +210,7 @@ impl Resolver<'_> {
     fn merged(&self, base: Value, own: &Map<String, Value>) -> Result<Step, Problem> {
         let Value::Object(mut base) = base else { unreachable!("a TCP is a table") };
         for (key, value) in own.iter().filter(|(key, _)| *key != "like") {
-            if value == "none" && self.optional.contains(key) {
+            if value == "none" && KEYS.optional.contains(key) {
                 base.remove(key);
                 continue;
             }

@@ -165,16 +165,33 @@ impl Outcome {
 
     /// The flows in the order of the scenario, whatever carries them.
     fn rows(&self) -> Vec<FlowRow> {
+        let own = |flow: FlowOf<'_>| match flow {
+            FlowOf::Tcp(flow) => FlowRow::Tcp(flow.clone()),
+            FlowOf::Udp(flow) => FlowRow::Udp(flow.clone()),
+        };
+        self.in_order().into_iter().map(own).collect()
+    }
+
+    /// The same, borrowed.
+    pub(crate) fn in_order(&self) -> Vec<FlowOf<'_>> {
         let mut rows = Vec::with_capacity(self.flows.len() + self.datagrams.len());
         let mut udp = self.datagrams.iter().zip(&self.datagrams_after).peekable();
         for index in 0..=self.flows.len() {
             while let Some((flow, _)) = udp.next_if(|(_, after)| **after as usize <= index) {
-                rows.push(FlowRow::Udp(flow.clone()));
+                rows.push(FlowOf::Udp(flow));
             }
-            rows.extend(self.flows.get(index).cloned().map(FlowRow::Tcp));
+            rows.extend(self.flows.get(index).map(FlowOf::Tcp));
         }
         rows
     }
+}
+
+/// The results of a flow, whatever carries it.
+pub enum FlowOf<'a> {
+    /// Over TCP.
+    Tcp(&'a FlowSummary),
+    /// Over UDP.
+    Udp(&'a DatagramSummary),
 }
 
 /// Events between two looks at the control.

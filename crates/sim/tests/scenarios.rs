@@ -4,6 +4,7 @@ use retx_scenario::{Scenario, Source, parse};
 use retx_sim::{Batch, CapturePoint, Control, Options, Outcome, RunError, run, run_many};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 const TWO_HOPS: &str = r#"
 title = "Two hops, several flows"
@@ -201,11 +202,11 @@ fn watching_changes_nothing() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    let scenario = scenario(TWO_HOPS);
+    let scenario = Arc::new(scenario(TWO_HOPS));
     let many = |threads| {
         let threads = NonZeroUsize::new(threads).expect("not 0");
         let batch = Batch { first: 3, count: 7, threads };
-        run_many(&scenario, &everything(), batch, &Control::default()).expect("sound runs")
+        run_many(&scenario, &everything(), batch, &Arc::default()).expect("sound runs")
     };
     let hashes = |threads| many(threads).iter().map(hash).collect::<Vec<_>>();
     let one = hashes(1);
@@ -218,9 +219,9 @@ fn any_number_of_threads_gives_the_same_bytes() {
 
 #[test]
 fn a_cancelled_batch_has_no_outcome() {
-    let control = Control::default();
+    let control = Arc::new(Control::default());
     control.cancel();
     let batch = Batch { first: 0, count: 4, threads: NonZeroUsize::MIN };
-    let result = run_many(&scenario(TWO_HOPS), &everything(), batch, &control);
+    let result = run_many(&Arc::new(scenario(TWO_HOPS)), &everything(), batch, &control);
     assert_eq!(result.err(), Some(RunError::Cancelled));
 }

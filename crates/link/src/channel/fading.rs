@@ -11,7 +11,8 @@
 //! mean: level crossings √(2π) f_d ρ exp(−ρ²) per second, mean fade
 //! (exp(ρ²) − 1)/(ρ f_d √(2π)).
 //! `markov`: states of 2 dB from 30 dB below the mean to 8 dB above; a chain in continuous time
-//! that crosses each border as often as the Rayleigh process does. A state's error probability is
+//! that crosses each border as often as the Rayleigh process does, drawn sojourn after sojourn
+//! whether frames are sent or not. A state's error probability is
 //! the mean over its part of the exponential law.
 //! Loss rate for K = 0: ∫ FER(mean·x) p(x) dx with p(x) = exp(−x) for the chain; for the sinusoids
 //! p(x) = exp(−x)(1 − L₂(x)/(2N)), L₂ = 1 − 2x + x²/2, as a sum of N equal phasors is not quite
@@ -24,7 +25,7 @@
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use crate::modulation::Modulation;
-use retx_units::{Duration, Rate, Stream, Time, choice};
+use retx_units::{Rate, Stream, StreamKey, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
@@ -221,6 +222,16 @@ const STATES: usize = 21;
 /// The first border, in dB over the mean; the others follow 2 dB apart.
 const FIRST_BORDER_DB: f64 = -30.0;
 
+/// The way of a chain through its states. Its draws are its own and come one after another, however
+/// often it is asked: two TCPs with the same seed and replication meet the same fades.
+#[derive(Debug, Clone)]
+struct Path {
+    stream: Stream,
+    state: usize,
+    /// When it leaves the state, in nanoseconds.
+    until: u64,
+}
+
 /// The Rayleigh process as a chain: state k has a power between borders k and k + 1.
 #[derive(Debug, Clone)]
 struct Chain {
@@ -229,10 +240,10 @@ struct Chain {
     share: [f64; STATES],
     /// Rates of going down and up, per second.
     rates: [(f64, f64); STATES],
-    /// After so long, in seconds, the state of before says nothing.
-    forgotten_s: f64,
-    /// The last frame, and the state that it met.
-    last: Option<(Time, usize)>,
+    /// What the path is drawn from; drawn itself with the first frame.
+    key: Option<u64>,
+    /// Where it is; nowhere before the first frame.
+    path: Option<Path>,
     /// The error probabilities of the states for the kinds of frames seen last.
     known: Vec<(Kind, [f64; STATES])>,
 }
@@ -254,15 +265,7 @@ impl Chain {
             let up = if state + 1 == STATES { 0.0 } else { crossings(borders[state + 1]) };
             rates[state] = (crossings(borders[state]) / share[state], up / share[state]);
         }
-        Self {
-            borders,
-            share,
-            rates,
-            // Bessel's J₀ has fallen to a tenth of that long before.
-            forgotten_s: 30.0 / doppler_hz.max(1e-9),
-            last: None,
-            known: Vec::new(),
-        }
+        Self { borders, share, rates, key: None, path: None, known: Vec::new() }
     }
 
     fn stationary(&self, stream: &mut Stream) -> usize {
@@ -278,27 +281,28 @@ impl Chain {
 
     /// The state at `now`.
     fn state(&mut self, now: Time, stream: &mut Stream) -> usize {
-        let state = match self.last {
-            Some((time, state)) => self.walk(state, now.since(time), stream),
-            None => self.stationary(stream),
-        };
-        self.last = Some((now, state));
+        let mut path = self.path.take().unwrap_or_else(|| {
+            let seed = *self.key.get_or_insert_with(|| stream.next_u64());
+            let mut stream = StreamKey { seed, replication: 0 }.stream("path");
+            let state = self.stationary(&mut stream);
+            Path { until: self.sojourn(state, &mut stream), state, stream }
+        });
+        while path.until <= now.as_nanos() {
+            let (down, up) = self.rates[path.state];
+            let falls = path.stream.uniform() * (down + up) < down;
+            path.state = if falls { path.state - 1 } else { path.state + 1 };
+            let stays = self.sojourn(path.state, &mut path.stream);
+            path.until = path.until.saturating_add(stays);
+        }
+        let state = path.state;
+        self.path = Some(path);
         state
     }
 
-    fn walk(&self, mut state: usize, elapsed: Duration, stream: &mut Stream) -> usize {
-        let mut left = elapsed.as_secs_f64();
-        if left > self.forgotten_s {
-            return self.stationary(stream);
-        }
-        loop {
-            let (down, up) = self.rates[state];
-            left -= stream.exponential() / (down + up);
-            if left < 0.0 || down + up == 0.0 {
-                return state;
-            }
-            if stream.uniform() * (down + up) < down { state -= 1 } else { state += 1 }
-        }
+    /// For how long a state lasts, in nanoseconds.
+    fn sojourn(&self, state: usize, stream: &mut Stream) -> u64 {
+        let (down, up) = self.rates[state];
+        if down + up > 0.0 { (stream.exponential() / (down + up) * 1e9) as u64 } else { u64::MAX }
     }
 
     fn error_rate(&mut self, state: usize, kind: Kind, config: &Config) -> f64 {
@@ -367,9 +371,14 @@ impl Channel for State {
     /// The paths stay; a change of the Doppler shift lets their phases jump.
     fn adopt(&mut self, new: Self) {
         let old = std::mem::replace(self, new);
+        let same_pace = self.config.doppler_hz.to_bits() == old.config.doppler_hz.to_bits();
         match (&mut self.source, old.source) {
             (Source::Sinusoids(own), Source::Sinusoids(old)) => *own = old,
-            (Source::Markov(own), Source::Markov(old)) => own.last = old.last,
+            (Source::Markov(own), Source::Markov(old)) => {
+                own.key = old.key;
+                // At another pace the way is another one, from the beginning.
+                own.path = old.path.filter(|_| same_pace);
+            }
             _ => {}
         }
     }

@@ -5,10 +5,17 @@
 //!
 //! *Equations.* Sojourns are exponential with means T_g and T_b; a = 1/T_g, b = 1/T_b. Share of bad
 //! time π = a/(a + b). A time τ after a frame that found the chain bad, it is bad with probability
-//! π + (1 − π)·exp(−(a + b)τ); after one that found it good, with π·(1 − exp(−(a + b)τ)). These are
-//! exact, so the outcome does not depend on how time is cut. Loss rate of frames that do not choose
+//! π + (1 − π)·exp(−(a + b)τ); after one that found it good, with π·(1 − exp(−(a + b)τ)).
+//! Loss rate of frames that do not choose
 //! their instants: (1 − k)(1 − π) + (1 − h)π. From loss rate L and mean burst T: T_b = T,
 //! T_g = T·(1 − L)/L.
+//!
+//! *How it is drawn.* The same chain forgets at the instants of a Poisson process with rate a + b,
+//! and is then bad with probability π, whatever it was: e^(−(a+b)τ) is the probability of no such
+//! instant (uniformisation; Jensen 1953, Skand. Aktuarietidskr. 36). The instants of each span of
+//! time come from a stream of the span's own. So the state is a function of time alone: two TCPs
+//! with the same seed and replication meet the same good and bad times, whenever they send. A
+//! change of the parameters in a schedule lets the state be what it is under the new ones.
 //!
 //! *Where it differs from `gilbert_elliott`.* There a burst ends after so many *frames*: a sender
 //! that backs off finds the same burst when it comes back. Here it ends after some *time*: waiting
@@ -17,7 +24,7 @@
 //! 1/((1 − π)(1 − exp(−(a + b)τ))) in a row.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
-use retx_units::{Duration, Probability, Stream, Time, choice};
+use retx_units::{Duration, Probability, Stream, StreamKey, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -137,12 +144,6 @@ fn from_loss(loss: f64, burst: Duration) -> Result<Chain, String> {
 }
 
 impl Chain {
-    /// The probability of finding the chain bad `after` a frame that found it `bad`.
-    pub fn bad_after(&self, bad: bool, after: Duration) -> f64 {
-        let forgotten = -libm::expm1(-self.decay_s * after.as_secs_f64());
-        if bad { 1.0 - (1.0 - self.bad_share) * forgotten } else { self.bad_share * forgotten }
-    }
-
     /// The loss rate of frames that do not choose their instants.
     pub fn loss_rate(&self) -> f64 {
         (1.0 - self.bad_share) * self.good_loss + self.bad_share * self.bad_loss
@@ -153,7 +154,7 @@ impl Model for Config {
     type Running = State;
 
     fn build(&self) -> State {
-        State { chain: self.chain(), last: None }
+        State::new(self.chain())
     }
 
     fn loss_rate(&self, _: u32) -> Option<f64> {
@@ -165,29 +166,103 @@ impl Model for Config {
     }
 }
 
+/// Mean number of instants in a span: in one of about 3000 spans there is none.
+const PER_SPAN: f64 = 8.0;
+/// Spans to look back for an instant. Beyond them is none with probability e^(−8·64).
+const LOOK_BACK: u64 = 64;
+
 /// A running channel.
 #[derive(Debug, Clone)]
 pub struct State {
     chain: Chain,
-    /// The last frame, and whether it found the chain bad.
-    last: Option<(Time, bool)>,
+    /// Length of a span in nanoseconds, at least 1.
+    period: u64,
+    /// What all spans are drawn from; drawn itself with the first frame.
+    key: Option<u64>,
+    /// The span that `instants` holds.
+    current: Option<u64>,
+    /// When the chain forgets, and a uniform number that says what it is then; with the instant
+    /// before the span, at 0, as the first.
+    instants: Vec<(u64, f64)>,
+    /// The last of them that has passed.
+    at: usize,
+}
+
+impl State {
+    fn new(chain: Chain) -> Self {
+        let period = libm::ceil(PER_SPAN / chain.decay_s * 1e9).max(1.0);
+        let instants = Vec::with_capacity(4 * PER_SPAN as usize);
+        Self { chain, period: period as u64, key: None, current: None, instants, at: 0 }
+    }
+
+    /// True when the chain is bad at `now`.
+    fn is_bad(&mut self, now: Time, stream: &mut Stream) -> bool {
+        let (span, within) = (now.as_nanos() / self.period, now.as_nanos() % self.period);
+        if self.current != Some(span) {
+            self.enter(span, stream);
+        }
+        while self.instants.get(self.at + 1).is_some_and(|(instant, _)| *instant <= within) {
+            self.at += 1;
+        }
+        self.instants[self.at].1 < self.chain.bad_share
+    }
+
+    #[cold]
+    fn enter(&mut self, span: u64, stream: &mut Stream) {
+        let key = *self.key.get_or_insert_with(|| stream.next_u64());
+        let mean_gap = self.period as f64 / PER_SPAN;
+        // What the chain is as the span begins: what it was at the last instant before.
+        let before = (span.saturating_sub(LOOK_BACK)..span).rev();
+        let last = |earlier| Instants::of(key, earlier, mean_gap, self.period).last();
+        let first = before.into_iter().find_map(last).unwrap_or_else(|| {
+            (0, StreamKey { seed: key, replication: span }.stream("beginning").uniform())
+        });
+        self.instants.clear();
+        self.instants.push((0, first.1));
+        self.instants.extend(Instants::of(key, span, mean_gap, self.period));
+        (self.current, self.at) = (Some(span), 0);
+    }
+}
+
+/// The instants of a span at which the chain forgets: a Poisson process.
+struct Instants {
+    stream: Stream,
+    mean_gap: f64,
+    period: f64,
+    now: f64,
+}
+
+impl Instants {
+    fn of(key: u64, span: u64, mean_gap: f64, period: u64) -> Self {
+        let stream = StreamKey { seed: key, replication: span }.stream("instants");
+        Self { stream, mean_gap, period: period as f64, now: 0.0 }
+    }
+}
+
+impl Iterator for Instants {
+    type Item = (u64, f64);
+
+    fn next(&mut self) -> Option<(u64, f64)> {
+        self.now += self.stream.exponential() * self.mean_gap;
+        (self.now < self.period).then(|| (self.now as u64, self.stream.uniform()))
+    }
 }
 
 impl Channel for State {
     fn fate(&mut self, now: Time, _: &Frame, stream: &mut Stream) -> Fate {
+        let bad = self.is_bad(now, stream);
         let chain = &self.chain;
-        let probability = match self.last {
-            Some((time, bad)) => chain.bad_after(bad, now.since(time)),
-            None => chain.bad_share,
-        };
-        // Two draws per frame in either state: runs that differ in a parameter stay paired.
-        let bad = stream.uniform() < probability;
+        // A draw per frame in either state: runs that differ in a parameter stay paired.
         let lost = stream.uniform() < if bad { chain.bad_loss } else { chain.good_loss };
-        self.last = Some((now, bad));
         if lost { Fate::Lose(Reason::Channel) } else { DELIVER }
     }
 
     fn adopt(&mut self, new: Self) {
+        let key = self.key;
+        let same = self.period == new.period;
         self.chain = new.chain;
+        if !same {
+            *self = Self { key, ..new };
+        }
     }
 }

@@ -1,0 +1,84 @@
+"""What a sweep costs beyond its runs: 10,000 short ones, the high-ber download cut to 200 kB.
+
+    python bench/sweep.py [POINTS]
+
+Prints the CPU time of the runs alone, of the sweep (with and without the start of Python), and how
+busy it keeps the cores.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SCENARIO = Path(__file__).parents[1] / "studies" / "high-ber" / "download.toml"
+RUNS = 10_000
+
+ALONE = """
+import sys, time
+from pathlib import Path
+from retx import _native
+points, runs = int(sys.argv[1]), int(sys.argv[2])
+text = Path(sys.argv[3]).read_text()
+pairs = lambda i: [("flow.download.app.bytes", "200000"), ("sample_interval", "9999 s"),
+                   ("link.cloud.channel.p", str(0.02 * i / points))]
+scenarios = [_native.parse(text, "", pairs(i)) for i in range(points)]
+began = time.process_time()
+for scenario in scenarios:
+    _native.run_many(scenario, _native.Control(), replications=runs // points, threads=1,
+                     tables=False)
+print(time.process_time() - began)
+"""
+
+SWEEP = """
+import sys, time
+import retx
+import retx.sweeps.running
+points, runs = int(sys.argv[1]), int(sys.argv[2])
+began, wall = time.process_time(), time.perf_counter()
+retx.sweep(
+    sys.argv[3],
+    {"link.cloud.channel.p": [0.02 * i / points for i in range(points)]},
+    runs // points,
+    overrides={"flow.download.app.bytes": 200_000},
+    out=sys.argv[4],
+)
+print(time.process_time() - began, time.perf_counter() - wall)
+"""
+
+
+def main() -> None:
+    """Prints a table."""
+    points = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    cores = len(os.sched_getaffinity(0))
+    print(f"{RUNS} runs at {points} points on {cores} cores (best of 3)")
+    alone = min(float(_python(ALONE, points)[0]) for _ in range(3))
+    best = min((_sweep(points) for _ in range(3)), key=lambda found: found[0])
+    cpu, wall, process = best
+    print(f"runs alone      {alone:6.3f} s of CPU, {1e6 * alone / RUNS:.0f} us each")
+    print(f"sweep           {cpu:6.3f} s of CPU: {100 * (cpu / alone - 1):+.1f} %")
+    print(f"whole process   {process:6.3f} s of CPU, the start of Python included")
+    print(f"wall            {wall:6.3f} s: cores {100 * cpu / wall / cores:.0f} % busy")
+
+
+def _sweep(points: int) -> tuple[float, float, float]:
+    with tempfile.TemporaryDirectory() as directory:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu, wall = _python(SWEEP, points, str(Path(directory) / "sweep"))
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return float(cpu), float(wall), process
+
+
+def _python(code: str, points: int, *arguments: str) -> list[str]:
+    command = [sys.executable, "-c", code, str(points), str(RUNS), str(SCENARIO), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+if __name__ == "__main__":
+    main()

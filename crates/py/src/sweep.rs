@@ -1,0 +1,203 @@
+//! Sweeps: many scenarios in, columns out.
+
+use crate::columns::array;
+use crate::control::Control;
+use crate::errors::{refused, run_failed};
+use crate::run::{prepared, within};
+use crate::scenario::{Scenario, beside};
+use crate::user::PythonLoader;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use retx_record::summary::{LinkSummary, WlanSummary};
+use retx_record::{Column, FlowRows, Rows};
+use retx_scenario::sweep::{self, Sweep};
+use retx_scenario::{Outside, Source};
+use retx_sim::{Columns, Job, Options};
+use serde_json::{Map, Value, json};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+type Changes = Vec<(String, String)>;
+type Parsed = PyResult<Vec<retx_scenario::Scenario>>;
+
+/// Reads and checks a scenario once for each of `points`, whose changes come after `overrides`; on
+/// all cores. `samples` keeps the scenario's `sample_interval`. Title and `[sweep]` are left out.
+#[pyfunction]
+#[pyo3(signature = (text, name, overrides, points, *, find = None, samples = false, threads))]
+pub fn parse_points(
+    py: Python<'_>,
+    text: &str,
+    name: &str,
+    overrides: Changes,
+    points: Vec<Changes>,
+    find: Option<Py<PyAny>>,
+    samples: bool,
+    threads: NonZeroUsize,
+) -> PyResult<Vec<Scenario>> {
+    let source = Source { name, text, overrides: &overrides };
+    let share = points.len().div_ceil(threads.get()).max(1);
+    let parts: Vec<(&[Changes], PythonLoader)> = points
+        .chunks(share)
+        .map(|part| (part, PythonLoader::new(find.as_ref().map(|find| find.clone_ref(py)))))
+        .collect();
+    let one = |(part, loader): (&[Changes], PythonLoader)| -> Parsed {
+        let outside = Outside { files: &|file| beside(name, file), code: &loader };
+        retx_scenario::parse_points(&source, part, outside)
+            .map_err(|error| loader.failure().unwrap_or_else(|| refused(&error)))
+    };
+    let parsed: Vec<Parsed> = py.detach(|| {
+        std::thread::scope(|scope| {
+            let start = |part| scope.spawn(|| one(part));
+            let threads: Vec<_> = parts.into_iter().map(start).collect();
+            let join = |thread: std::thread::ScopedJoinHandle<'_, Parsed>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().map(join).collect()
+        })
+    });
+    let mut scenarios = Vec::with_capacity(points.len());
+    for part in parsed {
+        scenarios.extend(part?.into_iter().map(|mut scenario| {
+            scenario.title.clear();
+            scenario.sweep = None;
+            if !samples {
+                scenario.sample_interval = None;
+            }
+            Scenario { inner: Arc::new(scenario) }
+        }));
+    }
+    Ok(scenarios)
+}
+
+/// A scenario's text from the text of a JSON object.
+#[pyfunction]
+pub fn toml_of_json(text: &str) -> PyResult<String> {
+    retx_scenario::from_json(text).map_err(|error| refused(&error))
+}
+
+/// Checks a `[sweep]`, given as the text of a JSON object, and writes out its ranges: the text of a
+/// JSON object with `replications`, `until`, `axes` (tables of lists that go side by side) and
+/// `hypercube`.
+#[pyfunction]
+pub fn read_sweep(text: &str) -> PyResult<String> {
+    Ok(json!(checked(text)?).to_string())
+}
+
+/// The lists of a hypercube, as the text of a JSON object, from a list of shares for each key.
+#[pyfunction]
+pub fn fill_hypercube(text: &str, shares: Vec<Vec<f64>>) -> PyResult<String> {
+    let cube = checked(text)?.hypercube;
+    let dimensions = cube.map(|cube| cube.dimensions).unwrap_or_default();
+    if shares.len() != dimensions.len() {
+        return Err(PyRuntimeError::new_err("a list of shares for each key is needed"));
+    }
+    let fill = |((key, dimension), shares): ((String, sweep::Dimension), Vec<f64>)| {
+        let values = shares.iter().map(|share| dimension.at(*share)).collect();
+        (key, Value::Array(values))
+    };
+    let filled: Map<String, Value> = dimensions.into_iter().zip(shares).map(fill).collect();
+    Ok(Value::Object(filled).to_string())
+}
+
+fn checked(text: &str) -> PyResult<Sweep> {
+    retx_scenario::read_sweep(text).map_err(|error| refused(&error))
+}
+
+/// The columns of measures in the tables of a run: `flows`, `links`, `wlans`.
+#[pyfunction]
+pub fn measures() -> Vec<(&'static str, Vec<String>)> {
+    fn measure((_, column): &(String, Column)) -> bool {
+        !matches!(column, Column::Name { .. })
+    }
+    fn names<T: serde::Serialize>(row: &T) -> Vec<String> {
+        let mut rows = Rows::default();
+        rows.push(&[], &[], row);
+        rows.into_columns().into_iter().filter(measure).map(|(name, _)| name).collect()
+    }
+    let measures = FlowRows::default().into_columns().into_iter().filter(measure);
+    vec![
+        ("flows", measures.map(|(name, _)| name).collect()),
+        ("links", names(&LinkSummary::default())),
+        ("wlans", names(&WlanSummary::default())),
+    ]
+}
+
+/// Threads that run what is submitted, the dearest first.
+#[pyclass(frozen, module = "retx._native")]
+pub struct Pool {
+    inner: Mutex<Option<retx_sim::Pool<Columns>>>,
+}
+
+impl Pool {
+    fn with<T>(&self, work: impl FnOnce(&retx_sim::Pool<Columns>) -> T) -> PyResult<T> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let pool = inner.as_ref().ok_or_else(|| PyRuntimeError::new_err("the pool is closed"))?;
+        Ok(work(pool))
+    }
+}
+
+/// A run that failed: label, replication, error.
+type Failed = (u64, u64, PyErr);
+
+#[pymethods]
+impl Pool {
+    /// `tables` are kept besides the summaries: `segments` (with `acks`), `drops`, `episodes`.
+    /// `user_code` prepares the threads for code of the user's own.
+    #[new]
+    #[pyo3(signature = (control, *, threads, tables = Vec::new(), user_code = false))]
+    fn new(control: &Control, threads: NonZeroUsize, tables: Vec<String>, user_code: bool) -> Self {
+        let kept = |name: &str| tables.iter().any(|table| table == name);
+        let options = Options {
+            segments: kept("segments"),
+            drops: kept("drops"),
+            episodes: kept("episodes"),
+            ..Options::default()
+        };
+        let within: retx_sim::Within = if user_code { prepared } else { within };
+        let pool = retx_sim::Pool::new(threads, options, Arc::clone(&control.inner), within);
+        Self { inner: Mutex::new(Some(pool)) }
+    }
+
+    /// Adds `count` replications of a scenario, from the replication `first` on.
+    fn submit(&self, label: u64, scenario: &Scenario, first: u64, count: u64) -> PyResult<()> {
+        let scenario = Arc::clone(&scenario.inner);
+        self.with(|pool| pool.submit(Job { label, scenario, first, count }))
+    }
+
+    /// What has been found since the last call, once everything is done, a run has failed, or this
+    /// time has passed: for each thread its tables (columns as with `RawResult.take`); true when
+    /// nothing is left to do; and the runs that failed.
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        patience_s: f64,
+    ) -> PyResult<(Vec<Bound<'py, PyDict>>, bool, Vec<Failed>)> {
+        let patience = Duration::from_secs_f64(patience_s.clamp(0.0, 3600.0));
+        let found = py.detach(|| self.with(|pool| pool.take(patience)))?;
+        let parts = found.parts.into_iter().map(|part| tables(py, part));
+        let failed = found
+            .failures
+            .into_iter()
+            .map(|(label, replication, error)| (label, replication, run_failed(py, &error)));
+        Ok((parts.collect::<PyResult<_>>()?, found.idle, failed.collect()))
+    }
+
+    /// Cancels what is left and waits for the threads.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.inner.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+}
+
+fn tables(py: Python<'_>, part: Columns) -> PyResult<Bound<'_, PyDict>> {
+    let tables = PyDict::new(py);
+    for (name, columns) in part.into_tables() {
+        let table = PyDict::new(py);
+        for (name, column) in columns {
+            table.set_item(name, array(py, column)?)?;
+        }
+        tables.set_item(name, table)?;
+    }
+    Ok(tables)
+}

@@ -1,0 +1,449 @@
+//! Rows of many runs in columns, as a sweep keeps them.
+//!
+//! A row is anything that serde can write; `drops: { queue }` becomes the column `drops_queue`, and
+//! lists are left out. The names of columns are made from the first row alone: all others have the
+//! same shape, and cost neither a name nor an allocation of their own.
+
+use crate::table::{Column, NO_INTEGER, NO_NAME, Table};
+use serde::Serialize;
+use serde::ser::{Error as _, Impossible, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
+use std::collections::HashMap;
+
+type Error = serde::de::value::Error;
+
+/// A column that grows.
+#[derive(Debug, Clone)]
+enum Cells {
+    Float(Vec<f64>),
+    Integer(Vec<u64>),
+    Flag(Vec<bool>),
+    Name { codes: Vec<u32>, names: Vec<String>, index: HashMap<String, u32> },
+}
+
+impl Cells {
+    fn named() -> Self {
+        Self::Name { codes: Vec::new(), names: Vec::new(), index: HashMap::new() }
+    }
+
+    fn push_name(&mut self, text: Option<&str>) {
+        let Self::Name { codes, names, index } = self else { panic!("not a column of names") };
+        codes.push(text.map_or(NO_NAME, |text| {
+            index.get(text).copied().unwrap_or_else(|| {
+                let code = names.len() as u32;
+                names.push(text.to_owned());
+                index.insert(text.to_owned(), code);
+                code
+            })
+        }));
+    }
+
+    fn finish(self) -> Column {
+        match self {
+            Self::Float(values) => Column::Float(values),
+            Self::Integer(values) => Column::Integer(values),
+            Self::Flag(values) => Column::Flag(values),
+            Self::Name { codes, names, .. } => Column::Name { codes, names },
+        }
+    }
+}
+
+/// Rows of one shape.
+#[derive(Debug, Clone, Default)]
+pub struct Rows {
+    columns: Vec<(String, Cells)>,
+    /// The next cell of the row that is being written.
+    at: usize,
+    rows: usize,
+    /// The name of the cell that is being written; kept in the first row only.
+    name: String,
+}
+
+impl Rows {
+    /// Adds a row: these whole numbers and names, then the fields of `row`.
+    ///
+    /// # Panics
+    /// When its shape is not that of the rows before, or it holds what no column can.
+    pub fn push<T: Serialize>(&mut self, numbers: &[(&str, u64)], names: &[(&str, &str)], row: &T) {
+        for (name, value) in numbers {
+            self.cell(name, value);
+        }
+        for (name, text) in names {
+            self.cell(name, text);
+        }
+        row.serialize(&mut *self).expect("a row holds numbers, names and tables of them");
+        assert_eq!(self.at, self.columns.len(), "a row of another shape");
+        self.at = 0;
+        self.rows += 1;
+    }
+
+    /// Adds the rows of a table, with these whole numbers in front of each.
+    ///
+    /// # Panics
+    /// When its columns are not those of the rows before.
+    pub fn append(&mut self, numbers: &[(&'static str, u64)], table: Table) {
+        let more = table.rows();
+        let before = self.rows;
+        let first = self.columns.is_empty();
+        let repeated =
+            numbers.iter().map(|(name, value)| (*name, Column::Integer(vec![*value; more])));
+        for (at, (name, column)) in repeated.chain(table.columns).enumerate() {
+            if first {
+                self.columns.push((name.to_owned(), empty_like(&column)));
+            }
+            let (known, cells) = &mut self.columns[at];
+            assert_eq!(known, name, "another column");
+            extend(cells, column);
+        }
+        self.rows = before + more;
+    }
+
+    /// The columns, in the order of the fields.
+    pub fn into_columns(self) -> Vec<(String, Column)> {
+        self.columns.into_iter().map(|(name, cells)| (name, cells.finish())).collect()
+    }
+
+    /// True before anything has been added. A table without a row has columns.
+    pub const fn is_unused(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    fn cell<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
+        self.field(key, value).expect("a number or a name");
+    }
+
+    fn field<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Error> {
+        if self.rows > 0 {
+            return value.serialize(self);
+        }
+        let outer = self.name.len();
+        if outer > 0 {
+            self.name.push('_');
+        }
+        self.name.push_str(key);
+        let done = value.serialize(&mut *self);
+        self.name.truncate(outer);
+        done
+    }
+
+    /// The cell to be written, in a column that is new in the first row.
+    fn next(&mut self, new: impl FnOnce() -> Cells) -> &mut Cells {
+        if self.rows == 0 {
+            self.columns.push((self.name.clone(), new()));
+        }
+        self.at += 1;
+        &mut self.columns[self.at - 1].1
+    }
+
+    fn integer(&mut self, value: u64) -> Result<(), Error> {
+        let Cells::Integer(values) = self.next(|| Cells::Integer(Vec::new())) else {
+            return Err(Error::custom("a whole number where there was none before"));
+        };
+        values.push(value);
+        Ok(())
+    }
+
+    /// Numbers; what may be absent is always one of these.
+    fn float(&mut self, value: f64) -> Result<(), Error> {
+        let Cells::Float(values) = self.next(|| Cells::Float(Vec::new())) else {
+            return Err(Error::custom("a measure where there was none before"));
+        };
+        values.push(value);
+        Ok(())
+    }
+}
+
+fn empty_like(column: &Column) -> Cells {
+    match column {
+        Column::Float(_) => Cells::Float(Vec::new()),
+        Column::Integer(_) => Cells::Integer(Vec::new()),
+        Column::Flag(_) => Cells::Flag(Vec::new()),
+        Column::Name { .. } => Cells::named(),
+    }
+}
+
+fn extend(cells: &mut Cells, column: Column) {
+    match (cells, column) {
+        (Cells::Float(values), Column::Float(more)) => values.extend(more),
+        (Cells::Integer(values), Column::Integer(more)) => values.extend(more),
+        (Cells::Flag(values), Column::Flag(more)) => values.extend(more),
+        (cells @ Cells::Name { .. }, Column::Name { codes, names }) => {
+            for code in codes {
+                cells.push_name((code != NO_NAME).then(|| names[code as usize].as_str()));
+            }
+        }
+        (cells, column) => panic!("{cells:?} is not of the kind of {column:?}"),
+    }
+}
+
+/// A table within a row.
+pub struct Fields<'a>(&'a mut Rows, String);
+
+/// Kinds of values that no column holds.
+macro_rules! refused {
+    ($($name:ident($kind:ty)),+ $(,)?) => {$(
+        fn $name(self, _: $kind) -> Result<(), Error> {
+            Err(Error::custom(concat!("no column holds ", stringify!($kind))))
+        }
+    )+};
+}
+
+/// A list within a row, which no cell holds.
+pub struct Ignored;
+
+impl<'a> Serializer for &'a mut Rows {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Ignored;
+    type SerializeTuple = Impossible<(), Error>;
+    type SerializeTupleStruct = Impossible<(), Error>;
+    type SerializeTupleVariant = Impossible<(), Error>;
+    type SerializeMap = Fields<'a>;
+    type SerializeStruct = Fields<'a>;
+    type SerializeStructVariant = Impossible<(), Error>;
+
+    fn serialize_bool(self, value: bool) -> Result<(), Error> {
+        let Cells::Flag(values) = self.next(|| Cells::Flag(Vec::new())) else {
+            return Err(Error::custom("a flag where there was none before"));
+        };
+        values.push(value);
+        Ok(())
+    }
+
+    fn serialize_u8(self, value: u8) -> Result<(), Error> {
+        self.integer(value.into())
+    }
+
+    fn serialize_u16(self, value: u16) -> Result<(), Error> {
+        self.integer(value.into())
+    }
+
+    fn serialize_u32(self, value: u32) -> Result<(), Error> {
+        self.integer(value.into())
+    }
+
+    fn serialize_u64(self, value: u64) -> Result<(), Error> {
+        assert_ne!(value, NO_INTEGER, "stands for no number");
+        self.integer(value)
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<(), Error> {
+        self.float(value)
+    }
+
+    fn serialize_none(self) -> Result<(), Error> {
+        self.float(f64::NAN)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_str(self, value: &str) -> Result<(), Error> {
+        self.next(Cells::named).push_name(Some(value));
+        Ok(())
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<(), Error> {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Fields<'a>, Error> {
+        Ok(Fields(self, String::new()))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Fields<'a>, Error> {
+        Ok(Fields(self, String::new()))
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Ignored, Error> {
+        Ok(Ignored)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    refused! {
+        serialize_i8(i8), serialize_i16(i16), serialize_i32(i32), serialize_i64(i64),
+        serialize_f32(f32), serialize_char(char), serialize_bytes(&[u8]),
+        serialize_unit_struct(&'static str)
+    }
+
+    fn serialize_unit(self) -> Result<(), Error> {
+        Err(Error::custom("nothing: no column holds it"))
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: &T,
+    ) -> Result<(), Error> {
+        Err(Error::custom(variant))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Error> {
+        Err(Error::custom("a tuple: no column holds it"))
+    }
+
+    fn serialize_tuple_struct(
+        self,
+        name: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleStruct, Error> {
+        Err(Error::custom(name))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Error> {
+        Err(Error::custom(variant))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Error> {
+        Err(Error::custom(variant))
+    }
+}
+
+impl SerializeStruct for Fields<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        self.0.field(key, value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// Where a struct is flattened into another one, serde writes both as a map.
+impl SerializeMap for Fields<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+        self.1 = match serde_json::to_value(key) {
+            Ok(serde_json::Value::String(text)) => text,
+            _ => return Err(Error::custom("a key that is no text")),
+        };
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        let key = std::mem::take(&mut self.1);
+        self.0.field(&key, value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl SerializeSeq for Ignored {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, _: &T) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn end(self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::{FlowSummary, LinkSummary, WlanSummary};
+    use serde_json::Value;
+
+    /// The names of a row's cells as the summary's JSON has them.
+    fn flat(prefix: &str, value: &Value, names: &mut Vec<String>) {
+        let Value::Object(table) = value else { return names.push(prefix.to_owned()) };
+        for (key, value) in table.iter().filter(|(_, value)| !value.is_array()) {
+            let dash = if prefix.is_empty() { "" } else { "_" };
+            flat(&format!("{prefix}{dash}{key}"), value, names);
+        }
+    }
+
+    fn columns<T: Serialize>(rows: &[T]) -> Vec<(String, Column)> {
+        let mut found = Rows::default();
+        for (number, row) in rows.iter().enumerate() {
+            found.push(&[("point", number as u64)], &[("place", "here")], row);
+        }
+        assert_eq!(found.rows, rows.len());
+        let mut names = vec!["point".to_owned(), "place".to_owned()];
+        flat("", &serde_json::to_value(&rows[0]).unwrap(), &mut names);
+        let columns = found.into_columns();
+        assert_eq!(columns.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), names);
+        columns
+    }
+
+    #[test]
+    fn the_columns_are_those_of_the_summary() {
+        let flow = FlowSummary { name: "a".into(), ..FlowSummary::default() };
+        let other = FlowSummary { name: "b".into(), rtt_mean_s: Some(0.5), ..flow.clone() };
+        let flows = columns(&[flow.clone(), other, flow]);
+        let Column::Name { codes, names } = &flows[2].1 else { panic!("{:?}", flows[2]) };
+        assert_eq!(
+            (codes.as_slice(), names.as_slice()),
+            (&[0, 1, 0][..], &["a".into(), "b".into()][..])
+        );
+        let means = flows.iter().find(|(name, _)| name == "rtt_mean_s").unwrap();
+        let Column::Float(means) = &means.1 else { panic!("{means:?}") };
+        assert!(means[0].is_nan() && means[2].is_nan());
+        assert_eq!(means[1].to_bits(), 0.5_f64.to_bits());
+        columns(&[LinkSummary::default(), LinkSummary::default()]);
+        columns(&[WlanSummary::default(), WlanSummary::default()]);
+    }
+
+    #[test]
+    fn tables_are_joined_whatever_their_codes() {
+        let names = |codes: &[u32], names: &[&str]| Column::Name {
+            codes: codes.to_vec(),
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let table = |flow| Table::new("x", vec![("flow", flow)]);
+        let mut rows = Rows::default();
+        rows.append(&[("run", 4)], table(names(&[0, NO_NAME], &["a"])));
+        rows.append(&[("run", 5)], table(names(&[1, 0], &["b", "a"])));
+        let columns = rows.into_columns();
+        assert_eq!(columns[0], ("run".into(), Column::Integer(vec![4, 4, 5, 5])));
+        assert_eq!(columns[1], ("flow".into(), names(&[0, NO_NAME, 0, 1], &["a", "b"])));
+    }
+
+    #[test]
+    #[should_panic(expected = "another shape")]
+    fn a_row_of_another_shape_is_our_mistake() {
+        let mut rows = Rows::default();
+        rows.push(&[("a", 1), ("b", 2)], &[], &std::collections::BTreeMap::<String, u64>::new());
+        rows.push(&[("a", 1)], &[], &std::collections::BTreeMap::<String, u64>::new());
+    }
+}

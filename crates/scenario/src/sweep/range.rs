@@ -1,0 +1,195 @@
+//! `{ from = "1 ms", to = "100 ms", steps = 5, scale = "log" }`.
+
+use crate::error::Problem;
+use crate::wording;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Most values of a range.
+const VALUES_MAX: u64 = 1_000_000;
+/// Digits of values between the ends: enough to tell them apart, and free of the dust of binary
+/// fractions.
+const DIGITS: usize = 9;
+
+/// How values are spread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Equal differences.
+    #[default]
+    Linear,
+    /// Equal ratios.
+    Log,
+}
+
+/// Values from one number to another, both included.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    /// The first value: a number, or text with a unit.
+    pub from: Value,
+    /// The last value, in the same unit.
+    pub to: Value,
+    /// How many values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// The difference between values, instead of `steps`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Value>,
+    /// Equal differences or equal ratios.
+    #[serde(default)]
+    pub scale: Scale,
+    /// Whole numbers only: each value goes to the nearest.
+    #[serde(default)]
+    pub round: bool,
+}
+
+/// True for a table that is meant as a range, rather than for keys within keys.
+pub fn is_range(table: &Map<String, Value>) -> bool {
+    ["from", "to"].iter().any(|key| table.get(*key).is_some_and(|end| !is_inner(end)))
+}
+
+/// What stands under a key of the scenario that is called `from` or `to`.
+const fn is_inner(value: &Value) -> bool {
+    matches!(value, Value::Object(_) | Value::Array(_))
+}
+
+/// A number with its unit; empty without one.
+type Quantity = (f64, String);
+
+/// Reads and checks a range.
+///
+/// # Errors
+/// Ends that are no numbers or differ in unit, and ratios of what is not positive.
+pub fn read(value: &Value) -> Result<Range, Problem> {
+    let range: Range = wording::read(value)?;
+    let ((from, unit), (to, other)) = (end(&range.from, "from")?, end(&range.to, "to")?);
+    if unit != other {
+        let message = format!("{} and {} differ in unit: write both in one", range.from, range.to);
+        return Err(Problem::new(message).within("to"));
+    }
+    if range.scale == Scale::Log && (from <= 0.0 || to <= 0.0) {
+        let (name, found) = if from <= 0.0 { ("from", from) } else { ("to", to) };
+        let message = format!("{found}: equal ratios need numbers above 0; or scale = \"linear\"");
+        return Err(Problem::new(message).within(name));
+    }
+    Ok(range)
+}
+
+fn end(value: &Value, name: &str) -> Result<Quantity, Problem> {
+    quantity(value).map_err(|problem| problem.within(name))
+}
+
+fn quantity(value: &Value) -> Result<Quantity, Problem> {
+    let refuse =
+        || Problem::new(format!("{value}: expected a number, or one with a unit in quotes"));
+    match value {
+        Value::Number(number) => Ok((number.as_f64().ok_or_else(refuse)?, String::new())),
+        Value::String(text) => {
+            let text = text.trim();
+            let unit = text.find(|c: char| !(c.is_ascii_digit() || "._+-eE".contains(c)));
+            let (number, unit) = text.split_at(unit.unwrap_or(text.len()));
+            let number = number.replace('_', "").parse::<f64>().map_err(|_| refuse())?;
+            let unit = unit.trim();
+            if unit.is_empty() { Err(refuse()) } else { Ok((number, unit.to_owned())) }
+        }
+        _ => Err(refuse()),
+    }
+}
+
+impl Range {
+    fn ends(&self) -> (f64, f64, String) {
+        let read = |value| quantity(value).expect("the ends have been checked");
+        let ((from, unit), (to, _)) = (read(&self.from), read(&self.to));
+        (from, to, unit)
+    }
+
+    /// The value at a share of the way, 0 to 1.
+    pub fn at(&self, share: f64) -> Value {
+        let (from, to, unit) = self.ends();
+        let number = match self.scale {
+            Scale::Linear => from + (to - from) * share,
+            Scale::Log => from * libm::pow(to / from, share),
+        };
+        self.value(number, &unit)
+    }
+
+    /// Every value.
+    ///
+    /// # Errors
+    /// It does not say how many, or too many.
+    pub fn values(&self) -> Result<Vec<Value>, Problem> {
+        let mut values: Vec<Value> = match (self.steps, &self.step) {
+            (Some(_), Some(_)) => {
+                return Err(Problem::new("`step` and `steps` exclude each other").within("step"));
+            }
+            (None, None) => {
+                return Err(Problem::new("lacks `steps` (how many values) or `step`"));
+            }
+            (Some(steps), None) => self.by_number(steps)?,
+            (None, Some(step)) => self.by_difference(step)?,
+        };
+        values.dedup();
+        Ok(values)
+    }
+
+    fn by_number(&self, steps: u64) -> Result<Vec<Value>, Problem> {
+        if !(2..=VALUES_MAX).contains(&steps) {
+            let message = format!("{steps}: expected a whole number from 2 to {VALUES_MAX}");
+            return Err(Problem::new(message).within("steps"));
+        }
+        // The ends are as they are written, unless they are to be rounded.
+        let end = |share: f64, written: &Value| match self.round {
+            true => self.at(share),
+            false => written.clone(),
+        };
+        let at = |index| match index {
+            0 => end(0.0, &self.from),
+            _ if index == steps - 1 => end(1.0, &self.to),
+            _ => self.at(index as f64 / (steps - 1) as f64),
+        };
+        Ok((0..steps).map(at).collect())
+    }
+
+    fn by_difference(&self, step: &Value) -> Result<Vec<Value>, Problem> {
+        let refuse = |message: String| Err(Problem::new(message).within("step"));
+        if self.scale == Scale::Log {
+            return refuse("equal ratios have no difference: write `steps`".into());
+        }
+        let (difference, unit) = end(step, "step")?;
+        let (from, to, own) = self.ends();
+        if unit != own {
+            return refuse(format!("{step} and {} differ in unit: write both in one", self.from));
+        }
+        let steps = (to - from) / difference;
+        if !(steps >= 0.0 && steps.is_finite()) {
+            return refuse(format!("{step} does not lead from {} to {}", self.from, self.to));
+        }
+        if steps >= VALUES_MAX as f64 {
+            return refuse(format!("{step}: more than {VALUES_MAX} values"));
+        }
+        // The last value may be a hair beyond the end.
+        let count = libm::floor(steps + 1e-9) as u64;
+        Ok((0..=count).map(|at| self.value(from + difference * at as f64, &own)).collect())
+    }
+
+    fn value(&self, number: f64, unit: &str) -> Value {
+        let number = if self.round { libm::round(number) } else { rounded(number) };
+        if !unit.is_empty() {
+            return Value::String(format!("{number} {unit}"));
+        }
+        let whole_ends = !self.from.is_f64() && !self.to.is_f64();
+        // 2^53: above it, not every whole number is a float.
+        if (self.round || whole_ends) && number.fract() == 0.0 && number.abs() < 9.0e15 {
+            Value::from(number as i64)
+        } else {
+            Value::from(number)
+        }
+    }
+}
+
+/// The number with [`DIGITS`] digits.
+fn rounded(number: f64) -> f64 {
+    format!("{number:.*e}", DIGITS - 1).parse().expect("it was a number")
+}

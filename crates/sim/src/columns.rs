@@ -1,0 +1,102 @@
+//! What many runs find, in columns.
+
+use crate::pool::Collect;
+use crate::run::{FlowOf, Outcome};
+use retx_record::{Column, FlowRows, Rows, Table};
+use serde::Serialize;
+
+/// Tables of many runs; `point` (the job's label) and `replication` come first in each row.
+#[derive(Debug, Default)]
+pub struct Columns {
+    /// One row for each run: `events`, `simulated_s`.
+    pub runs: Rows,
+    /// One row for each run and flow.
+    pub flows: FlowRows,
+    /// One row for each run, link and direction.
+    pub links: Rows,
+    /// One row for each run and wlan.
+    pub wlans: Rows,
+    /// One row for each run, wlan and station.
+    pub stations: Rows,
+    /// One row for each run and relay.
+    pub relays: Rows,
+    /// The tables that the options keep, by their name.
+    pub tables: Vec<(&'static str, Rows)>,
+}
+
+#[derive(Serialize)]
+struct Cost {
+    events: u64,
+    simulated_s: f64,
+}
+
+impl Collect for Columns {
+    fn collect(&mut self, label: u64, outcome: Outcome) {
+        let run = [("point", label), ("replication", outcome.replication)];
+        let engine = &outcome.engine;
+        let cost = Cost { events: engine.events, simulated_s: engine.simulated_s };
+        self.runs.push(&run, &[], &cost);
+        for flow in outcome.in_order() {
+            match flow {
+                FlowOf::Tcp(flow) => self.flows.push_tcp(&run, flow),
+                FlowOf::Udp(flow) => self.flows.push_udp(&run, flow),
+            }
+        }
+        for link in &outcome.links {
+            self.links.push(&run, &[], link);
+        }
+        for wlan in &outcome.wlans {
+            self.wlans.push(&run, &[], wlan);
+            for station in &wlan.stations {
+                self.stations.push(&run, &[("wlan", wlan.name.as_str())], station);
+            }
+        }
+        for relay in &outcome.relays {
+            self.relays.push(&run, &[], relay);
+        }
+        let Outcome { tables, names, .. } = outcome;
+        let kept = [
+            tables.samples.map(|rows| rows.table(&names)),
+            tables.link_samples.map(|rows| rows.table(&names)),
+            tables.segments.map(|rows| rows.table(&names)),
+            tables.acks.map(|rows| rows.table(&names)),
+            tables.drops.map(|rows| rows.table(&names)),
+            tables.episodes.map(|rows| rows.table(&names)),
+            tables.exchanges.map(|rows| rows.table(&names)),
+        ];
+        for table in kept.into_iter().flatten() {
+            self.append(&run, table);
+        }
+    }
+}
+
+impl Columns {
+    fn append(&mut self, run: &[(&'static str, u64)], table: Table) {
+        let name = table.name;
+        let known = self.tables.iter().position(|(known, _)| *known == name);
+        let at = known.unwrap_or_else(|| {
+            self.tables.push((name, Rows::default()));
+            self.tables.len() - 1
+        });
+        self.tables[at].1.append(run, table);
+    }
+
+    /// Every table that was kept, by name.
+    pub fn into_tables(self) -> impl Iterator<Item = (&'static str, Vec<(String, Column)>)> {
+        if self.runs.is_unused() {
+            return Vec::new().into_iter();
+        }
+        let Self { runs, flows, links, wlans, stations, relays, tables } = self;
+        let summaries = [
+            ("runs", runs),
+            ("links", links),
+            ("wlans", wlans),
+            ("stations", stations),
+            ("relays", relays),
+        ];
+        let kept = summaries.into_iter().chain(tables).filter(|(_, rows)| !rows.is_unused());
+        let mut found = vec![("flows", flows.into_columns())];
+        found.extend(kept.map(|(name, rows)| (name, rows.into_columns())));
+        found.into_iter()
+    }
+}

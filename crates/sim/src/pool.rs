@@ -1,0 +1,318 @@
+//! Many runs on all cores, one queue for all threads.
+//!
+//! What takes long goes first, or the last run of a sweep would leave all cores but one idle: the
+//! first run of each job tells by its events what the others will cost.
+
+use crate::build;
+use crate::plan::Plan;
+use crate::run::{Control, Options, Outcome, RunError, run_plan};
+use retx_scenario::Scenario;
+use std::any::Any;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::mem::take;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Replications of a scenario, to be run.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// What the caller calls it.
+    pub label: u64,
+    /// The scenario.
+    pub scenario: Arc<Scenario>,
+    /// The first replication.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+}
+
+/// Keeps what runs find. Each thread has one of its own.
+pub trait Collect: Default + Send + 'static {
+    /// Takes the outcome of a run of the job with this label.
+    fn collect(&mut self, label: u64, outcome: Outcome);
+}
+
+impl Collect for Vec<Outcome> {
+    fn collect(&mut self, _: u64, outcome: Outcome) {
+        self.push(outcome);
+    }
+}
+
+/// What is done around all the work of a thread: it calls what it is given, once.
+pub type Within = fn(&mut (dyn FnMut() + Send));
+
+/// What the threads have found since it was last asked for.
+#[derive(Debug)]
+pub struct Found<C> {
+    /// From each thread; the runs are in no order.
+    pub parts: Vec<C>,
+    /// True when nothing is left to do.
+    pub idle: bool,
+    /// Runs that failed, by label and replication; the others are cancelled then.
+    pub failures: Vec<(u64, u64, RunError)>,
+}
+
+/// Threads that run jobs. Dropping it cancels what is left and waits for the threads.
+#[derive(Debug)]
+pub struct Pool<C: Collect> {
+    shared: Arc<Shared<C>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared<C> {
+    options: Options,
+    control: Arc<Control>,
+    state: Mutex<State>,
+    /// There is work, or there will be none any more.
+    work: Condvar,
+    /// The last run is done, or one has failed.
+    rest: Condvar,
+    found: Vec<Mutex<C>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Jobs of which no run has begun.
+    fresh: VecDeque<Arc<Task>>,
+    /// The others, by what a run costs, then in order.
+    begun: BinaryHeap<(u64, Reverse<u64>, Held)>,
+    order: u64,
+    busy: usize,
+    closed: bool,
+    failures: Vec<(u64, u64, RunError)>,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// A job with what its runs share.
+#[derive(Debug)]
+struct Task {
+    job: Job,
+    plan: OnceLock<Plan>,
+    /// Replications that have been given out.
+    given: AtomicU64,
+    /// Most events of a run so far; [`UNKNOWN`] before the first has ended.
+    cost: AtomicU64,
+}
+
+/// Dearer than any: what may be long goes first.
+const UNKNOWN: u64 = u64::MAX;
+/// Events in a block of short runs, which a thread takes at once: about ten milliseconds.
+const BLOCK_EVENTS: u64 = 200_000;
+
+/// A task in the heap, where only its cost and its number matter.
+#[derive(Debug)]
+struct Held(Arc<Task>);
+
+impl PartialEq for Held {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+impl Eq for Held {}
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Held {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+impl<C: Collect> Pool<C> {
+    /// Starts the threads. `options.replication` is ignored.
+    pub fn new(
+        threads: NonZeroUsize,
+        options: Options,
+        control: Arc<Control>,
+        within: Within,
+    ) -> Self {
+        let shared = Arc::new(Shared {
+            options,
+            control,
+            state: Mutex::default(),
+            work: Condvar::new(),
+            rest: Condvar::new(),
+            found: (0..threads.get()).map(|_| Mutex::default()).collect(),
+        });
+        let start = |number| {
+            let shared = Arc::clone(&shared);
+            std::thread::spawn(move || within(&mut || shared.serve(number)))
+        };
+        let threads = (0..threads.get()).map(start).collect();
+        Self { shared, threads }
+    }
+
+    /// Adds a job.
+    pub fn submit(&self, job: Job) {
+        if job.count == 0 {
+            return;
+        }
+        let (plan, given, cost) = (OnceLock::new(), AtomicU64::new(0), AtomicU64::new(UNKNOWN));
+        self.shared.state().fresh.push_back(Arc::new(Task { job, plan, given, cost }));
+        self.shared.work.notify_all();
+    }
+
+    /// Everything that is found from now on, once all is done, and the runs that failed.
+    ///
+    /// # Panics
+    /// As a run did.
+    pub fn finish(&self) -> (Vec<C>, Vec<(u64, u64, RunError)>) {
+        let (mut parts, mut failures) = (Vec::new(), Vec::new());
+        loop {
+            let found = self.take(Duration::from_secs(3600));
+            parts.extend(found.parts);
+            failures.extend(found.failures);
+            if found.idle {
+                return (parts, failures);
+            }
+        }
+    }
+
+    /// What has been found, once everything is done, a run has failed, or this time has passed.
+    ///
+    /// # Panics
+    /// As a run did.
+    pub fn take(&self, patience: Duration) -> Found<C> {
+        let over = |state: &mut State| !state.is_idle() && state.failures.is_empty();
+        let waited = self.shared.rest.wait_timeout_while(self.shared.state(), patience, over);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if let Some(panic) = state.panic.take() {
+            drop(state);
+            resume_unwind(panic);
+        }
+        // Idle before the parts are taken: nothing can come in between.
+        let (idle, failures) = (state.is_idle(), take(&mut state.failures));
+        drop(state);
+        let parts = self.shared.found.iter().map(|part| take(&mut *locked(part))).collect();
+        Found { parts, idle, failures }
+    }
+}
+
+impl<C: Collect> Drop for Pool<C> {
+    fn drop(&mut self) {
+        self.shared.control.cancel();
+        self.shared.state().closed = true;
+        self.shared.work.notify_all();
+        for thread in self.threads.drain(..) {
+            // A panic has been taken along already.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<C: Collect> Shared<C> {
+    fn state(&self) -> MutexGuard<'_, State> {
+        locked(&self.state)
+    }
+
+    /// What a thread does: takes work until there will be none.
+    fn serve(&self, number: usize) {
+        let mut state = self.state();
+        loop {
+            if state.closed {
+                return;
+            }
+            let Some((task, first, count)) = state.next(self.found.len() as u64) else {
+                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            state.busy += 1;
+            drop(state);
+            let run = || self.run(&task, first, count, number);
+            let done = catch_unwind(AssertUnwindSafe(run));
+            state = self.state();
+            state.busy -= 1;
+            match done {
+                Ok(Ok(())) => {}
+                Ok(Err((replication, error))) => state.fail(task.job.label, replication, error),
+                Err(panic) => state.panic = Some(panic),
+            }
+            if state.panic.is_some() || !state.failures.is_empty() {
+                self.control.cancel();
+                state.fresh.clear();
+                state.begun.clear();
+            }
+            if state.is_idle() || !state.failures.is_empty() {
+                self.rest.notify_all();
+            }
+        }
+    }
+
+    fn run(
+        &self,
+        task: &Task,
+        first: u64,
+        count: u64,
+        number: usize,
+    ) -> Result<(), (u64, RunError)> {
+        let plan = task.plan.get_or_init(|| build::plan(&task.job.scenario));
+        for replication in first..first + count {
+            let options = Options { replication, ..self.options.clone() };
+            let outcome =
+                run_plan(plan, &options, &self.control).map_err(|error| (replication, error))?;
+            let events = outcome.engine.events.max(1);
+            let known = task.cost.load(Ordering::Relaxed);
+            if known == UNKNOWN || known < events {
+                task.cost.store(events, Ordering::Relaxed);
+            }
+            locked(&self.found[number]).collect(task.job.label, outcome);
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    fn is_idle(&self) -> bool {
+        self.busy == 0 && self.fresh.is_empty() && self.begun.is_empty()
+    }
+
+    fn fail(&mut self, label: u64, replication: u64, error: RunError) {
+        // The others stop because of the first.
+        if error != RunError::Cancelled || self.failures.is_empty() {
+            self.failures.push((label, replication, error));
+        }
+    }
+
+    /// The next block of a task: first a single run of each, then the dearest.
+    fn next(&mut self, threads: u64) -> Option<(Arc<Task>, u64, u64)> {
+        if let Some(task) = self.fresh.pop_front() {
+            return Some(self.give(task, 1));
+        }
+        while let Some((held, order, Held(task))) = self.begun.pop() {
+            let cost = task.cost.load(Ordering::Relaxed);
+            if cost != held {
+                // It was put there before its first run told what it costs.
+                self.begun.push((cost, order, Held(task)));
+                continue;
+            }
+            let left = task.job.count - task.given.load(Ordering::Relaxed);
+            // A share of what is left, so that all threads end together.
+            let block = (BLOCK_EVENTS / cost).min(left / (2 * threads)).max(1);
+            return Some(self.give(task, block));
+        }
+        None
+    }
+
+    fn give(&mut self, task: Arc<Task>, block: u64) -> (Arc<Task>, u64, u64) {
+        let given = task.given.fetch_add(block, Ordering::Relaxed);
+        if given + block < task.job.count {
+            self.order += 1;
+            let cost = task.cost.load(Ordering::Relaxed);
+            self.begun.push((cost, Reverse(self.order), Held(Arc::clone(&task))));
+        }
+        let first = task.job.first + given;
+        (task, first, block)
+    }
+}

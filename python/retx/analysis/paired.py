@@ -1,0 +1,86 @@
+"""Comparison of two settings run by run: runs of one replication share their draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtr
+
+from retx.analysis.estimates import half_widths, means
+
+
+def paired(
+    first: pl.DataFrame,
+    second: pl.DataFrame,
+    column: str,
+    by: Sequence[str],
+    confidence: float,
+) -> pl.DataFrame:
+    """Differences and ratios, group by group; see `Sweep.paired` for the columns.
+
+    A replication that lacks a value on either side is left out of both (`missing`); a ratio needs
+    values above 0. The interval of the ratio is that of the mean of its logarithm.
+
+    The more groups, the more of them differ by chance: of `comparisons` true zeros, a share of
+    1 − `confidence` shows an interval without 0. `p_holm` (Holm 1979, Scand. J. Statist. 6(2)) and
+    the wider intervals `low_all` to `high_all` (Bonferroni) hold for all groups together.
+
+    Args:
+        first: One row per run, with `replication`.
+        second: The same with the other setting.
+        column: The quantity.
+        by: What tells groups apart.
+        confidence: Of the intervals.
+    """
+    on = [*by, "replication"]
+    pairs = first.select(*on, pl.col(column).cast(pl.Float64).alias("a")).join(
+        second.select(*on, pl.col(column).cast(pl.Float64).alias("b")),
+        on=on,
+        how="inner",
+        maintain_order="left",
+    )
+    positive = (pl.col("a") > 0) & (pl.col("b") > 0)
+    pairs = pairs.with_columns(
+        difference=pl.col("a") - pl.col("b"),
+        log=pl.when(positive).then((pl.col("a") / pl.col("b")).log()),
+    )
+    found = means(pairs, "difference", by, confidence).rename({"mean": "difference"})
+    logs = means(pairs, "log", by, confidence)
+    ratios = [
+        logs[name].exp().alias(ratio)
+        for name, ratio in (("mean", "ratio"), ("low", "ratio_low"), ("high", "ratio_high"))
+    ]
+    p = _p_values(found)
+    comparisons = found.height
+    wide = half_widths(found["sd"], found["n"], 1 - (1 - confidence) / max(comparisons, 1))
+    return found.with_columns(
+        *ratios,
+        p,
+        _holm(p),
+        low_all=pl.col("difference") - wide,
+        high_all=pl.col("difference") + wide,
+        comparisons=pl.lit(comparisons, dtype=pl.Int64),
+    )
+
+
+def _p_values(found: pl.DataFrame) -> pl.Series:
+    """Two-sided, that the mean difference is 0 (paired t test)."""
+    n = found["n"].to_numpy().astype(float)
+    mean, deviation = found["difference"].to_numpy(), found["sd"].cast(pl.Float64).to_numpy()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = mean / (deviation / np.sqrt(n))
+    p = 2 * stdtr(np.maximum(n - 1, 1), -np.abs(t))
+    # Runs that never differ: nothing speaks against 0.
+    p = np.where((deviation == 0) & (mean == 0), 1.0, p)
+    return pl.Series("p", np.where(n > 1, p, np.nan)).fill_nan(None)
+
+
+def _holm(p: pl.Series) -> pl.Series:
+    values = p.fill_null(1.0).to_numpy()
+    order = np.argsort(values, kind="stable")
+    steps = values[order] * (len(values) - np.arange(len(values)))
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return pl.Series("p_holm", adjusted).set(p.is_null(), None)

@@ -1,0 +1,203 @@
+"""`retx sweep`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from retx.cli import options
+from retx.errors import UsageError
+
+if TYPE_CHECKING:
+    from retx.sweeps.result import Sweep
+
+Scenario = Annotated[
+    Path | None, typer.Argument(help="A scenario file with a [sweep].", show_default=False)
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Keep what is found there, and go on with what is there. Default: out/NAME-sweep.",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Start anew: an earlier sweep gives way.")]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="KEY=VALUES",
+        help="Vary this instead of what [sweep] says: a list such as [1, 2], or a range such as "
+        '{ from = 1e-4, to = 0.1, steps = 4, scale = "log" }. Repeatable.',
+    ),
+]
+Replications = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Runs of each point, instead of [sweep]'s.")
+]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--table",
+        metavar="NAME",
+        help="Keep samples, segments, drops or episodes of every run, too. Repeatable.",
+    ),
+]
+Metric = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What is shown at the end: a column of flows, flow.NAME.COLUMN or "
+        "link.NAME.DIRECTION.COLUMN.",
+    ),
+]
+Threads = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Use N cores instead of all.")
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Run on the Dask cluster with this scheduler."),
+]
+Status = Annotated[
+    Path | None,
+    typer.Option("--status", metavar="DIR", help="Say what is in the directory of a sweep."),
+]
+
+
+def command(
+    scenario: Scenario = None,
+    out: Out = None,
+    force: Force = False,
+    vary: Vary = None,
+    replications: Replications = None,
+    settings: options.Settings = None,
+    seed: options.Seed = None,
+    tables: Tables = None,
+    metric: Metric = "goodput_bit_s",
+    threads: Threads = None,
+    dask: Dask = None,
+    status: Status = None,
+) -> None:
+    """Run a scenario at every point of a grid; one that was broken off goes on."""
+    if status is not None:
+        if scenario is not None:
+            raise UsageError("--status DIR stands alone: leave out the scenario")
+        _print_status(status)
+        return
+    if scenario is None:
+        raise UsageError("name a scenario, or --status DIR")
+    from retx.cli.run import overrides_of
+    from retx.sweeps.precision import Metric
+    from retx.sweeps.running import sweep
+
+    Metric.read(metric)
+    directory = out or Path("out") / f"{scenario.stem}-sweep"
+    try:
+        result = sweep(
+            scenario,
+            _grid(vary),
+            replications,
+            seed=seed,
+            overrides=overrides_of(settings or []),
+            tables=tables or [],
+            threads=threads,
+            dask=dask,
+            out=directory,
+            force=force,
+        )
+    except BaseException:
+        _say_how_to_go_on(directory)
+        raise
+    print_summary(result, metric)
+    typer.echo(f"Tables: {directory} (Python: retx.load_sweep({str(directory)!r}))")
+
+
+def _grid(vary: list[str] | None) -> dict[str, Any] | None:
+    """What `--vary` options say, as a `[sweep]`."""
+    if not vary:
+        return None
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
+    grid: dict[str, Any] = {}
+    for text in vary:
+        key, equals, values = text.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"--vary {text}: write KEY=VALUES, such as seed=[1, 2]")
+        try:
+            grid[key.strip()] = tomllib.loads(f"values = {values}")["values"]
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(f"--vary {text}: {error}") from None
+    return grid
+
+
+def _say_how_to_go_on(directory: Path) -> None:
+    """After an error or Ctrl-C: what there is, and the command that goes on."""
+    from retx.sweeps.status import read_plan, sweep_status
+
+    try:
+        plan = read_plan(directory)
+        runs = sweep_status(directory).runs
+    except (OSError, ValueError):
+        return
+    words = [word for word in sys.argv[1:] if word != "--force"]
+    print(
+        f"{runs} of {len(set(plan.keys)) * plan.replications} runs are in {directory}; "
+        f"go on with: {shlex.join(['retx', *words])}",
+        file=sys.stderr,
+    )
+
+
+def print_summary(result: Sweep, metric: str) -> None:
+    """A table of the metric at every point."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from retx.cli.console import console
+
+    means = result.summary(metric)
+    labels = [name for name in (*result.keys, "name", "direction") if name in means.columns]
+    table = Table(
+        title=f"{metric}: means with 95 % confidence intervals, {len(result)} runs",
+        title_justify="left",
+        title_style="",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for label in labels:
+        table.add_column(label)
+    for heading in ("mean", "low", "high", "runs"):
+        table.add_column(heading, justify="right")
+    for row in means.iter_rows(named=True):
+        numbers = [_number(row[name]) for name in ("mean", "low", "high")]
+        missing = f" ({row['missing']} without)" if row["missing"] else ""
+        table.add_row(*(str(row[label]) for label in labels), *numbers, f"{row['n']}{missing}")
+    console().print(table)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.5g}"
+
+
+def _print_status(directory: Path) -> None:
+    from retx.sweeps.status import sweep_status
+
+    found = sweep_status(directory)
+    plan = found.plan
+    if found.running:
+        state = "under way"
+    elif found.damaged or found.runs < found.planned:
+        state = "broken off: run it again with this directory to go on"
+    else:
+        state = "complete" if not plan.until else "complete, or its last looks are still to come"
+    typer.echo(f"{directory}: {state}")
+    upto = f" (up to {found.most} where intervals stay wide)" if plan.until else ""
+    typer.echo(f"runs: {found.runs} of {found.planned}{upto}; points: {len(plan.keys)}")
+    typer.echo(f"parts: {len(found.parts)}, {found.bytes / 1e6:.3g} MB; engine {plan.engine}")
+    for fault in found.damaged:
+        typer.echo(f"damaged: {fault}")

@@ -1,0 +1,48 @@
+"""What runs bring, from native columns to data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from retx._native import _Column as Column
+
+Batch = Mapping[str, Mapping[str, "Column"]]
+"""Tables by name, each with columns by name; `point` and `replication` say whose a row is."""
+
+
+def runs_of(batch: Batch) -> list[tuple[int, int, int]]:
+    """Point, replication and events of each run."""
+    runs = batch.get("runs")
+    if not runs:
+        return []
+    numbers: Any = [runs[name] for name in ("point", "replication", "events")]
+    return list(zip(*(column.tolist() for column in numbers), strict=True))
+
+
+def frames_of(batches: Sequence[Batch], keys: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """Tables of some batches together, sorted by the order of `keys`; these come first.
+
+    Args:
+        batches: What has been found.
+        keys: The name of each point.
+    """
+    import polars as pl
+
+    from retx.frames import frame
+
+    named = pl.Series("key", keys, dtype=pl.String)
+    tables = {}
+    for name in dict.fromkeys(name for batch in batches for name in batch):
+        parts = [frame(batch[name]) for batch in batches if name in batch]
+        # The codes of names differ from batch to batch.
+        whole = pl.concat(part.with_columns(pl.col(pl.Enum).cast(pl.String)) for part in parts)
+        whole = whole.sort("point", "replication", maintain_order=True)
+        key = named.gather(whole["point"].cast(pl.UInt32))
+        tables[name] = whole.select(
+            key, pl.col("replication").cast(pl.UInt32), pl.exclude("point", "replication")
+        )
+    return tables

@@ -1,0 +1,164 @@
+"""Runs on a Dask cluster.
+
+Blocks of runs go to the workers, each about a second of work; a block whose worker is lost is run
+again elsewhere, by Dask. Only this process writes.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from retx import _native
+from retx.errors import UsageError
+from retx.sweeps.batches import Batch, runs_of
+from retx.sweeps.local import Failed
+from retx.sweeps.remote import EngineMismatchError, Order, RunFailedError, run_block
+
+Future = Any
+"""A `distributed.Future`."""
+
+BLOCK_S = 1.0
+FIRST_GUESS_S = 0.02
+"""What a run takes, before one has ended."""
+RUNS_PER_BLOCK = 5000
+AHEAD = 2
+"""Blocks per thread of the cluster that are under way or wait there."""
+CONNECT_S = 15
+
+
+class ClusterError(_native.RunError):
+    """The cluster could not do its work; the message says why."""
+
+
+class Cluster:
+    """The executor behind `dask=ADDRESS`.
+
+    Raises:
+        UsageError: Dask is not installed, or there is no scheduler at the address.
+    """
+
+    def __init__(
+        self, address: str, scenarios: Sequence[_native.Scenario], tables: Sequence[str]
+    ) -> None:
+        self._client = _connected(address)
+        self._texts = [scenario.to_toml() for scenario in scenarios]
+        self._tables = tuple(tables)
+        self._first: deque[tuple[int, int, int]] = deque()
+        """A first run of each point, which tells what the others will cost."""
+        self._rest: list[tuple[int, int, int]] = []
+        self._sorted = True
+        self._costs: dict[int, float] = {}
+        self._under_way: set[Future] = set()
+        self._closed = False
+        self._finished: queue.SimpleQueue[Future] = queue.SimpleQueue()
+
+    def submit(self, point: int, first: int, count: int) -> None:
+        """See `Executor`."""
+        self._first.append((point, first, 1))
+        if count > 1:
+            self._rest.append((point, first + 1, count - 1))
+            self._sorted = False
+
+    def take(self, patience_s: float) -> tuple[Sequence[Batch], bool, Sequence[Failed]]:
+        """See `Executor`."""
+        self._fill()
+        batches: list[Batch] = []
+        try:
+            future = self._finished.get(timeout=patience_s if self._under_way else 0)
+            while True:
+                self._under_way.discard(future)
+                batches += self._found(future)
+                future = self._finished.get_nowait()
+        except queue.Empty:
+            pass
+        except RunFailedError as failed:
+            point, replication, message = failed.args
+            return batches, False, [(point, replication, _native.RunError(message))]
+        self._fill()
+        idle = not (self._under_way or self._first or self._rest)
+        return batches, idle, []
+
+    def close(self) -> None:
+        """See `Executor`."""
+        if self._closed:
+            return
+        self._closed = True
+        self._client.cancel(list(self._under_way))
+        self._under_way.clear()
+        self._client.close()
+
+    def _fill(self) -> None:
+        """Gives the cluster work for a while."""
+        threads = sum(self._client.nthreads().values()) or 1
+        while len(self._under_way) < AHEAD * threads and (self._first or self._rest):
+            orders = self._block()
+            future = self._client.submit(
+                run_block, orders, self._tables, _native.ENGINE, pure=False
+            )
+            self._under_way.add(future)
+            future.add_done_callback(self._finished.put)
+
+    def _block(self) -> list[Order]:
+        """The next runs: a first one of each point, then the dearest."""
+        if not self._first and not self._sorted:
+            self._rest.sort(key=lambda rest: self._cost(rest[0]))
+            self._sorted = True
+        orders, seconds, runs = [], 0.0, 0
+        while (self._first or self._rest) and seconds < BLOCK_S and runs < RUNS_PER_BLOCK:
+            if self._first:
+                point, first, count = self._first.popleft()
+            else:
+                point, first, left = self._rest.pop()
+                affordable = int((BLOCK_S - seconds) / self._cost(point))
+                count = max(1, min(left, affordable, RUNS_PER_BLOCK - runs))
+                if count < left:
+                    self._rest.append((point, first + count, left - count))
+            orders.append(Order(point, self._texts[point], first, count))
+            seconds += count * self._cost(point)
+            runs += count
+        return orders
+
+    def _cost(self, point: int) -> float:
+        known = self._costs.get(point)
+        if known is None and self._costs:
+            known = sum(self._costs.values()) / len(self._costs)
+        return known or FIRST_GUESS_S
+
+    def _found(self, future: Future) -> list[Any]:
+        """What a block has found.
+
+        Raises:
+            RunFailedError: One of its runs could not be carried out.
+            ClusterError: The cluster has failed.
+        """
+        try:
+            batches, seconds = future.result()
+        except RunFailedError:
+            raise
+        except EngineMismatchError as error:
+            raise ClusterError(f"{error}: install the same retx on both") from None
+        except ModuleNotFoundError as error:
+            raise ClusterError(f"the workers cannot load retx: {error}") from None
+        except Exception as error:
+            raise ClusterError(f"the cluster: {type(error).__name__}: {error}") from error
+        runs = [run for batch in batches for run in runs_of(batch)]
+        events = sum(cost for _, _, cost in runs) or 1
+        for point, _, cost in runs:
+            self._costs[point] = seconds * cost / events
+        return list(batches)
+
+
+def _connected(address: str) -> Any:  # noqa: ANN401
+    try:
+        from distributed import Client
+    except ModuleNotFoundError:
+        raise UsageError("--dask needs Dask: pip install 'retx[dask]'") from None
+    try:
+        connect: Any = Client  # its types are not complete
+        return connect(address, timeout=CONNECT_S, name="retx", set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = str(error) or type(error).__name__
+        raise UsageError(f"--dask {address}: no Dask scheduler answers there: {reason}") from None

@@ -1,0 +1,155 @@
+"""What a sweep shows while it runs: how far it is, how fast, and what is known so far."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from retx.progress import PATIENCE_S, Progress
+from retx.sweeps.plan import Plan
+from retx.sweeps.precision import Known, Metric, Precision
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from retx.sweeps.running import Course
+
+METRIC = "goodput_bit_s"
+"""Shown where no `until` names another."""
+SHOWN = 8
+REFRESH_S = 0.5
+
+
+class Display:
+    """Shows nothing; see `Terminal`."""
+
+    precision: Precision | None = None
+    """Collects what is shown."""
+
+    def update(self, course: Course) -> None:
+        """Shows how a sweep stands."""
+
+    @staticmethod
+    @contextmanager
+    def shown(plan: Plan, progress: Progress) -> Iterator[Display]:
+        """What the caller wants to see."""
+        if callable(progress):
+            yield _Told(progress)
+        elif progress or (progress is None and sys.stderr.isatty()):
+            with Terminal(plan) as terminal:
+                yield terminal
+        else:
+            yield Display()
+
+
+class _Told(Display):
+    """Calls a function with the fraction done."""
+
+    def __init__(self, tell: Callable[[float], None]) -> None:
+        self._tell = tell
+
+    def update(self, course: Course) -> None:
+        self._tell(course.done / course.planned)
+
+
+class Terminal(Display):
+    """A bar with rate and remaining time; below it the intervals that are widest."""
+
+    def __init__(self, plan: Plan) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._plan = plan
+        until = plan.until
+        self._metric = until.metric if until else METRIC
+        self._wanted = until.relative_half_width if until else None
+        confidence = until.confidence if until else 0.95
+        self.precision = Precision(Metric.read(self._metric), confidence)
+        self._started = time.monotonic()
+        self._drawn = 0.0
+        self._live = Live(console=Console(stderr=True), transient=True, auto_refresh=False)
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def update(self, course: Course) -> None:
+        """See `Display`."""
+        now = time.monotonic()
+        if now - self._started < PATIENCE_S or now - self._drawn < REFRESH_S:
+            return
+        self._drawn = now
+        self._live.start()
+        self._live.update(self._drawing(course, now - self._started), refresh=True)
+
+    def _drawing(self, course: Course, elapsed: float) -> RenderableType:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+
+        rate = course.fresh / elapsed
+        line = Table.grid(padding=(0, 1))
+        line.add_row(
+            f"{course.done:,} of {course.planned:,} runs".replace(",", "\u202f"),
+            ProgressBar(total=course.planned, completed=course.done, width=30),
+            f"{rate:,.0f} runs/s".replace(",", "\u202f"),
+            f"{_clock(_remaining(course, elapsed))} left",
+        )
+        return Group(line, self._intervals(course))
+
+    def _intervals(self, course: Course) -> RenderableType:
+        from rich.table import Table
+
+        assert self.precision is not None
+        rows = [
+            (known, point)
+            for point in range(len(course.keys))
+            for known in self.precision.known(point)
+            if known.n > 1
+        ]
+        rows.sort(key=lambda row: -row[0].relative)
+        wanted = f", wanted ± {100 * self._wanted:g} %" if self._wanted else ""
+        table = Table(
+            title=f"{self._metric}: the widest intervals{wanted}",
+            title_justify="left",
+            title_style="",
+            box=None,
+            show_header=False,
+        )
+        for known, point in rows[:SHOWN]:
+            table.add_row(
+                self._values(course, point), known.name, _interval(known), f"n = {known.n}"
+            )
+        return table
+
+    def _values(self, course: Course, point: int) -> str:
+        index = self._plan.keys.index(course.keys[point])
+        values = zip(self._plan.grid.keys, self._plan.grid.points[index], strict=True)
+        return ", ".join(f"{key.rsplit('.', 1)[-1]} = {value}" for key, value in values)
+
+
+def _interval(known: Known) -> str:
+    return f"{known.mean:.4g} ± {100 * known.relative:.2g} %"
+
+
+def _remaining(course: Course, elapsed: float) -> float | None:
+    """By the events that are left, at the rate so far."""
+    if not course.events or not course.fresh:
+        return None
+    typical = sum(course.events.values()) / len(course.events)
+    left = sum(
+        count * course.events.get(point, typical) for point, count in enumerate(course.left())
+    )
+    return left / (course.fresh_events / elapsed)
+
+
+def _clock(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"

@@ -1,0 +1,66 @@
+"""Runs on the cores of this machine, in threads without the interpreter's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Thread
+from typing import Protocol
+
+from retx import _native
+from retx.progress import GRACE_S, interrupt_user_code
+from retx.sweeps.batches import Batch
+
+Failed = tuple[int, int, Exception]
+"""Point, replication, error."""
+
+
+class Executor(Protocol):
+    """Where runs are made."""
+
+    def submit(self, point: int, first: int, count: int) -> None:
+        """Adds replications of a point."""
+
+    def take(self, patience_s: float) -> tuple[Sequence[Batch], bool, Sequence[Failed]]:
+        """What has been found since; true when nothing is left to do; what failed.
+
+        It waits until everything is done, something has failed, or `patience_s` have passed; it may
+        return earlier.
+        """
+
+    def close(self) -> None:
+        """Cancels what is left; may be called again."""
+
+
+class Local:
+    """The executor that is used by default."""
+
+    def __init__(
+        self,
+        scenarios: Sequence[_native.Scenario],
+        tables: Sequence[str],
+        threads: int,
+        user_code: bool,
+    ) -> None:
+        self._scenarios = scenarios
+        # Samples come of themselves where the scenario has an interval.
+        self._pool = _native.Pool(
+            _native.Control(), threads=threads, tables=list(tables), user_code=user_code
+        )
+
+    def submit(self, point: int, first: int, count: int) -> None:
+        """See `Executor`."""
+        self._pool.submit(point, self._scenarios[point], first, count)
+
+    def take(self, patience_s: float) -> tuple[Sequence[Batch], bool, Sequence[Failed]]:
+        """See `Executor`."""
+        batches, idle, failed = self._pool.take(patience_s)
+        return batches, idle, failed
+
+    def close(self) -> None:
+        """See `Executor`; code of the user's own that does not return is interrupted."""
+        closer = Thread(target=self._pool.close, daemon=True)
+        closer.start()
+        closer.join(GRACE_S)
+        while closer.is_alive():
+            interrupt_user_code(closer)
+            closer.join(GRACE_S)

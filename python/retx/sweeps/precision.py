@@ -1,0 +1,167 @@
+"""How well the mean of a quantity is known at each point, and how many runs it still takes.
+
+A decision depends on the runs before a count that itself follows from such decisions, never on
+which of them came first: so a sweep makes the same runs on any machine, broken off or not.
+
+The count goes up by the square of how far the interval is from what is wanted, at most twofold.
+(Stopping by a sequence of looks: Chow & Robbins 1965, Ann. Math. Statist. 36(2). The first look
+comes after `replications` runs, since an interval from few runs may be short by chance.)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import ceil, inf
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
+
+from retx import _native
+from retx.errors import UsageError
+from retx.sweeps.batches import Batch
+from retx.sweeps.grid import Until
+
+if TYPE_CHECKING:
+    import polars as pl
+
+GROWTH = 2.0
+LEAST_GROWTH = 1.1
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A quantity of a run: a column of one flow, of every flow, or of a link's direction."""
+
+    table: str
+    column: str
+    name: str | None = None
+    direction: str | None = None
+
+    @classmethod
+    def read(cls, text: str) -> Metric:
+        """From `COLUMN` (every flow's), `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`.
+
+        Raises:
+            UsageError: There is no such column.
+        """
+        kind, _, rest = text.partition(".")
+        if not rest:
+            return cls("flows", _column("flows", text))
+        name, _, column = rest.rpartition(".")
+        if kind == "flow" and name:
+            return cls("flows", _column("flows", column), name)
+        link, _, direction = name.rpartition(".")
+        if kind == "link" and link and direction in ("forward", "reverse"):
+            return cls("links", _column("links", column), link, direction)
+        raise UsageError(
+            f"metric {text!r}: write a column of flows such as goodput_bit_s, flow.NAME.COLUMN or "
+            "link.NAME.DIRECTION.COLUMN"
+        )
+
+    def series(self, table: Mapping[str, Any]) -> Iterable[tuple[int, int, str, float]]:
+        """Point, replication, whose and value of each row of a native table."""
+        codes, names = table["name"]
+        columns = [table["point"].tolist(), table["replication"].tolist(), codes.tolist()]
+        values = table[self.column].tolist()
+        ways, way_names = table["direction"] if self.direction else ([], [])
+        for row, (point, replication, code) in enumerate(zip(*columns, strict=True)):
+            if self.name not in (None, names[code]):
+                continue
+            if self.direction and way_names[ways[row]] != self.direction:
+                continue
+            yield point, replication, names[code], values[row]
+
+    def rows(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The rows of a table that the metric is about."""
+        import polars as pl
+
+        if self.name is not None:
+            table = table.filter(pl.col("name") == self.name)
+        return table.filter(pl.col("direction") == self.direction) if self.direction else table
+
+
+def _column(table: str, column: str) -> str:
+    known = dict(_native.measures())[table]
+    if column in known:
+        return column
+    near = get_close_matches(column, known, 1)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    raise UsageError(
+        f"metric: no column {column!r} in {table}{meant} (there is {', '.join(known)})"
+    )
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the mean of one series."""
+
+    name: str
+    n: int
+    mean: float
+    half: float
+
+    @property
+    def relative(self) -> float:
+        """Half the interval over the mean; infinite where nothing can be said."""
+        if self.half == 0:
+            return 0.0
+        return abs(self.half / self.mean) if self.mean and self.half == self.half else inf
+
+
+class Precision:
+    """Values of the metric by point, and what follows from them."""
+
+    def __init__(self, metric: Metric, confidence: float) -> None:
+        self.metric = metric
+        self._confidence = confidence
+        self._values: dict[int, dict[str, dict[int, float]]] = defaultdict(dict)
+
+    def add(self, batch: Batch) -> None:
+        """Takes what has been found."""
+        table = batch.get(self.metric.table)
+        for point, replication, name, value in self.metric.series(table) if table else ():
+            self._values[point].setdefault(name, {})[replication] = value
+
+    def add_stored(self, table: pl.DataFrame, labels: Mapping[str, int]) -> None:
+        """Takes what is in the store."""
+        rows = self.metric.rows(table).select("key", "replication", "name", self.metric.column)
+        for key, replication, name, value in rows.iter_rows():
+            known = self._values[labels[key]].setdefault(name, {})
+            known[replication] = float("nan") if value is None else value
+
+    def known(self, point: int, count: int | None = None) -> list[Known]:
+        """What the first `count` runs say (all of them without it), for each series."""
+        return [
+            self._known(name, list(values.values()) if count is None else _first(values, count))
+            for name, values in sorted(self._values[point].items())
+        ]
+
+    def _known(self, name: str, values: Sequence[float]) -> Known:
+        from retx.analysis.intervals import half_width
+
+        present = [value for value in values if value == value]
+        if len(present) < 2:
+            return Known(name, len(present), present[0] if present else float("nan"), inf)
+        half = half_width(stdev(present), len(present), self._confidence)
+        return Known(name, len(present), fmean(present), half)
+
+    def wanted(self, point: int, count: int, until: Until) -> int:
+        """How many runs are wanted when `count` are there; `count` itself when that is enough.
+
+        Raises:
+            UsageError: The metric names a flow or link that is not there.
+        """
+        known = self.known(point, count)
+        if not known:
+            raise UsageError(f"metric {until.metric!r}: no run has a flow or link of that name")
+        factor = max(one.relative for one in known) / until.relative_half_width
+        if factor <= 1:
+            return count
+        growth = min(max(factor**2, LEAST_GROWTH), GROWTH)
+        return min(max(ceil(count * growth), count + 1), until.max_replications)
+
+
+def _first(values: Mapping[int, float], count: int) -> list[float]:
+    return [values[replication] for replication in range(count) if replication in values]

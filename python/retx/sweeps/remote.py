@@ -1,0 +1,55 @@
+"""What a worker of a cluster does."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from retx import _native
+
+
+@dataclass(frozen=True)
+class Order:
+    """Replications of a point."""
+
+    point: int
+    scenario: str
+    """As TOML, resolved."""
+    first: int
+    count: int
+
+
+class EngineMismatchError(Exception):
+    """A worker has another version of retx; its results must not be mixed in."""
+
+
+def run_block(orders: list[Order], tables: tuple[str, ...], engine: str) -> tuple[list[Any], float]:
+    """Runs a block on one core: native tables, and how long it took in seconds.
+
+    Raises:
+        EngineMismatchError: This engine is not the one that asks.
+        RunError: A run could not be carried out.
+    """
+    if engine != _native.ENGINE:
+        raise EngineMismatchError(f"a worker has engine {_native.ENGINE}, this machine {engine}")
+    began = time.perf_counter()
+    pool = _native.Pool(_native.Control(), threads=1, tables=list(tables))
+    try:
+        for order in orders:
+            scenario = _native.parse(order.scenario, "")
+            pool.submit(order.point, scenario, order.first, order.count)
+        batches: list[Any] = []
+        idle = False
+        while not idle:
+            found, idle, failed = pool.take(1.0)
+            batches.extend(found)
+            for point, replication, error in failed:
+                raise RunFailedError(point, replication, str(error))
+    finally:
+        pool.close()
+    return batches, time.perf_counter() - began
+
+
+class RunFailedError(Exception):
+    """A run could not be carried out: point, replication, what was wrong."""

@@ -1,0 +1,299 @@
+"""What a sweep has found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retx.errors import UsageError
+from retx.results import NotRecordedError
+from retx.sweeps.plan import TABLES, Plan
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from retx.plots.sweeps import SweepPlot
+
+SUMMARIES = ("flows", "links", "wlans", "stations", "relays")
+
+Reader = Callable[[str], "pl.DataFrame | None"]
+
+
+class Sweep:
+    """Tables of all runs: a column for each key of the grid, `replication`, then those of `Result`.
+
+    The keys of the grid are columns by their names in the scenario, such as
+    `link.cloud.forward.channel.p`.
+    """
+
+    def __init__(self, plan: Plan, read: Reader) -> None:
+        self._plan = plan
+        self._read = read
+
+    @cached_property
+    def grid(self) -> pl.DataFrame:
+        """One row per point, with its values."""
+        return self._plan.rows().drop("point", "key")
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What varies."""
+        return self._plan.grid.keys
+
+    @cached_property
+    def runs(self) -> pl.DataFrame:
+        """One row per run: `events`, `simulated_s`."""
+        return self._table("runs")
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per run and flow."""
+        return self._table("flows")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row per run, link and direction."""
+        return self._table("links")
+
+    @cached_property
+    def wlans(self) -> pl.DataFrame:
+        """One row per run and wlan."""
+        return self._table("wlans")
+
+    @cached_property
+    def stations(self) -> pl.DataFrame:
+        """One row per run and station of a wlan."""
+        return self._table("stations")
+
+    @cached_property
+    def relays(self) -> pl.DataFrame:
+        """One row per run and relay."""
+        return self._table("relays")
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """As `Result.samples`; kept with `tables=["samples"]`."""
+        return self._table("samples")
+
+    @cached_property
+    def link_samples(self) -> pl.DataFrame:
+        """As `Result.link_samples`; kept with `tables=["samples"]`."""
+        return self._table("link_samples")
+
+    @cached_property
+    def segments(self) -> pl.DataFrame:
+        """As `Result.segments`; kept with `tables=["segments"]`."""
+        return self._table("segments")
+
+    @cached_property
+    def acks(self) -> pl.DataFrame:
+        """As `Result.acks`; kept with `tables=["segments"]`."""
+        return self._table("acks")
+
+    @cached_property
+    def drops(self) -> pl.DataFrame:
+        """As `Result.drops`; kept with `tables=["drops"]`."""
+        return self._table("drops")
+
+    @cached_property
+    def episodes(self) -> pl.DataFrame:
+        """As `Result.episodes`; kept with `tables=["episodes"]`."""
+        return self._table("episodes")
+
+    @cached_property
+    def exchanges(self) -> pl.DataFrame:
+        """As `Result.exchanges`; kept with `tables=["episodes"]`."""
+        return self._table("exchanges")
+
+    def summary(
+        self,
+        metric: str = "goodput_bit_s",
+        *,
+        statistic: str | float = "mean",
+        confidence: float = 0.95,
+    ) -> pl.DataFrame:
+        """A quantity at each point, with its interval: one row per point and flow (or link).
+
+        Columns: the keys of the grid, `name` (and `direction`), `n`, `missing` (runs without a
+        value, such as transfers that did not end), the statistic by its name, `low`, `high`; for
+        the mean `sd`, too.
+
+        Args:
+            metric: A column of `flows`, `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`.
+            statistic: `mean` (interval by Student's t), `median` or a quantile between 0 and 1
+                (intervals by the bootstrap).
+            confidence: Level of the intervals, each for itself.
+
+        Raises:
+            UsageError: There is no such metric.
+        """
+        from retx.analysis.estimates import means, quantiles
+
+        table, by, column = self._metric(metric)
+        if statistic == "mean":
+            return means(table, column, by, confidence)
+        share = 0.5 if statistic == "median" else statistic
+        if not isinstance(share, float) or not 0 < share < 1:
+            raise UsageError(f"statistic {statistic!r}: mean, median or a number between 0 and 1")
+        return quantiles(table, column, by, share, confidence)
+
+    def paired(
+        self,
+        a: object,
+        b: object,
+        metric: str = "goodput_bit_s",
+        *,
+        confidence: float = 0.95,
+    ) -> pl.DataFrame:
+        """How `a` differs from `b`, run by run: runs of one replication share their draws.
+
+        Columns: the other keys of the grid, `name`, `n`, `difference` (mean of a − b) with `low`
+        and `high`, `ratio` (geometric mean of a / b) with `ratio_low` and `ratio_high`, and `p`
+        (two-sided, that the mean difference is 0; Student's t). Where several rows are compared,
+        some of them differ by chance alone: `comparisons` says how many there are, `p_holm` and
+        `low_all`, `high_all` (Bonferroni) hold for all rows at once.
+
+        Args:
+            a: What is compared: a value of a key, or values by their keys.
+            b: What it is compared with.
+            metric: As for `summary`.
+            confidence: Level of the intervals.
+
+        Raises:
+            UsageError: There is no such value or metric.
+        """
+        from retx.analysis.paired import paired
+
+        table, by, column = self._metric(metric)
+        first, second = self._chosen(a), self._chosen(b)
+        if first.keys() != second.keys():
+            raise UsageError(f"paired: {sorted(first)} and {sorted(second)} are different keys")
+        others = [name for name in by if name not in first]
+        return paired(
+            self._filtered(table, first), self._filtered(table, second), column, others, confidence
+        )
+
+    def fairness(self, metric: str = "goodput_bit_s", *, confidence: float = 0.95) -> pl.DataFrame:
+        """Jain's index over the flows of a run: mean over the runs of each point, with interval.
+
+        Args:
+            metric: A column of `flows`.
+            confidence: Level of the intervals.
+        """
+        from retx.analysis.estimates import means
+        from retx.analysis.fairness import jain_of_runs
+
+        table, _, column = self._metric(metric)
+        by = list(self.keys)
+        return means(jain_of_runs(table, column, by), "jain", by, confidence)
+
+    def warmup(self, column: str = "cwnd_bytes") -> pl.DataFrame:
+        """How much of the beginning of each run is not yet typical of the rest (MSER-5).
+
+        Needs samples (`tables=["samples"]`, and a `sample_interval` that is a time). Columns: the
+        keys of the grid, `flow`, `runs`, `warmup_s` (the longest of all runs), `settled` (the share
+        of runs whose first half holds all that is to be left out). Compare `warmup_s` with the
+        scenario's `warmup`.
+
+        Args:
+            column: A column of `samples`.
+        """
+        from retx.analysis.warmup import warmup_of_runs
+
+        return warmup_of_runs(self.samples, column, list(self.keys))
+
+    @property
+    def plot(self) -> SweepPlot:
+        """The plots: `sweep.plot.metric()`, `.paired()`, `.heat_map()` and others."""
+        from retx.plots.sweeps import SweepPlot
+
+        return SweepPlot(self.flows, self.keys, self._plan.base or None)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table that has been kept, by name."""
+        names = ("runs", *SUMMARIES, *self._plan.tables)
+        return {name: getattr(self, name) for name in names if self._read(name) is not None}
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes each table, joined with the grid, as a Parquet file into a new directory."""
+        from retx.directory import new_directory
+
+        with new_directory(Path(directory)) as path:
+            for name, table in self.tables.items():
+                table.write_parquet(path / f"{name}.parquet", compression="zstd")
+
+    def _table(self, name: str) -> pl.DataFrame:
+        found = self._read(name)
+        points = self._plan.rows()
+        if found is None:
+            if name in TABLES and name not in self._plan.tables:
+                raise NotRecordedError(f"{name} were not kept: sweep with tables=[{name!r}]")
+            return self.grid.clear()
+        joined = points.join(found, on="key", how="inner", maintain_order="left_right")
+        return joined.sort("point", "replication", maintain_order=True).drop("point", "key")
+
+    def _metric(self, metric: str) -> tuple[pl.DataFrame, list[str], str]:
+        """The rows that a metric is about, what tells series apart, and its column."""
+        from retx.sweeps.precision import Metric
+
+        chosen = Metric.read(metric)
+        table = chosen.rows(self.flows if chosen.table == "flows" else self.links)
+        if table.is_empty():
+            raise UsageError(f"metric {metric!r}: no run has a flow or link of that name")
+        by = [*self.keys, "name", *(["direction"] if chosen.direction else [])]
+        return table, by, chosen.column
+
+    def _chosen(self, which: object) -> dict[str, Any]:
+        """Values by their keys; a value alone belongs to the only key that takes it."""
+        if isinstance(which, Mapping):
+            unknown = [key for key in which if key not in self.keys]
+            if unknown or not which:
+                raise UsageError(f"paired: no key {unknown}; there is {', '.join(self.keys)}")
+            return dict(which)
+        having = [key for key in self.keys if which in self.grid[key].to_list()]
+        if len(having) != 1:
+            found = " and ".join(having) if having else "no key"
+            raise UsageError(
+                f"paired: {found} takes {which!r}: write {{KEY: {which!r}}} with one of "
+                f"{', '.join(self.keys)}"
+            )
+        return {having[0]: which}
+
+    def _filtered(self, table: pl.DataFrame, values: Mapping[str, Any]) -> pl.DataFrame:
+        import polars as pl
+
+        for key, value in values.items():
+            known = self.grid[key].to_list()
+            if value not in known:
+                raise UsageError(f"paired: {key} never is {value!r}")
+            column = pl.col(key)
+            table = table.filter(
+                (column.cast(pl.String) if isinstance(value, str) else column) == value
+            )
+        return table
+
+    def __len__(self) -> int:
+        """Runs."""
+        return len(self.runs)
+
+    def __repr__(self) -> str:
+        return f"<retx.Sweep: {len(self._plan.keys)} point(s), {len(self)} runs>"
+
+
+def load_sweep(directory: str | os.PathLike[str]) -> Sweep:
+    """What a sweep has found, from its directory; it need not be complete.
+
+    Raises:
+        OSError: It cannot be read.
+        UsageError: It is no sweep's, or damaged.
+    """
+    from retx.sweeps.status import read_plan, sound_parts
+    from retx.sweeps.store import joined
+
+    path = Path(directory)
+    plan, parts = read_plan(path), sound_parts(path)
+    return Sweep(plan, lambda name: joined(parts, name))

@@ -1,0 +1,284 @@
+"""`retx.sweep`: plans a sweep, runs it, and goes on with one that was broken off."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retx import _native
+from retx.errors import UsageError
+from retx.progress import Progress
+from retx.source import Scenario
+from retx.sweeps.batches import runs_of
+from retx.sweeps.local import Executor, Failed, Local
+from retx.sweeps.plan import Plan, Prepared, Wanted, prepare
+from retx.sweeps.result import Sweep
+from retx.sweeps.store import Directory, Memory, joined
+
+if TYPE_CHECKING:
+    from retx.sweeps.display import Display
+    from retx.sweeps.precision import Precision
+
+TICK_S = 0.2
+PART_S = 5.0
+"""Between two parts: what a sweep that is killed loses at most, but for the runs under way."""
+
+Store = Memory | Directory
+
+
+def sweep(
+    scenario: Scenario,
+    grid: Mapping[str, Any] | None = None,
+    replications: int | None = None,
+    *,
+    until: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    tables: Sequence[str] = (),
+    threads: int | None = None,
+    dask: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: Progress = None,
+) -> Sweep:
+    """Runs a scenario at every point of a grid, each several times, on all cores or a cluster.
+
+    Runs with the same replication share their draws at every point, so that points can be compared
+    run by run. The result depends neither on the number of threads or machines, nor on whether the
+    sweep was broken off and taken up again.
+
+    Args:
+        scenario: As for `run`.
+        grid: What varies, as in the scenario's `[sweep]`, in place of which it comes: keys with
+            lists or ranges, `zip`, `latin_hypercube`.
+        replications: Runs of each point; 30 where neither this nor the scenario says so. With
+            `until`: the first runs, before it is looked how many more are needed.
+        until: Run each point until a mean is known well enough: `{"metric": "goodput_bit_s",
+            "relative_half_width": 0.05, "confidence": 0.95, "max_replications": 500}`.
+        seed: Takes the place of the scenario's.
+        overrides: Values by their key in the scenario, at every point.
+        tables: Keep these of every run, too: `samples` (with
+            `link_samples`), `segments` (with `acks`), `drops`, `episodes`.
+        threads: Use so many cores instead of all.
+        dask: Run on the Dask cluster with this scheduler address.
+        out: Keep what is found in this directory. A sweep that is there and was broken off goes
+            on; more values or replications are added to one that is complete.
+        force: An earlier sweep at `out` gives way.
+        progress: True shows a bar with the current intervals, False none; by default there is one
+            on a terminal. A function is called with the fraction done.
+
+    Raises:
+        OSError: A file cannot be read or written.
+        ScenarioError: The scenario, the grid or one of its points is wrong.
+        UsageError: An argument is wrong, or the directory holds another sweep.
+        RunError: A run could not be carried out; it is named. What was found before is kept.
+    """
+    _check(threads, dask)
+    wanted = Wanted(grid, replications, until, seed, overrides, tables)
+    prepared = prepare(scenario, wanted)
+    plan = prepared.plan
+    if plan.until:
+        from retx.sweeps.precision import Metric
+
+        Metric.read(plan.until.metric)
+    with _executor(prepared, threads, dask) as executor, _store(plan, out, force) as store:
+        course = Course(plan, store, executor)
+        with _display(plan, progress) as display:
+            course.run(display)
+        store.finish()
+        return Sweep(plan, _tables_of(store))
+
+
+def _check(threads: int | None, dask: str | None) -> None:
+    if threads is not None and threads < 1:
+        raise UsageError(f"threads is {threads}: at least 1 is needed")
+    if threads is not None and dask is not None:
+        raise UsageError("threads and dask exclude each other: a cluster's workers have their own")
+
+
+@contextmanager
+def _executor(prepared: Prepared, threads: int | None, dask: str | None) -> Iterator[Executor]:
+    scenarios = list(prepared.scenarios.values())
+    tables = prepared.plan.tables
+    executor: Executor
+    if dask is None:
+        threads = threads or os.cpu_count() or 1
+        executor = Local(scenarios, tables, threads, prepared.has_user_code)
+    else:
+        if prepared.has_user_code:
+            raise UsageError("code of your own runs on this machine only: leave out dask (--dask)")
+        from retx.sweeps.cluster import Cluster
+
+        executor = Cluster(dask, scenarios, tables)
+    try:
+        yield executor
+    finally:
+        executor.close()
+
+
+@contextmanager
+def _store(plan: Plan, out: str | os.PathLike[str] | None, force: bool) -> Iterator[Store]:
+    if out is None:
+        yield Memory(tuple(dict.fromkeys(plan.keys)))
+        return
+    path = Path(out)
+    if force:
+        from retx.sweeps.status import clear
+
+        clear(path)
+    store = Directory(path, plan, _warn)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _warn(message: str) -> None:
+    print(f"warning: {message}", file=sys.stderr)
+
+
+def _tables_of(store: Store) -> Any:  # noqa: ANN401
+    """What reads the tables once the store is closed."""
+    if isinstance(store, Directory):
+        parts = store.parts
+        return lambda name: joined(parts, name)
+    return store.table
+
+
+@contextmanager
+def _display(plan: Plan, progress: Progress) -> Iterator[Display]:
+    from retx.sweeps.display import Display
+
+    with Display.shown(plan, progress) as display:
+        yield display
+
+
+class Course:
+    """Which runs are there, which are under way, and which come next."""
+
+    def __init__(self, plan: Plan, store: Store, executor: Executor) -> None:
+        self._plan = plan
+        self._store = store
+        self._executor = executor
+        self.keys = tuple(dict.fromkeys(plan.keys))
+        self.precision = _precision(plan, store, self.keys)
+        self._targets = [plan.replications] * len(self.keys)
+        self._left = [0] * len(self.keys)
+        self.events: dict[int, int] = {}
+        """Of a run of each point, the latest."""
+        self.done = 0
+        self.fresh = 0
+        """Those that were not there before."""
+        self.fresh_events = 0
+
+    @property
+    def planned(self) -> int:
+        """Runs that are known to be needed."""
+        return sum(self._targets)
+
+    def left(self) -> list[int]:
+        """Runs under way or to come, by point."""
+        return list(self._left)
+
+    def run(self, display: Display) -> None:
+        """Runs what is missing; what was found is written down even when it ends early."""
+        try:
+            for point in range(len(self.keys)):
+                self._submit(point, 0, self._targets[point])
+                self._decide(point)
+            self._loop(display)
+        except BaseException:
+            self._executor.close()
+            self._store.flush()
+            raise
+
+    def _loop(self, display: Display) -> None:
+        flushed = time.monotonic()
+        while any(self._left):
+            batches, idle, failed = self._executor.take(TICK_S)
+            self._take(batches, display)
+            if failed:
+                raise self._told(min(failed, key=_own_fault_first))
+            assert not (idle and any(self._left) and not batches), "runs are missing"
+            display.update(self)
+            if time.monotonic() - flushed > PART_S:
+                self._store.flush()
+                flushed = time.monotonic()
+
+    def _take(self, batches: Sequence[Any], display: Display) -> None:
+        self._store.add(batches)
+        touched = set()
+        for batch in batches:
+            for point, _, events in runs_of(batch):
+                self._left[point] -= 1
+                self.events[point] = events
+                self.done += 1
+                self.fresh += 1
+                self.fresh_events += events
+                touched.add(point)
+            for watching in (self.precision, display.precision):
+                if watching:
+                    watching.add(batch)
+        for point in touched:
+            self._decide(point)
+
+    def _decide(self, point: int) -> None:
+        """Goes on where a point is not known well enough."""
+        until = self._plan.until
+        while until and self.precision and not self._left[point]:
+            count = self._targets[point]
+            wanted = self.precision.wanted(point, count, until)
+            if wanted == count:
+                return
+            self._submit(point, count, wanted)
+            self._targets[point] = wanted
+
+    def _submit(self, point: int, first: int, end: int) -> None:
+        """Runs from `first` to before `end`, less those that are there."""
+        there = self._store.done.get(self.keys[point], ()) if _has_runs(self._store) else ()
+        start = first
+        for replication in range(first, end + 1):
+            if replication == end or replication in there:
+                if replication > start:
+                    self._executor.submit(point, start, replication - start)
+                    self._left[point] += replication - start
+                start = replication + 1
+                self.done += replication != end
+
+    def _told(self, failed: Failed) -> Exception:
+        """The error of a run, which says how to see it again."""
+        point, replication, error = failed
+        index = self._plan.keys.index(self.keys[point])
+        values = zip(self._plan.grid.keys, self._plan.grid.points[index], strict=True)
+        where = ", ".join(f"{key} = {value}" for key, value in values)
+        place = f"{where}, replication {replication}" if where else f"replication {replication}"
+        if isinstance(error, _native.RunError):
+            error.args = (f"{place}: {error}",)
+        return error
+
+
+def _own_fault_first(failed: Failed) -> tuple[bool, int, int]:
+    point, replication, error = failed
+    return str(error) == "cancelled", point, replication
+
+
+def _has_runs(store: Store) -> bool:
+    return bool(store.done)
+
+
+def _precision(plan: Plan, store: Store, keys: Sequence[str]) -> Precision | None:
+    if plan.until is None:
+        return None
+    from retx.sweeps.precision import Metric, Precision
+
+    metric = Metric.read(plan.until.metric)
+    precision = Precision(metric, plan.until.confidence)
+    stored = store.table(metric.table) if _has_runs(store) else None
+    if stored is not None:
+        precision.add_stored(stored, {key: label for label, key in enumerate(keys)})
+    return precision

@@ -1,0 +1,114 @@
+"""What is in the directory of a sweep."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from retx.sweeps.parts import DamagedPartError, Part, check_part
+from retx.sweeps.plan import Plan
+from retx.sweeps.store import PARTS, PLAN, SCENARIO, StoreError, check_ours, is_locked
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a sweep has come."""
+
+    plan: Plan
+    parts: list[Part]
+    damaged: list[str]
+    """What is wrong, with the file's path."""
+    running: bool
+
+    @property
+    def runs(self) -> int:
+        """Runs that are there."""
+        return len({run for part in self.parts for run in part.each()})
+
+    @property
+    def planned(self) -> int:
+        """Runs that are known to be needed: with `until`, the first ones of each point."""
+        return len(set(self.plan.keys)) * self.plan.replications
+
+    @property
+    def most(self) -> int:
+        """Runs that may be needed."""
+        return len(set(self.plan.keys)) * self.plan.most
+
+    @property
+    def bytes(self) -> int:
+        """On the disk."""
+        return sum(part.bytes for part in self.parts)
+
+
+def sweep_status(directory: str | os.PathLike[str]) -> Status:
+    """Looks into a directory; nothing is changed.
+
+    Raises:
+        OSError: There is no such directory.
+        StoreError: It is no sweep's.
+    """
+    path = Path(directory)
+    plan = read_plan(path)
+    parts, damaged = [], []
+    for entry in _entries(path):
+        try:
+            parts.append(check_part(entry))
+        except DamagedPartError as fault:
+            damaged.append(str(fault))
+    return Status(plan, parts, damaged, is_locked(path))
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan of a sweep.
+
+    Raises:
+        OSError: There is no such directory.
+        StoreError: There is no plan in it, or it is damaged.
+    """
+    if not path.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "no such directory", str(path))
+    if not (path / PLAN).exists():
+        raise StoreError(f"{path}: is no directory of a sweep: {PLAN} is missing")
+    try:
+        base = (path / SCENARIO).read_text(encoding="utf-8")
+        return Plan.from_json((path / PLAN).read_text(encoding="utf-8"), base)
+    except (ValueError, LookupError, TypeError, AttributeError, FileNotFoundError):
+        raise StoreError(
+            f"{path / PLAN}: is damaged: run the sweep again with this directory, which writes it "
+            "anew and keeps what is sound"
+        ) from None
+
+
+def sound_parts(path: Path) -> list[Part]:
+    """All parts of a sweep.
+
+    Raises:
+        StoreError: One of them is damaged.
+    """
+    try:
+        return [check_part(entry) for entry in _entries(path)]
+    except DamagedPartError as fault:
+        raise StoreError(
+            f"{fault}: the part is damaged; run the sweep again with this directory to redo it"
+        ) from None
+
+
+def clear(path: Path) -> None:
+    """Removes an earlier sweep.
+
+    Raises:
+        StoreError: It holds something else, or a sweep is under way there.
+    """
+    check_ours(path)
+    if is_locked(path):
+        raise StoreError(f"{path}: a sweep is under way there")
+    if path.exists():
+        shutil.rmtree(path)
+
+
+def _entries(path: Path) -> list[Path]:
+    return sorted(entry for entry in (path / PARTS).iterdir() if not entry.name.startswith("."))

@@ -1,0 +1,340 @@
+"""Where a sweep keeps what it finds: in memory, or in a directory that survives what may come.
+
+    DIR/sweep.json      the plan: points, replications, tables, engine
+    DIR/scenario.toml   the scenario, resolved
+    DIR/parts/NAME/     see `parts`; while a sweep is under way, one for each few seconds of work
+    DIR/lock            held by the sweep that is under way
+
+At the end the parts are written again in the order of the plan. So the files of a sweep are the
+same whenever it was broken off, and on however many machines it ran.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from retx.directory import new_file
+from retx.errors import UsageError
+from retx.sweeps.batches import Batch, frames_of
+from retx.sweeps.parts import DamagedPartError, Part, check_part, write_part
+from retx.sweeps.plan import Plan
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLAN, SCENARIO, PARTS, LOCK = "sweep.json", "scenario.toml", "parts", "lock"
+PARTIAL = ".partial"
+
+RUNS_PER_PART = 20_000
+"""In the parts of a sweep that is complete."""
+RUNS_PER_PART_WITH_TABLES = 500
+"""The same where tables of single packets are kept."""
+
+Done = dict[str, set[int]]
+"""Replications by the key of their point."""
+
+Say = Callable[[str], None]
+"""Told what a user should know."""
+
+
+class StoreError(UsageError):
+    """A directory cannot hold the sweep; the message says why, and what to do."""
+
+
+class Memory:
+    """Keeps what is found for as long as the process lives."""
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self._keys = keys
+        self._pending: list[Batch] = []
+        self._tables: dict[str, pl.DataFrame] | None = None
+        self.done: Done = defaultdict(set)
+
+    def add(self, batches: Iterable[Batch]) -> None:
+        """Takes what has been found."""
+        self._pending.extend(batch for batch in batches if batch)
+
+    def flush(self) -> None:
+        """There is nothing to write."""
+
+    def finish(self) -> None:
+        """All runs are there."""
+        self._tables = frames_of(self._pending, self._keys)
+        self._pending = []
+
+    def table(self, name: str) -> pl.DataFrame | None:
+        """A table of all runs; None when there is none."""
+        return (self._tables or {}).get(name)
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+class Directory:
+    """Keeps what is found in a directory, for one sweep at a time.
+
+    Args:
+        path: Becomes the sweep's directory, or is one already.
+        plan: What the sweep is to run. Runs that are there already must be among it.
+        say: Told of damaged parts.
+
+    Raises:
+        OSError: The directory cannot be written.
+        StoreError: It holds something else, or is in use.
+    """
+
+    def __init__(self, path: Path, plan: Plan, say: Say) -> None:
+        self.path = path.resolve()
+        self._plan = plan
+        self._keys = tuple(dict.fromkeys(plan.keys))
+        self._pending: list[Batch] = []
+        check_ours(self.path)
+        self._parts_path.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(self.path)
+        try:
+            self._parts = self._opened(say)
+        except BaseException:
+            self.close()
+            raise
+        self.done: Done = defaultdict(set)
+        for part in self._parts:
+            for key, replication in part.each():
+                self.done[key].add(replication)
+
+    @property
+    def _parts_path(self) -> Path:
+        return self.path / PARTS
+
+    @property
+    def parts(self) -> list[Part]:
+        """The sound parts."""
+        return self._parts
+
+    def _opened(self, say: Say) -> list[Part]:
+        """The sound parts of the sweep; the plan is written down."""
+        earlier = _earlier_plan(self.path)
+        if earlier:
+            _check_same(self.path, earlier, self._plan)
+        parts, damaged = _survey(self._parts_path)
+        _check_planned(self.path, parts, self._plan)
+        # From here on the directory is this plan's.
+        for path, fault in damaged:
+            say(f"{fault}: the part is damaged, its runs are done again")
+            shutil.rmtree(path)
+        for path in self._parts_path.glob(f".*{PARTIAL}"):
+            shutil.rmtree(path)
+        for name, text in ((PLAN, self._plan.to_json()), (SCENARIO, self._plan.base)):
+            with new_file(self.path / name) as file:
+                file.write_text(text, encoding="utf-8")
+        return parts
+
+    def add(self, batches: Iterable[Batch]) -> None:
+        """Takes what has been found; it is on the disk after the next `flush`."""
+        self._pending.extend(batch for batch in batches if batch)
+
+    def flush(self) -> None:
+        """Writes what has been taken as a part."""
+        if not self._pending:
+            return
+        tables = frames_of(self._pending, self._keys)
+        self._parts.append(write_part(self._parts_path, tables, self._plan.engine))
+        self._pending = []
+
+    def finish(self) -> None:
+        """Writes the parts again in the order of the plan, when all runs are there."""
+        self.flush()
+        self._parts = _merged(self._parts_path, self._parts, self._plan)
+
+    def table(self, name: str) -> pl.DataFrame | None:
+        """A table of all runs; None when there is none."""
+        return joined(self._parts, name)
+
+    def close(self) -> None:
+        """Another sweep may have the directory."""
+        self._lock.truncate(0)
+        self._lock.close()
+
+
+def joined(parts: Sequence[Part], name: str) -> pl.DataFrame | None:
+    """A table of some parts, each run once; None when no part has it."""
+    import polars as pl
+
+    frames, seen = [], set[tuple[str, int]]()
+    for part in sorted(parts, key=lambda part: -part.count):
+        runs = set(part.each())
+        if name in part.tables and not runs <= seen:
+            frame = part.read(name)
+            frames.append(_without(frame, runs & seen) if runs & seen else frame)
+        seen |= runs
+    return pl.concat(frames) if frames else None
+
+
+def _without(frame: pl.DataFrame, runs: set[tuple[str, int]]) -> pl.DataFrame:
+    """A table less some runs, which another part has as well."""
+    return frame.join(_run_table(runs), on=["key", "replication"], how="anti")
+
+
+def _run_table(runs: Iterable[tuple[str, int]]) -> pl.DataFrame:
+    import polars as pl
+
+    schema = {"key": pl.String, "replication": pl.UInt32}
+    return pl.DataFrame(list(runs), schema=schema, orient="row")
+
+
+def _merged(folder: Path, parts: list[Part], plan: Plan) -> list[Part]:
+    """The same runs, in parts that depend on the plan alone."""
+    order = {key: index for index, key in enumerate(dict.fromkeys(plan.keys))}
+    held = {part.path: set(part.each()) for part in parts}
+    runs = sorted(set().union(*held.values()), key=lambda run: (order[run[0]], run[1]))
+    size = RUNS_PER_PART_WITH_TABLES if plan.tables else RUNS_PER_PART
+    groups = [runs[start : start + size] for start in range(0, len(runs), size)]
+    if len(groups) == 1 == len(parts):
+        return parts  # a part is in order
+    merged = []
+    for group in groups:
+        wanted = set(group)
+        among = [part for part in parts if not wanted.isdisjoint(held[part.path])]
+        names = {name for part in among for name in part.tables}
+        tables = {name: _chosen(joined(among, name), group, order) for name in sorted(names)}
+        merged.append(write_part(folder, tables, plan.engine))
+    kept = {part.path for part in merged}
+    for part in parts:
+        if part.path not in kept:
+            shutil.rmtree(part.path)
+    return merged
+
+
+def _chosen(
+    table: pl.DataFrame | None, runs: list[tuple[str, int]], order: Mapping[str, int]
+) -> pl.DataFrame:
+    """The rows of some runs, in order."""
+    import polars as pl
+
+    assert table is not None
+    known = pl.DataFrame({"key": list(order), "order": list(order.values())})
+    chosen = table.join(_run_table(runs), on=["key", "replication"], how="semi")
+    chosen = chosen.join(known, on="key", how="left", maintain_order="left")
+    ordered: pl.DataFrame = chosen.sort("order", "replication", maintain_order=True).drop("order")
+    return ordered
+
+
+def _survey(folder: Path) -> tuple[list[Part], list[tuple[Path, str]]]:
+    """The sound parts, and those that are damaged, with what is wrong."""
+    parts, damaged = [], []
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        try:
+            parts.append(check_part(path))
+        except DamagedPartError as fault:
+            damaged.append((path, str(fault)))
+    return _needed(parts), damaged
+
+
+def _needed(parts: list[Part]) -> list[Part]:
+    """The parts less those that others have all runs of: a sweep was broken off as it merged."""
+    needed, seen = [], set[tuple[str, int]]()
+    for part in sorted(parts, key=lambda part: (-part.count, part.path.name)):
+        runs = set(part.each())
+        if runs <= seen:
+            shutil.rmtree(part.path)
+        else:
+            needed.append(part)
+            seen |= runs
+    return needed
+
+
+def check_ours(path: Path) -> None:
+    """Refuses a directory that holds what no sweep writes."""
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise StoreError(f"{path}: exists and is no directory: name another one with --out")
+    known = {PLAN, SCENARIO, PARTS, LOCK}
+    foreign = sorted(
+        entry.name
+        for entry in path.iterdir()
+        if entry.name not in known and not (entry.name.startswith(".") and PARTIAL in entry.name)
+    )
+    if foreign:
+        raise StoreError(
+            f"{path}: holds {foreign[0]}, which is of no sweep: name another directory with --out"
+        )
+
+
+def _locked(path: Path) -> IO[str]:
+    """The lock of a directory; the system gives it back when this process ends, however it does."""
+    lock = (path / LOCK).open("a+", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.seek(0)
+        holder = lock.read().strip()
+        lock.close()
+        who = f" (process {holder})" if holder else ""
+        raise StoreError(
+            f"{path}: another sweep{who} is writing there: wait for it, or name another directory "
+            "with --out"
+        ) from None
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
+    return lock
+
+
+def is_locked(path: Path) -> bool:
+    """True while a sweep is under way there."""
+    try:
+        with (path / LOCK).open(encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def _earlier_plan(path: Path) -> Plan | None:
+    file = path / PLAN
+    if not file.exists():
+        return None
+    try:
+        return Plan.from_json(file.read_text(encoding="utf-8"))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None  # it is written again; the parts speak for themselves
+
+
+def _check_same(path: Path, earlier: Plan, plan: Plan) -> None:
+    differing = {
+        "was made by another engine": (earlier.engine, plan.engine),
+        "keeps other tables": (earlier.tables, plan.tables),
+        "has another `until`": (earlier.until, plan.until),
+    }
+    for what, (there, here) in differing.items():
+        if there != here:
+            raise StoreError(
+                f"{path}: the sweep there {what} ({there}; here {here}): name another directory "
+                "with --out, or start anew with --force"
+            )
+
+
+def _check_planned(path: Path, parts: list[Part], plan: Plan) -> None:
+    """Every run that is there belongs to the plan: none is dropped, and none is mixed in."""
+    known = set(plan.keys)
+    strange = sum(
+        key not in known or replication >= plan.most
+        for part in parts
+        for key, replication in part.each()
+    )
+    if strange:
+        raise StoreError(
+            f"{path}: holds {strange} runs that are not part of this sweep (another scenario, seed "
+            "or grid, or more replications): name another directory with --out, or start anew "
+            "with --force"
+        )

@@ -1,0 +1,334 @@
+"""A sweep's directory survives what may come."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from polars.testing import assert_frame_equal
+from sweeping import LONG, SCENARIO, SWEEP, hashes, with_bytes
+
+import retx
+from retx.sweeps import running, store
+from retx.sweeps.store import StoreError
+
+SEED = random.randrange(10**6)
+"""Of the moments at which sweeps are killed; printed when a test fails."""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "s.toml"
+    path.write_text(SCENARIO + SWEEP)
+    return path
+
+
+def command(scenario: Path, out: Path, *more: object) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "retx",
+        "sweep",
+        str(scenario),
+        "--out",
+        str(out),
+        *map(str, more),
+    ]
+
+
+def test_a_directory_is_a_sweep(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "out"
+    found = retx.sweep(scenario, out=out)
+    assert sorted(path.name for path in out.iterdir()) == [
+        "lock", "parts", "scenario.toml", "sweep.json",
+    ]  # fmt: skip
+    loaded = retx.load_sweep(out)
+    assert_frame_equal(loaded.flows, found.flows)
+    assert_frame_equal(loaded.links, found.links)
+    assert_frame_equal(loaded.flows, retx.sweep(scenario).flows)
+    assert len(retx.run(out / "scenario.toml").flows) == 1
+
+
+def test_a_complete_sweep_is_not_run_again(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    retx.sweep(scenario, out=out)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
+    retx.sweep(scenario, out=out)
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")} == before
+
+
+@pytest.mark.parametrize("extra", [[], ["--table", "episodes"]], ids=["summaries", "episodes"])
+def test_killed_at_any_moment_it_ends_as_if_it_had_not_been(
+    tmp_path: Path, extra: list[str]
+) -> None:
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(with_bytes(SCENARIO + LONG, 1_000_000))
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    began = time.monotonic()
+    subprocess.run(command(scenario, whole, *extra), check=True, capture_output=True)
+    lasts = time.monotonic() - began
+    moments = random.Random(SEED)
+    for _ in range(4):
+        # Parts at short intervals, so that there is something to be killed in.
+        code = (
+            "import retx.sweeps.running as r; r.PART_S = 0.2; r.TICK_S = 0.05\n"
+            "import sys; sys.argv[0] = 'retx'\n"
+            "from retx.cli.entry import main; main()"
+        )
+        words = [sys.executable, "-c", code, *command(scenario, out, *extra)[3:]]
+        run = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(moments.uniform(0.2, lasts))
+        run.kill()
+        run.wait()
+    subprocess.run(command(scenario, out, *extra), check=True, capture_output=True)
+    assert hashes(out) == hashes(whole), f"seed {SEED}"
+
+
+class Killed(BaseException):
+    """What ends a process, where a test must go on."""
+
+
+def test_broken_off_while_parts_are_merged(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    monkeypatch.setattr(store, "RUNS_PER_PART", 25)
+    retx.sweep(scenario, out=whole)
+    assert len(list((whole / "parts").iterdir())) == 3
+    monkeypatch.setattr(running, "TICK_S", 0.0)
+    monkeypatch.setattr(running, "PART_S", 0.0)
+    written = []
+
+    def write_part(*arguments: object) -> object:
+        part = real(*arguments)
+        written.append(part)
+        if part.count == 25:
+            raise Killed
+        return part
+
+    real = store.write_part
+    monkeypatch.setattr(store, "write_part", write_part)
+    with pytest.raises(Killed):
+        retx.sweep(scenario, out=out)
+    monkeypatch.setattr(store, "write_part", real)
+    # Some runs are in two parts now; each counts once.
+    assert sum(part.count for part in written) > 72
+    assert_frame_equal(retx.load_sweep(out).flows, retx.load_sweep(whole).flows)
+    retx.sweep(scenario, out=out)
+    assert hashes(out) == hashes(whole)
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0x10
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "told"),
+    [
+        ("flows.parquet", flip, "flows.parquet: its checksum"),
+        ("links.parquet", lambda path: os.truncate(path, 100), "links.parquet: 100 bytes instead"),
+        ("runs.parquet", Path.unlink, "runs.parquet: No such file"),
+        ("part.json", flip, "part.json"),
+        ("part.json", lambda path: path.write_text("{}"), "part.json"),
+        ("part.json", lambda path: path.write_text(""), "part.json"),
+    ],
+)
+def test_a_damaged_part_is_named_and_redone(
+    scenario: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    damage: object,
+    told: str,
+) -> None:
+    out = tmp_path / "out"
+    monkeypatch.setattr(store, "RUNS_PER_PART", 25)
+    retx.sweep(scenario, out=out)
+    before = hashes(out)
+    victim = sorted((out / "parts").iterdir())[1]
+    damage(victim / name)
+    with pytest.raises(StoreError, match="run the sweep again"):
+        retx.load_sweep(out)
+    status = retx.sweep_status(out)
+    assert len(status.damaged) == 1
+    assert told in status.damaged[0]
+    assert status.runs < 72
+    retx.sweep(scenario, out=out)
+    warned = capsys.readouterr().err
+    assert str(victim) in warned
+    assert told in warned
+    assert "done again" in warned
+    assert hashes(out) == before
+
+
+def test_two_sweeps_into_one_directory_are_refused(tmp_path: Path) -> None:
+    scenario, out = tmp_path / "s.toml", tmp_path / "out"
+    scenario.write_text(with_bytes(SCENARIO + LONG, 100_000_000))
+    first = subprocess.Popen(command(scenario, out), stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(600):
+            if (out / "sweep.json").exists():
+                break
+            time.sleep(0.05)
+        second = subprocess.run(command(scenario, out), capture_output=True, text=True, check=False)
+        assert second.returncode == 2
+        assert f"another sweep (process {first.pid}) is writing there" in second.stderr
+        alone = [sys.executable, "-m", "retx", "sweep", "--status", str(out)]
+        told = subprocess.run(alone, capture_output=True, text=True, check=True).stdout
+        assert "under way" in told
+        first.send_signal(signal.SIGINT)
+        _, errors = first.communicate(timeout=30)
+    finally:
+        first.kill()
+    assert first.returncode == 130
+    assert f"runs are in {out}; go on with: retx sweep {scenario} --out {out}\n" in errors
+    assert errors.endswith("interrupted\n")
+    told = subprocess.run(alone, capture_output=True, text=True, check=True).stdout
+    assert "broken off" in told
+
+
+def test_what_an_interrupted_sweep_has_found_is_kept(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    whole = retx.sweep(scenario, out=tmp_path / "whole")
+    seen = []
+
+    def stop(fraction: float) -> None:
+        seen.append(fraction)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        retx.sweep(scenario, out=out, progress=stop)
+    assert 0 < seen[0] <= 1
+    assert len(retx.load_sweep(out)) == round(seen[0] * 72)
+    assert_frame_equal(retx.sweep(scenario, out=out).flows, whole.flows)
+
+
+def test_values_and_replications_can_be_added(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    few = {"link.cloud.forward.channel.p": [0.05]}
+    retx.sweep(scenario, few, 4, out=out)
+    grown = {"link.cloud.forward.channel.p": [0, 0.05]}
+    assert len(retx.sweep(scenario, grown, 9, out=out)) == 18
+    retx.sweep(scenario, grown, 9, out=tmp_path / "anew")
+    assert hashes(out) == hashes(tmp_path / "anew")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"replications": 3}, "runs that are not part of this sweep"),
+        ({"seed": 9}, "runs that are not part of this sweep"),
+        ({"overrides": {"link.cloud.delay": "6 ms"}}, "runs that are not part of this sweep"),
+        ({"tables": ["drops"]}, "keeps other tables"),
+        (
+            {"until": {"metric": "rto_count", "relative_half_width": 0.1, "max_replications": 99}},
+            "has another `until`",
+        ),
+    ],
+)
+def test_another_sweep_is_refused(
+    scenario: Path, tmp_path: Path, change: dict[str, object], told: str
+) -> None:
+    out = tmp_path / "out"
+    retx.sweep(scenario, out=out)
+    before = hashes(out)
+    with pytest.raises(StoreError, match=told):
+        retx.sweep(scenario, out=out, **change)
+    assert hashes(out) == before
+    retx.sweep(scenario, out=out, force=True, **change)
+    assert hashes(out) != before
+
+
+def test_another_engine_is_refused(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    retx.sweep(scenario, out=out)
+    text = (out / "sweep.json").read_text()
+    (out / "sweep.json").write_text(text.replace(retx._native.ENGINE, "0.0.9+abc"))
+    with pytest.raises(StoreError, match=r"made by another engine \(0.0.9\+abc; here"):
+        retx.sweep(scenario, out=out)
+
+
+def test_a_directory_of_something_else_is_refused(scenario: Path, tmp_path: Path) -> None:
+    for force in (False, True):
+        with pytest.raises(StoreError, match=r"holds s.toml, which is of no sweep"):
+            retx.sweep(scenario, out=tmp_path, force=force)
+    with pytest.raises(StoreError, match="is no directory of a sweep"):
+        retx.load_sweep(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        retx.load_sweep(tmp_path / "nothing")
+    assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
+
+
+def test_a_damaged_plan_is_written_anew(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    retx.sweep(scenario, out=out)
+    before = hashes(out)
+    (out / "sweep.json").write_text("{")
+    with pytest.raises(StoreError, match="is damaged: run the sweep again"):
+        retx.load_sweep(out)
+    retx.sweep(scenario, out=out)
+    assert hashes(out) == before
+
+
+def test_a_full_disk_loses_nothing_that_was_written(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    limit = 3000  # bytes of a file: enough for the plan, not for a table
+
+    def small() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    full = subprocess.run(
+        command(scenario, out), capture_output=True, text=True, check=False, preexec_fn=small
+    )
+    assert full.returncode == 2, full.stderr
+    assert "File too large" in full.stderr
+    assert "go on with: retx sweep" in full.stderr
+    assert list((out / "parts").iterdir()) == []
+    retx.sweep(scenario, out=out)
+    retx.sweep(scenario, out=tmp_path / "whole")
+    assert hashes(out) == hashes(tmp_path / "whole")
+
+
+def test_precision_is_taken_up_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    until = {"metric": "goodput_bit_s", "relative_half_width": 0.1, "max_replications": 80}
+    grid = {"link.cloud.forward.channel.p": [0.01, 0.05]}
+    retx.sweep(SCENARIO, grid, until=until, out=tmp_path / "whole")
+    monkeypatch.setattr(running, "TICK_S", 0.0)
+    out = tmp_path / "out"
+    calls = 0
+
+    def stop(_: float) -> None:
+        nonlocal calls
+        calls += 1
+        if calls % 2 == 0:
+            raise Killed
+
+    for _ in range(200):
+        try:
+            retx.sweep(SCENARIO, grid, until=until, out=out, progress=stop)
+            break
+        except Killed:
+            pass
+    assert calls > 2
+    assert hashes(out) == hashes(tmp_path / "whole")
+
+
+def test_a_copy_elsewhere_is_the_same_sweep(scenario: Path, tmp_path: Path) -> None:
+    retx.sweep(scenario, out=tmp_path / "out")
+    shutil.copytree(tmp_path / "out", tmp_path / "copy")
+    assert_frame_equal(
+        retx.load_sweep(tmp_path / "copy").flows, retx.load_sweep(tmp_path / "out").flows
+    )
