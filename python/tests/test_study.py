@@ -14,7 +14,18 @@ from statistics import fmean
 
 import pytest
 
-from retx.study import Estimate, Interval, Plan, Report, Verdict, estimate, exact, load, reproduce
+from retx.study import (
+    Estimate,
+    Interval,
+    Plan,
+    Report,
+    Verdict,
+    command,
+    estimate,
+    exact,
+    load,
+    reproduce,
+)
 from retx.study.data import StudyError
 from retx.study.estimates import by_rank, paired_difference, paired_ratio
 from retx.study.library import Claim, Rows, find, names
@@ -254,6 +265,16 @@ def test_the_command_line(cli, tmp_path: Path) -> None:
     assert "Response time of the simulator" in done.stdout
     assert str(tmp_path / "r" / "report.html") in done.stdout
     assert (tmp_path / "r" / "report.html").is_file()
+
+
+def test_all_runs_every_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of the same, so that it takes no longer."""
+    for name in ("one", "two"):
+        shutil.copytree(find("high-ber"), tmp_path / "studies" / name)
+    monkeypatch.setattr("retx.study.library.HOME", tmp_path / "studies")
+    command("all", quick=True, replications=2, out=tmp_path / "out")
+    for name in ("one", "two"):
+        assert (tmp_path / "out" / name / "report.html").is_file()
 
 
 @pytest.mark.parametrize(

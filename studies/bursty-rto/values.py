@@ -109,6 +109,11 @@ def _table_1(measured: Measured) -> Named:
         "idle_total_5": measured.estimate("table_1", "5", IDLE_TOTAL),
         "rtt_linux_reno_2": measured.estimate("policies", "2 linux_reno", "rtt"),
         "rtt_linux_reno_4": measured.estimate("policies", "4 linux_reno", "rtt"),
+        "switch_least": min(
+            measured.mean("switches", case, "throughput")
+            for case in measured.study.experiments["switches"].cases
+            if case != "snr_less"
+        ),
         "rtt_window_44": measured.estimate("switches", "window_44", "rtt"),
         "rtt_every_ack": measured.estimate("switches", "every_ack", "rtt"),
         "fer_pauses_2": measured.estimate("policies_pauses", "2 keep", "fer"),
