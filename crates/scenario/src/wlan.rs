@@ -123,8 +123,8 @@ pub struct WlanChangeTable {
     /// Rate of data frames that begin then or later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Channel of all pairs of stations. A model in the place of another of its kind takes over what
-    /// it remembers.
+    /// Channel of all pairs of stations. A model in the place of another of its kind takes over
+    /// what it remembers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channels>,
 }
