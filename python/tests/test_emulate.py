@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -89,6 +90,19 @@ def workers() -> set[str]:
                 found.add(process.name)
         except OSError:
             continue
+    return found
+
+
+def holders() -> list[int]:
+    """The workers that are the first processes of their namespaces, and so hold all others."""
+    found = []
+    for worker in workers():
+        try:
+            status = Path("/proc", worker, "status").read_text()
+        except OSError:
+            continue
+        numbers = re.search(r"^NSpid:\s+\d+\s+1$", status, flags=re.MULTILINE)
+        found += [int(worker)] if numbers else []
     return found
 
 
@@ -288,6 +302,19 @@ def test_nothing_stays_whenever_it_ends(sent: signal.Signals, path: Path, tmp_pa
         [sys.executable, "-m", "retx", "emulate", "--clean"], capture_output=True, text=True
     )
     assert (done.returncode, done.stdout) == (0, "nothing was left\n")
+
+
+def test_a_worker_that_is_killed_is_missed(path: Path) -> None:
+    need_emulation()
+    run = started(
+        "emulate", path, "--background", "server", "sleep 100", "--exec", "client", "sleep 9"
+    )
+    wait_for(holders)
+    os.kill(holders()[0], signal.SIGKILL)
+    output, errors = run.communicate(timeout=30)
+    assert (run.returncode, output) == (1, "")
+    assert errors.startswith("error: the worker has gone")
+    wait_for(lambda: not workers())
 
 
 def test_without_privileges_it_works_or_says_why_not(path: Path) -> None:

@@ -49,6 +49,7 @@ pub struct Progress {
     programs_done: AtomicUsize,
     exit_codes: Mutex<BTreeMap<usize, i32>>,
     lost: AtomicBool,
+    refusal: Mutex<Option<String>>,
 }
 
 impl Progress {
@@ -65,6 +66,13 @@ impl Progress {
     /// The worker has ended.
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Why there is a worker no more; `None` when it is there.
+    pub fn loss(&self) -> Option<EmulateError> {
+        let refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let gone = || EmulateError::broken("the worker has gone")(io::ErrorKind::BrokenPipe.into());
+        self.is_lost().then(|| refusal.map_or_else(gone, EmulateError::Machine))
     }
 
     /// The exit code of each program that has ended, by its number.
@@ -210,7 +218,11 @@ fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Report
             Ok(Told::Report { flows, device_drops }) => {
                 let _ = sender.send((flows, device_drops));
             }
-            Ok(Told::Ready { .. } | Told::Refused(_)) | Err(_) => {
+            Ok(Told::Refused(sentence)) => {
+                let mut refusal = progress.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+                *refusal = Some(sentence);
+            }
+            Ok(Told::Ready { .. }) | Err(_) => {
                 progress.lost.store(true, Ordering::Relaxed);
                 return;
             }

@@ -80,7 +80,7 @@ pub fn emulate(
     }
     let first = in_a_thread_that_runs_first(|| path.run(goal(&layout), &started.progress, control));
     let (first, result) = first;
-    result?;
+    result.map_err(|error| started.progress.loss().unwrap_or(EmulateError::Run(error)))?;
     let seen = path.seen();
     let codes = started.progress.exit_codes();
     let report = Started::stop(started)?;
