@@ -30,7 +30,7 @@ def figures(measured: Measured) -> Iterator[Figure]:
 def _ladder(measured: Measured, case: str, name: str, end: float) -> Figure:
     """The paper's figure 2."""
     drawn = measured.run("table_2", case).plot.ladder(0.16, end, shorten=True)
-    drawn.set_size_inches(5.0, 7.6)
+    drawn.set_size_inches(5.6, 7.6)
     kept = case == "keep"
     waited = "57.86 s" if kept else "3.62 s"
     return Figure(
