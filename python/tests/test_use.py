@@ -90,6 +90,15 @@ def test_a_notebook_shows_results_and_no_progress(capfd) -> None:
     assert (captured.out, captured.err) == ("", "")
 
 
+def test_a_notebook_shows_sweeps() -> None:
+    sweep = retx.sweep(LOSSY, {"link.cloud.forward.channel.p": [0.0, 0.01]}, replications=2)
+    page = sweep._repr_html_()
+    assert "4 runs" in page
+    assert page.count("<tr>") >= 3
+    figure = sweep.plot.metric("link.cloud.forward.channel.p", "goodput_bit_s", models=["pftk"])
+    assert figure.data["means"]["n"].to_list() == [2, 2]
+
+
 def test_errors_are_one_line_unless_debugged(cli) -> None:
     plain, debugged = cli("run", "none.toml"), cli("--debug", "run", "none.toml")
     assert (plain.stderr.count("\n"), "Traceback" in plain.stderr) == (1, False)
