@@ -150,7 +150,6 @@ impl Sender {
         };
         let congestion_control = config.congestion_control.build(config);
         let paced = config.pacing || congestion_control.pacing_rate(&window, None).is_some();
-        let model = congestion_control.models_path().then(Model::default);
         Self {
             iss,
             snd_una: 0,
@@ -169,6 +168,7 @@ impl Sender {
             initial_window: config.initial_window,
             lost_syn: config.lost_syn,
             max_cwnd: config.max_cwnd.map_or(u64::MAX, |size| size.bytes(smss)),
+            model: congestion_control.models_path().then(Model::default),
             congestion_control,
             loss_detection: config.loss_detection.build(config),
             loss_cause: config.loss_cause.build(config),
@@ -182,7 +182,6 @@ impl Sender {
             high_rxt: 0,
             rescued: false,
             reduction: None,
-            model,
             left_network: 0,
             pacer: paced.then(Pacer::default),
             undo: None,
