@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from retx.analysis.intervals import half_width
+from retx.analysis import estimates
 from retx.errors import UsageError
 
 
@@ -62,19 +62,9 @@ def means(
         if each["len"].max() not in (None, 1):
             more = "name the flow, or make it a key" if "name" in table.columns else "add a key"
             raise TableError(f"a group has several rows of one replication: {more}")
-    value = pl.col(quantity).cast(pl.Float64).fill_nan(None)
-    groups = table.group_by(*keys, maintain_order=True).agg(
-        value.count().cast(pl.Int64).alias("n"),
-        value.mean().alias("mean"),
-        value.std().alias("deviation"),
-    )
-    halves = [
-        half_width(deviation, n, confidence) if n > 1 else None
-        for deviation, n in groups.select("deviation", "n").iter_rows()
-    ]
-    half = pl.Series("half", halves, dtype=pl.Float64)
-    bounds = groups.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
-    return bounds.drop("deviation")
+    known = table.with_columns(pl.col(quantity).cast(pl.Float64).fill_nan(None))
+    found = estimates.means(known, quantity, keys, confidence)
+    return found.select(*keys, "n", "mean", "low", "high")
 
 
 def distribution(table: pl.DataFrame, quantity: str, keys: Sequence[str] = ()) -> pl.DataFrame:

@@ -7,6 +7,8 @@ from math import sqrt
 import polars as pl
 from scipy.special import stdtrit
 
+from retx.analysis import estimates
+
 
 def half_width(deviation: float, n: int, confidence: float = 0.95) -> float:
     """Half the width of the interval for the mean of `n` independent draws.
@@ -38,16 +40,5 @@ def flow_means(flows: pl.DataFrame, confidence: float = 0.95) -> pl.DataFrame:
     long = flows.select(pl.col("name").cast(pl.String).alias("flow"), *numbers).unpivot(
         index="flow", on=numbers, variable_name="quantity", value_name="value"
     )
-    groups = long.group_by("flow", "quantity", maintain_order=True).agg(
-        pl.col("value").count().cast(pl.Int64).alias("n"),
-        pl.col("value").cast(pl.Float64).mean().alias("mean"),
-        pl.col("value").cast(pl.Float64).std().alias("deviation"),
-    )
-    widths = [
-        half_width(row["deviation"] or 0.0, row["n"], confidence) if row["n"] > 1 else None
-        for row in groups.iter_rows(named=True)
-    ]
-    half = pl.Series("half", widths, dtype=pl.Float64)
-    return groups.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half).drop(
-        "deviation"
-    )
+    found = estimates.means(long, "value", ["flow", "quantity"], confidence)
+    return found.select("flow", "quantity", "n", "mean", "low", "high")
