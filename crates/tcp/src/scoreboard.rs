@@ -242,6 +242,7 @@ impl Scoreboard {
         let reneged = self.records.front().is_some_and(|record| record.sacked);
         if self.records.front().is_some_and(|record| record.sacked) {
             for record in &mut self.records {
+                work::steps(1);
                 record.sacked = false;
             }
             self.sacked = Ranges::default();
@@ -250,6 +251,7 @@ impl Scoreboard {
         }
         let mut all = true;
         for index in 0..self.records.len() {
+            work::steps(1);
             let record = &self.records[index];
             if index == 0 || reneged || is_overdue(record.sent) {
                 self.mark_lost(index);

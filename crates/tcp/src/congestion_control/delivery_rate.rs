@@ -16,6 +16,7 @@
 
 use super::windowed::WindowedMin;
 use super::{Delivery, Sent};
+use crate::work;
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -143,6 +144,7 @@ impl DeliveryRate {
         if sent.retransmission && sent.position < known {
             let first = self.flying.partition_point(|it| it.end <= sent.position);
             for flying in self.flying.range_mut(first..) {
+                work::steps(1);
                 *flying = Stamp { end: flying.end, ..stamp };
                 if flying.end >= end {
                     break;
@@ -201,6 +203,7 @@ impl DeliveryRate {
             self.flying.get(index).copied()
         });
         while let Some(stamp) = self.flying.front().filter(|it| it.end <= ack.snd_una) {
+            work::steps(1);
             if !ack.is_selective && newest.is_none_or(|newest| stamp.is_after(&newest)) {
                 newest = Some(*stamp);
             }

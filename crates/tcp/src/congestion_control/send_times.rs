@@ -2,6 +2,7 @@
 //! with a clock reading per segment have it (Vegas, Linux), whatever the connection itself times.
 
 use super::{Ack, Sent};
+use crate::work;
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -30,6 +31,7 @@ impl SendTimes {
         if sent.retransmission && sent.position < known {
             let first = self.segments.partition_point(|segment| segment.end <= sent.position);
             for segment in self.segments.range_mut(first..) {
+                work::steps(1);
                 segment.sent = sent.now;
                 segment.copies = segment.copies.saturating_add(1);
                 if segment.end >= end {
@@ -49,6 +51,7 @@ impl SendTimes {
         let mut newest = None;
         let mut ambiguous = false;
         while let Some(segment) = self.segments.front().filter(|it| it.end <= ack.snd_una) {
+            work::steps(1);
             ambiguous |= segment.copies > 1;
             newest = Some(segment.sent);
             self.segments.pop_front();
@@ -61,6 +64,7 @@ impl SendTimes {
         let mut oldest = None;
         let mut ambiguous = false;
         while let Some(segment) = self.segments.front().filter(|it| it.end <= snd_una) {
+            work::steps(1);
             ambiguous |= segment.copies > 1;
             oldest.get_or_insert(segment.sent);
             self.segments.pop_front();

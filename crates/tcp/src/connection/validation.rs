@@ -13,6 +13,7 @@
 
 use super::usage::{InUse, Usage};
 use crate::congestion_control::{Ack, Window};
+use crate::work;
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,7 @@ impl Validation {
             let bytes = round.bytes;
             self.round = Some(Round { end: ack.snd_nxt, bytes: 0 });
             while self.samples.back().is_some_and(|sample| sample.1 <= bytes) {
+                work::steps(1);
                 self.samples.pop_back();
             }
             self.samples.push_back((ack.now, bytes));
@@ -98,6 +100,7 @@ impl Validation {
         while self.samples.len() > 1
             && self.samples.front().is_some_and(|sample| sample.0 + period < ack.now)
         {
+            work::steps(1);
             self.samples.pop_front();
         }
     }
