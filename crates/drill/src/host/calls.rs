@@ -237,12 +237,14 @@ impl Host {
             Kind::Listener => self.stop_listening(now, fd),
             Kind::End(end) => {
                 let target = &mut self.ends[end];
-                target.detached = true;
                 // RFC 9293 §3.6.1: what arrived and was not read is lost, and the peer is told.
                 if socket.settings.linger == Some(0) || target.connection.readable() > 0 {
                     target.connection.abort();
-                } else if !target.write_shut {
-                    target.connection.close();
+                } else {
+                    if !target.write_shut {
+                        target.connection.close();
+                    }
+                    target.connection.detach();
                 }
                 target.write_shut = true;
                 self.serve(now, end, Cause::Call);
@@ -258,7 +260,6 @@ impl Host {
         }
         for end in 0..self.ends.len() {
             if self.ends[end].listener == Some(fd) && !self.ends[end].taken {
-                self.ends[end].detached = true;
                 self.ends[end].connection.abort();
                 self.serve(now, end, Cause::Call);
             }

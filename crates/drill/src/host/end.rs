@@ -18,8 +18,6 @@ pub struct End {
     pub connected: bool,
     /// Nothing more comes.
     pub peer_closed: bool,
-    /// The application has closed its descriptor.
-    pub detached: bool,
     /// `shutdown(SHUT_RD)`: a read does not wait any more. As in Linux, what comes can be read.
     pub read_shut: bool,
     /// `shutdown(SHUT_WR)` or `close`.
@@ -85,7 +83,6 @@ impl End {
             taken: false,
             connected: false,
             peer_closed: false,
-            detached: false,
             read_shut: false,
             write_shut: false,
             error: None,
@@ -119,11 +116,6 @@ impl End {
         let acknowledged = self.connection.snd_una();
         while self.flight.front().is_some_and(|segment| segment.1 <= acknowledged) {
             self.flight.pop_front();
-        }
-        // Data for a closed socket are lost, and the peer is told by a reset (RFC 9293 §3.6.1,
-        // SHLD-3).
-        if self.detached && self.connection.readable() > 0 {
-            self.connection.abort();
         }
     }
 

@@ -23,7 +23,8 @@ impl Connection {
         }
     }
 
-    /// RFC 9293 §3.10.7.1: what reaches a closed end is answered by a reset.
+    /// RFC 9293 §3.5.2, §3.10.7.1: what reaches a closed end is answered by a reset, which takes its
+    /// number from the acknowledgment.
     fn refuse(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             return;
@@ -79,6 +80,11 @@ impl Connection {
         }
     }
 
+    /// True for payload beyond what has arrived in order.
+    fn brings_new_data(&self, segment: &Segment, position: i64) -> bool {
+        position + i64::from(segment.payload_bytes) > self.receiver.rcv_nxt as i64
+    }
+
     /// Every other state: §3.10.7.4.
     fn handle_synchronised(&mut self, now: Time, segment: &Segment) {
         let position = segment.seq.unwrap_near(self.receiver.irs, self.receiver.rcv_nxt);
@@ -118,6 +124,11 @@ impl Connection {
         self.advance_close(now);
         if segment.seq_len() > 0 {
             if self.receives_data() {
+                if self.receiver.detached && self.brings_new_data(segment, position) {
+                    self.refuse(segment);
+                    self.enter_closed(Event::Reset);
+                    return;
+                }
                 self.take_mark(segment);
                 self.receive(now, segment, position);
             } else {

@@ -251,6 +251,12 @@ impl Connection {
         }
     }
 
+    /// Nobody will read any more, and all that came has been read: new data that arrive from now on
+    /// are lost, which the peer is told by a reset (RFC 9293 §3.6.1, SHLD-3).
+    pub fn detach(&mut self) {
+        self.receiver.detached = true;
+    }
+
     /// Sends a reset and forgets everything (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {

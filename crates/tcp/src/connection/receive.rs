@@ -26,6 +26,8 @@ pub(crate) struct Receiver {
     duplicate: Option<(u64, u64)>,
     /// Position of the peer's FIN, once seen.
     pub fin: Option<u64>,
+    /// Nobody will read what still comes.
+    pub detached: bool,
     /// Right edge of the window advertised last.
     pub edge: u64,
     buffer: u64,
@@ -70,6 +72,7 @@ impl Receiver {
             out_of_order: Reassembly::default(),
             duplicate: None,
             fin: None,
+            detached: false,
             edge: 0,
             buffer,
             held_window,
