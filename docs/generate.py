@@ -26,8 +26,11 @@ SECTIONS = {
     "flow": "[[flow]]",
 }
 PYTHON = {
-    "Run": ("retx.run", "retx.replicate", "retx.tune", "retx.resolve", "retx.drill"),
-    "Results": ("retx.Result", "retx.Replications", "retx.Drill"),
+    "Run": (
+        *("retx.run", "retx.replicate", "retx.tune", "retx.emulate", "retx.compare"),
+        *("retx.compare_grid", "retx.resolve", "retx.drill"),
+    ),
+    "Results": ("retx.Result", "retx.Replications", "retx.Comparison", "retx.Grid", "retx.Drill"),
     "Tuning": ("retx.Range", "retx.tuning.result.Tuning"),
     "Plots": ("retx.plots.chooser.Plot", "retx.plots.sweeps.SweepPlot", "retx.plots.style.Figure"),
     "Closed forms": ("retx.models.calculate", "retx.models.describe"),

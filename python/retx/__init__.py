@@ -1,7 +1,7 @@
 """retx finds out why TCP is slow over links that lose, corrupt and delay packets.
 
 `run` simulates one scenario, `replicate` many draws of it, `emulate` takes this machine's kernel in
-place of the simulated TCP; all give tables as data frames.
+place of the simulated TCP, `compare` sets both side by side; all give tables as data frames.
 `CongestionControl` and `LossCause` are what to start from for a decision of your own. What is not
 used is not loaded: the names below come in when they are first asked for.
 """
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         Window,
         __version__,
     )
+    from retx.comparing.comparison import Comparison, compare
+    from retx.comparing.grid import Grid, compare_grid
     from retx.decisions import CongestionControl, LossCause, congestion_control, loss_cause
     from retx.drills import Drill, drill
     from retx.emulation import emulate
@@ -40,9 +42,11 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Ack": "retx._native",
+    "Comparison": "retx.comparing.comparison",
     "CongestionControl": "retx.decisions",
     "Drill": "retx.drills",
     "EmulationRefusedError": "retx._native",
+    "Grid": "retx.comparing.grid",
     "Loss": "retx._native",
     "LossCause": "retx.decisions",
     "NotRecordedError": "retx.results",
@@ -57,6 +61,8 @@ _HOME = {
     "UserCodeError": "retx._native",
     "Window": "retx._native",
     "__version__": "retx._native",
+    "compare": "retx.comparing.comparison",
+    "compare_grid": "retx.comparing.grid",
     "congestion_control": "retx.decisions",
     "describe": "retx.listing",
     "drill": "retx.drills",
@@ -74,9 +80,11 @@ _HOME = {
 
 __all__ = [
     "Ack",
+    "Comparison",
     "CongestionControl",
     "Drill",
     "EmulationRefusedError",
+    "Grid",
     "Loss",
     "LossCause",
     "NotRecordedError",
@@ -91,6 +99,8 @@ __all__ = [
     "UserCodeError",
     "Window",
     "__version__",
+    "compare",
+    "compare_grid",
     "congestion_control",
     "describe",
     "drill",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ PAGES = [
     "docs/a-silence-of-57-seconds.md",
     *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/how-to/*.md")),
 ]
+KERNEL = re.compile("retx (emulate|compare)")
 SLOW = ("make ", "retx study")
 """What other tests, or the making of the demo, run."""
 
@@ -82,8 +84,10 @@ def test_commands_work_as_written(page: str, clone: Path) -> None:
     write_files(page, clone)
     for language, text in blocks(page):
         for line in text.splitlines() if language == "sh" else []:
-            if "retx emulate" in line and refusal():
+            if KERNEL.search(line) and refusal():
                 continue
+            if "vsftpd" in line and not (shutil.which("vsftpd") and shutil.which("curl")):
+                continue  # test_transfer says so
             if not any(word in line for word in SLOW):
                 run(["bash", "-ec", line], clone)
 

@@ -72,7 +72,7 @@ def command(
     clean: Clean = False,
 ) -> None:
     """Run a scenario with this machine's kernel in place of retx's TCP, in real time."""
-    _check_linux()
+    check_linux()
     if calibrate or clean:
         if scenario:
             raise UsageError("--calibrate and --clean take no scenario")
@@ -116,7 +116,12 @@ def command(
         raise typer.Exit(1)
 
 
-def _check_linux() -> None:
+def check_linux() -> None:
+    """Refuses other systems.
+
+    Raises:
+        UsageError: This is none.
+    """
     if sys.platform != "linux":
         raise UsageError("emulation takes Linux's network namespaces: it runs on Linux only")
 

@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from retx import _native
-from retx.cli import drill, emulate, init, listing, run, sweep, tune
+from retx.cli import compare, drill, emulate, init, listing, run, sweep, tune
 
 BAD_INPUT, FAULT, INTERRUPTED, TERMINATED, PIPE_CLOSED = 2, 70, 130, 143, 141
 """Exit codes; the last three as a shell gives them for SIGINT, SIGTERM and SIGPIPE."""
@@ -40,6 +40,7 @@ app.command("run")(run.command)
 app.command("sweep")(sweep.command)
 app.command("tune")(tune.command)
 app.command("emulate")(emulate.command)
+app.command("compare")(compare.command)
 app.command("drill")(drill.command)
 app.command("list")(listing.list_command)
 app.command("schema")(listing.schema_command)

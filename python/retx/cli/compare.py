@@ -1,0 +1,167 @@
+"""`retx compare`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from retx.cli import options
+from retx.cli.emulate import Backend, Lateness, check_linux
+from retx.cli.run import overrides_of, print_json
+from retx.errors import UsageError
+
+if TYPE_CHECKING:
+    from retx.comparing.grid import Grid
+
+Scenario = Annotated[
+    Path | None, typer.Argument(help="A scenario file (TOML).", show_default=False)
+]
+Simulations = Annotated[int, typer.Option(metavar="N", help="So many simulations.")]
+Emulations = Annotated[int, typer.Option(metavar="N", help="So many emulations.")]
+Retries = Annotated[
+    int, typer.Option(metavar="N", help="Repeat an emulation that is not valid so often.")
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="So many emulations at once; by default one per two cores."),
+]
+Conditions = Annotated[
+    int | None,
+    typer.Option(
+        "--grid",
+        metavar="N",
+        help="Compare under N conditions drawn from --seed, in place of a scenario; goes on where "
+        "it was interrupted. Needs --out.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="With --grid: keep results, table.csv, table.parquet and a figure here."
+    ),
+]
+Table = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the table (.csv or .parquet).")
+]
+Confidence = Annotated[float, typer.Option(metavar="SHARE", help="Level of all intervals.")]
+Plot = Annotated[
+    str, typer.Option("--quantity", metavar="NAME", help="With --grid: what is shown and drawn.")
+]
+
+
+def command(
+    scenario: Scenario = None,
+    simulations: Simulations = 100,
+    emulations: Emulations = 10,
+    retries: Retries = 2,
+    jobs: Jobs = None,
+    grid: Conditions = None,
+    out: Out = None,
+    quantity: Plot = "response_time_s",
+    table: Table = None,
+    settings: options.Settings = None,
+    seed: options.Seed = None,
+    backend: Backend = "tun",
+    lateness_bound: Lateness = 0.001,
+    confidence: Confidence = 0.95,
+    as_json: options.AsJson = False,
+) -> None:
+    """Set simulations of a scenario beside emulations with this machine's kernel.
+
+    \b
+    Examples:
+      retx compare scenario.toml --emulations 10
+      retx compare scenario.toml --set flow.download.tcp=linux_reno --table compared.csv
+      retx compare --grid 30 --seed 1 --out compared
+    """
+    check_linux()
+    _check(scenario, grid, out, (settings, table))
+    how: dict[str, Any] = {
+        "simulations": simulations,
+        "emulations": emulations,
+        "retries": retries,
+        "jobs": jobs,
+        "backend": backend,
+        "lateness_bound_s": lateness_bound,
+        "confidence": confidence,
+        "report": _Report() if sys.stderr.isatty() else None,
+    }
+    if grid is not None and out is not None:
+        from retx.comparing.grid import compare_grid
+
+        found = compare_grid(grid, seed=1 if seed is None else seed, out=out, **how)
+        _finish_grid(found, out, quantity, as_json)
+        return
+    assert scenario is not None, "checked above"
+    from retx.comparing.comparison import compare
+
+    compared = compare(scenario, seed=seed, overrides=overrides_of(settings or []), **how)
+    if table:
+        _write_table(compared.table, table)
+    if as_json:
+        print_json(compared.summary)
+    else:
+        from retx.cli.comparison import print_comparison
+
+        print_comparison(compared)
+
+
+def _check(
+    scenario: Path | None,
+    grid: int | None,
+    out: Path | None,
+    of_one: tuple[list[str] | None, Path | None],
+) -> None:
+    settings, table = of_one
+    if (scenario is None) == (grid is None):
+        raise UsageError("name a scenario file (TOML), or --grid N for drawn conditions")
+    if grid is None and out:
+        raise UsageError("--out is for --grid; the table of one scenario goes to --table FILE")
+    if grid is not None and out is None:
+        raise UsageError("--grid keeps its results in a directory: add --out DIR")
+    if grid is not None and (settings or table):
+        raise UsageError("--set and --table are for a scenario; --grid draws its own")
+    if table and table.suffix not in (".csv", ".parquet"):
+        raise UsageError(f"--table {table}: the file must end in .csv or .parquet")
+
+
+def _finish_grid(found: Grid, out: Path, quantity: str, as_json: bool) -> None:
+    from retx.directory import new_file
+
+    for name in ("table.csv", "table.parquet"):
+        _write_table(found.table, out / name)
+    rows = found.of(quantity)
+    with new_file(out / "agreement.png") as path:
+        found.plot(quantity).save(path)
+    if as_json:
+        print_json({"verdict": found.verdict(quantity), "table": found.table.to_dicts()})
+    else:
+        from retx.cli.comparison import print_grid
+
+        print_grid(found, rows, out)
+
+
+def _write_table(table: Any, target: Path) -> None:  # noqa: ANN401
+    from retx.directory import new_file
+
+    with new_file(target) as path:
+        table.write_csv(path) if target.suffix == ".csv" else table.write_parquet(path)
+
+
+class _Report:
+    """Says on a terminal how far it is."""
+
+    def __init__(self) -> None:
+        self._conditions = ""
+
+    def __call__(self, what: str, done: int, of: int) -> None:
+        if what == "condition":
+            self._conditions = f"condition {done} of {of}, "
+        text = (
+            self._conditions if what == "condition" else f"{self._conditions}{what} {done} of {of}"
+        )
+        end = "\n" if done == of and (what == "condition" or not self._conditions) else ""
+        print(f"\r\x1b[K{text.rstrip(', ')}", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,136 @@
+"""Comparisons for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from retx.cli.console import console
+from retx.quantities import count, rate, seconds
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import Console
+
+    from retx.comparing.comparison import Comparison
+    from retx.comparing.grid import Grid
+
+
+def print_comparison(found: Comparison) -> None:
+    """Prints means side by side, and where the two part."""
+    out, summary = console(), found.summary
+    title = escape(summary["scenario"].get("title") or "A scenario without a title")
+    kernel = f", Linux {summary['kernel']}" if summary["kernel"] else ""
+    out.print(
+        f"[bold]{title}[/bold] (seed {summary['seed']}: {summary['simulations']} simulations, "
+        f"{summary['emulations']} emulations{kernel})"
+    )
+    _print_invalid(out, summary)
+    if found.table.is_empty():
+        out.print("There is nothing to compare.")
+        return
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for name in ("Flow", "quantity", ">simulated", ">emulated", ">ratio", ">p (K–S)", "means"):
+        table.add_column(name.lstrip(">"), justify="right" if name[0] == ">" else "left")
+    for row in found.table.iter_rows(named=True):
+        shown = _of(row["quantity"])
+        table.add_row(
+            escape(row["flow"]),
+            _words(row["quantity"]),
+            _interval(row, "simulated", shown),
+            _interval(row, "emulated", shown),
+            _ratio(row),
+            f"{row['p_value']:.2g}",
+            _agreement(row),
+        )
+    out.print(table)
+    for parting in found.partings:
+        out.print(f"They part: {escape(str(parting))}.")
+    if not found.partings:
+        out.print("They do not part in the recoveries that the records know.")
+
+
+def print_grid(found: Grid, rows: pl.DataFrame, written: Path) -> None:
+    """Prints a row per condition, and how many agree."""
+    out = console()
+    quantity = str(rows["quantity"][0])
+    shown = _of(quantity)
+    table = Table(title=_words(quantity), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for name in (
+        ">#", "TCP", ">Mbit/s", ">RTT ms", ">queue", "loss", ">simulated", ">emulated", ">ratio",
+        ">p (K–S)", "means",
+    ):  # fmt: skip
+        table.add_column(name.lstrip(">"), justify="right" if name[0] == ">" else "left")
+    for row in rows.iter_rows(named=True):
+        table.add_row(
+            str(row["number"]),
+            row["tcp"],
+            f"{row['rate_mbit_s']:g}",
+            f"{row['rtt_ms']:g}",
+            str(row["queue_packets"]),
+            f"{100 * row['loss']:.2g} % {row['channel']}",
+            _interval(row, "simulated", shown),
+            _interval(row, "emulated", shown),
+            _ratio(row),
+            f"{row['p_value']:.2g}",
+            _agreement(row),
+        )
+    out.print(table)
+    verdict = found.verdict(quantity)
+    out.print(
+        f"{verdict['agree']} of {verdict['compared']} conditions agree (the interval of the "
+        f"difference holds zero); {verdict['off_by_more']} are off by more than 15 %"
+        + ("." if verdict["off_by_max"] is None else f", at most {verdict['off_by_max']:.1%}.")
+    )
+    for result in found.results:
+        _print_invalid(out, result["summary"], f"Condition {result['condition']['number']}: ")
+        if result["parting"]:
+            out.print(f"Condition {result['condition']['number']} parts: {result['parting']}.")
+    out.print(f"Written: {escape(str(written))}")
+
+
+def _print_invalid(out: Console, summary: dict[str, Any], where: str = "") -> None:
+    if summary["emulations_invalid"]:
+        fault = summary["faults"][-1] if summary["faults"] else "no reason was given"
+        out.print(
+            f"[bold red]{where}{summary['emulations_invalid']} emulations are NOT VALID, however "
+            f"often repeated, and left out:[/bold red] {escape(fault)}"
+        )
+    if summary["emulations_repeated"]:
+        out.print(f"{where}{summary['emulations_repeated']} emulations were late and repeated.")
+
+
+def _of(quantity: str) -> Any:  # noqa: ANN401
+    """How values of a quantity are written."""
+    if quantity.endswith("_bit_s"):
+        return rate
+    return seconds if quantity.endswith("_s") else count
+
+
+def _words(quantity: str) -> str:
+    return quantity.removesuffix("_bit_s").removesuffix("_s").replace("_", " ")
+
+
+def _interval(row: dict[str, Any], side: str, shown: Any) -> str:  # noqa: ANN401
+    if row[f"{side}_low"] is None:
+        return str(shown(row[side]))
+    half = (row[f"{side}_high"] - row[f"{side}_low"]) / 2
+    return f"{shown(row[side])} ± {shown(half)}"
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    if row["ratio"] is None:
+        return "–"
+    if row["ratio_low"] is None:
+        return f"{row['ratio']:.3f}"
+    return f"{row['ratio']:.3f} ({row['ratio_low']:.3f}–{row['ratio_high']:.3f})"
+
+
+def _agreement(row: dict[str, Any]) -> str:
+    if row["agrees"] is None:
+        return "too few"
+    return "agree" if row["agrees"] else "[red]differ[/red]"

@@ -1,0 +1,1 @@
+"""Sets simulations and emulations of a scenario side by side (`retx.compare`, `retx compare`)."""

@@ -1,0 +1,253 @@
+"""`compare`: simulations of one scenario beside emulations of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from retx.comparing.emulations import Emulated, Plan, Report, emulated
+from retx.comparing.parting import Parting, parting
+from retx.comparing.statistics import Sample, difference, ratio, same_distribution
+from retx.errors import UsageError
+from retx.replications import Replications
+from retx.results import Result
+from retx.running import parsed_scenario, replicate
+from retx.source import Scenario
+
+QUANTITIES = (
+    "response_time_s",
+    "goodput_bit_s",
+    "segments_retransmitted",
+    "frr_count",
+    "rto_count",
+)
+"""Columns of flows that are compared, where both sides know them."""
+SIMULATIONS = 100
+CONFIDENCE = 0.95
+COLUMNS = {
+    "flow": pl.String,
+    "quantity": pl.String,
+    "simulated_n": pl.Int64,
+    "simulated": pl.Float64,
+    "simulated_low": pl.Float64,
+    "simulated_high": pl.Float64,
+    "emulated_n": pl.Int64,
+    "emulated": pl.Float64,
+    "emulated_low": pl.Float64,
+    "emulated_high": pl.Float64,
+    "ratio": pl.Float64,
+    "ratio_low": pl.Float64,
+    "ratio_high": pl.Float64,
+    "difference_low": pl.Float64,
+    "difference_high": pl.Float64,
+    "agrees": pl.Boolean,
+    "p_value": pl.Float64,
+}
+"""Of a comparison's table."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Simulations of a scenario beside emulations of it."""
+
+    simulations: Replications
+    attempts: Sequence[Emulated]
+    confidence: float = CONFIDENCE
+
+    @cached_property
+    def emulations(self) -> Replications:
+        """The emulations that were valid; there may be none."""
+        return Replications([it.result for it in self.attempts if it.result])
+
+    @property
+    def invalid(self) -> int:
+        """Emulations that were not valid as often as they were tried; no mean has them."""
+        return sum(it.result is None for it in self.attempts)
+
+    @property
+    def repeated(self) -> int:
+        """Emulations that were repeated because they were not valid."""
+        return sum(len(it.faults) for it in self.attempts) - self.invalid
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per flow and quantity that both sides know.
+
+        Means with t-intervals; their `ratio`, simulated over emulated, with Fieller's interval
+        (null where the divisor may be zero); Welch's interval of the difference, and whether it
+        holds zero (`agrees`); the `p_value` of the Kolmogorov–Smirnov test. A flow that did not
+        finish has no response time: `simulated_n` and `emulated_n` count those that have one.
+        """
+        rows = [
+            {key: it[key] for key in ("flow", "quantity")}
+            | _row(it["simulated"], it["emulated"], self.confidence)
+            for it in self.values
+        ]
+        return pl.DataFrame(rows, schema=COLUMNS)
+
+    @cached_property
+    def values(self) -> list[dict[str, Any]]:
+        """What each run found: `flow quantity`, and under `simulated` and `emulated` the values."""
+        sides = {"simulated": self.simulations, "emulated": self.emulations}
+        found = [
+            {"flow": flow, "quantity": quantity}
+            | {name: _values(side, flow, quantity) for name, side in sides.items()}
+            for flow in self._flows
+            for quantity in QUANTITIES
+        ]
+        return [it for it in found if it["simulated"] and it["emulated"]]
+
+    @cached_property
+    def partings(self) -> list[Parting]:
+        """For each flow that differs, the first recovery that does (`retx.comparing.parting`)."""
+        sides = list(self.simulations), list(self.emulations)
+        return [it for flow in self._flows if (it := parting(flow, *sides))]
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """What `retx compare --json` prints."""
+        first = self.simulations[0].summary
+        return {
+            "scenario": first["scenario"],
+            "version": first["version"],
+            "seed": first["seed"],
+            "confidence": self.confidence,
+            "simulations": len(self.simulations),
+            "emulations": len(self.emulations),
+            "emulations_invalid": self.invalid,
+            "emulations_repeated": self.repeated,
+            "faults": [fault for it in self.attempts for fault in it.faults],
+            "kernel": self.emulations[0].summary["emulation"]["kernel"]
+            if self.emulations
+            else None,
+            "lateness_p99_max_s": self._lateness(),
+            "flows": self.table.to_dicts(),
+            "partings": [it.row() for it in self.partings],
+        }
+
+    def _lateness(self) -> float | None:
+        """The worst of the valid emulations."""
+        late = [it.summary["emulation"]["lateness"]["p99_s"] for it in self.emulations]
+        return max((it for it in late if it is not None), default=None)
+
+    @property
+    def _flows(self) -> list[str]:
+        return [row["name"] for row in self.simulations[0].summary["flows"]]
+
+    def _repr_html_(self) -> str:
+        invalid = f", {self.invalid} more were not valid" if self.invalid else ""
+        head = f"{len(self.simulations)} simulations, {len(self.emulations)} emulations{invalid}"
+        return f"<p><b>{head}</b></p>" + str(self.table._repr_html_())
+
+
+def compare(
+    scenario: Scenario,
+    *,
+    simulations: int = SIMULATIONS,
+    emulations: int = 10,
+    retries: int = 2,
+    jobs: int | None = None,
+    backend: str = "tun",
+    lateness_bound_s: float = 0.001,
+    seed: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    confidence: float = CONFIDENCE,
+    report: Report | None = None,
+) -> Comparison:
+    """Sets simulations of a scenario beside emulations with this machine's kernel.
+
+    Every one has draws of its own, simulations and emulations too: nothing is paired. Simulations
+    go first, on all cores, as emulations need the machine for themselves.
+
+    Args:
+        scenario: As for `run`.
+        simulations: How many.
+        emulations: How many.
+        retries: An emulation that is not valid (packets left too late) is repeated so often, with
+            the same draws; then it is left out and counted in `Comparison.invalid`.
+        jobs: So many emulations at once; by default one for each two cores.
+        backend: As for `emulate`.
+        lateness_bound_s: As for `emulate`.
+        seed: Takes the place of the scenario's.
+        overrides: Values by their key in the scenario.
+        confidence: Level of all intervals.
+        report: Called with `"emulation"`, the number done and that of all.
+
+    Raises:
+        OSError: The file cannot be read.
+        ScenarioError: The scenario is wrong.
+        EmulationRefusedError: The kernel cannot run this scenario, or this machine does not allow
+            it or lacks something; the message says what.
+        RunError: A run could not be carried out.
+        UsageError: A number makes no sense.
+    """
+    plan = Plan(emulations, retries, jobs, backend, lateness_bound_s)
+    return compared(scenario, simulations, plan, (seed, overrides), confidence, report)
+
+
+def check(simulations: int, confidence: float, plan: Plan) -> None:
+    """Refuses numbers that make no sense.
+
+    Raises:
+        UsageError: The message says which.
+    """
+    plan.check()
+    if simulations < 2:
+        raise UsageError(f"simulations is {simulations}: at least 2 is needed")
+    if not 0 < confidence < 1:
+        raise UsageError(f"confidence is {confidence}: it lies between 0 and 1")
+
+
+def compared(
+    scenario: Scenario,
+    simulations: int,
+    plan: Plan,
+    changes: tuple[int | None, Mapping[str, Any] | None] = (None, None),
+    confidence: float = CONFIDENCE,
+    report: Report | None = None,
+) -> Comparison:
+    """As `compare`, with what is said of the emulations in one."""
+    check(simulations, confidence, plan)
+    seed, overrides = changes
+    parsed, code = parsed_scenario(scenario, seed, overrides)
+    ours = replicate(scenario, simulations, seed=seed, overrides=overrides, progress=False)
+    # Draws that no simulation has.
+    theirs = emulated(parsed, code, replace(plan, first=simulations), report)
+    return Comparison(ours, theirs, confidence)
+
+
+def _values(side: Sequence[Result] | Replications, flow: str, quantity: str) -> list[float]:
+    values = []
+    for result in side:
+        row = next(row for row in result.summary["flows"] if row["name"] == flow)
+        if row[quantity] is not None:
+            values.append(float(row[quantity]))
+    return values
+
+
+def _row(ours: list[float], theirs: list[float], confidence: float) -> dict[str, Any]:
+    first, second = Sample.of(ours), Sample.of(theirs)
+    between = difference(first, second, confidence)
+    shares = ratio(first, second, confidence)
+    row: dict[str, Any] = {}
+    for name, sample in (("simulated", first), ("emulated", second)):
+        low, high = sample.interval(confidence) or (None, None)
+        row |= {f"{name}_n": sample.n, name: sample.mean}
+        row |= {f"{name}_low": low, f"{name}_high": high}
+    low, high = shares or (None, None)
+    row |= {
+        "ratio": first.mean / second.mean if second.mean else None,
+        "ratio_low": low,
+        "ratio_high": high,
+    }
+    low, high = between or (None, None)
+    return row | {
+        "difference_low": low,
+        "difference_high": high,
+        "agrees": between[0] <= 0 <= between[1] if between else None,
+        "p_value": same_distribution(ours, theirs),
+    }

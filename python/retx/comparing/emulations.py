@@ -1,0 +1,122 @@
+"""Several emulations of one scenario, some at once, with those repeated that were not valid."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from retx import _native
+from retx.emulation import calibration, worker_command
+from retx.errors import UsageError
+from retx.progress import watched
+from retx.results import Result
+
+Report = Callable[[str, int, int], None]
+"""Is told what is done, how much of it, and of how much."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many emulations, and how."""
+
+    count: int = 10
+    retries: int = 2
+    """So often an emulation that was not valid is repeated."""
+    jobs: int | None = None
+    """So many at once; `default_jobs()` if None."""
+    backend: str = "tun"
+    lateness_bound_s: float = 0.001
+    first: int = 0
+    """Replication of the first; the others follow."""
+
+    def check(self) -> None:
+        """Refuses numbers that make no sense.
+
+        Raises:
+            UsageError: The message says which.
+        """
+        for name, value, least in (
+            ("emulations", self.count, 2),
+            ("retries", self.retries, 0),
+            ("jobs", 1 if self.jobs is None else self.jobs, 1),
+        ):
+            if value < least:
+                raise UsageError(f"{name} is {value}: at least {least} is needed")
+
+
+@dataclass(frozen=True)
+class Emulated:
+    """One emulation, with its repetitions."""
+
+    result: Result | None
+    """The valid one, if there was one."""
+    faults: list[str]
+    """Why each of the others was not valid."""
+
+
+def default_jobs() -> int:
+    """An emulation keeps one core for the links and another for the hosts."""
+    return max(1, (os.cpu_count() or 1) // 2)
+
+
+def emulated(
+    scenario: _native.Scenario, code: Mapping[str, bytes], plan: Plan, report: Report | None
+) -> list[Emulated]:
+    """Carries out a plan; the results are in the order of their replications.
+
+    Raises:
+        EmulationRefusedError: The kernel cannot run this scenario, or this machine does not allow
+            it or lacks something.
+        RunError: An emulation broke off.
+    """
+    jobs = plan.jobs or default_jobs()
+    calibrated = calibration(plan.backend)
+    command = worker_command()
+    done = 0
+
+    def once(control: _native.Control, replication: int) -> Result:
+        raw = _native.emulate(
+            scenario,
+            control,
+            command=command,
+            backend=plan.backend,
+            lateness_bound_s=plan.lateness_bound_s,
+            # Those at once share the machine.
+            rate_max_bit_s=calibrated["rate_max_bit_s"] / jobs if calibrated else None,
+            replication=replication,
+            tables=True,
+        )
+        return Result(raw, code)
+
+    def until_valid(control: _native.Control, replication: int) -> Emulated:
+        nonlocal done
+        faults: list[str] = []
+        result = None
+        # A repetition has the same draws: which draws are kept does not depend on the machine.
+        while result is None and len(faults) <= plan.retries:
+            attempt = once(control, replication)
+            said = attempt.summary["emulation"]
+            if said["valid"]:
+                result = attempt
+            else:
+                faults.append("; ".join(said["faults"]))
+        done += 1
+        if report:
+            report("emulation", done, plan.count)
+        return Emulated(result, faults)
+
+    def work(control: _native.Control) -> list[Emulated]:
+        numbers = range(plan.first, plan.first + plan.count)
+        with ThreadPoolExecutor(jobs) as pool:
+            futures = [pool.submit(until_valid, control, number) for number in numbers]
+            try:
+                return [future.result() for future in futures]
+            except BaseException:
+                # One that fails ends them all.
+                control.cancel()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    return watched(work, progress=False)

@@ -1,0 +1,237 @@
+"""`compare_grid`: comparisons under many conditions, which can be interrupted and go on."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from retx import _native
+from retx.comparing.comparison import COLUMNS, CONFIDENCE, SIMULATIONS, check, compared
+from retx.comparing.conditions import Condition, condition
+from retx.comparing.emulations import Plan, Report
+from retx.directory import new_file
+from retx.errors import UsageError
+
+if TYPE_CHECKING:
+    from retx.plots.style import Figure
+
+SETTINGS = "grid.json"
+"""What must be the same for a grid to go on."""
+OFF_BY = 0.15
+"""More than this is far off."""
+ABOUT = {
+    "number": pl.Int64,
+    "rate_mbit_s": pl.Float64,
+    "rtt_ms": pl.Float64,
+    "queue_packets": pl.Int64,
+    "channel": pl.String,
+    "loss": pl.Float64,
+    "tcp": pl.String,
+    "bytes": pl.Int64,
+    "seed": pl.Int64,
+    "emulations_invalid": pl.Int64,
+    "emulations_repeated": pl.Int64,
+    "lateness_p99_max_s": pl.Float64,
+    "parting": pl.String,
+}
+"""Columns before those of a comparison."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Comparisons under conditions drawn from a seed."""
+
+    results: Sequence[dict[str, Any]]
+    """Of each condition: `condition`, `summary` as `Comparison.summary`, `parting`, `values`."""
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per condition and quantity: the condition, then as `Comparison.table`."""
+        rows = []
+        for result in self.results:
+            summary = result["summary"]
+            about = result["condition"] | {"parting": result["parting"]}
+            about |= {name: summary[name] for name in ABOUT if name in summary and name != "seed"}
+            compared = summary["flows"] or [{"flow": None, "quantity": None}]
+            rows += [about | row for row in compared]
+        return pl.DataFrame(rows, schema=ABOUT | COLUMNS)
+
+    def of(self, quantity: str = "response_time_s") -> pl.DataFrame:
+        """The rows of one quantity.
+
+        Raises:
+            UsageError: It was not compared.
+        """
+        rows = self.table.filter(pl.col("quantity") == quantity)
+        if rows.is_empty():
+            known = ", ".join(self.table["quantity"].drop_nulls().unique(maintain_order=True))
+            raise UsageError(f"no quantity {quantity!r} in the grid; there is {known or 'none'}")
+        return rows
+
+    def verdict(self, quantity: str = "response_time_s") -> dict[str, Any]:
+        """How many conditions were compared, how many agree, and how far off the worst is."""
+        rows = self.table.filter(
+            (pl.col("quantity") == quantity) & pl.col("agrees").is_not_null()
+        ).with_columns(off=(pl.col("ratio") - 1).abs())
+        worst: float | None = rows["off"].max()  # type: ignore[assignment]
+        return {
+            "quantity": quantity,
+            "conditions": len(self.results),
+            "compared": rows.height,
+            "agree": int(rows["agrees"].sum()),
+            "off_by_max": worst,
+            "off_by_more": int((rows["off"] > OFF_BY).sum()),
+        }
+
+    def plot(self, quantity: str = "response_time_s") -> Figure:
+        """Simulated against emulated means, with their intervals and the diagonal."""
+        from retx.plots.agreement import agreement
+
+        return agreement(self.of(quantity), quantity)
+
+    def _repr_html_(self) -> str:
+        return str(self.table._repr_html_())
+
+
+def compare_grid(
+    conditions: int = 30,
+    *,
+    seed: int = 1,
+    simulations: int = SIMULATIONS,
+    emulations: int = 10,
+    retries: int = 2,
+    jobs: int | None = None,
+    backend: str = "tun",
+    lateness_bound_s: float = 0.001,
+    confidence: float = CONFIDENCE,
+    out: str | os.PathLike[str],
+    report: Report | None = None,
+) -> Grid:
+    """Compares under conditions drawn from a seed; see `retx.comparing.conditions`.
+
+    Args:
+        conditions: How many. Those of a smaller number are among those of a larger.
+        seed: What they are drawn from.
+        simulations: As for `compare`, as the others.
+        emulations: Of each condition.
+        retries: Of each emulation.
+        jobs: Emulations at once.
+        backend: As for `emulate`.
+        lateness_bound_s: As for `emulate`.
+        confidence: Level of all intervals.
+        out: A directory; each condition's result is written there when it is complete
+            (`condition-0000.json`). Called again with the same settings, it goes on from there.
+        report: Called with `"condition"` or `"emulation"`, the number done and that of all.
+
+    Raises:
+        OSError: The directory cannot be written.
+        EmulationRefusedError: This machine does not allow it or lacks something.
+        RunError: A run could not be carried out.
+        UsageError: A number makes no sense, or the directory holds a grid with other settings.
+    """
+    if conditions < 1:
+        raise UsageError(f"conditions is {conditions}: at least 1 is needed")
+    plan = Plan(emulations, retries, jobs, backend, lateness_bound_s)
+    check(simulations, confidence, plan)
+    settings = _settings(seed, simulations, confidence, plan)
+    results = []
+    with _kept(Path(out)) as directory:
+        _check_settings(directory / SETTINGS, settings)
+        for number in range(conditions):
+            path = directory / f"condition-{number:04}.json"
+            if not path.exists():
+                drawn = condition(number, seed)
+                result = _result(drawn, simulations, plan, confidence, report)
+                _write(path, result)
+            results.append(json.loads(path.read_text(encoding="utf-8")))
+            if report:
+                report("condition", number + 1, conditions)
+    return Grid(results)
+
+
+def load_grid(directory: str | os.PathLike[str]) -> Grid:
+    """What `compare_grid` has written so far.
+
+    Raises:
+        UsageError: There is nothing.
+    """
+    paths = sorted(Path(directory).glob("condition-*.json"))
+    if not paths:
+        raise UsageError(f"{directory}: holds no results of a grid")
+    return Grid([json.loads(path.read_text(encoding="utf-8")) for path in paths])
+
+
+def _settings(seed: int, simulations: int, confidence: float, plan: Plan) -> dict[str, Any]:
+    how = asdict(plan)
+    # How many at once changes no result that is valid.
+    del how["jobs"], how["first"]
+    return {
+        "version": _native.__version__,
+        "kernel": os.uname().release,
+        "seed": seed,
+        "simulations": simulations,
+        "confidence": confidence,
+        "emulations": how,
+    }
+
+
+def _check_settings(path: Path, settings: dict[str, Any]) -> None:
+    if not path.exists():
+        _write(path, settings)
+        return
+    before = json.loads(path.read_text(encoding="utf-8"))
+    for key, value in settings.items():
+        if before.get(key) != value:
+            raise UsageError(
+                f"{path.parent}: holds a grid with other settings ({key} is {before.get(key)}, "
+                f"not {value}): name another directory, or the same settings"
+            )
+
+
+def _result(
+    drawn: Condition, simulations: int, plan: Plan, confidence: float, report: Report | None
+) -> dict[str, Any]:
+    found = compared(drawn.scenario(), simulations, plan, confidence=confidence, report=report)
+    return {
+        "condition": drawn.row(),
+        "summary": found.summary,
+        "parting": "; ".join(map(str, found.partings)) or None,
+        "values": found.values,
+    }
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    with new_file(path) as file:
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+        file.write_text(text + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _kept(directory: Path) -> Iterator[Path]:
+    """The directory, from which others are kept while the block runs.
+
+    Raises:
+        UsageError: Another grid is written there.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise
+            raise UsageError(f"{directory}: another grid writes there just now") from None
+        yield directory
+    finally:
+        os.close(handle)

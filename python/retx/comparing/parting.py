@@ -1,0 +1,113 @@
+"""Where simulations and emulations of a flow part: the first recovery that differs.
+
+What it does: the runs' recoveries are gone through in order. At each place it asks whether one kind
+is there in another share of the simulations than of the emulations (Fisher's exact test), and stops
+at the first such place.
+How it counts: with episodes recorded on both sides, the place is the number of the episode in the
+run; otherwise each kind that both sides count is gone through by itself (the n-th RTO).
+Level: the n-th place is tested at 0.05 / (n (n + 1)), shared by the kinds, which sums to 0.05 over
+all places. Long transfers with many recoveries thus do not find a difference by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from retx.results import NotRecordedError, Result
+
+KINDS = ("frr", "rto")
+LEVEL = 0.05
+NAMES = {"frr": "fast recovery", "rto": "timeout"}
+
+History = list[str]
+"""The kinds of a run's recoveries, in order."""
+
+
+@dataclass(frozen=True)
+class Parting:
+    """The first place where the two sides differ."""
+
+    flow: str
+    place: int
+    """From 1."""
+    kind: str
+    of: str
+    """`episode`: the place is that among all episodes; `count`: among those of its kind."""
+    simulated: float
+    """Share of the simulations that have this kind there."""
+    emulated: float
+    p_value: float
+
+    def row(self) -> dict[str, Any]:
+        """As a table has it."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        name = NAMES[self.kind]
+        what = (
+            f"recovery {self.place} is a {name}"
+            if self.of == "episode"
+            else f"there is a {name} number {self.place}"
+        )
+        return (
+            f"{self.flow}: {what} in {100 * self.simulated:.0f} % of the "
+            f"simulations and {100 * self.emulated:.0f} % of the emulations "
+            f"(p = {self.p_value:.2g})"
+        )
+
+
+def parting(flow: str, simulated: Sequence[Result], emulated: Sequence[Result]) -> Parting | None:
+    """Where the two part; None if they do not, as far as the records tell."""
+    if not simulated or not emulated:
+        return None
+    ours = [_episodes(result, flow) for result in simulated]
+    theirs = [_episodes(result, flow) for result in emulated]
+    known = [[it for it in side if it is not None] for side in (ours, theirs)]
+    if len(known[0]) == len(ours) and len(known[1]) == len(theirs):
+        return first(flow, "episode", known[0], known[1])
+    found = []
+    for kind in KINDS:
+        counts = [[_count(result, flow, kind) for result in it] for it in (simulated, emulated)]
+        sides = [[[kind] * n for n in side if n is not None] for side in counts]
+        if all(sides):
+            found.append(first(flow, "count", sides[0], sides[1]))
+    return min((it for it in found if it), key=lambda it: (it.place, it.p_value), default=None)
+
+
+def first(flow: str, of: str, ours: list[History], theirs: list[History]) -> Parting | None:
+    """The first place where two sets of histories differ."""
+    from scipy.stats import fisher_exact
+
+    for place in range(1, max(map(len, [*ours, *theirs]), default=0) + 1):
+        level = LEVEL / (place * (place + 1)) / len(KINDS)
+        candidates = []
+        for kind in KINDS:
+            here = [
+                sum(len(it) >= place and it[place - 1] == kind for it in side)
+                for side in (ours, theirs)
+            ]
+            table = [[here[0], len(ours) - here[0]], [here[1], len(theirs) - here[1]]]
+            p_value = float(fisher_exact(table)[1])
+            shares = here[0] / len(ours), here[1] / len(theirs)
+            candidates.append(Parting(flow, place, kind, of, *shares, p_value))
+        clearest = min(candidates, key=lambda it: it.p_value)
+        if clearest.p_value < level:
+            return clearest
+    return None
+
+
+def _episodes(result: Result, flow: str) -> History | None:
+    try:
+        episodes = result.episodes
+    except NotRecordedError:
+        return None
+    mine = episodes.filter(episodes["flow"].cast(str) == flow).sort("start_s", maintain_order=True)
+    return [str(kind) for kind in mine["kind"]]
+
+
+def _count(result: Result, flow: str, kind: str) -> int | None:
+    row = next(row for row in result.summary["flows"] if row["name"] == flow)
+    count: int | None = row[f"{kind}_count"]
+    return count

@@ -1,0 +1,95 @@
+"""Two samples of one quantity: their means, difference and ratio, and whether they differ.
+
+Reference: Welch 1947 for the difference of means; Fieller 1954 for the ratio of means; the
+two-sample Kolmogorov–Smirnov test for whole distributions.
+Where we differ: the degrees of freedom of Fieller's interval are Welch's (at the ratio found), as
+the two variances are not assumed to be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, isinf, sqrt
+
+import numpy as np
+from scipy.special import stdtrit
+
+from retx.analysis.intervals import half_width
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is known of a mean."""
+
+    n: int
+    mean: float
+    deviation: float
+    """Standard deviation (divisor n − 1); NaN of one value."""
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Sample:
+        """The sample of some values, at least one."""
+        array = np.asarray(values, dtype=float)
+        deviation = float(array.std(ddof=1)) if len(array) > 1 else float("nan")
+        return cls(len(array), float(array.mean()), deviation)
+
+    @property
+    def error2(self) -> float:
+        """The square of the mean's standard error."""
+        return self.deviation**2 / self.n
+
+    def interval(self, confidence: float) -> Interval | None:
+        """Student's t; None of one value."""
+        if self.n < 2:
+            return None
+        half = half_width(self.deviation, self.n, confidence)
+        return self.mean - half, self.mean + half
+
+
+def quantile(parts: Sequence[tuple[float, int]], confidence: float) -> float:
+    """Student's t for a sum of squared errors, each with the number of its draws (Welch)."""
+    total = sum(error2 for error2, _ in parts)
+    spread = sum(error2**2 / (n - 1) for error2, n in parts)
+    freedom = total**2 / spread if spread > 0 else inf
+    # Without variance, which quantile it is does not matter.
+    return 0.0 if isinf(freedom) else float(stdtrit(freedom, 0.5 + confidence / 2))
+
+
+def difference(first: Sample, second: Sample, confidence: float = 0.95) -> Interval | None:
+    """The interval for the first mean less the second (Welch); None if a sample has one value."""
+    if min(first.n, second.n) < 2:
+        return None
+    parts = [(first.error2, first.n), (second.error2, second.n)]
+    half = quantile(parts, confidence) * sqrt(first.error2 + second.error2)
+    between = first.mean - second.mean
+    return between - half, between + half
+
+
+def ratio(first: Sample, second: Sample, confidence: float = 0.95) -> Interval | None:
+    """The interval for the ratio of the means, first over second (Fieller).
+
+    None where there is none: a sample of one value, or a divisor that may be zero.
+    """
+    if min(first.n, second.n) < 2 or second.mean == 0:
+        return None
+    found = first.mean / second.mean
+    t = quantile([(first.error2, first.n), (found**2 * second.error2, second.n)], confidence)
+    g = t**2 * second.error2 / second.mean**2
+    if g >= 1:
+        return None
+    root = sqrt((1 - g) * first.error2 + found**2 * second.error2)
+    half = t / abs(second.mean) * root / (1 - g)
+    return found / (1 - g) - half, found / (1 - g) + half
+
+
+def same_distribution(first: Sequence[float], second: Sequence[float]) -> float:
+    """How probable samples at least so different are if both come from one distribution.
+
+    The two-sided Kolmogorov–Smirnov test; of values with ties, such as counts, an upper bound.
+    """
+    from scipy.stats import ks_2samp
+
+    return float(ks_2samp(first, second).pvalue)
