@@ -30,6 +30,7 @@ __all__ = [
     "emulate_calibrate",
     "emulate_clean",
     "emulate_worker",
+    "expand_topology",
     "fill_hypercube",
     "from_json",
     "json_schema",
@@ -85,6 +86,7 @@ def parse(
 def from_json(
     text: str, overrides: list[tuple[str, str]] = ..., find: _Find | None = None
 ) -> Scenario: ...
+def expand_topology(text: str) -> str: ...
 def json_schema() -> str: ...
 def describe() -> str: ...
 def run(

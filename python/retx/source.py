@@ -58,7 +58,7 @@ def _from_mapping(scenario: Mapping[str, Any]) -> Source:
     classes: dict[Place, type] = {}
     named = with_names(scenario, classes)
     try:
-        text = json.dumps(named, allow_nan=False, default=_plain)
+        text = json.dumps(named, allow_nan=False, default=plain)
         return Source(text, "scenario", is_json=True, classes=classes)
     except (TypeError, ValueError) as error:
         raise ScenarioError(f"scenario: {error}") from None
@@ -86,7 +86,7 @@ def _name(cls: type, classes: dict[Place, type]) -> dict[str, str]:
     return reference(cls)
 
 
-def _plain(value: Any) -> object:  # noqa: ANN401
+def plain(value: Any) -> object:  # noqa: ANN401
     """A number of numpy as Python's own."""
     if hasattr(value, "item"):
         return value.item()

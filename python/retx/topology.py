@@ -1,7 +1,8 @@
 """Shapes of networks as scenarios: plain dicts, to be changed at will and run by `retx.run`.
 
 Each function writes the links and the flows of a shape that the literature uses; every key of a
-link or a flow can be given for all of them, and what comes back is what a scenario file holds.
+link or a flow can be given for all of them, and what comes back is what a scenario file holds. The
+same shapes stand in a file under `[topology]`; they are written out in one place for both.
 
     scenario = retx.topology.dumbbell(n=4, bottleneck={"rate": "10 Mbit/s"}, duration="60 s")
     scenario["flow"][0]["tcp"] = "cubic"
@@ -10,11 +11,14 @@ link or a flow can be given for all of them, and what comes back is what a scena
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from retx.errors import UsageError
+from retx._native import expand_topology
+from retx.source import plain
 
 __all__ = ["Cross", "chain", "dumbbell", "parking_lot", "satellite"]
 
@@ -61,17 +65,12 @@ def dumbbell(
     Returns:
         Nodes `left0` …, `r1`, `r2`, `right0` …; links `bottleneck`, `left0` …, `right0` …;
         flows `flow0` …, `reverse0` …, `udp0` … and `udp_reverse0` ….
+
+    Raises:
+        ScenarioError: Numbers out of range, keys that the shape itself gives.
     """
-    _at_least(n, 1, "n")
-    if not 0 <= reverse <= n:
-        raise UsageError(f"reverse: {reverse} lies outside 0 … {n}, the number of pairs")
-    links = [_link("bottleneck", "r1", "r2", _BOTTLENECK, bottleneck)]
-    links += [_link(f"left{i}", f"left{i}", "r1", _ACCESS, access) for i in range(n)]
-    links += [_link(f"right{i}", "r2", f"right{i}", _ACCESS, access) for i in range(n)]
-    flows = [_flow(f"flow{i}", f"left{i}", f"right{i}", flow) for i in range(n)]
-    flows += [_flow(f"reverse{i}", f"right{i}", f"left{i}", flow) for i in range(reverse)]
-    flows += _cross(cross, [(f"left{i}", f"right{i}") for i in range(n)])
-    return _scenario(scenario, links, flows)
+    given = {"n": n, "reverse": reverse, "bottleneck": bottleneck, "access": access, "flow": flow}
+    return _scenario(scenario, "dumbbell", given, cross)
 
 
 def chain(
@@ -89,11 +88,11 @@ def chain(
 
     Returns:
         Nodes `n0` … `nHOPS`; links `hop0` …; the flow `flow`; `udp0` … and `udp_reverse0` ….
+
+    Raises:
+        ScenarioError: Numbers out of range, keys that the shape itself gives.
     """
-    _at_least(hops, 1, "hops")
-    links = [_link(f"hop{i}", f"n{i}", f"n{i + 1}", _BOTTLENECK, link) for i in range(hops)]
-    flows = [_flow("flow", "n0", f"n{hops}", flow), *_cross(cross, [("n0", f"n{hops}")])]
-    return _scenario(scenario, links, flows)
+    return _scenario(scenario, "chain", {"hops": hops, "link": link, "flow": flow}, cross)
 
 
 def parking_lot(
@@ -112,13 +111,11 @@ def parking_lot(
     Returns:
         Nodes `n0` … `nHOPS`; links `hop0` …; flows `long`, `cross0` …, `udp0` … and
         `udp_reverse0` ….
+
+    Raises:
+        ScenarioError: Numbers out of range, keys that the shape itself gives.
     """
-    _at_least(hops, 1, "hops")
-    links = [_link(f"hop{i}", f"n{i}", f"n{i + 1}", _BOTTLENECK, link) for i in range(hops)]
-    single = [(f"n{i}", f"n{i + 1}") for i in range(hops)]
-    flows = [_flow("long", "n0", f"n{hops}", flow)]
-    flows += [_flow(f"cross{i}", *pair, flow) for i, pair in enumerate(single)]
-    return _scenario(scenario, links, flows + _cross(cross, single))
+    return _scenario(scenario, "parking_lot", {"hops": hops, "link": link, "flow": flow}, cross)
 
 
 def satellite(
@@ -139,60 +136,25 @@ def satellite(
     Returns:
         Nodes `server`, `gateway`, `terminal`; links `ground` and `space`; the flow `download`;
         `udp0` … and `udp_reverse0` ….
+
+    Raises:
+        ScenarioError: Keys that the shape itself gives.
     """
-    links = [
-        _link("ground", "server", "gateway", _GROUND, ground),
-        _link("space", "gateway", "terminal", _SPACE, space),
-    ]
-    flows = [_flow("download", "server", "terminal", flow)]
-    return _scenario(scenario, links, flows + _cross(cross, [("server", "terminal")]))
+    return _scenario(scenario, "satellite", {"space": space, "ground": ground, "flow": flow}, cross)
 
 
-_QUEUE = {"discipline": "droptail", "packets": 100}
-_BOTTLENECK = {"rate": "10 Mbit/s", "delay": "10 ms", "queue": _QUEUE}
-_ACCESS = {"rate": "100 Mbit/s", "delay": "1 ms"}
-_GROUND = {"rate": "100 Mbit/s", "delay": "10 ms"}
-_SPACE = {"rate": "2 Mbit/s", "delay": "250 ms", "queue": _QUEUE}
+def _scenario(scenario: Table, shape: str, given: Table, cross: Cross | None) -> dict[str, Any]:
+    """What the shape stands for, before the scenario's own links and flows."""
+    table = {"shape": shape, **given}
+    if cross is not None:
+        table["cross"] = _given(vars(cross))
+    text = json.dumps({"topology": _given(table)}, default=plain)
+    made: dict[str, list[Any]] = json.loads(expand_topology(text))
+    result: dict[str, Any] = {"duration": "60 s", **deepcopy(dict(scenario))}
+    for key in ("link", "flow"):
+        result[key] = made[key] + list(result.get(key, []))
+    return result
 
 
-def _at_least(number: int, least: int, name: str) -> None:
-    if number < least:
-        raise UsageError(f"{name}: {number} is too few: at least {least}")
-
-
-def _link(name: str, left: str, right: str, usual: Table, given: Table | None) -> dict[str, Any]:
-    return {"name": name, "ends": [left, right], **_copy(usual), **_copy(given or {})}
-
-
-def _flow(name: str, source: str, sink: str, given: Table | None) -> dict[str, Any]:
-    usual = {"tcp": "newreno", "app": "bulk"}
-    return {"name": name, "from": source, "to": sink, **usual, **_copy(given or {})}
-
-
-def _cross(cross: Cross | None, pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Flows of UDP between these pairs, one after another."""
-    if cross is None:
-        return []
-    _at_least(cross.forward, 0, "forward")
-    _at_least(cross.reverse, 0, "reverse")
-    usual = {"udp": {"packet": 512, "rate": "100 kbit/s"}, "app": "cbr"}
-    keys = {**usual, **(cross.flow or {})}
-    flows = []
-    for name, number, turn in (("udp", cross.forward, 1), ("udp_reverse", cross.reverse, -1)):
-        for i in range(number):
-            source, sink = pairs[i % len(pairs)][::turn]
-            flows.append({"name": f"{name}{i}", "from": source, "to": sink, **_copy(keys)})
-    return flows
-
-
-def _scenario(
-    given: Table, links: list[dict[str, Any]], flows: list[dict[str, Any]]
-) -> dict[str, Any]:
-    return {"duration": "60 s", **_copy(given), "link": links, "flow": flows}
-
-
-def _copy(value: Any) -> Any:  # noqa: ANN401
-    """Its own tables and lists: what is changed in one link changes no other."""
-    if isinstance(value, Mapping):
-        return {key: _copy(item) for key, item in value.items()}
-    return [_copy(item) for item in value] if isinstance(value, list | tuple) else value
+def _given(table: Table) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if value is not None}

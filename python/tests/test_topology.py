@@ -9,7 +9,6 @@ import pytest
 
 import retx
 from retx import topology
-from retx.errors import UsageError
 
 SHORT: dict[str, Any] = {"duration": "2 s"}
 
@@ -79,16 +78,77 @@ def test_udp_crosses_both_ways(shape: Any) -> None:
     # 512 bytes at 100 kbit/s: a packet each 40.96 ms in 1.9 s.
     assert rows["datagrams_sent"].to_list() == [47] * 4
     assert min(rows["datagrams_delivered"].to_list()) > 0
-    with pytest.raises(UsageError, match="forward: -1 is too few"):
+    with pytest.raises(retx.ScenarioError, match=r"topology.cross.forward: .* found -1"):
         shape(topology.Cross(forward=-1))
 
 
 def test_bad_numbers_are_refused() -> None:
-    with pytest.raises(UsageError, match="n: 0 is too few: at least 1"):
+    with pytest.raises(retx.ScenarioError, match=r"topology.n: 0 lies outside 1 … 10000"):
         topology.dumbbell(0)
-    with pytest.raises(UsageError, match=r"reverse: 3 lies outside 0 … 2"):
+    with pytest.raises(retx.ScenarioError, match=r"topology.reverse: 3 lies outside 0 … 2"):
         topology.dumbbell(2, reverse=3)
-    with pytest.raises(UsageError, match="hops: 0 is too few"):
+    with pytest.raises(retx.ScenarioError, match=r"topology.hops: 0 lies outside 1 … 255"):
         topology.parking_lot(0)
+    with pytest.raises(retx.ScenarioError, match=r"topology.space.name: the shape itself gives"):
+        topology.satellite(space={"name": "up"})
     with pytest.raises(retx.ScenarioError, match="unknown key"):
         retx.run(topology.chain(2, link={"dealy": "1 ms"}))
+
+
+LINK = 'rate = "3 Mbit/s", queue = "codel", forward = { channel = { model = "ber", ber = 1e-6 } }'
+LINK_KEYS = {
+    "rate": "3 Mbit/s",
+    "queue": "codel",
+    "forward": {"channel": {"model": "ber", "ber": 1e-6}},
+}
+FLOW = {"tcp": "sack", "app": {"kind": "transfer", "bytes": 9000}}
+FLOW_TOML = 'flow = { tcp = "sack", app = { kind = "transfer", bytes = 9000 } }'
+CROSS = topology.Cross(forward=3, reverse=2, flow={"udp": {"packet": 99, "rate": "1 Mbit/s"}})
+CROSS_TOML = """[topology.cross]
+forward = 3
+reverse = 2
+flow = { udp = { packet = 99, rate = "1 Mbit/s" } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("scenario", "table"),
+    [
+        (topology.chain(3), "shape = 'chain'\nhops = 3"),
+        (topology.chain(2, link=LINK_KEYS, flow=FLOW, cross=CROSS),
+         f"shape = 'chain'\nhops = 2\nlink = {{ {LINK} }}\n{FLOW_TOML}\n{CROSS_TOML}"),
+        (topology.dumbbell(2), "shape = 'dumbbell'\nn = 2"),
+        (topology.dumbbell(3, reverse=2, bottleneck=LINK_KEYS, access={"delay": "2 ms"},
+                           flow=FLOW, cross=CROSS),
+         "shape = 'dumbbell'\nn = 3\nreverse = 2\naccess.delay = '2 ms'\n"
+         f"bottleneck = {{ {LINK} }}\n{FLOW_TOML}\n{CROSS_TOML}"),
+        (topology.parking_lot(4), "shape = 'parking_lot'\nhops = 4"),
+        (topology.parking_lot(2, link=LINK_KEYS, flow=FLOW, cross=CROSS),
+         f"shape = 'parking_lot'\nhops = 2\nlink = {{ {LINK} }}\n{FLOW_TOML}\n{CROSS_TOML}"),
+        (topology.satellite(), "shape = 'satellite'"),
+        (topology.satellite(space=LINK_KEYS, ground={"mtu": 1600}, flow=FLOW, cross=CROSS),
+         "shape = 'satellite'\nground.mtu = 1600\n"
+         f"space = {{ {LINK} }}\n{FLOW_TOML}\n{CROSS_TOML}"),
+    ],
+)  # fmt: skip
+def test_a_file_says_the_same(scenario: dict[str, Any], table: str) -> None:
+    text = f'duration = "60 s"\n[topology]\n{table}\n'
+    assert retx.resolve(text) == retx.resolve(scenario)
+    assert "topology" not in retx.resolve(text)
+
+
+def test_links_and_flows_of_the_callers_own_follow() -> None:
+    own = {"name": "spur", "ends": ["terminal", "host"]}
+    scenario = topology.satellite(link=[own], title="with a spur")
+    assert [link["name"] for link in scenario["link"]] == ["ground", "space", "spur"]
+    file = 'duration = "60 s"\ntitle = "with a spur"\ntopology = "satellite"\n'
+    file += '[[link]]\nname = "spur"\nends = ["terminal", "host"]\n'
+    assert retx.resolve(file) == retx.resolve(scenario)
+
+
+def test_every_shape_is_listed() -> None:
+    listed = {entry["name"]: entry["parameters"] for entry in retx.describe()["topology"]}
+    assert listed.keys() == set(topology.__all__) - {"Cross"}
+    assert {parameter["name"] for parameter in listed["dumbbell"]} == {
+        "n", "bottleneck", "access", "flow", "reverse", "cross"
+    }  # fmt: skip

@@ -37,7 +37,7 @@ mod _native {
     #[pymodule_export]
     use crate::run::{run, run_many};
     #[pymodule_export]
-    use crate::scenario::{Scenario, describe, from_json, json_schema, parse};
+    use crate::scenario::{Scenario, describe, expand_topology, from_json, json_schema, parse};
     #[pymodule_export]
     use crate::sweep::{Pool, fill_hypercube, measures, parse_points, read_sweep, toml_of_json};
 

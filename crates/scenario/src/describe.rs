@@ -1,5 +1,6 @@
 //! What there is to choose from: names, summaries and parameters, all from the types themselves.
 
+use crate::topology::Topology;
 use crate::wlan::{Wlan, WlanTable};
 use crate::{App, Relay, schema};
 use retx_link::pipe::repair::{arq, fec};
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 /// Everything that a scenario can name, by kind: `tcp` (presets), `congestion_control`,
 /// `loss_detection`, `loss_cause`, `rto`, `backoff`, `spurious`, `channel`, `queue`,
-/// `repair` (keys of a link), `wlan` (standards), `relay`, `application`.
+/// `repair` (keys of a link), `wlan` (standards), `relay`, `application`, `topology` (shapes).
 ///
 /// Each kind is a list of `{ name, summary, parameters }`; each parameter is `{ name, type, doc,
 /// required }`, with `default` where there is one and `values`, a list of `{ name, doc }`, where
@@ -35,6 +36,7 @@ pub fn describe() -> Value {
         "wlan": standards(),
         "relay": choices(Relay::schemas()),
         "application": choices(App::schemas()),
+        "topology": choices(Topology::schemas(&mut inline_generator())),
     })
 }
 

@@ -1,6 +1,7 @@
 //! TOML text as plain values, and the place of each in the text.
 
 use crate::error::{Position, Problem, ScenarioError, Step, one_line, set};
+use crate::topology::{self, Origins};
 use crate::wording;
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -35,7 +36,7 @@ impl<'a> Document<'a> {
         }
         let mut document = Self { file, text, places, values: Value::Null };
         document.values = table(document.places.get_ref())
-            .map_err(|problem| document.refuse(&Value::Null, &[], &problem))?;
+            .map_err(|problem| document.refuse(&Made::plain(&Value::Null), &problem))?;
         Ok(document)
     }
 
@@ -53,19 +54,20 @@ impl<'a> Document<'a> {
     }
 
     /// Gives a problem its place: an override that touched its path, or else a line of the text.
-    pub fn refuse(
-        &self,
-        values: &Value,
-        applied: &[(Vec<Step>, &(String, String))],
-        problem: &Problem,
-    ) -> ScenarioError {
+    pub fn refuse(&self, made: &Made<'_>, problem: &Problem) -> ScenarioError {
         let mut error = ScenarioError::plain(self.file, &problem.message);
-        error.path = one_line(&path_text(values, &problem.path));
-        let blamed = applied.iter().rev().find(|(path, _)| problem.path.starts_with(path));
-        if let Some((_, change)) = blamed {
+        let written = made.origins.written(&problem.path);
+        let last = |path: &[Step]| made.applied.iter().rfind(|(set, _)| path.starts_with(set));
+        let own = last(&problem.path);
+        // What a shape has made is called by the keys that it was made from, unless an override
+        // has changed it since.
+        let made_so = own.is_none() && topology::is_within(&written);
+        let path = if made_so { &*written } else { &problem.path };
+        error.path = one_line(&path_text(made.values, path));
+        if let Some((_, change)) = own.or_else(|| last(&written)) {
             error.r#override = Some(one_line(&set(change)));
         } else {
-            error.position = self.position(&problem.path);
+            error.position = self.position(&written);
         }
         error
     }
@@ -95,6 +97,26 @@ impl<'a> Document<'a> {
             }
         }
         Some(span)
+    }
+}
+
+/// An override, and the path that it has set.
+pub type Applied<'a> = (Vec<Step>, &'a (String, String));
+
+/// What overrides and a shape have made of a text.
+pub struct Made<'a> {
+    /// All of it.
+    pub values: &'a Value,
+    /// The overrides, in their order.
+    pub applied: &'a [Applied<'a>],
+    /// Where links and flows come from that a shape stands for.
+    pub origins: &'a Origins,
+}
+
+impl<'a> Made<'a> {
+    /// What is as the text has it.
+    pub fn plain(values: &'a Value) -> Self {
+        Self { values, applied: &[], origins: &topology::NONE }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::scenario::{Direction, Flow, Link, Route, Scenario};
 use crate::schedule::{self, ChangeTable};
+use crate::topology::Topology;
 use crate::wlan::WlanTable;
 use crate::{App, Relay, Udp, repair, schema};
 use retx_link::pipe::repair::{arq, fec};
@@ -39,6 +40,10 @@ pub struct File {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schemars(schema_with = "schema::tcp_tables")]
     pub tcp: Map<String, Value>,
+    /// A shape that stands for links and flows, to which the file may add others. A resolved
+    /// scenario has these in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topology: Option<Topology>,
     /// The links between nodes; a node exists by being an end of a link or a station.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<LinkTable>,
@@ -315,6 +320,7 @@ impl From<&Scenario> for File {
             seed: scenario.seed,
             sample_interval: scenario.sample_interval,
             tcp: scenario.tcps.iter().map(tcp).collect(),
+            topology: None,
             link: scenario.links.iter().map(LinkTable::from).collect(),
             wlan: scenario.wlans.iter().map(WlanTable::from).collect(),
             route: scenario.routes.iter().map(RouteTable::from).collect(),

@@ -2,7 +2,7 @@
 //! function that reads those that a scenario names.
 //!
 //! The way of a text: `document` (TOML to values, with their places) → `overrides` (`--set`) →
-//! `traces` (the files that it names) → `file` (values to the tables that users write) → `resolve`
+//! `topology` (a shape to the links and flows that it stands for) → `traces` (the files that it names) → `file` (values to the tables that users write) → `resolve`
 //! (tables to a [`Scenario`], in which every name is found, every preset merged and every route
 //! laid). Each refusal names the file, the line, the key, the value and what is allowed.
 
@@ -24,6 +24,7 @@ mod spread;
 mod suggest;
 pub mod sweep;
 mod tcp;
+mod topology;
 mod traces;
 mod transport;
 mod udp;
@@ -47,9 +48,11 @@ pub use traces::ReadFile;
 pub use udp::Udp;
 pub use wlan::{Attempts, Wlan};
 
-use document::Document;
+use document::{Applied, Document, Made};
 use retx_tcp::user::{Loader, NoLoader};
+use serde_json::Value;
 use std::borrow::Cow;
+use topology::Origins;
 
 /// Largest text that is read, in bytes.
 pub const TEXT_MAX_BYTES: usize = 16 << 20;
@@ -111,17 +114,39 @@ fn read(
 ) -> Result<Scenario, ScenarioError> {
     let mut values = Cow::Borrowed(document.values());
     let mut applied = Vec::with_capacity(changes.len());
+    // A shape is changed before it is written out; what it stands for, after.
+    let (of_shape, others): (Vec<_>, Vec<_>) =
+        changes.iter().partition(|change| topology::is_meant(&change.0));
+    apply(document, &mut values, &mut applied, of_shape)?;
+    let mut origins = Origins::default();
+    if values.get(topology::KEY).is_some() {
+        origins = topology::expand(values.to_mut()).map_err(|problem| {
+            document.refuse(&Made { applied: &applied, ..Made::plain(&values) }, &problem)
+        })?;
+    }
+    apply(document, &mut values, &mut applied, others)?;
+    // A copy only where there is a trace to put in.
+    let embedded = traces::are_named(&values).then(|| traces::embed(values.to_mut(), files));
+    let embedded = embedded.unwrap_or(Ok(()));
+    embedded.and_then(|()| resolve::read(&values, code)).map_err(|problem| {
+        let made = Made { values: &values, applied: &applied, origins: &origins };
+        document.refuse(&made, &problem)
+    })
+}
+
+/// Applies overrides in their order, and notes what they set.
+fn apply<'a>(
+    document: &Document<'_>,
+    values: &mut Cow<'_, Value>,
+    applied: &mut Vec<Applied<'a>>,
+    changes: Vec<&'a (String, String)>,
+) -> Result<(), ScenarioError> {
     for change in changes {
         let path = overrides::apply(values.to_mut(), change)
             .map_err(|problem| document.refuse_override(change, &problem))?;
         applied.push((path, change));
     }
-    // A copy only where there is a trace to put in.
-    let embedded = traces::are_named(&values).then(|| traces::embed(values.to_mut(), files));
-    let embedded = embedded.unwrap_or(Ok(()));
-    embedded
-        .and_then(|()| resolve::read(&values, code))
-        .map_err(|problem| document.refuse(&values, &applied, &problem))
+    Ok(())
 }
 
 /// A TCP with some fields changed as `--set` writes them, such as `delayed_ack.segments=1`: for
@@ -134,7 +159,7 @@ pub fn adjust_tcp(
     changes: &[(String, String)],
 ) -> Result<retx_tcp::Config, ScenarioError> {
     tcp::adjusted(tcp, changes).map_err(|problem| ScenarioError {
-        path: document::path_text(&serde_json::Value::Null, &problem.path),
+        path: document::path_text(&Value::Null, &problem.path),
         ..ScenarioError::plain("", &problem.message)
     })
 }
@@ -162,15 +187,31 @@ pub fn read_sweep(json: &str) -> Result<sweep::Sweep, ScenarioError> {
 /// # Errors
 /// Not JSON, not an object, or a value that TOML cannot hold.
 pub fn from_json(json: &str) -> Result<String, ScenarioError> {
-    let refuse = |message: String| ScenarioError::plain("", &message);
+    write::toml(&json_table(json)?)
+        .map_err(|(path, message)| ScenarioError { path, ..ScenarioError::plain("", &message) })
+}
+
+/// Writes out the `topology` of a scenario given as JSON: the same with the links and flows that it
+/// stands for, as JSON. They are not checked.
+///
+/// # Errors
+/// Not JSON, not an object, no such shape, parameters that it does not have.
+pub fn expand_topology(json: &str) -> Result<String, ScenarioError> {
+    let mut values = Value::Object(json_table(json)?);
+    let expanded = topology::expand(&mut values);
+    expanded.map(|_| values.to_string()).map_err(|problem| ScenarioError {
+        path: document::path_text(&values, &problem.path),
+        ..ScenarioError::plain("", &problem.message)
+    })
+}
+
+fn json_table(json: &str) -> Result<serde_json::Map<String, Value>, ScenarioError> {
+    let refuse = |message: &str| ScenarioError::plain("", message);
     if json.len() > TEXT_MAX_BYTES {
         return Err(ScenarioError::too_large("", json.len()));
     }
-    let value: serde_json::Value =
-        serde_json::from_str(json).map_err(|error| refuse(format!("not JSON: {error}")))?;
-    let serde_json::Value::Object(table) = value else {
-        return Err(refuse("a scenario is a table of keys and values".into()));
-    };
-    write::toml(&table)
-        .map_err(|(path, message)| ScenarioError { path, ..ScenarioError::plain("", &message) })
+    match serde_json::from_str(json).map_err(|error| refuse(&format!("not JSON: {error}")))? {
+        Value::Object(table) => Ok(table),
+        _ => Err(refuse("a scenario is a table of keys and values")),
+    }
 }

@@ -3,12 +3,14 @@
 use crate::document;
 use crate::error::{Problem, Step};
 use crate::suggest::{did_you_mean, list};
+use crate::topology;
 use retx_tcp::presets;
 use serde_json::{Map, Value};
 use toml::de::DeValue;
 
 /// Keys whose value is a choice, and the key of its name when it is written as a table.
 pub const CHOICES: &[(&str, &str)] = &[
+    (topology::KEY, topology::TAG),
     ("queue", "discipline"),
     ("channel", "model"),
     ("app", "kind"),
@@ -42,7 +44,7 @@ pub fn apply(values: &mut Value, (key, text): &(String, String)) -> Result<Vec<S
             // Elements of a list are what the list is called.
             _ => parts[..depth].last().map_or(String::new(), |part| (*part).to_owned()),
         };
-        if depth == 2 && parts[0] == "link" && parts.len() > 4 {
+        if depth == 2 && ["link", topology::KEY].contains(&parts[0]) && parts.len() > 4 {
             inherit(at, part, parts[3]);
         }
         if depth == 1 && parts[0] == "tcp" && !last {

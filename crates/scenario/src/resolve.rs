@@ -43,6 +43,7 @@ pub fn read(values: &Value, loader: &dyn Loader) -> Result<Scenario, Problem> {
         }
         problem
     })?;
+    assert!(file.topology.is_none(), "a shape has been written out before");
     check_times(&file)?;
     if let Some(table) = &file.sweep {
         sweep::read(table).map_err(|problem| problem.within("sweep"))?;

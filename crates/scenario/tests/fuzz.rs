@@ -57,6 +57,9 @@ const PIECES: &[&str] = &[
     "[[route]]\n",
     "[tcp.reno]\n",
     "[sweep]\n",
+    "topology = \"satellite\"\n",
+    "[topology]\nshape = \"chain\"\n",
+    "hops = 2\n",
     "like = \"reno\"\n",
     "name = \"x\"\n",
     "ends = [\"a\", \"b\"]\n",
@@ -92,6 +95,10 @@ const KEYS: &[&str] = &[
     "sweep.x",
     "route.0.via.0",
     "link.\"cloud\".mtu",
+    "topology",
+    "topology.hops",
+    "topology.link.queue.packets",
+    "link.hop0.rate",
 ];
 
 struct Mutator {

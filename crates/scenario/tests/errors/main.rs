@@ -6,6 +6,7 @@ mod overrides;
 mod relays;
 mod routes;
 mod texts;
+mod topologies;
 mod traffic;
 mod values;
 mod wlans;
@@ -62,8 +63,8 @@ fn expand(message: &str) -> String {
         .replace("{needs}", NEEDS)
         .replace(
             "{top}",
-            "title, duration, stop, warmup, seed, sample_interval, tcp, link, wlan, route, \
-             relay, flow, sweep",
+            "title, duration, stop, warmup, seed, sample_interval, tcp, topology, link, \
+             wlan, route, relay, flow, sweep",
         )
         .replace(
             "{link}",

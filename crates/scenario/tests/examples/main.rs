@@ -75,6 +75,35 @@ fn the_schema_refuses_what_the_parser_refuses() {
 }
 
 #[test]
+fn the_schema_refuses_shapes_that_the_parser_refuses() {
+    let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+    let sound = json!({ "shape": "dumbbell", "n": 2, "access": { "mtu": 1600 } });
+    let check = |topology: &Value| {
+        let value = json!({ "duration": "1 s", "topology": topology });
+        let text = retx_scenario::from_json(&value.to_string()).unwrap();
+        let parsed = parse(&Source { name: "", text: &text, overrides: &[] });
+        (schema_check::check(&schema, &value).is_ok(), parsed.is_ok())
+    };
+    assert_eq!(check(&sound), (true, true));
+    assert_eq!(check(&json!("satellite")), (true, true));
+    let spoil = [
+        ("shape", json!("star")),
+        ("n", json!(0)),
+        ("n", json!("2")),
+        ("hops", json!(2)),
+        ("access", json!({ "name": "mine" })),
+        ("access", json!({ "dely": "1 s" })),
+        ("flow", json!({ "to": "r1" })),
+        ("cross", json!({ "forwards": 1 })),
+    ];
+    for (key, value) in spoil {
+        let mut spoilt = sound.clone();
+        spoilt[key] = value.clone();
+        assert_eq!(check(&spoilt), (false, false), "{key} = {value}");
+    }
+}
+
+#[test]
 fn everything_to_choose_from_is_described() {
     let kinds = describe();
     let names: Vec<&String> = kinds.as_object().unwrap().keys().collect();
@@ -92,6 +121,7 @@ fn everything_to_choose_from_is_described() {
         "wlan",
         "relay",
         "application",
+        "topology",
     ];
     assert_eq!(names, expected);
     for (kind, choices) in kinds.as_object().unwrap() {

@@ -1,0 +1,160 @@
+//! `[topology]`: a shape of networks that the literature uses, written out as links and flows
+//! before anything else reads them.
+//!
+//! What comes out is what a user would have written, no more: names, presets and values are
+//! checked where all others are. [`Origins`] leads a fault in it back to the `[topology]`.
+
+mod shapes;
+mod tables;
+
+pub use shapes::{Chain, Dumbbell, ParkingLot, Satellite};
+
+use crate::error::{Problem, Step};
+use crate::wording;
+use retx_units::{Choice, choice};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::borrow::Cow;
+use tables::{Made, Origin, Tables};
+
+/// The key of the table.
+pub const KEY: &str = "topology";
+
+/// The key that names the shape.
+pub const TAG: &str = "shape";
+
+/// The list of shapes: each word is the scenario's name of the shape, and its variant and type.
+macro_rules! shapes {
+    ($($word:literal $shape:ident),+ $(,)?) => {
+        /// The `shape` of a `[topology]`, with its parameters.
+        #[derive(Debug, Clone, PartialEq)]
+        #[allow(missing_docs)]
+        pub enum Topology { $($shape($shape),)+ }
+
+        impl Topology {
+            /// Every shape, in listing order.
+            pub const NAMES: &'static [&'static str] = &[$($word),+];
+
+            /// Name and JSON Schema of every shape.
+            pub fn schemas(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)> {
+                vec![$(($word, $shape::json_schema(generator))),+]
+            }
+
+            fn tables(&self) -> Result<Tables, Problem> {
+                match self { $(Self::$shape(shape) => shape.tables(),)+ }
+            }
+        }
+
+        impl Serialize for Topology {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$shape(shape) => choice::write(serializer, TAG, $word, shape),)+
+                }
+            }
+        }
+
+        impl<'de> Deserialize<'de> for Topology {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let choice = Choice::read(deserializer, TAG, Self::NAMES)?;
+                match choice.name() {
+                    $($word => choice.parameters().map(Self::$shape),)+
+                    other => unreachable!("{other} has been checked against the list"),
+                }
+            }
+        }
+    };
+}
+
+shapes! {
+    "chain" Chain, "dumbbell" Dumbbell, "parking_lot" ParkingLot, "satellite" Satellite,
+}
+
+impl JsonSchema for Topology {
+    fn schema_name() -> Cow<'static, str> {
+        "Topology".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        choice::schema(TAG, Self::schemas(generator))
+    }
+}
+
+/// Where in `[topology]` each link and each flow comes from that it stands for.
+#[derive(Debug, Default)]
+pub struct Origins {
+    links: Vec<Origin>,
+    flows: Vec<Origin>,
+}
+
+/// Where no shape has made anything.
+pub static NONE: Origins = Origins { links: Vec::new(), flows: Vec::new() };
+
+impl Origins {
+    /// The path in what the user wrote, of a path in what has come of it.
+    pub fn written<'a>(&self, path: &'a [Step]) -> Cow<'a, [Step]> {
+        let [Step::Key(list), Step::Index(index), rest @ ..] = path else {
+            return path.into();
+        };
+        let made = match list.as_str() {
+            "link" => &self.links,
+            "flow" => &self.flows,
+            _ => return path.into(),
+        };
+        let mut written = match made.get(*index) {
+            Some(origin) => {
+                let keys = std::iter::once(&KEY).chain(*origin);
+                keys.map(|key| Step::Key((*key).to_owned())).collect()
+            }
+            None => vec![path[0].clone(), Step::Index(index - made.len())],
+        };
+        written.extend_from_slice(rest);
+        written.into()
+    }
+}
+
+/// True for a path in a `[topology]`.
+pub fn is_within(path: &[Step]) -> bool {
+    path.first() == Some(&Step::Key(KEY.to_owned()))
+}
+
+/// True for the key of an override that changes the shape, not what has come of it.
+pub fn is_meant(key: &str) -> bool {
+    key.split('.').next().is_some_and(|first| first.trim() == KEY)
+}
+
+/// Puts the links and flows of a `[topology]` in its place, before those that the file holds.
+///
+/// # Errors
+/// No such shape, unknown parameters, numbers out of range, names that the file has taken.
+pub fn expand(values: &mut Value) -> Result<Origins, Problem> {
+    // In this order what is left keeps its own.
+    let table = values.as_object_mut().and_then(|table| table.shift_remove(KEY));
+    let Some(table) = table else { return Ok(Origins::default()) };
+    let tables = wording::read::<Topology>(&table).and_then(|shape| shape.tables());
+    let Tables { links, flows } = tables.map_err(|problem| problem.within(KEY))?;
+    Ok(Origins { links: put(values, "link", links)?, flows: put(values, "flow", flows)? })
+}
+
+/// Puts what was made at the front of a list.
+fn put(values: &mut Value, key: &str, made: Vec<Made>) -> Result<Vec<Origin>, Problem> {
+    let list = &mut values[key];
+    let written = match list {
+        Value::Null => Vec::new(),
+        Value::Array(written) => std::mem::take(written),
+        // No list: who reads it says so.
+        _ => return Ok(Vec::new()),
+    };
+    let names: std::collections::HashSet<&str> = made.iter().map(Made::name).collect();
+    for (index, element) in written.iter().enumerate() {
+        let name = element.get("name").and_then(Value::as_str);
+        if let Some(name) = name.filter(|name| names.contains(name)) {
+            let message = format!("\"{name}\" names a {key} of the [topology]: take another name");
+            *list = Value::Array(written);
+            return Err(Problem::new(message).within("name").within_element(key, index));
+        }
+    }
+    let (origins, tables): (Vec<_>, Vec<_>) =
+        made.into_iter().map(|made| (made.origin, Value::Object(made.table))).unzip();
+    *list = Value::Array(tables.into_iter().chain(written).collect());
+    Ok(origins)
+}

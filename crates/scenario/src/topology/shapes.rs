@@ -1,0 +1,181 @@
+//! The shapes: which nodes there are, what joins them, and who sends to whom.
+
+use super::tables::{Cross, FlowKeys, Kind, LinkKeys, MOST, Tables, check_number};
+use crate::error::Problem;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Most links in a row: a packet counts its hops in a byte.
+const HOPS_MAX: u32 = 255;
+
+/// One flow, `flow`, over `hops` equal links in a row: `hop0` … between the nodes `n0` ….
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Chain {
+    /// Links.
+    #[schemars(range(min = 1, max = 255))]
+    pub hops: u32,
+    /// Keys of all links; else 10 Mbit/s, 10 ms, 100 packets of queue.
+    #[serde(default)]
+    pub link: LinkKeys,
+    /// Keys of the flow; else `newreno` and `bulk`.
+    #[serde(default)]
+    pub flow: FlowKeys,
+    /// Flows of UDP over all links, `udp0` … with the flow, `udp_reverse0` … against it.
+    #[serde(default)]
+    pub cross: Cross,
+}
+
+impl Chain {
+    pub(super) fn tables(&self) -> Result<Tables, Problem> {
+        let mut tables = Tables::default();
+        let nodes = row(&mut tables, self.hops, &self.link)?;
+        let ends = [nodes[0].clone(), nodes[nodes.len() - 1].clone()];
+        tables.flow("flow", ends.each_ref().map(String::as_str), &Kind::flows(&self.flow)?);
+        tables.cross(&self.cross, &[ends])?;
+        Ok(tables)
+    }
+}
+
+/// Senders `left0` … at one end of the link `bottleneck`, from `r1` to `r2`, and as many receivers
+/// `right0` … at its other end: a flow for each pair, `flow0` …. Links of hosts are called as these.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dumbbell {
+    /// Pairs.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub n: u32,
+    /// Keys of the link in the middle; else 10 Mbit/s, 10 ms, 100 packets of queue.
+    #[serde(default)]
+    pub bottleneck: LinkKeys,
+    /// Keys of the links of hosts; else 100 Mbit/s and 1 ms.
+    #[serde(default)]
+    pub access: LinkKeys,
+    /// Keys of all flows; else `newreno` and `bulk`.
+    #[serde(default)]
+    pub flow: FlowKeys,
+    /// So many pairs, from the first, have a flow from right to left as well, `reverse0` ….
+    #[serde(default)]
+    pub reverse: u32,
+    /// Flows of UDP beside those, one for each pair in turn: `udp0` … from left to right,
+    /// `udp_reverse0` … from right to left.
+    #[serde(default)]
+    pub cross: Cross,
+}
+
+impl Dumbbell {
+    pub(super) fn tables(&self) -> Result<Tables, Problem> {
+        check_number("n", self.n, [1, MOST])?;
+        check_number("reverse", self.reverse, [0, self.n])?;
+        let bottleneck = Kind::links(&["bottleneck"], slow(), &self.bottleneck)?;
+        let usual = json!({ "rate": "100 Mbit/s", "delay": "1 ms" });
+        let access = Kind::links(&["access"], usual, &self.access)?;
+        let flow = Kind::flows(&self.flow)?;
+        let mut tables = Tables::default();
+        tables.link("bottleneck", ["r1", "r2"], &bottleneck);
+        let pairs: Vec<[String; 2]> =
+            (0..self.n).map(|i| [format!("left{i}"), format!("right{i}")]).collect();
+        pairs.iter().for_each(|[left, _]| tables.link(left, [left, "r1"], &access));
+        pairs.iter().for_each(|[_, right]| tables.link(right, ["r2", right], &access));
+        for (i, [left, right]) in pairs.iter().enumerate() {
+            tables.flow(&format!("flow{i}"), [left, right], &flow);
+        }
+        for (i, [left, right]) in pairs.iter().take(self.reverse as usize).enumerate() {
+            tables.flow(&format!("reverse{i}"), [right, left], &flow);
+        }
+        tables.cross(&self.cross, &pairs)?;
+        Ok(tables)
+    }
+}
+
+/// A flow, `long`, over all of `hops` bottlenecks in a row, and one over each of them alone,
+/// `cross0` …: links `hop0` … between the nodes `n0` ….
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ParkingLot {
+    /// Bottlenecks.
+    #[schemars(range(min = 1, max = 255))]
+    pub hops: u32,
+    /// Keys of all links; else 10 Mbit/s, 10 ms, 100 packets of queue.
+    #[serde(default)]
+    pub link: LinkKeys,
+    /// Keys of all flows; else `newreno` and `bulk`.
+    #[serde(default)]
+    pub flow: FlowKeys,
+    /// Flows of UDP, over each bottleneck in turn: `udp0` … with the flows, `udp_reverse0` …
+    /// against them.
+    #[serde(default)]
+    pub cross: Cross,
+}
+
+impl ParkingLot {
+    pub(super) fn tables(&self) -> Result<Tables, Problem> {
+        let mut tables = Tables::default();
+        let nodes = row(&mut tables, self.hops, &self.link)?;
+        let flow = Kind::flows(&self.flow)?;
+        tables.flow("long", [&nodes[0], &nodes[nodes.len() - 1]], &flow);
+        let single: Vec<[String; 2]> =
+            nodes.windows(2).map(|pair| [pair[0].clone(), pair[1].clone()]).collect();
+        for (i, [from, to]) in single.iter().enumerate() {
+            tables.flow(&format!("cross{i}"), [from, to], &flow);
+        }
+        tables.cross(&self.cross, &single)?;
+        Ok(tables)
+    }
+}
+
+/// A flow, `download`, from a `server` over the link `ground` to a `gateway`, and from there over
+/// the link `space`, by a geostationary satellite, to a `terminal`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Satellite {
+    /// Keys of the link from gateway to terminal; else 2 Mbit/s, 250 ms each way (RFC 2488 §2:
+    /// 239.6 ms below the satellite, 279 ms at the edge of its view), 100 packets of queue.
+    #[serde(default)]
+    pub space: LinkKeys,
+    /// Keys of the link from server to gateway; else 100 Mbit/s and 10 ms.
+    #[serde(default)]
+    pub ground: LinkKeys,
+    /// Keys of the flow; else `newreno` and `bulk`.
+    #[serde(default)]
+    pub flow: FlowKeys,
+    /// Flows of UDP: `udp0` … from the server to the terminal, `udp_reverse0` … back.
+    #[serde(default)]
+    pub cross: Cross,
+}
+
+impl Satellite {
+    pub(super) fn tables(&self) -> Result<Tables, Problem> {
+        let usual = json!({ "rate": "100 Mbit/s", "delay": "10 ms" });
+        let ground = Kind::links(&["ground"], usual, &self.ground)?;
+        let usual = json!({ "rate": "2 Mbit/s", "delay": "250 ms", "queue": queue() });
+        let space = Kind::links(&["space"], usual, &self.space)?;
+        let mut tables = Tables::default();
+        tables.link("ground", ["server", "gateway"], &ground);
+        tables.link("space", ["gateway", "terminal"], &space);
+        tables.flow("download", ["server", "terminal"], &Kind::flows(&self.flow)?);
+        tables.cross(&self.cross, &[["server".to_owned(), "terminal".to_owned()]])?;
+        Ok(tables)
+    }
+}
+
+/// Links `hop0` … in a row; the nodes.
+fn row(tables: &mut Tables, hops: u32, given: &LinkKeys) -> Result<Vec<String>, Problem> {
+    check_number("hops", hops, [1, HOPS_MAX])?;
+    let kind = Kind::links(&["link"], slow(), given)?;
+    let nodes: Vec<String> = (0..=hops).map(|i| format!("n{i}")).collect();
+    for (i, pair) in nodes.windows(2).enumerate() {
+        tables.link(&format!("hop{i}"), [&pair[0], &pair[1]], &kind);
+    }
+    Ok(nodes)
+}
+
+/// The usual keys of a bottleneck.
+fn slow() -> Value {
+    json!({ "rate": "10 Mbit/s", "delay": "10 ms", "queue": queue() })
+}
+
+fn queue() -> Value {
+    json!({ "discipline": "droptail", "packets": 100 })
+}

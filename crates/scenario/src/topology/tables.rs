@@ -1,0 +1,178 @@
+//! The tables that a shape is made of: its own keys, then what a user gives for all of a kind.
+
+use crate::error::Problem;
+use crate::file::{FlowTable, LinkTable};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// Keys from the `[topology]` to what a link or a flow was made from.
+pub type Origin = &'static [&'static str];
+
+/// Keys of a `[[link]]`, for all links of a kind.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LinkKeys(Map<String, Value>);
+
+/// Keys of a `[[flow]]`, for all flows of a kind.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FlowKeys(Map<String, Value>);
+
+/// What a shape says of a link itself.
+const LINK_OWN: &[&str] = &["name", "ends"];
+/// What a shape says of a flow itself.
+const FLOW_OWN: &[&str] = &["name", "from", "to"];
+
+impl JsonSchema for LinkKeys {
+    fn schema_name() -> Cow<'static, str> {
+        "LinkKeys".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        keys_of(LinkTable::json_schema(generator), "link", LINK_OWN)
+    }
+}
+
+impl JsonSchema for FlowKeys {
+    fn schema_name() -> Cow<'static, str> {
+        "FlowKeys".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        keys_of(FlowTable::json_schema(generator), "flow", FLOW_OWN)
+    }
+}
+
+/// The schema of a table, none of whose keys is required, without those that a shape gives.
+fn keys_of(mut schema: Schema, list: &str, own: &[&str]) -> Schema {
+    let table = schema.as_object_mut().expect("a table has a schema");
+    table.remove("required");
+    let properties = table.get_mut("properties").and_then(Value::as_object_mut);
+    properties.expect("a table has keys").retain(|key, _| !own.contains(&key.as_str()));
+    let description = format!("Keys of a [[{list}]], for all of a kind in a [topology].");
+    table.insert("description".into(), description.into());
+    schema
+}
+
+/// Flows of UDP beside those of a shape.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cross {
+    /// So many in the direction of the shape's flows.
+    #[schemars(range(max = 10_000))]
+    pub forward: u32,
+    /// So many against it.
+    #[schemars(range(max = 10_000))]
+    pub reverse: u32,
+    /// Keys of each of them; else 512-byte packets at a constant 100 kbit/s.
+    pub flow: FlowKeys,
+}
+
+/// A link or a flow, and where it comes from.
+#[derive(Debug)]
+pub struct Made {
+    pub table: Map<String, Value>,
+    pub origin: Origin,
+}
+
+impl Made {
+    /// Unique in its list.
+    pub fn name(&self) -> &str {
+        self.table["name"].as_str().expect("a shape gives names")
+    }
+}
+
+/// Links and flows, as a file has them.
+#[derive(Debug, Default)]
+pub struct Tables {
+    pub links: Vec<Made>,
+    pub flows: Vec<Made>,
+}
+
+/// What all links or flows of a kind have in common.
+#[derive(Debug)]
+pub struct Kind {
+    keys: Map<String, Value>,
+    origin: Origin,
+}
+
+impl Kind {
+    /// Links with these keys, else with the usual ones.
+    pub fn links(origin: Origin, usual: Value, given: &LinkKeys) -> Result<Self, Problem> {
+        Self::new(origin, usual, &given.0, LINK_OWN)
+    }
+
+    /// Flows with these keys; else over `newreno`, and `bulk`.
+    pub fn flows(given: &FlowKeys) -> Result<Self, Problem> {
+        let mut usual = json!({ "tcp": "newreno", "app": "bulk" });
+        if given.0.contains_key("udp") {
+            usual = json!({ "app": "bulk" });
+        }
+        Self::new(&["flow"], usual, &given.0, FLOW_OWN)
+    }
+
+    fn cross(given: &FlowKeys) -> Result<Self, Problem> {
+        let usual = json!({ "udp": { "packet": 512, "rate": "100 kbit/s" }, "app": "cbr" });
+        Self::new(&["cross", "flow"], usual, &given.0, FLOW_OWN)
+    }
+
+    fn new(
+        origin: Origin,
+        usual: Value,
+        given: &Map<String, Value>,
+        own: &[&str],
+    ) -> Result<Self, Problem> {
+        if let Some(key) = own.iter().find(|key| given.contains_key(**key)) {
+            let message = format!("the shape itself gives {}: leave this out", own.join(", "));
+            let within = |problem: Problem, key: &&str| problem.within(key);
+            return Err(origin.iter().rev().fold(Problem::new(message).within(key), within));
+        }
+        let Value::Object(mut keys) = usual else { unreachable!("a table") };
+        keys.extend(given.clone());
+        Ok(Self { keys, origin })
+    }
+
+    fn made(&self, own: Value) -> Made {
+        let Value::Object(mut table) = own else { unreachable!("a table") };
+        table.extend(self.keys.clone());
+        Made { table, origin: self.origin }
+    }
+}
+
+impl Tables {
+    /// One more link.
+    pub fn link(&mut self, name: &str, ends: [&str; 2], kind: &Kind) {
+        self.links.push(kind.made(json!({ "name": name, "ends": ends })));
+    }
+
+    /// One more flow, from the first of the nodes to the second.
+    pub fn flow(&mut self, name: &str, [from, to]: [&str; 2], kind: &Kind) {
+        self.flows.push(kind.made(json!({ "name": name, "from": from, "to": to })));
+    }
+
+    /// Flows of UDP between these pairs, one after another.
+    pub fn cross(&mut self, cross: &Cross, pairs: &[[String; 2]]) -> Result<(), Problem> {
+        let kind = Kind::cross(&cross.flow)?;
+        let numbers =
+            [("udp", "forward", cross.forward), ("udp_reverse", "reverse", cross.reverse)];
+        for (name, key, number) in numbers {
+            check_number(key, number, [0, MOST]).map_err(|problem| problem.within("cross"))?;
+            for (i, [from, to]) in (0..number).zip(pairs.iter().cycle()) {
+                let ends = if key == "forward" { [from, to] } else { [to, from] };
+                self.flow(&format!("{name}{i}"), ends.map(String::as_str), &kind);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Most pairs, and most flows of a kind: a network of more links would take minutes to lay out.
+pub const MOST: u32 = 10_000;
+
+/// Refuses a number out of range.
+pub fn check_number(key: &str, number: u32, [least, most]: [u32; 2]) -> Result<(), Problem> {
+    if (least..=most).contains(&number) {
+        return Ok(());
+    }
+    Err(Problem::new(format!("{number} lies outside {least} … {most}")).within(key))
+}
