@@ -146,8 +146,8 @@ pub fn from_json(
     parse(py, &toml, "", overrides, find)
 }
 
-/// Writes out the `topology` of a scenario given as the text of a JSON object, as another one: links
-/// and flows in its place, not checked.
+/// Writes out the `topology` of a scenario given as the text of a JSON object, as another one:
+/// links and flows in its place, not checked.
 #[pyfunction]
 pub fn expand_topology(text: &str) -> PyResult<String> {
     retx_scenario::expand_topology(text).map_err(|error| refused(&error))

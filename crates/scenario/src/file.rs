@@ -4,7 +4,7 @@ use crate::scenario::{Direction, Flow, Link, Route, Scenario};
 use crate::schedule::{self, ChangeTable};
 use crate::topology::Topology;
 use crate::wlan::WlanTable;
-use crate::{App, Relay, Udp, repair, schema};
+use crate::{App, Relay, SampleInterval, Udp, repair, schema};
 use retx_link::pipe::repair::{arq, fec};
 use retx_link::{channel, queue};
 use retx_units::{Duration, Rate, choice};
@@ -90,48 +90,6 @@ pub enum Initiator {
     /// The receiver of the data: a download.
     #[default]
     To,
-}
-
-/// How often the time series are sampled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SampleInterval {
-    /// At this interval, which is longer than nothing.
-    Every(Duration),
-    /// At every acknowledgment.
-    EveryAck,
-}
-
-const EVERY_ACK: &str = "every_ack";
-
-impl<'de> Deserialize<'de> for SampleInterval {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        if value == EVERY_ACK {
-            return Ok(Self::EveryAck);
-        }
-        Duration::deserialize(value)
-            .map(Self::Every)
-            .map_err(|error| D::Error::custom(format!("{error}; or write \"{EVERY_ACK}\"")))
-    }
-}
-
-impl Serialize for SampleInterval {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Every(interval) => interval.serialize(serializer),
-            Self::EveryAck => serializer.serialize_str(EVERY_ACK),
-        }
-    }
-}
-
-impl JsonSchema for SampleInterval {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "SampleInterval".into()
-    }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let interval = generator.subschema_for::<Duration>();
-        schemars::json_schema!({ "anyOf": [interval, { "const": EVERY_ACK }] })
-    }
 }
 
 /// A link. What stands directly in it holds for both directions.

@@ -2,9 +2,10 @@
 //! function that reads those that a scenario names.
 //!
 //! The way of a text: `document` (TOML to values, with their places) → `overrides` (`--set`) →
-//! `topology` (a shape to the links and flows that it stands for) → `traces` (the files that it names) → `file` (values to the tables that users write) → `resolve`
-//! (tables to a [`Scenario`], in which every name is found, every preset merged and every route
-//! laid). Each refusal names the file, the line, the key, the value and what is allowed.
+//! `topology` (a shape to the links and flows that it stands for) → `traces` (the files that it
+//! names) → `file` (values to the tables that users write) → `resolve` (tables to a [`Scenario`],
+//! in which every name is found, every preset merged and every route laid). Each refusal names the
+//! file, the line, the key, the value and what is allowed.
 
 mod app;
 mod describe;
@@ -17,6 +18,7 @@ mod relay;
 mod repair;
 mod resolve;
 mod routes;
+mod sample_interval;
 mod scenario;
 mod schedule;
 mod schema;
@@ -35,9 +37,10 @@ mod write;
 pub use app::{App, Bulk, Cbr, Files, Ftp, OnOff, Poisson, RequestResponse, Reuse, Transfer};
 pub use describe::describe;
 pub use error::{Position, ScenarioError};
-pub use file::{Initiator, SampleInterval, Stop};
+pub use file::{Initiator, Stop};
 pub use points::parse_points;
 pub use relay::{Eln, Passage, Relay, Side, Snoop, Split};
+pub use sample_interval::SampleInterval;
 pub use scenario::{
     Direction, ExpandedFlow, Flow, Hop, Link, NamedTcp, Route, Scenario, Transport, Way,
 };
@@ -171,12 +174,12 @@ pub fn adjust_tcp(
 pub fn read_sweep(json: &str) -> Result<sweep::Sweep, ScenarioError> {
     let plain = |message: String| ScenarioError::plain("", &message);
     let value = serde_json::from_str(json).map_err(|error| plain(format!("not JSON: {error}")))?;
-    let serde_json::Value::Object(table) = value else {
+    let Value::Object(table) = value else {
         return Err(plain("a sweep is a table of keys and values".into()));
     };
     sweep::read(&table).map_err(|problem| {
         let problem = problem.within("sweep");
-        let path = document::path_text(&serde_json::Value::Null, &problem.path);
+        let path = document::path_text(&Value::Null, &problem.path);
         ScenarioError { path, ..plain(problem.message) }
     })
 }

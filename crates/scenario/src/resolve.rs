@@ -2,8 +2,9 @@
 //! refused.
 
 use crate::FLOWS_MAX;
+use crate::SampleInterval;
 use crate::error::Problem;
-use crate::file::{Channels, DirectionTable, File, FlowTable, LinkTable, SampleInterval};
+use crate::file::{Channels, DirectionTable, File, FlowTable, LinkTable};
 use crate::relay;
 use crate::repair::repair;
 use crate::routes::Network;

@@ -1,6 +1,7 @@
 //! A scenario as the engine takes it: every name found, every preset merged, every route laid.
 
-use crate::file::{Initiator, SampleInterval, Stop};
+use crate::SampleInterval;
+use crate::file::{Initiator, Stop};
 use crate::relay::{Map as Ways, Passage};
 use crate::routes::Network;
 use crate::{App, Change, Relay, Udp, Wlan, file, write};

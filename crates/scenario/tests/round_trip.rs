@@ -377,6 +377,7 @@ fn scenario() -> impl Strategy<Value = Value> {
     let head = (any::<String>(), duration(), integer(), maybe(duration()), prop::bool::ANY);
     (head, tcps(), links, flows).prop_map(|(head, tcps, links, flows)| {
         let (title, duration, seed, sample_interval, complete) = head;
+        let saturated = flows.iter().any(|(flow, _)| !flow["udp"]["backlog"].is_null());
         let mut nodes = vec!["node 0".to_owned()];
         let mut tables = Vec::new();
         for (number, (mut link, double)) in links.into_iter().enumerate() {
@@ -386,6 +387,10 @@ fn scenario() -> impl Strategy<Value = Value> {
             }
             link.insert("name".into(), name.into());
             link.insert("ends".into(), json!(nodes[nodes.len() - 2..]));
+            // Bulk over UDP is refused where a link takes no time.
+            if saturated && link["delay"].is_null() {
+                link.insert("delay".into(), json!("1 us"));
+            }
             tables.push(link);
         }
         let mut flow_tables = Vec::new();

@@ -53,6 +53,7 @@ impl Root<'_> {
             "not" => hold(self.check(rule, value, at).is_err()),
             "minimum" => hold(value.as_f64().is_none_or(|number| number >= limit())),
             "exclusiveMinimum" => hold(value.as_f64().is_none_or(|number| number > limit())),
+            "exclusiveMaximum" => hold(value.as_f64().is_none_or(|number| number < limit())),
             "maximum" => hold(value.as_f64().is_none_or(|number| number <= limit())),
             "minItems" => hold(value.as_array().is_none_or(|list| list.len() >= length())),
             "maxItems" => hold(value.as_array().is_none_or(|list| list.len() <= length())),
