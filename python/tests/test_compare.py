@@ -13,13 +13,14 @@ import polars as pl
 import pytest
 from conftest import Cli
 from emulating import need_emulation
+from scipy.stats import ttest_rel
 
 import retx
 from retx.comparing import comparison, grid
 from retx.comparing.conditions import condition
 from retx.comparing.emulations import Emulated, Plan, emulated
 from retx.comparing.parting import first
-from retx.comparing.statistics import Sample, difference, ratio, same_distribution
+from retx.comparing.statistics import Sample, difference, paired_ratio, ratio, same_distribution
 from retx.errors import UsageError
 from retx.plots.agreement import agreement
 from retx.running import parsed_scenario
@@ -90,10 +91,39 @@ def test_intervals_hold_what_they_should_as_often_as_they_say() -> None:
         assert abs(count - 0.95 * trials) < spread, name
 
 
+def test_intervals_of_pairs_hold_the_ratio_as_often_as_they_say() -> None:
+    """Pairs that go together, within 4 σ; they are narrower than without pairing."""
+    draws = random.Random(6)
+    trials, held, narrower = 2000, 0, 0
+    for _ in range(trials):
+        theirs = [draws.gauss(20, 5) for _ in range(10)]
+        ours = [1.5 * value + draws.gauss(0, 1) for value in theirs]
+        interval, alone = paired_ratio(ours, theirs), ratio(Sample.of(ours), Sample.of(theirs))
+        assert interval
+        assert alone
+        held += interval[0] <= 1.5 <= interval[1]
+        narrower += interval[1] - interval[0] < alone[1] - alone[0]
+        # One lies inside just when the paired t-test finds no difference.
+        near = [value + draws.gauss(0, 1) for value in theirs]
+        inside = paired_ratio(near, theirs)
+        assert inside
+        assert (inside[0] <= 1 <= inside[1]) == (ttest_rel(near, theirs).pvalue >= 0.05)
+    assert abs(held - 0.95 * trials) < 4 * sqrt(trials * 0.95 * 0.05)
+    assert narrower == trials
+
+
+def test_pairs_that_are_alike_have_the_ratio_one() -> None:
+    values = [2.0, 2.1, 2.3]
+    interval = paired_ratio(values, values)
+    assert interval == pytest.approx((1.0, 1.0), abs=1e-6)  # the root of what rounding leaves
+    assert paired_ratio([1.0], [1.0]) is None
+
+
 def test_what_does_not_vary_has_no_width() -> None:
     ours, theirs = Sample.of([3.0, 3.0, 3.0]), Sample.of([2.0, 2.0])
     assert difference(ours, theirs) == (1.0, 1.0)
     assert ratio(ours, theirs) == (1.5, 1.5)
+    assert paired_ratio([3.0, 3.0], [2.0, 2.0]) == (1.5, 1.5)
 
 
 def test_a_ratio_to_what_may_be_zero_has_no_interval() -> None:
@@ -162,8 +192,12 @@ def test_a_comparison_has_a_row_per_quantity_that_both_know() -> None:
         retx.run(PATH, replication=number).flows["response_time_s"][0] for number in range(40, 45)
     ]
     assert row["simulated"] / row["emulated"] == row["ratio"]
+    # The pairs are the same runs, as simulations stand for the kernel here.
+    assert row["paired_n"] == 5
+    assert row["paired_ratio"] == 1.0
+    assert table["paired"].to_list() == table["emulated"].to_list()
     assert row["agrees"] == (row["difference_low"] <= 0 <= row["difference_high"])
-    assert json.loads(json.dumps(found.summary))["flows"][0]["flow"] == "download"
+    assert json.loads(json.dumps(found.summary))["flows"] == table.to_dicts()
 
 
 @pytest.mark.usefixtures("no_kernel")
@@ -194,6 +228,9 @@ def test_invalid_emulations_are_left_out_and_counted(monkeypatch: pytest.MonkeyP
     found = retx.compare(PATH, simulations=10, emulations=4)
     assert (len(found.emulations), found.invalid, found.repeated) == (2, 2, 4)
     assert found.table["emulated_n"].unique().to_list() == [2]
+    assert found.table["paired_n"].unique().to_list() == [2]
+    # Each keeps its own partner.
+    assert all(ours == theirs for it in found.values for ours, theirs in it["pairs"])
     assert found.summary["faults"] == ["late"] * 6
 
 

@@ -34,7 +34,16 @@ def print_comparison(found: Comparison) -> None:
         out.print("There is nothing to compare.")
         return
     table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for name in ("Flow", "quantity", ">simulated", ">emulated", ">ratio", ">p (K–S)", "means"):
+    for name in (
+        "Flow",
+        "quantity",
+        ">simulated",
+        ">emulated",
+        ">ratio",
+        ">same draws",
+        ">p (K–S)",
+        "means",
+    ):
         table.add_column(name.lstrip(">"), justify="right" if name[0] == ">" else "left")
     for row in found.table.iter_rows(named=True):
         shown = _of(row["quantity"])
@@ -44,6 +53,7 @@ def print_comparison(found: Comparison) -> None:
             _interval(row, "simulated", shown),
             _interval(row, "emulated", shown),
             _ratio(row),
+            _ratio(row, "paired_"),
             f"{row['p_value']:.2g}",
             _agreement(row),
         )
@@ -61,8 +71,8 @@ def print_grid(found: Grid, rows: pl.DataFrame, written: Path) -> None:
     shown = _of(quantity)
     table = Table(title=_words(quantity), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for name in (
-        ">#", "TCP", ">Mbit/s", ">RTT ms", ">queue", "loss", ">simulated", ">emulated", ">ratio",
-        ">p (K–S)", "means",
+        ">#", "TCP", ">Mbit/s", ">RTT ms", ">queue", "loss", ">simulated", ">emulated",
+        ">same draws", "means",
     ):  # fmt: skip
         table.add_column(name.lstrip(">"), justify="right" if name[0] == ">" else "left")
     for row in rows.iter_rows(named=True):
@@ -75,16 +85,16 @@ def print_grid(found: Grid, rows: pl.DataFrame, written: Path) -> None:
             f"{100 * row['loss']:.2g} % {row['channel']}",
             _interval(row, "simulated", shown),
             _interval(row, "emulated", shown),
-            _ratio(row),
-            f"{row['p_value']:.2g}",
+            _ratio(row, "paired_"),
             _agreement(row),
         )
     out.print(table)
     verdict = found.verdict(quantity)
     out.print(
         f"{verdict['agree']} of {verdict['compared']} conditions agree (the interval of the "
-        f"difference holds zero); {verdict['off_by_more']} are off by more than 15 %"
-        + ("." if verdict["off_by_max"] is None else f", at most {verdict['off_by_max']:.1%}.")
+        f"difference holds zero); with the same draws {verdict['paired_off_by_more']} are off by "
+        "more than 15 %"
+        + (f", at most {verdict['paired_off_by_max']:.1%}." if verdict["compared"] else ".")
     )
     for result in found.results:
         _print_invalid(out, result["summary"], f"Condition {result['condition']['number']}: ")
@@ -122,12 +132,11 @@ def _interval(row: dict[str, Any], side: str, shown: Any) -> str:  # noqa: ANN40
     return f"{shown(row[side])} ± {shown(half)}"
 
 
-def _ratio(row: dict[str, Any]) -> str:
-    if row["ratio"] is None:
+def _ratio(row: dict[str, Any], prefix: str = "") -> str:
+    ratio, low, high = (row[f"{prefix}ratio{end}"] for end in ("", "_low", "_high"))
+    if ratio is None:
         return "–"
-    if row["ratio_low"] is None:
-        return f"{row['ratio']:.3f}"
-    return f"{row['ratio']:.3f} ({row['ratio_low']:.3f}–{row['ratio_high']:.3f})"
+    return f"{ratio:.3f}" if low is None else f"{ratio:.3f} ({low:.3f}–{high:.3f})"
 
 
 def _agreement(row: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 
 from retx.comparing.emulations import Emulated, Plan, Report, emulated
 from retx.comparing.parting import Parting, parting
-from retx.comparing.statistics import Sample, difference, ratio, same_distribution
+from retx.comparing.statistics import Sample, difference, paired_ratio, ratio, same_distribution
 from retx.errors import UsageError
 from retx.replications import Replications
 from retx.results import Result
@@ -46,6 +46,12 @@ COLUMNS = {
     "difference_high": pl.Float64,
     "agrees": pl.Boolean,
     "p_value": pl.Float64,
+    "paired_n": pl.Int64,
+    "paired": pl.Float64,
+    "paired_ratio": pl.Float64,
+    "paired_ratio_low": pl.Float64,
+    "paired_ratio_high": pl.Float64,
+    "paired_agrees": pl.Boolean,
 }
 """Of a comparison's table."""
 
@@ -55,6 +61,8 @@ class Comparison:
     """Simulations of a scenario beside emulations of it."""
 
     simulations: Replications
+    paired: Replications
+    """Simulations with the draws of the emulations, in their order; none of `simulations`."""
     attempts: Sequence[Emulated]
     confidence: float = CONFIDENCE
 
@@ -81,21 +89,28 @@ class Comparison:
         (null where the divisor may be zero); Welch's interval of the difference, and whether it
         holds zero (`agrees`); the `p_value` of the Kolmogorov–Smirnov test. A flow that did not
         finish has no response time: `simulated_n` and `emulated_n` count those that have one.
+        `paired…` is of simulations that lose the same packets as the emulations did, each set
+        against its own: the ratio has a narrower interval, and `paired_agrees` if that holds one.
         """
         rows = [
             {key: it[key] for key in ("flow", "quantity")}
             | _row(it["simulated"], it["emulated"], self.confidence)
+            | _pairs_row(it["pairs"], self.confidence)
             for it in self.values
         ]
         return pl.DataFrame(rows, schema=COLUMNS)
 
     @cached_property
     def values(self) -> list[dict[str, Any]]:
-        """What each run found: `flow quantity`, and under `simulated` and `emulated` the values."""
+        """What each run found: `flow quantity`, and the values.
+
+        They are under `simulated` and `emulated`; `pairs` holds those with the same draws.
+        """
         sides = {"simulated": self.simulations, "emulated": self.emulations}
         found = [
             {"flow": flow, "quantity": quantity}
             | {name: _values(side, flow, quantity) for name, side in sides.items()}
+            | {"pairs": self._pairs(flow, quantity)}
             for flow in self._flows
             for quantity in QUANTITIES
         ]
@@ -129,6 +144,14 @@ class Comparison:
             "partings": [it.row() for it in self.partings],
         }
 
+    def _pairs(self, flow: str, quantity: str) -> list[tuple[float, float]]:
+        both = (
+            [value for it in (ours, theirs) for value in _values([it], flow, quantity)]
+            for ours, theirs in zip(self.paired, (it.result for it in self.attempts), strict=True)
+            if theirs
+        )
+        return [(values[0], values[1]) for values in both if len(values) == 2]
+
     def _lateness(self) -> float | None:
         """The worst of the valid emulations."""
         late = [it.summary["emulation"]["lateness"]["p99_s"] for it in self.emulations]
@@ -160,8 +183,9 @@ def compare(
 ) -> Comparison:
     """Sets simulations of a scenario beside emulations with this machine's kernel.
 
-    Every one has draws of its own, simulations and emulations too: nothing is paired. Simulations
-    go first, on all cores, as emulations need the machine for themselves.
+    Every one has draws of its own. Beside them there are as many simulations with the draws of the
+    emulations as there are emulations: they lose the same packets, as far as both send the same.
+    Simulations go first, on all cores, as emulations need the machine for themselves.
 
     Args:
         scenario: As for `run`.
@@ -214,10 +238,13 @@ def compared(
     check(simulations, confidence, plan)
     seed, overrides = changes
     parsed, code = parsed_scenario(scenario, seed, overrides)
-    ours = replicate(scenario, simulations, seed=seed, overrides=overrides, progress=False)
-    # Draws that no simulation has.
+    runs = simulations + plan.count
+    ours = replicate(scenario, runs, seed=seed, overrides=overrides, progress=False)
     theirs = emulated(parsed, code, replace(plan, first=simulations), report)
-    return Comparison(ours, theirs, confidence)
+    alone, paired = (
+        Replications(part) for part in (list(ours)[:simulations], list(ours)[simulations:])
+    )
+    return Comparison(alone, paired, theirs, confidence)
 
 
 def _values(side: Sequence[Result] | Replications, flow: str, quantity: str) -> list[float]:
@@ -227,6 +254,19 @@ def _values(side: Sequence[Result] | Replications, flow: str, quantity: str) -> 
         if row[quantity] is not None:
             values.append(float(row[quantity]))
     return values
+
+
+def _pairs_row(pairs: Sequence[Sequence[float]], confidence: float) -> dict[str, Any]:
+    ours, theirs = ([pair[side] for pair in pairs] for side in (0, 1))
+    low, high = paired_ratio(ours, theirs, confidence) or (None, None)
+    return {
+        "paired_n": len(pairs),
+        "paired": sum(ours) / len(ours) if ours else None,
+        "paired_ratio": sum(ours) / sum(theirs) if sum(theirs) else None,
+        "paired_ratio_low": low,
+        "paired_ratio_high": high,
+        "paired_agrees": low <= 1 <= high if low is not None and high is not None else None,
+    }
 
 
 def _row(ours: list[float], theirs: list[float], confidence: float) -> dict[str, Any]:

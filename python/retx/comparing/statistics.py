@@ -85,6 +85,33 @@ def ratio(first: Sample, second: Sample, confidence: float = 0.95) -> Interval |
     return found / (1 - g) - half, found / (1 - g) + half
 
 
+def paired_ratio(
+    first: Sequence[float], second: Sequence[float], confidence: float = 0.95
+) -> Interval | None:
+    """The interval for the ratio of the means of pairs, first over second (Fieller).
+
+    It holds one just when the paired t-test finds no difference. None where there is none, as for
+    `ratio`.
+    """
+    n = len(first)
+    if n < 2 or not np.mean(second):
+        return None
+    # Of the means; the covariance is what pairs have beside two samples.
+    var, within, _, var_second = (float(it) / n for it in np.cov(first, second).ravel())
+    mean = float(np.mean(second))
+    found = float(np.mean(first)) / mean
+    t = float(stdtrit(n - 1, 0.5 + confidence / 2))
+    g = t**2 * var_second / mean**2
+    if g >= 1:
+        return None
+    middle = found - t**2 * within / mean**2
+    left = var - within**2 / var_second if var_second else var
+    # Rounding may take it below zero when the pairs are alike.
+    root = sqrt(max(0.0, var - 2 * found * within + found**2 * var_second - g * left))
+    half = t / abs(mean) * root
+    return (middle - half) / (1 - g), (middle + half) / (1 - g)
+
+
 def same_distribution(first: Sequence[float], second: Sequence[float]) -> float:
     """How probable samples at least so different are if both come from one distribution.
 
