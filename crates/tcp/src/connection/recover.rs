@@ -53,7 +53,8 @@ impl Connection {
                     self.ecn.leave_reduction();
                 }
                 self.sender.retransmit_first = true;
-                self.sender.rescued = false;
+                // Set once the first copy is sent.
+                self.sender.rescue_rxt = u64::MAX;
                 self.sender.high_rxt = self.sender.snd_una;
                 self.repeat_window();
             }

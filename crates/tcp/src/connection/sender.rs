@@ -74,10 +74,10 @@ pub(crate) struct Sender {
     pub original_end: Option<u64>,
     /// The segments in flight; empty unless `tracks`.
     pub board: Scoreboard,
-    /// RFC 6675 §4: the highest position sent again in this recovery (`HighRxt`), and the rescue
-    /// retransmission (`RescueRxt`) that each recovery may send once.
+    /// RFC 6675 §4: the highest position sent again in this recovery (`HighRxt`), and the one beyond
+    /// which an acknowledgment lets the rescue retransmission go (`RescueRxt`).
     pub high_rxt: u64,
-    pub rescued: bool,
+    pub rescue_rxt: u64,
     /// Proportional rate reduction, while it is on.
     pub reduction: Option<Reduction>,
 
@@ -180,7 +180,7 @@ impl Sender {
             original_end: None,
             board: Scoreboard::default(),
             high_rxt: 0,
-            rescued: false,
+            rescue_rxt: u64::MAX,
             reduction: None,
             left_network: 0,
             pacer: paced.then(Pacer::default),

@@ -74,9 +74,9 @@ impl Connection {
             }
         }
         let high_rxt = self.sender.high_rxt;
-        let rescued = self.sender.rescued;
+        let rescue_rxt = self.sender.rescue_rxt;
         let transmit = self.speculative_retransmission().map(|chunk| self.send(now, chunk));
-        if self.sender.rescued && !rescued {
+        if self.sender.rescue_rxt != rescue_rxt {
             // RFC 6675 §4, rule 4: a rescue does not move HighRxt.
             self.sender.high_rxt = high_rxt;
         }
@@ -99,6 +99,10 @@ impl Connection {
             }
             // NextSeg, rule 1.
             let (position, length) = sender.board.next_to_retransmit()?;
+            if forced {
+                // RFC 6675 §5, step 4.3: no rescue before more than this has arrived.
+                sender.rescue_rxt = position + u64::from(length);
+            }
             return Some(self.again(position, length));
         }
         if !forced {
@@ -143,7 +147,8 @@ impl Connection {
     }
 
     /// RFC 6675 §4, `NextSeg`, rules 3 and 4: in recovery, with room left and nothing lost or new
-    /// to send, a segment that may be lost, and once the last one.
+    /// to send, a segment that may be lost; and once the last one, after an acknowledgment of more
+    /// than the first copy.
     fn speculative_retransmission(&mut self) -> Option<Chunk> {
         let sender = &mut self.sender;
         let possible = sender.selective
@@ -157,10 +162,12 @@ impl Connection {
         if let Some((position, space)) = sender.board.next_below_highest_sacked(above) {
             return Some(self.again(position, space));
         }
-        if std::mem::replace(&mut sender.rescued, true) {
+        if sender.snd_una <= sender.rescue_rxt {
             return None;
         }
         let (position, space) = sender.board.last_unsacked()?;
+        // Not below RecoveryPoint: this recovery acknowledges no more.
+        sender.rescue_rxt = sender.snd_max;
         Some(self.again(position, space))
     }
 
