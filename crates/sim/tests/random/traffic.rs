@@ -3,10 +3,10 @@
 use super::shapes::Way;
 use super::{once_in, pick};
 use crate::plans::tcp;
-use retx_sim::plan::{FlowPlan, Plan, Side, Sizes, TcpPlan, Work};
+use retx_sim::plan::{ExchangePlan, FlowPlan, Plan, Side, Sizes, TcpPlan, Work};
 use retx_tcp::presets::PRESETS;
 use retx_tcp::{Config, Size, loss_cause};
-use retx_units::{Duration, Stream, Time};
+use retx_units::{Duration, Law, Stream, Time};
 
 /// Up to three presets, each with some of its fields changed.
 pub fn tcps(stream: &mut Stream, plan: &mut Plan) {
@@ -64,13 +64,17 @@ pub fn flows(stream: &mut Stream, plan: &mut Plan, ways: &[Way]) {
         plan.routes.extend([way.there, way.back]);
         let swapped = once_in(stream, 2);
         let tcp = stream.below(plan.tcps.len() as u64) as u32;
+        let work = work(stream);
+        let start = Time::ZERO + Duration::from_millis(stream.below(2000));
+        let either = pick(stream, &[Side::Sender, Side::Receiver]);
         plan.flows.push(FlowPlan {
             name: format!("flow.{index}"),
             tcp,
             receiver_tcp: tcp,
-            work: work(stream),
-            start: Time::ZERO + Duration::from_millis(stream.below(2000)),
-            initiator: pick(stream, &[Side::Sender, Side::Receiver]),
+            // Who asks opens the connection.
+            initiator: if work.asks() { Side::Receiver } else { either },
+            work,
+            start,
             routes: if swapped { [there + 1, there] } else { [there, there + 1] },
             nodes: [2 * index as u32, 2 * index as u32 + 1],
         });
@@ -78,16 +82,23 @@ pub fn flows(stream: &mut Stream, plan: &mut Plan, ways: &[Way]) {
 }
 
 fn work(stream: &mut Stream) -> Work {
-    match stream.below(4) {
+    match stream.below(5) {
         0 => Work::transfer(stream.below(200_000)),
         1 => Work::transfer(stream.below(3) * 1460),
         2 => Work::Files {
             sizes: Sizes::Each((0..3).map(|_| stream.below(30_000)).collect()),
             pause: Duration::from_millis(stream.below(3000)),
         },
-        _ => Work::Files {
+        3 => Work::Files {
             sizes: Sizes::Equal { count: 4, bytes: stream.below(5000) },
             pause: Duration::ZERO,
         },
+        _ => Work::Exchanges(ExchangePlan {
+            request: pick(stream, &[Law::Constant(1.0), Law::Exponential(3000.0)]),
+            response: pick(stream, &[Law::Constant(1460.0), Law::Pareto(8000.0, 1.2)]),
+            think: pick(stream, &[Law::Constant(0.0), Law::Exponential(0.3)]),
+            count: Some(1 + stream.below(6) as u32),
+            each: once_in(stream, 2),
+        }),
     }
 }

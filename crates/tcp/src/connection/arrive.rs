@@ -23,8 +23,8 @@ impl Connection {
         }
     }
 
-    /// RFC 9293 §3.5.2, §3.10.7.1: what reaches a closed end is answered by a reset, which takes its
-    /// number from the acknowledgment.
+    /// RFC 9293 §3.5.2, §3.10.7.1: what reaches a closed end is answered by a reset, which takes
+    /// its number from the acknowledgment.
     fn refuse(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             return;
