@@ -275,16 +275,16 @@ fn codels_control_law() {
     // no longer below 5 ms from 9 ms on.
     assert_eq!(drops, law(109.0, 1.0, 1500));
     assert!(drops.len() > 30);
-    // All leave at once, at the end of which the delay is low; then it starts again.
+    // All leave at once, at the end of which the delay is low; 11 intervals later it starts again.
     let mut exits = Exits::default();
     while state.dequeue(us(1_500_000), &mut exits).is_some() {}
-    let again = overload(&mut state, 1500, 2500);
+    let again = overload(&mut state, 2500, 3500);
     let count = drops.len() as f64 + std::iter::from_fn(|| exits.pop()).count() as f64;
-    assert_eq!(again, law(1609.0, count - 1.0, 2500));
+    assert_eq!(again, law(2609.0, count - 1.0, 3500));
     // More than 16 intervals later that is forgotten.
-    while state.dequeue(us(2_500_000), &mut exits).is_some() {}
-    let anew = overload(&mut state, 5000, 5500);
-    assert_eq!(anew, law(5109.0, 1.0, 5500));
+    while state.dequeue(us(3_500_000), &mut exits).is_some() {}
+    let anew = overload(&mut state, 5100, 5600);
+    assert_eq!(anew, law(5209.0, 1.0, 5600));
 }
 
 /// Marks follow the same law, and cost no packet.

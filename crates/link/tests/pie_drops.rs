@@ -1,0 +1,108 @@
+//! Which packets PIE drops at a probability that is known: RFC 8033's exemptions and draws.
+
+use retx_link::channel::Frame;
+use retx_link::queue::{self, Exits, Queue, Surroundings, Waiting};
+use retx_units::{Duration, Rate, StreamKey, Time};
+
+const KEY: StreamKey = StreamKey { seed: 21, replication: 0 };
+
+fn build(text: &str) -> queue::State {
+    let rate = Some(Rate::from_bit_s(8_000_000));
+    let config: queue::Config = serde_json::from_str(text).expect("a queue");
+    config.build(Surroundings { stream: KEY.stream("queue"), rate, overhead: 0 })
+}
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_micros(us)
+}
+
+fn packet(id: u32, since: Time) -> Waiting {
+    let frame = Frame { bytes: 1000, flow: 0, ..Frame::default() };
+    Waiting { id, frame, ecn_capable: false, to: 0, since }
+}
+
+/// RFC 8033 §4.1: no drop within the burst allowance, whatever the probability.
+#[test]
+fn pie_lets_a_burst_pass() {
+    let first_drop = |allowance: &str| {
+        let mut state = build(&format!(
+            r#"{{"discipline": "pie", "alpha": 1000, "beta": 10000,
+                "burst_allowance": "{allowance}"}}"#
+        ));
+        let mut exits = Exits::default();
+        let refused = (0..400).find(|ms| {
+            let now = us(1000 * ms);
+            let pair = [2 * ms, 2 * ms + 1]
+                .map(|id| state.enqueue(now, &packet(id as u32, now), &mut exits));
+            state.dequeue(now, &mut exits);
+            pair.contains(&false)
+        });
+        refused.expect("the delay grows")
+    };
+    // The allowance falls by 15 ms with each update, every 15 ms.
+    assert!(first_drop("0 s") < 100);
+    assert!((150..180).contains(&first_drop("150 ms")));
+    assert!((300..330).contains(&first_drop("300 ms")));
+}
+
+/// RFC 8033 §5.4: from one drop to the next the probabilities sum up to 0.85 at least, and to 8.5
+/// at most. They exceed 8.5 in one of 2000 gaps if nothing stops them; here are more than 10 000.
+#[test]
+fn pies_drops_are_spread() {
+    let mut state = build(
+        r#"{"discipline": "pie", "alpha": 104, "beta": 0, "burst_allowance": "0 s",
+            "update_interval": "100 s", "packets": 1000000}"#,
+    );
+    let mut exits = Exits::default();
+    for id in 0..4 {
+        assert!(state.enqueue(us(0), &packet(id, us(0)), &mut exits));
+    }
+    // This delay sets the probability, which then stays for 100 s.
+    state.dequeue(us(1_000_000), &mut exits);
+    let probability = 104.0 * (1.0 - 0.015) / 2048.0;
+    let packets_until = |sum: f64| {
+        let sums = (1..).scan(0.0, |sum, _| {
+            *sum += probability;
+            Some(*sum)
+        });
+        1 + sums.take_while(|it| *it < sum).count() as u64
+    };
+    let (mut gaps, mut gap) = (Vec::new(), 0);
+    for n in 0..500_000 {
+        let now = us(100_000_000 + n);
+        gap += 1;
+        if !state.enqueue(now, &packet(n as u32, now), &mut exits) {
+            gaps.push(std::mem::take(&mut gap));
+        }
+    }
+    assert!(gaps.len() > 10_000);
+    assert_eq!(gaps.iter().min(), Some(&packets_until(0.85)));
+    assert_eq!(gaps.iter().max(), Some(&packets_until(8.5)));
+}
+
+/// RFC 8033 §4.1: no drop while the delay was below half of the target and the probability is below
+/// 0.2.
+#[test]
+fn pie_spares_a_short_queue() {
+    let mut state = build(
+        r#"{"discipline": "pie", "target": "1 ms", "alpha": 60, "beta": 0,
+            "burst_allowance": "0 s", "update_interval": "100 s", "packets": 1000000}"#,
+    );
+    let mut exits = Exits::default();
+    let mut refused = |state: &mut queue::State, at: u64, count: u32| {
+        let enters = |id| state.enqueue(us(at), &packet(id, us(at)), &mut exits);
+        (0..count).map(enters).filter(|enters| !enters).count()
+    };
+    assert_eq!(refused(&mut state, 0, 4), 0);
+    let mut leaving = Exits::default();
+    state.dequeue(us(3_000_000), &mut leaving);
+    // The probability is 60·(3 − 0.001)/2048, and the delay 3 s.
+    assert!(refused(&mut state, 100_000_000, 10_000) > 100);
+    while state.dequeue(us(100_000_001), &mut leaving).is_some() {}
+    assert_eq!(refused(&mut state, 150_000_000, 3), 0);
+    state.dequeue(us(150_000_400), &mut leaving);
+    // It falls by 60·(0.001 − 0.0004)/2 only, but the delay was 0.4 ms.
+    assert_eq!(refused(&mut state, 200_000_000, 10_000), 0);
+    let queue::State::pie(pie) = &state else { panic!("{state:?}") };
+    assert!(pie.probability() > 0.05);
+}
