@@ -74,8 +74,8 @@ pub(crate) struct Sender {
     pub original_end: Option<u64>,
     /// The segments in flight; empty unless `tracks`.
     pub board: Scoreboard,
-    /// RFC 6675 §4: the highest position sent again in this recovery (`HighRxt`), and the one beyond
-    /// which an acknowledgment lets the rescue retransmission go (`RescueRxt`).
+    /// RFC 6675 §4: the highest position sent again in this recovery (`HighRxt`), and the one
+    /// beyond which an acknowledgment lets the rescue retransmission go (`RescueRxt`).
     pub high_rxt: u64,
     pub rescue_rxt: u64,
     /// Proportional rate reduction, while it is on.
