@@ -119,6 +119,7 @@ def emulate(
     rate_max_bit_s: float | None = None,
     replication: int = 0,
     tables: bool = True,
+    segments: bool = True,
     capture: list[tuple[str, str]] | None = None,
 ) -> RawResult: ...
 def emulate_calibrate(control: Control, *, command: list[str], backend: str = "tun") -> str: ...

@@ -41,6 +41,7 @@ def emulate(
     replication: int = 0,
     lateness_bound_s: float = 0.001,
     tables: bool = True,
+    segments: bool = True,
     pcap: str | os.PathLike[str] | None = None,
     pcap_at: Sequence[str] = (),
     out: str | os.PathLike[str] | None = None,
@@ -65,6 +66,7 @@ def emulate(
         replication: Which of the draws that the seed has in store the models take.
         lateness_bound_s: The 99th percentile of lateness above which the result is not valid.
         tables: Record drops.
+        segments: Record the fate of every segment and acknowledgment, as the links saw them.
         pcap: Write a capture (pcapng) of the scenario's flows there.
         pcap_at: As for `run`.
         out: Write the result directory there, as `Result.save` does.
@@ -102,6 +104,7 @@ def emulate(
             rate_max_bit_s=calibrated["rate_max_bit_s"] if calibrated else None,
             replication=replication,
             tables=tables,
+            segments=segments,
             capture=points if pcap else None,
         ),
         progress,

@@ -15,6 +15,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+import polars as pl
 import pytest
 from conftest import Cli
 from emulating import TINY, need_emulation
@@ -134,6 +135,8 @@ def test_the_record_has_the_keys_of_a_simulation(tmp_path: Path) -> None:
     assert flow["segments_retransmitted"] == flow["kernel"]["total_retrans"]
     assert real.drops.height == real.links["drops_channel"].sum()
     assert real.drops["flow"].cast(str).unique().to_list() in (["download"], [])
+    check_segments(real)
+    assert (out / "segments.parquet").exists()
     emulation = real.summary["emulation"]
     assert emulation["device_drops"] == 0
     assert emulation["kernel"] == os.uname().release
@@ -142,6 +145,27 @@ def test_the_record_has_the_keys_of_a_simulation(tmp_path: Path) -> None:
     assert (out / "drops.parquet").exists()
     # The same scenario again.
     assert retx.resolve(out / "scenario.toml") == retx.resolve(PATH)
+
+
+def check_segments(real: retx.Result) -> None:
+    """The table, the counts, the drops and the kernel tell the same."""
+    flow = real.summary["flows"][0]
+    data = real.segments.filter(pl.col("length_bytes") > 0)
+    again = data.filter("retransmission")
+    assert (data.height, again.height) == (flow["segments_sent"], flow["segments_retransmitted"])
+    assert data.height == flow["kernel"]["data_segs_out"]
+    lost = real.segments.filter(pl.col("fate").cast(str) == "channel")
+    drops = real.drops.filter(pl.col("packet_number").is_not_null())
+    assert lost["packet_number"].to_list() == drops["packet_number"].to_list()
+    assert lost["retransmission"].to_list() == drops["retransmission"].to_list()
+    # What was needed follows a loss each.
+    needed = flow["segments_retransmitted"] - flow["retransmissions_unnecessary"]
+    assert 0 <= needed <= lost.height
+    came = data.filter(pl.col("fate").cast(str) == "delivered")
+    # 20 ms each way.
+    assert (came["arrived_s"] - came["sent_s"]).min() >= 0.02
+    assert real.acks["ack"].max() == 200_000 + 2
+    assert flow["idle_max_s"] <= flow["idle_total_s"] < flow["response_time_s"]
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")

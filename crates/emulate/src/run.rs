@@ -6,12 +6,13 @@ use crate::clock::Clock;
 use crate::error::EmulateError;
 use crate::launch::{Launch, Report, Started, Worker};
 use crate::layout::{Layout, ProgramAt, lay};
-use crate::path::{Devices, Goal, Inspector, Path};
+use crate::path::{Devices, Goal, Inspector, Ledger, Path};
 use crate::protocol::{Backend, FileOrder};
 use crate::summary::{EmulatedFlow, Emulation, EmulationSummary, Frame, ProgramSummary};
+use retx_record::counters::FlowCounters;
 use retx_scenario::Scenario;
 use retx_sim::engine::Engine;
-use retx_sim::plan::{Plan, Sampling};
+use retx_sim::plan::{FlowPlan, Plan, Sampling};
 use retx_sim::{Control, Options, Outcome};
 use retx_units::{Duration, Time};
 use std::collections::BTreeMap;
@@ -72,9 +73,11 @@ pub fn emulate(
     let set = (std::mem::take(&mut worker.sysctls), std::mem::take(&mut worker.offloads_off));
     let devices = Devices::new(settings.backend, std::mem::take(&mut worker.devices));
     let mut engine = Engine::for_outside(&layout.plan, &settings.record)?;
+    let of = |flow: &FlowPlan| (flow.initiator, &layout.plan.tcps[flow.tcp as usize].config);
+    let ledger = Ledger::new(layout.plan.flows.iter().map(of));
     let clock = Clock::beginning_in(RUN_UP);
     let started = worker.start(clock, layout.plan.warmup)?;
-    let mut path = Path::new(&mut engine, clock, devices, Inspector::new(&layout));
+    let mut path = Path::new(&mut engine, clock, devices, Inspector::new(&layout), ledger);
     if layout.plan.warmup > Time::ZERO {
         path.warm_up_until(layout.plan.warmup);
     }
@@ -132,7 +135,7 @@ fn in_a_thread_that_runs_first<R: Send>(work: impl FnOnce() -> R + Send) -> (boo
 fn flows(
     plan: &Plan,
     (reports, _): &Report,
-    counts: &[crate::path::FlowCounts],
+    counts: &[FlowCounters],
     to: Time,
 ) -> Vec<EmulatedFlow> {
     let flows = plan.flows.iter().zip(reports).zip(counts);

@@ -3,9 +3,9 @@
 //! A value that nobody has seen is null: the kernel tells less of itself than a model does.
 
 use crate::lateness::LatenessSummary;
-use crate::path::FlowCounts;
 use crate::protocol::FlowReport;
 use crate::tcp_info::TcpInfo;
+use retx_record::counters::FlowCounters;
 use retx_record::empty_row;
 use retx_record::summary::{EngineSummary, LinkSummary, RelaySummary, WlanSummary};
 use retx_units::Time;
@@ -95,8 +95,13 @@ pub struct EmulatedFlow {
     /// As they entered the first link.
     pub segments_sent: u64,
     pub segments_retransmitted: u64,
+    pub retransmissions_unnecessary: u64,
     /// `tcpi_total_rto`: of the whole flow, the warm-up included.
     pub rto_count: Option<u64>,
+    /// Pauses of the sender longer than a smoothed RTT, reckoned from the packets.
+    pub idle_total_s: f64,
+    pub idle_max_s: f64,
+    pub idle: EmulatedIdle,
     /// All packets of the data sender.
     pub frames_sent: u64,
     /// Pure acknowledgments of the data receiver.
@@ -105,6 +110,18 @@ pub struct EmulatedFlow {
     pub kernel: TcpInfo,
     /// What went wrong at a socket, in the system's words.
     pub fault: Option<String>,
+}
+
+/// Pauses by what ended them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct EmulatedIdle {
+    /// Packets do not tell whether it was a timer …
+    pub rto_s: Option<f64>,
+    /// … or an acknowledgment.
+    pub window_s: Option<f64>,
+    /// There was nothing to send.
+    pub application_s: f64,
 }
 
 /// What a flow's results are about.
@@ -122,7 +139,7 @@ pub struct Frame<'a> {
 
 impl EmulatedFlow {
     /// A flow's results, from what its ends know and what was seen on the way.
-    pub fn new(frame: Frame<'_>, report: FlowReport, counts: &FlowCounts) -> Self {
+    pub fn new(frame: Frame<'_>, report: FlowReport, counts: &FlowCounters) -> Self {
         let FlowReport { start, finish, bytes_delivered, bytes_in_warmup, kernel, fault } = report;
         let begin = start.map_or(frame.to, |start| start.max(frame.from));
         let span = finish.unwrap_or(frame.to).since(begin).as_secs_f64();
@@ -138,7 +155,15 @@ impl EmulatedFlow {
             goodput_bit_s: if span > 0.0 { bytes_delivered as f64 * 8.0 / span } else { 0.0 },
             segments_sent: counts.segments_sent,
             segments_retransmitted: counts.segments_retransmitted,
+            retransmissions_unnecessary: counts.retransmissions_unnecessary,
             rto_count: kernel.total_rto,
+            idle_total_s: counts.idle.total().as_secs_f64(),
+            idle_max_s: counts.idle.longest.as_secs_f64(),
+            idle: EmulatedIdle {
+                rto_s: None,
+                window_s: None,
+                application_s: counts.idle.application.as_secs_f64(),
+            },
             frames_sent: counts.frames_sent,
             acks_sent: counts.acks_sent,
             kernel,

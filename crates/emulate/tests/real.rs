@@ -2,8 +2,10 @@
 //! so.
 
 use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings, emulate};
+use retx_record::reason::SegmentFate;
 use retx_scenario::{Scenario, Source, parse};
 use retx_sim::{Control, Options};
+use retx_units::{Duration, Time};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -13,7 +15,7 @@ fn scenario(text: &str) -> Scenario {
 
 fn settings(backend: Backend) -> Settings {
     Settings {
-        record: Options { drops: true, ..Options::default() },
+        record: Options { drops: true, segments: true, ..Options::default() },
         backend,
         programs: Vec::new(),
         lateness_bound: LATENESS_BOUND,
@@ -106,10 +108,43 @@ fn check_small(emulated: &Emulated) {
     let drops = emulated.outcome.tables.drops.as_ref().expect("they were asked for");
     let [drop] = drops.rows() else { panic!("{:?}", drops.rows()) };
     // SYN/ACK, then from 1 on.
-    assert_eq!(drop.packet_number, Some(3));
+    assert_eq!((drop.packet_number, drop.retransmission), (Some(3), false));
+    check_segments(emulated);
+    // From the first flight to what the first acknowledgment lets go is no longer than an RTT; the
+    // lost segment may have waited for a timer.
+    assert_eq!(flow.retransmissions_unnecessary, 0);
+    assert!(flow.idle_max_s <= flow.idle_total_s && flow.idle_total_s < response);
+    assert!(flow.idle.application_s.abs() < f64::EPSILON);
     let link = &emulated.summary.links[0];
     assert_eq!((link.drops.script, link.drops.queue), (1, 0));
     assert_eq!(emulated.summary.emulation.device_drops, 0);
+}
+
+/// SYN/ACK, 20 segments and one again, the FIN in the last: what became of each is known.
+fn check_segments(emulated: &Emulated) {
+    let tables = &emulated.outcome.tables;
+    let segments = tables.segments.as_ref().expect("they were asked for");
+    let rows: Vec<_> = segments.rows().collect();
+    assert_eq!(rows[0].0.seq, 0);
+    let data: Vec<_> = rows.iter().filter(|(row, _)| row.length_bytes > 0).collect();
+    assert_eq!(data.len(), 21);
+    let third: Vec<_> = data.iter().filter(|(row, _)| row.packet_number == 3).collect();
+    let [(first, lost), (again, came)] = third[..] else { panic!("{third:?}") };
+    assert_eq!((first.seq, first.retransmission, *lost), (2897, false, SegmentFate::Script));
+    assert_eq!((again.seq, again.retransmission, *came), (2897, true, SegmentFate::Delivered));
+    let others = rows.iter().filter(|(row, _)| row.packet_number != 3);
+    assert!(others.clone().all(|(_, fate)| *fate == SegmentFate::Delivered));
+    assert!(others.clone().all(|(row, _)| !row.retransmission));
+    // An RTT of 20 ms and the time that bytes take on the link, at the least.
+    let lowest = Duration::from_millis(20);
+    for (row, (sent, _)) in rows.iter().enumerate().filter(|(_, (sent, _))| sent.seq < 28_000) {
+        let acked = segments.acked_at(row as u32);
+        assert!(acked != Time::NEVER && acked.since(sent.sent) >= lowest, "{sent:?} {acked:?}");
+    }
+    let acks = tables.acks.as_ref().expect("they were asked for");
+    assert!(acks.rows().all(|(_, fate)| fate == SegmentFate::Delivered));
+    assert_eq!(acks.rows().map(|(ack, _)| ack.ack).max(), Some(28_962));
+    assert!(acks.rows().all(|(ack, _)| ack.window_bytes > 28_960));
 }
 
 #[test]

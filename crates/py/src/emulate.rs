@@ -18,7 +18,7 @@ use retx_units::Duration;
 #[pyo3(signature = (
     scenario, control, *, command, backend = "tun", programs = Vec::new(),
     programs_to_error = false, lateness_bound_s = None, rate_max_bit_s = None, replication = 0,
-    tables = true, capture = None
+    tables = true, segments = true, capture = None
 ))]
 pub fn emulate(
     py: Python<'_>,
@@ -32,6 +32,7 @@ pub fn emulate(
     rate_max_bit_s: Option<f64>,
     replication: u64,
     tables: bool,
+    segments: bool,
     capture: Option<Vec<(String, String)>>,
 ) -> PyResult<RawResult> {
     let capture = match capture {
@@ -44,7 +45,7 @@ pub fn emulate(
         .map(|(host, command, waits)| ProgramAt { host, command, background: !waits })
         .collect();
     let settings = Settings {
-        record: Options { replication, segments: false, drops: tables, episodes: false, capture },
+        record: Options { replication, segments, drops: tables, episodes: false, capture },
         backend,
         programs,
         lateness_bound: lateness_bound_s.map_or(LATENESS_BOUND, Duration::from_secs_f64),

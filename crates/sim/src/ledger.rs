@@ -4,11 +4,10 @@ use crate::packet::{Others, Packet, Transmission};
 use crate::recorder::{Drop, Recorder};
 use retx_record::counters::{FlowCounters, IdleEnd};
 use retx_record::reason::{Belief, EpisodeKind, SaidCause};
-use retx_record::tables::{self, Segments, packet_number};
+use retx_record::tables::{self, Segments, Unacked, packet_number};
 use retx_record::truth::{Arrived, Correction, Retransmission, Row, SegmentCopy, Trigger, Truth};
 use retx_tcp::{Connection, loss_cause};
 use retx_units::Time;
-use std::collections::VecDeque;
 
 /// A flow's books.
 #[derive(Debug, Clone)]
@@ -35,14 +34,6 @@ pub struct Ledger {
     episode: Option<(EpisodeKind, Row, bool)>,
     /// Rows of the `segments` table not yet acknowledged.
     unacked: Unacked,
-}
-
-/// Rows of the `segments` table by the position after each segment.
-#[derive(Debug, Clone, Default)]
-struct Unacked {
-    /// In order of position.
-    firsts: VecDeque<(u64, u32)>,
-    retransmissions: Vec<(u64, u32)>,
 }
 
 /// The receiving end, as the verdicts ask it.
@@ -191,11 +182,7 @@ impl Ledger {
             retransmission,
             cause: self.episode.filter(|_| retransmission).map(|(kind, ..)| kind),
         });
-        if retransmission {
-            self.unacked.retransmissions.push((end, packet.row));
-        } else {
-            self.unacked.firsts.push_back((end, packet.row));
-        }
+        self.unacked.push(end, packet.row, retransmission);
     }
 
     /// A segment of the sender has reached the receiver, which may have thrown it away.
@@ -326,19 +313,7 @@ impl Ledger {
             truth.advance(sender.open_probe().map_or(snd_una, |probe| probe.min(snd_una)));
         }
         if let Some(segments) = &mut to.tables.segments {
-            let unacked = &mut self.unacked;
-            while let Some(&(end, row)) = unacked.firsts.front()
-                && end <= snd_una
-            {
-                unacked.firsts.pop_front();
-                segments.acked(row, now);
-            }
-            unacked.retransmissions.retain(|(end, row)| {
-                if *end <= snd_una {
-                    segments.acked(*row, now);
-                }
-                *end > snd_una
-            });
+            self.unacked.acknowledged(now, snd_una, segments);
         }
     }
 

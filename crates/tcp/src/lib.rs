@@ -33,4 +33,5 @@ pub use config::{
 pub use connection::{
     Connection, CwndValidation, Episode, Event, Info, LossState, State, Transmit,
 };
+pub use ranges::Ranges;
 pub use size::Size;

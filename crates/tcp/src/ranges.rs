@@ -10,7 +10,7 @@ type Range = (u64, u64);
 
 /// Disjoint ranges in ascending order, with gaps between them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ranges(VecDeque<Range>);
+pub struct Ranges(VecDeque<Range>);
 
 impl Ranges {
     /// True when the set is empty.

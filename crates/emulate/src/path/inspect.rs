@@ -23,6 +23,8 @@ pub struct Seen {
     pub host: usize,
     /// What it says; nothing unless it is TCP.
     pub segment: Segment,
+    /// The window that it advertises, in bytes.
+    pub window_bytes: u64,
     /// Bytes of the IP packet.
     pub bytes: u32,
     /// The ECN field of its IP header.
@@ -86,11 +88,6 @@ impl Inspector {
         }
     }
 
-    /// How many flows the scenario has, and which end opens each.
-    pub fn flows(&self) -> impl Iterator<Item = Side> {
-        self.flows.iter().map(|flow| flow.opener)
-    }
-
     /// What conversations beside the flows are called.
     pub fn names(&self) -> &[String] {
         &self.names
@@ -117,7 +114,8 @@ impl Inspector {
         };
         let from_opener = to_listener.is_some();
         let flow = &mut self.flows[index as usize];
-        let segment = flow.hold_window((segment, from_opener), packet);
+        let shift = flow.window_shift(&segment, from_opener);
+        let segment = flow.hold_window((segment, shift), packet);
         let to = if from_opener { flow.opener.other() } else { flow.opener };
         Some(Seen {
             route: flow.routes[usize::from(to == Side::Sender)],
@@ -125,6 +123,7 @@ impl Inspector {
             to,
             host: *self.hosts.get(&destination.address)?,
             segment,
+            window_bytes: u64::from(segment.window) << shift,
             bytes: total_length(packet),
             ecn: decoded.packet.ip.ecn,
             from_opener,
@@ -155,6 +154,7 @@ impl Inspector {
             to: if backwards { Side::Sender } else { Side::Receiver },
             host,
             segment,
+            window_bytes: 0,
             bytes: total_length(packet),
             ecn: [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(packet[1] & 3)],
             from_opener: false,
@@ -187,24 +187,24 @@ impl Inspector {
 }
 
 impl Flow {
-    /// Writes the advertised window into a segment, if the flow has one.
-    fn hold_window(
-        &mut self,
-        (mut segment, from_opener): (Segment, bool),
-        packet: &mut [u8],
-    ) -> Segment {
-        let Some(window) = self.advertised_window else { return segment };
+    /// By how many bits the window in a segment is scaled.
+    fn window_shift(&mut self, segment: &Segment, from_opener: bool) -> u8 {
         let syn = segment.flags.contains(Flags::SYN);
         if syn {
             self.scales[usize::from(!from_opener)] = segment.options.window_scale;
         }
         // A window in a SYN is never scaled (RFC 7323 §2.2); both ends have to offer it.
-        let shift = match self.scales {
+        match self.scales {
             [Some(opener), Some(listener)] if !syn => {
                 (if from_opener { opener } else { listener }).min(14)
             }
             _ => 0,
-        };
+        }
+    }
+
+    /// Writes the advertised window into a segment, if the flow has one.
+    fn hold_window(&self, (mut segment, shift): (Segment, u8), packet: &mut [u8]) -> Segment {
+        let Some(window) = self.advertised_window else { return segment };
         let field = (window >> shift).min(u32::from(u16::MAX)) as u16;
         if !segment.flags.contains(Flags::RST) {
             let ip_header = usize::from(packet[0] & 15) * 4;

@@ -1,52 +1,55 @@
 //! What the way between the hosts has seen of each flow.
 
 use super::Seen;
+use super::books::Books;
+use retx_record::counters::FlowCounters;
+use retx_record::reason::Cause;
+use retx_record::tables::{self, Tables, packet_number};
+use retx_record::truth::SegmentCopy;
 use retx_sim::Transmission;
 use retx_sim::engine::Arriving;
 use retx_sim::plan::Side;
-use retx_units::SeqNr;
+use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, Segment};
 
-/// Counts of a flow's packets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FlowCounts {
-    /// All packets of the data sender.
-    pub frames_sent: u64,
-    /// Its data segments, retransmissions included.
-    pub segments_sent: u64,
-    /// Of these, those that carry data sent before.
-    pub segments_retransmitted: u64,
-    /// Pure acknowledgments of the data receiver.
-    pub acks_sent: u64,
+/// A packet under way, as far as its flow's books are concerned.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Passage {
+    /// The host that it goes to.
+    pub host: usize,
+    /// `None` for a packet of none of the scenario's flows.
+    of: Option<Of>,
 }
 
-impl FlowCounts {
-    /// What was counted after `start`.
-    #[must_use]
-    pub const fn since(&self, start: &Self) -> Self {
-        Self {
-            frames_sent: self.frames_sent - start.frames_sent,
-            segments_sent: self.segments_sent - start.segments_sent,
-            segments_retransmitted: self.segments_retransmitted - start.segments_retransmitted,
-            acks_sent: self.acks_sent - start.acks_sent,
-        }
-    }
+#[derive(Debug, Clone, Copy)]
+struct Of {
+    flow: u32,
+    connection: u32,
+    what: What,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    /// It takes sequence numbers of the data sender.
+    Segment(SegmentCopy),
+    /// It tells the data sender that everything before this has arrived.
+    Ack(u64),
 }
 
 /// What is known of all flows.
 #[derive(Debug, Default)]
 pub struct Ledger {
     flows: Vec<Flow>,
-    /// The counts at the end of the warm-up.
-    baseline: Vec<FlowCounts>,
+    /// What had been counted at the end of the warm-up.
+    baseline: Vec<FlowCounters>,
     /// Packets that go to no host, or are no sound IPv4 packets.
     pub unroutable: u64,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Flow {
     opener: Side,
-    counts: FlowCounts,
+    books: Books,
     connection: u32,
     /// What the data sender, then the receiver, sends.
     streams: [Stream; 2],
@@ -61,32 +64,44 @@ struct Stream {
 }
 
 impl Ledger {
-    /// Nothing seen yet, of flows opened by these ends.
-    pub fn new(openers: impl Iterator<Item = Side>) -> Self {
-        let flow = |opener| Flow {
+    /// Nothing seen yet, of flows opened by these ends, with these TCPs.
+    pub fn new<'t>(flows: impl Iterator<Item = (Side, &'t retx_tcp::Config)>) -> Self {
+        let flow = |(opener, tcp)| Flow {
             opener,
-            counts: FlowCounts::default(),
+            books: Books::new(tcp),
             connection: 0,
             streams: [Stream::default(); 2],
         };
-        let flows: Vec<Flow> = openers.map(flow).collect();
-        let baseline = vec![FlowCounts::default(); flows.len()];
+        let flows: Vec<Flow> = flows.map(flow).collect();
+        let baseline = vec![FlowCounters::default(); flows.len()];
         Self { flows, baseline, unroutable: 0 }
     }
 
     /// Statistics start now.
     pub fn begin_statistics(&mut self) {
-        self.baseline = self.flows.iter().map(|flow| flow.counts).collect();
+        self.baseline = self.flows.iter_mut().map(|flow| flow.books.begin_statistics()).collect();
     }
 
-    /// The counts of each flow, from the end of the warm-up on.
-    pub fn counts(&self) -> Vec<FlowCounts> {
+    /// What has been counted of each flow, from the end of the warm-up on.
+    pub fn counts(&self) -> Vec<FlowCounters> {
         let flows = self.flows.iter().zip(&self.baseline);
-        flows.map(|(flow, start)| flow.counts.since(start)).collect()
+        flows.map(|(flow, start)| flow.books.counters.since(start)).collect()
     }
 
-    /// Counts a packet; returns it as the engine takes it, and the host that it goes to.
-    pub fn arriving<'s>(&mut self, seen: &'s Seen) -> (Arriving<'s>, usize) {
+    /// True for a packet of one of the scenario's flows.
+    pub fn knows(&self, seen: &Seen) -> bool {
+        (seen.flow as usize) < self.flows.len()
+    }
+
+    /// A packet is sent: writes it down, `smss` being what a full segment carries. Returns it as
+    /// the engine takes it, and what is to be known of it when it leaves.
+    pub fn arriving<'s>(
+        &mut self,
+        now: Time,
+        seen: &'s Seen,
+        smss: u32,
+        tables: &mut Tables,
+    ) -> (Arriving<'s>, Passage) {
         let mut arriving = Arriving {
             route: seen.route,
             flow: seen.flow,
@@ -100,15 +115,53 @@ impl Ledger {
             transmission: Transmission::First,
             row: None,
         };
+        let mut passage = Passage { host: seen.host, of: None };
         if let Some(flow) = self.flows.get_mut(seen.flow as usize) {
-            flow.sent(seen, &mut arriving);
+            let what = flow.sent((now, seen), smss, &mut arriving, tables);
+            let connection = arriving.connection;
+            passage.of = what.map(|what| Of { flow: seen.flow, connection, what });
         }
-        (arriving, seen.host)
+        (arriving, passage)
+    }
+
+    /// The flow of a packet, if the packet belongs to its open connection.
+    fn flow(&mut self, of: Of) -> Option<&mut Flow> {
+        let flow = &mut self.flows[of.flow as usize];
+        (flow.connection == of.connection).then_some(flow)
+    }
+
+    /// A packet has reached its host.
+    pub fn delivered(&mut self, now: Time, passage: &Passage, tables: &mut Tables) {
+        let Some(of) = passage.of else { return };
+        let Some(flow) = self.flow(of) else { return };
+        match of.what {
+            What::Segment(copy) => flow.books.arrived(copy),
+            What::Ack(position) => {
+                let sent_to = flow.streams[Side::Sender as usize].sent_to;
+                flow.books.acknowledged(now, (position, sent_to), tables.segments.as_mut());
+            }
+        }
+    }
+
+    /// A packet was dropped, and no copy of it that the network has made has arrived or will.
+    /// Calls `necessary` with the flow and the packet's number for each retransmission that has
+    /// turned out to be so.
+    pub fn lost(&mut self, passage: &Passage, cause: Cause, mut necessary: impl FnMut(u32, u64)) {
+        let Some(of) = passage.of else { return };
+        if let (Some(flow), What::Segment(copy)) = (self.flow(of), of.what) {
+            flow.books.dropped(copy, cause, |number| necessary(of.flow, number));
+        }
     }
 }
 
 impl Flow {
-    fn sent(&mut self, seen: &Seen, arriving: &mut Arriving<'_>) {
+    fn sent(
+        &mut self,
+        (now, seen): (Time, &Seen),
+        smss: u32,
+        arriving: &mut Arriving<'_>,
+        tables: &mut Tables,
+    ) -> Option<What> {
         let segment = &seen.segment;
         let from = seen.to.other();
         if segment.flags.contains(Flags::SYN) {
@@ -119,25 +172,63 @@ impl Flow {
         // A probe of the window may lie one before what is acknowledged.
         let position = segment.seq.unwrap_near(initial, stream.sent_to).max(0) as u64;
         let length = segment.seq_len();
-        let again = length > 0 && position < stream.sent_to;
-        stream.sent_to = stream.sent_to.max(position + u64::from(length));
+        let end = position + u64::from(length);
+        let sent_to = stream.sent_to;
+        stream.sent_to = sent_to.max(end);
         arriving.position = position;
-        arriving.copy = self.counts.frames_sent;
+        arriving.copy = self.books.counters.frames_sent;
         arriving.connection = self.connection;
-        if again {
-            arriving.transmission = Transmission::Again;
-        }
-        let counts = &mut self.counts;
-        if from == Side::Sender {
-            counts.frames_sent += 1;
-            if segment.payload_bytes > 0 {
-                counts.segments_sent += 1;
-                counts.segments_retransmitted += u64::from(again);
+        if from == Side::Receiver {
+            if length > 0 && position < sent_to {
+                arriving.transmission = Transmission::Again;
             }
-        } else {
-            let control = Flags::SYN.with(Flags::FIN).with(Flags::RST);
-            counts.acks_sent += u64::from(length == 0 && segment.flags.0 & control.0 == 0);
+            return self.acknowledging(now, seen, arriving, tables);
         }
+        self.books.counters.frames_sent += 1;
+        if length == 0 {
+            return None;
+        }
+        let copy = SegmentCopy { number: arriving.copy, from: position, to: end };
+        let transmission = self.books.sent(now, copy, sent_to, segment.payload_bytes > 0);
+        arriving.transmission = transmission;
+        if let Some(segments) = &mut tables.segments {
+            let retransmission = transmission != Transmission::First;
+            let row = segments.push(tables::Segment {
+                flow: seen.flow,
+                sent: now,
+                seq: position,
+                length_bytes: segment.payload_bytes,
+                packet_number: packet_number(position, smss),
+                retransmission,
+                cause: None,
+            });
+            self.books.written(end, row, retransmission);
+            arriving.row = Some(row);
+        }
+        Some(What::Segment(copy))
+    }
+
+    /// The receiver of the data sends a packet.
+    fn acknowledging(
+        &mut self,
+        now: Time,
+        seen: &Seen,
+        arriving: &mut Arriving<'_>,
+        tables: &mut Tables,
+    ) -> Option<What> {
+        let flags = seen.segment.flags;
+        let control = Flags::SYN.with(Flags::FIN).with(Flags::RST);
+        let pure = seen.segment.seq_len() == 0 && flags.0 & control.0 == 0;
+        self.books.counters.acks_sent += u64::from(pure);
+        let sender = self.streams[Side::Sender as usize];
+        let initial = sender.initial.filter(|_| flags.contains(Flags::ACK))?;
+        let ack = seen.segment.ack.unwrap_near(initial, sender.sent_to).max(0) as u64;
+        if let Some(acks) = &mut tables.acks {
+            let window_bytes = seen.window_bytes;
+            let row = acks.push(tables::Ack { flow: seen.flow, sent: now, ack, window_bytes });
+            arriving.row = Some(row);
+        }
+        Some(What::Ack(ack))
     }
 
     /// A SYN with another number than before begins a connection.
@@ -149,6 +240,8 @@ impl Flow {
         *stream = Stream { initial: Some(segment.seq), sent_to: 0 };
         if from == self.opener {
             self.connection += 1;
+            self.streams[from.other() as usize] = Stream::default();
+            self.books.begin_connection();
         }
     }
 }
@@ -157,6 +250,10 @@ impl Flow {
 mod tests {
     use super::*;
     use retx_wire::Ecn;
+
+    fn linux() -> retx_tcp::Config {
+        (retx_tcp::presets::find("linux").expect("it is one").config)()
+    }
 
     fn seen(to: Side, seq: u32, payload: u32, flags: Flags) -> Seen {
         let segment =
@@ -167,6 +264,7 @@ mod tests {
             to,
             host: 1,
             segment,
+            window_bytes: 0,
             bytes: segment.packet_bytes(),
             ecn: Ecn::NotEct,
             from_opener: to == Side::Receiver,
@@ -175,11 +273,13 @@ mod tests {
 
     #[test]
     fn positions_wrap_and_retransmissions_are_known() {
-        let mut ledger = Ledger::new([Side::Sender].into_iter());
+        let tcp = linux();
+        let mut tables = Tables::default();
+        let mut ledger = Ledger::new([(Side::Sender, &tcp)].into_iter());
         let start = u32::MAX - 1000;
         let mut position = |seq, payload, flags| {
             let seen = seen(Side::Receiver, seq, payload, flags);
-            let (arriving, _) = ledger.arriving(&seen);
+            let (arriving, _) = ledger.arriving(Time::ZERO, &seen, 900, &mut tables);
             (arriving.position, arriving.transmission, arriving.connection)
         };
         let first = start.wrapping_add(1);
@@ -188,19 +288,54 @@ mod tests {
         assert_eq!(position(first, 900, Flags::ACK), (1, Transmission::First, 1));
         let second = first.wrapping_add(900);
         assert_eq!(position(second, 900, Flags::ACK), (901, Transmission::First, 1));
-        assert_eq!(position(first, 900, Flags::ACK), (1, Transmission::Again, 1));
+        assert_eq!(position(first, 900, Flags::ACK), (1, Transmission::Unnecessary, 1));
         let third = second.wrapping_add(900);
         assert_eq!(position(third, 0, Flags::ACK.with(Flags::FIN)).0, 1801);
         assert_eq!(position(77, 0, Flags::SYN), (0, Transmission::First, 2));
-        ledger.arriving(&seen(Side::Sender, 5, 0, Flags::ACK.with(Flags::SYN)));
-        ledger.arriving(&seen(Side::Sender, 6, 0, Flags::ACK));
+        for (seq, flags) in [(5, Flags::ACK.with(Flags::SYN)), (6, Flags::ACK)] {
+            let seen = seen(Side::Sender, seq, 0, flags);
+            ledger.arriving(Time::ZERO, &seen, 900, &mut tables);
+        }
         let counts = ledger.counts()[0];
-        let expected = FlowCounts {
+        let expected = FlowCounters {
             frames_sent: 7,
             segments_sent: 3,
             segments_retransmitted: 1,
+            retransmissions_unnecessary: 1,
             acks_sent: 1,
+            ..FlowCounters::default()
         };
         assert_eq!(counts, expected);
+    }
+
+    #[test]
+    fn rows_are_acknowledged_by_what_has_reached_the_sender() {
+        let tcp = linux();
+        let mut tables = Tables {
+            segments: Some(tables::Segments::default()),
+            acks: Some(tables::Acks::default()),
+            ..Tables::default()
+        };
+        let mut ledger = Ledger::new([(Side::Sender, &tcp)].into_iter());
+        let mut pass = |to, seq, payload, flags, ack| {
+            let mut seen = seen(to, seq, payload, flags);
+            seen.segment.ack = SeqNr(ack);
+            seen.window_bytes = 4096;
+            ledger.arriving(Time::ZERO, &seen, 900, &mut tables).1
+        };
+        pass(Side::Receiver, 100, 0, Flags::SYN, 0);
+        pass(Side::Sender, 7, 0, Flags::SYN.with(Flags::ACK), 101);
+        pass(Side::Receiver, 101, 900, Flags::ACK, 8);
+        pass(Side::Receiver, 1001, 900, Flags::ACK, 8);
+        let ack = pass(Side::Sender, 8, 0, Flags::ACK, 1001);
+        let heard = Time::from_nanos(5);
+        ledger.delivered(heard, &ack, &mut tables);
+        let segments = tables.segments.expect("it is kept");
+        assert_eq!([0, 1, 2].map(|row| segments.acked_at(row)), [heard, heard, Time::NEVER]);
+        let numbers: Vec<u64> = segments.rows().map(|(row, _)| row.packet_number).collect();
+        assert_eq!(numbers, [0, 1, 2]);
+        let acks = tables.acks.expect("it is kept");
+        let rows: Vec<_> = acks.rows().map(|(row, _)| (row.ack, row.window_bytes)).collect();
+        assert_eq!(rows, [(1, 4096), (901, 4096)]);
     }
 }

@@ -4,6 +4,7 @@
 //! It runs in one thread, which sleeps until shortly before the next event and spins for the rest.
 //! A packet's bytes lie in a slab under the packet's number in the engine.
 
+mod books;
 mod device;
 mod inspect;
 mod ledger;
@@ -11,11 +12,12 @@ mod rewrite;
 
 pub use device::Devices;
 pub use inspect::{Inspector, Seen};
-pub use ledger::{FlowCounts, Ledger};
+pub use ledger::{Ledger, Passage};
 
 use crate::clock::Clock;
 use crate::lateness::Lateness;
 use crate::launch::Progress;
+use retx_record::counters::FlowCounters;
 use retx_sim::engine::{Engine, Left};
 use retx_sim::{Control, RunError};
 use retx_units::{Duration, Time};
@@ -56,7 +58,7 @@ impl Goal {
 #[derive(Debug)]
 pub struct Sights {
     /// Of each flow.
-    pub counts: Vec<FlowCounts>,
+    pub counts: Vec<FlowCounters>,
     /// What conversations beside the flows are called.
     pub names: Vec<String>,
     /// How late packets left.
@@ -76,8 +78,8 @@ pub struct Path<'a, 'p> {
     inspector: Inspector,
     ledger: Ledger,
     lateness: Lateness,
-    /// The bytes of packets under way, and the host that they go to.
-    bytes: Vec<(Vec<u8>, usize)>,
+    /// The bytes of packets under way, and what is to be known of them when they leave.
+    bytes: Vec<(Vec<u8>, Passage)>,
     buffer: Vec<u8>,
     /// The end of the warm-up, as long as it is to come.
     warmup: Option<Time>,
@@ -112,8 +114,8 @@ impl<'a, 'p> Path<'a, 'p> {
         clock: Clock,
         devices: Devices,
         inspector: Inspector,
+        ledger: Ledger,
     ) -> Self {
-        let ledger = Ledger::new(inspector.flows());
         Self {
             engine,
             clock,
@@ -200,15 +202,18 @@ impl<'a, 'p> Path<'a, 'p> {
             self.ledger.unroutable += 1;
             return;
         };
-        let (arriving, to) = self.ledger.arriving(&seen);
+        // No sooner than what has left the engine before.
+        let at = at.max(self.engine.now());
+        let smss = if self.ledger.knows(&seen) { self.engine.full_segment(seen.flow) } else { 0 };
+        let (arriving, passage) = self.ledger.arriving(at, &seen, smss, self.engine.tables());
         let id = self.engine.arrive(at, &arriving) as usize;
         if id >= self.bytes.len() {
             self.bytes.resize_with(id + 1, Default::default);
         }
-        let (kept, host) = &mut self.bytes[id];
+        let (kept, kept_passage) = &mut self.bytes[id];
         kept.clear();
         kept.extend_from_slice(packet);
-        *host = to;
+        *kept_passage = passage;
         self.deliver(now);
     }
 
@@ -224,10 +229,11 @@ impl<'a, 'p> Path<'a, 'p> {
         while let Some(left) = self.engine.advance(now) {
             match left {
                 Left::Delivered { id, at, ecn } => {
-                    let (bytes, host) = &mut self.bytes[id as usize];
+                    let (bytes, passage) = &mut self.bytes[id as usize];
                     rewrite::set_ecn(bytes, ecn);
                     self.lateness.record(self.clock.now().since(at));
-                    self.devices.write(*host, bytes);
+                    self.devices.write(passage.host, bytes);
+                    self.ledger.delivered(at, passage, self.engine.tables());
                 }
                 Left::Copied { from, to } => {
                     let copy = self.bytes[from as usize].clone();
@@ -237,7 +243,13 @@ impl<'a, 'p> Path<'a, 'p> {
                     }
                     self.bytes[to] = copy;
                 }
-                Left::Dropped { .. } => {}
+                Left::Dropped { id, drop, lost: true } => {
+                    let (_, passage) = &self.bytes[id as usize];
+                    let engine = &mut *self.engine;
+                    let necessary = |flow, number| engine.was_necessary(flow, number);
+                    self.ledger.lost(passage, drop.cause, necessary);
+                }
+                Left::Dropped { lost: false, .. } => {}
             }
         }
     }

@@ -14,7 +14,7 @@ pub use episodes::{Episode, Episodes};
 pub use exchanges::{Exchange, Exchanges};
 pub use link_samples::{LinkSample, LinkSamples};
 pub use samples::{Sample, Samples};
-pub use segments::{Segment, Segments};
+pub use segments::{Segment, Segments, Unacked};
 
 use crate::table::{Column, NO_INTEGER};
 use retx_units::{Duration, Time};

@@ -5,6 +5,7 @@ use super::{names, times};
 use crate::reason::{EpisodeKind, SegmentFate};
 use crate::table::{Column, Names, Table};
 use retx_units::Time;
+use std::collections::VecDeque;
 
 /// A segment as it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,5 +120,40 @@ impl Segments {
                 ("acked_s", times(&self.acked)),
             ],
         )
+    }
+}
+
+/// Rows of one flow's segments that are not yet acknowledged, by the position after each.
+#[derive(Debug, Clone, Default)]
+pub struct Unacked {
+    /// In order of position.
+    firsts: VecDeque<(u64, u32)>,
+    retransmissions: Vec<(u64, u32)>,
+}
+
+impl Unacked {
+    /// A segment that ends before `end` was written into this row.
+    pub fn push(&mut self, end: u64, row: u32, retransmission: bool) {
+        if retransmission {
+            self.retransmissions.push((end, row));
+        } else {
+            self.firsts.push_back((end, row));
+        }
+    }
+
+    /// The sender has heard that everything before `position` has arrived.
+    pub fn acknowledged(&mut self, now: Time, position: u64, segments: &mut Segments) {
+        while let Some(&(end, row)) = self.firsts.front()
+            && end <= position
+        {
+            self.firsts.pop_front();
+            segments.acked(row, now);
+        }
+        self.retransmissions.retain(|(end, row)| {
+            if *end <= position {
+                segments.acked(*row, now);
+            }
+            *end > position
+        });
     }
 }

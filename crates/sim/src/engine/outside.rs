@@ -5,7 +5,7 @@
 //! free once it has left, so the list is to be emptied before the next packet comes in.
 
 use super::{Engine, Ways};
-use crate::packet::{NONE, Transmission};
+use crate::packet::{NONE, Others, Transmission};
 use crate::plan::{Plan, Side};
 use crate::recorder::Drop;
 use crate::run::{Options, RunError};
@@ -69,6 +69,8 @@ pub enum Left {
         id: u32,
         /// Where and why.
         drop: Drop,
+        /// No copy of it that the network has made has arrived, or is on its way.
+        lost: bool,
     },
     /// It has not left: the network has made a second one of it.
     Copied {
@@ -153,6 +155,22 @@ impl<'a> Engine<'a> {
         &mut self.recorder.tables
     }
 
+    /// Payload of a full segment of a flow of the plan.
+    ///
+    /// # Panics
+    /// In an engine that is not for outside.
+    pub fn full_segment(&self, flow: u32) -> u32 {
+        self.outside.as_ref().expect("an engine for outside").smss[flow as usize]
+    }
+
+    /// A retransmission of a flow, its packet number `copy`, was necessary after all: tells the
+    /// capture.
+    pub fn was_necessary(&mut self, flow: u32, copy: u64) {
+        if let Some(capture) = &mut self.recorder.capture {
+            capture.was_necessary(flow, copy);
+        }
+    }
+
     /// A packet has come to the end of its way.
     #[cold]
     fn leave(&mut self, id: u32) {
@@ -169,7 +187,8 @@ impl<'a> Engine<'a> {
         let outside = self.outside.as_mut().expect("a packet that belongs to no flow");
         let smss = outside.smss.get(packet.flow() as usize).copied().unwrap_or(u32::MAX);
         self.recorder.dropped(packet, smss, drop);
-        outside.left.push_back(Left::Dropped { id, drop: *drop });
+        let lost = packet.others == Others::None;
+        outside.left.push_back(Left::Dropped { id, drop: *drop, lost });
         self.packets.remove(id);
     }
 
