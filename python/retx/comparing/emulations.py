@@ -87,6 +87,7 @@ def emulated(
             rate_max_bit_s=calibrated["rate_max_bit_s"] / jobs if calibrated else None,
             replication=replication,
             tables=True,
+            segments=False,
         )
         return Result(raw, code)
 
