@@ -41,9 +41,16 @@ impl Agenda {
         }
     }
 
-    /// Nothing happens before then.
+    /// When the next is to be woken: that of `take_first`.
     pub fn next_time(&mut self) -> Time {
-        self.queue.first_time().unwrap_or(Time::NEVER)
+        while let Some((time, target)) = self.queue.first() {
+            if self.wake[target as usize] == time {
+                return time;
+            }
+            // An earlier event has come instead of this one.
+            self.queue.pop();
+        }
+        Time::NEVER
     }
 
     /// Events put in so far: what the heap had to do.
@@ -78,5 +85,25 @@ mod tests {
         assert_eq!(agenda.take_first(), Some((at(60), 1)));
         assert_eq!(agenda.take_first(), Some((at(70), 0)));
         assert_eq!(agenda.take_first(), None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_time_is_that_of_the_first_that_counts() {
+        let at = Time::from_nanos;
+        let mut agenda = Agenda::new(2);
+        agenda.wake(0, at(20));
+        agenda.wake(0, at(10));
+        agenda.wake(1, at(1000));
+        assert_eq!(agenda.next_time(), at(10));
+        assert_eq!(agenda.take_first(), Some((at(10), 0)));
+        // The event at 20 has been superseded: who waits for it would get the one at 1000 early.
+        assert_eq!(agenda.next_time(), at(1000));
+        assert_eq!(agenda.take_first(), Some((at(1000), 1)));
+        assert_eq!(agenda.next_time(), Time::NEVER);
     }
 }

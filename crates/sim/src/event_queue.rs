@@ -93,17 +93,21 @@ impl EventQueue {
             return None;
         }
         self.hole = true;
-        let low = self.root as u64;
-        let target = low as u32 & (MAX_TARGETS - 1);
-        Some((Time::from_nanos((self.root >> 64) as u64), target))
+        Some(self.of_root())
     }
 
-    /// The time of the first event.
-    pub fn first_time(&mut self) -> Option<Time> {
+    /// The first event, which stays.
+    pub fn first(&mut self) -> Option<(Time, Target)> {
         if self.hole {
             self.fill_hole();
         }
-        (self.len > 0).then(|| Time::from_nanos((self.root >> 64) as u64))
+        (self.len > 0).then(|| self.of_root())
+    }
+
+    #[inline]
+    const fn of_root(&self) -> (Time, Target) {
+        let target = self.root as u32 & (MAX_TARGETS - 1);
+        (Time::from_nanos((self.root >> 64) as u64), target)
     }
 
     /// The last node takes the root's place.
@@ -220,8 +224,8 @@ mod tests {
                 }
                 prop_assert_eq!(queue.len(), sorted.len());
                 if time % 3 == 0 {
-                    let first = sorted.first().map(|(time, _)| Time::from_nanos(*time));
-                    prop_assert_eq!(queue.first_time(), first);
+                    let first = sorted.first().map(|(time, n)| (Time::from_nanos(*time), n % 7));
+                    prop_assert_eq!(queue.first(), first);
                 }
                 prop_assert_eq!(queue.is_empty(), sorted.is_empty());
             }
