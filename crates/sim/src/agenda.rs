@@ -86,15 +86,9 @@ mod tests {
         assert_eq!(agenda.take_first(), Some((at(70), 0)));
         assert_eq!(agenda.take_first(), None);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn the_next_time_is_that_of_the_first_that_counts() {
-        let at = Time::from_nanos;
         let mut agenda = Agenda::new(2);
         agenda.wake(0, at(20));
         agenda.wake(0, at(10));
