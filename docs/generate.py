@@ -24,6 +24,7 @@ SECTIONS = {
     "route": "[[route]]",
     "relay": "[[relay]]",
     "flow": "[[flow]]",
+    "sweep": "[sweep]",
 }
 PYTHON = {
     "Run": (
@@ -167,7 +168,9 @@ def _own_members(name: str) -> list[str]:
 
 def _table_of(schema: Schema, value: Schema) -> Schema:
     """The table that a key holds, by name or in a list."""
-    inner = value.get("additionalProperties") or value.get("items") or value
+    inner = value
+    if "properties" not in value:
+        inner = value.get("additionalProperties") or value.get("items") or value
     inner = _resolved(schema, inner if isinstance(inner, dict) else value)
     return next((one for one in inner.get("anyOf", []) if "properties" in one), inner)
 
@@ -178,12 +181,19 @@ def _nested(schema: Schema) -> Iterator[tuple[str, Schema]]:
     tables = [_table_of(schema, schema["properties"][key]) for key in SECTIONS]
     while tables:
         table = tables.pop(0)
-        for key, value in table.get("properties", {}).items():
+        for key, value in [*table.get("properties", {}).items(), *_under_any_key(table)]:
             inner = _resolved(schema, value.get("items", value))
             if "properties" in inner and (key, tuple(inner["properties"])) not in seen:
                 seen.add((key, tuple(inner["properties"])))
                 tables.append(inner)
                 yield key, inner
+
+
+def _under_any_key(table: Schema) -> Iterator[tuple[str, Schema]]:
+    """What a table takes under keys of the user's choice, by the names of the types."""
+    for value in (table.get("additionalProperties") or {}).get("anyOf", []):
+        if "$ref" in value:
+            yield value["$ref"].rsplit("/", 1)[-1].lower(), value
 
 
 def _resolved(schema: Schema, value: Schema) -> Schema:
