@@ -305,19 +305,23 @@ def _wlans(wlans: list[dict[str, Any]]) -> Table:
 
 def _relays(summary: dict[str, Any]) -> Table:
     columns = (
-        "Relay", "kind", "node", ">relayed", ">buffer mean", ">max", ">at the end",
+        "Relay", "kind", "node", ">resent", ">ACKs absorbed", ">marked", ">relayed",
+        ">buffer mean", ">max",
     )  # fmt: skip
     table = _table("", *columns)
 
     def add(relay: dict[str, Any]) -> None:
+        split = relay["kind"] == "split"
+        resent = relay["retransmissions_by_acks"] + relay["retransmissions_by_timer"]
+        counts = (resent, relay["acks_suppressed"], relay["acks_marked"])
         table.add_row(
             _plain(relay["name"]),
             relay["kind"],
             _plain(relay["node"]),
-            size(relay["bytes_relayed"]),
+            *("" if split else count(it) for it in counts),
+            size(relay["bytes_relayed"]) if split else "",
             size(relay["buffer_mean_bytes"]),
             size(relay["buffer_max_bytes"]),
-            size(relay["buffer_end_bytes"]),
         )
 
     return _shortened(table, summary["relays"], add)
