@@ -18,9 +18,9 @@ def pairs(
 ) -> pl.DataFrame:
     """One row per replication (and group): the quantity under both values, and the difference.
 
-    Columns: the keys, `replication first second difference ratio`; the difference is the second
-    less the first, the ratio the second over the first. Pairs without one of the values are left
-    out.
+    Columns: the keys, `replication first second difference ratio`; the difference is the first
+    less the second, the ratio the first over the second, as in `Sweep.paired`. Pairs without one of
+    the values are left out.
 
     Args:
         table: One row per group and replication, as a sweep's tidy frame.
@@ -51,5 +51,5 @@ def pairs(
     both = joined.rename({quantity: "first", f"{quantity} of the second": "second"})
     known = both.drop_nulls(["first", "second"]).sort("replication", *keys, maintain_order=True)
     return known.with_columns(
-        difference=pl.col("second") - pl.col("first"), ratio=pl.col("second") / pl.col("first")
+        difference=pl.col("first") - pl.col("second"), ratio=pl.col("first") / pl.col("second")
     )

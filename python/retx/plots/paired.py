@@ -29,7 +29,7 @@ def paired(
     Args:
         table: One row per point and replication, as a sweep's tidy frame.
         key: The column whose values are compared, such as `flow.download.tcp`.
-        values: The two; what is shown is the second less the first.
+        values: The two; what is shown is the first less the second.
         quantity: Column of the metric.
         x: Column of a parameter, whose values stand side by side.
         confidence: Level of the intervals (Student's t).
@@ -73,7 +73,7 @@ def paired(
             label=f"mean, {100 * confidence:g} % interval",
         )
         places.frame(axes, column)
-        axes.set_ylabel(f"{name}:\n{values[1]} less {values[0]}")
+        axes.set_ylabel(f"{name}:\n{values[0]} less {values[1]}")
         shared_legend(figure, [axes])
     figure.data = {"pairs": each, "means": found}
     return figure

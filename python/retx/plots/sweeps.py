@@ -99,7 +99,7 @@ class SweepPlot:
         x: str | None = None,
         flow: str | None = None,
     ) -> Figure:
-        """Differences of runs that share their draws: second value of `key` less the first."""
+        """Differences of runs that share their draws: first value of `key` less the second."""
         from retx.plots.paired import paired
 
         return paired(self._of_flow(flow), key, values, quantity, x=x)
