@@ -126,6 +126,21 @@ def test_broken_off_while_parts_are_merged(
     assert hashes(out) == hashes(whole)
 
 
+@pytest.mark.parametrize("gone", [True, False], ids=["before", "after"])
+def test_killed_as_a_part_gave_way_to_another(scenario: Path, tmp_path: Path, gone: bool) -> None:
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    retx.sweep(scenario, out=whole)
+    shutil.copytree(whole, out)
+    (part,) = (out / "parts").iterdir()
+    aside = part.with_name(f".{part.name}.x.old")
+    shutil.copytree(part, aside)
+    if gone:
+        shutil.rmtree(part)
+    retx.sweep(scenario, out=out)
+    assert not aside.exists()
+    assert hashes(out) == hashes(whole)
+
+
 def flip(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0x10

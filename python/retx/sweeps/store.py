@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 PLAN, SCENARIO, PARTS, LOCK = "sweep.json", "scenario.toml", "parts", "lock"
 PARTIAL = ".partial"
+REPLACED = ".old"
 
 RUNS_PER_PART = 20_000
 """In the parts of a sweep that is complete."""
@@ -127,8 +128,10 @@ class Directory:
         for path, fault in damaged:
             say(f"{fault}: the part is damaged, its runs are done again")
             shutil.rmtree(path)
-        for path in self._parts_path.glob(f".*{PARTIAL}"):
-            shutil.rmtree(path)
+        # What a kill has left: parts half written, and those that were giving way to others.
+        for ending in (PARTIAL, REPLACED):
+            for path in self._parts_path.glob(f".*{ending}"):
+                shutil.rmtree(path)
         for name, text in ((PLAN, self._plan.to_json()), (SCENARIO, self._plan.base)):
             with new_file(self.path / name) as file:
                 file.write_text(text, encoding="utf-8")
