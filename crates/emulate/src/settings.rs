@@ -107,6 +107,10 @@ fn loss_detection(config: &Config, kernel: &Config) -> LossDetection {
     }
 }
 
+/// So many fields are told with their values; of a TCP that has nothing in common with a kernel's,
+/// the names of the others are enough.
+const TOLD: usize = 3;
+
 /// Names every field in which the two differ.
 fn compare(asked: &Config, possible: &Config) -> Result<(), String> {
     let [asked, possible] =
@@ -115,12 +119,18 @@ fn compare(asked: &Config, possible: &Config) -> Result<(), String> {
     let fields = possible.as_object().expect("a TCP is a table");
     let of_asked = asked.as_object().expect("a TCP is a table");
     let all = fields.keys().chain(of_asked.keys().filter(|key| !fields.contains_key(*key)));
-    let differing: Vec<String> = all
-        .filter_map(|key| {
-            let [asked, kernel] = [of_asked, fields].map(|of| of.get(key).unwrap_or(&none));
-            (asked != kernel).then(|| format!("{key} = {asked} (a kernel has only {kernel})"))
-        })
-        .collect();
+    let mut differing: Vec<String> = Vec::new();
+    for key in all {
+        let [asked, kernel] = [of_asked, fields].map(|of| of.get(key).unwrap_or(&none));
+        if asked == kernel {
+            continue;
+        }
+        differing.push(if differing.len() < TOLD {
+            format!("{key} = {asked} (a kernel has only {kernel})")
+        } else {
+            key.clone()
+        });
+    }
     if differing.is_empty() {
         return Ok(());
     }
@@ -264,8 +274,9 @@ mod tests {
         let message = |tcp: &Config| kernel_tcp(tcp).expect_err("no kernel can");
         let sack = message(&preset("sack"));
         for field in ["loss_detection", "rto", "backoff", "spurious", "cwnd_validation"] {
-            assert!(sack.contains(&format!("{field} = ")), "{sack}");
+            assert!(sack.contains(field), "{sack}");
         }
+        assert_eq!(sack.matches("a kernel has only").count(), TOLD, "{sack}");
         assert!(message(&preset("prairie_like")).contains("congestion_control = \"prairie_like\""));
         let initial_rto = Config { initial_rto: retx_units::Duration::from_secs(3), ..linux() };
         assert!(

@@ -26,10 +26,14 @@ impl Choice {
         tag: &str,
         names: &[&str],
     ) -> Result<Self, D::Error> {
+        let mut in_table = false;
         let choice = match Value::deserialize(deserializer)? {
             Value::String(name) => Self { name, parameters: Map::new() },
             Value::Object(mut parameters) => match parameters.remove(tag) {
-                Some(Value::String(name)) => Self { name, parameters },
+                Some(Value::String(name)) => {
+                    in_table = true;
+                    Self { name, parameters }
+                }
                 Some(other) => {
                     return Err(D::Error::custom(at(tag, &format!("{other} is not a name"))));
                 }
@@ -51,11 +55,12 @@ impl Choice {
             Ok(choice)
         } else {
             let expected: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-            Err(D::Error::custom(format!(
+            let message = format!(
                 "unknown variant `{}`, expected one of {}",
                 choice.name,
                 expected.join(", ")
-            )))
+            );
+            Err(D::Error::custom(if in_table { at(tag, &message) } else { message }))
         }
     }
 

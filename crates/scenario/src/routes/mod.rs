@@ -232,13 +232,15 @@ impl<'a> Network<'a> {
         if let Some(path) = self.path(from, to, &mut search) {
             return too_long(path.len());
         }
-        let reached = search.reached.iter().filter(|node| **node != from);
-        Problem::new(format!(
-            "no way from \"{}\" to \"{}\": links and wlans lead from there to {} only",
-            self.names[from as usize],
-            self.names[to as usize],
-            list(reached.map(|node| self.names[*node as usize]))
-        ))
+        let reached: Vec<&Node> = search.reached.iter().filter(|node| **node != from).collect();
+        let leads = if reached.is_empty() {
+            "no link and no wlan leads away from there".to_owned()
+        } else {
+            let names = list(reached.iter().map(|node| self.names[**node as usize]));
+            format!("links and wlans lead from there to {names} only")
+        };
+        let [from, to] = [from, to].map(|node| self.names[node as usize]);
+        Problem::new(format!("no way from \"{from}\" to \"{to}\": {leads}"))
     }
 
     /// Where the search from a node starts: a node with one link has no choice but to pass it.

@@ -51,8 +51,8 @@ fn unknown_names() {
     refuse(
         "bernoulli",
         "bernouli",
-        "s.toml:12: link.cloud.channel: unknown name \"bernouli\"; did you mean \"bernoulli\"? \
-         (expected one of {channels})",
+        "s.toml:12: link.cloud.channel.model: unknown name \"bernouli\"; did you mean \
+         \"bernoulli\"? (expected one of {channels})",
     );
     refuse(
         "\"droptail\"",
@@ -62,7 +62,7 @@ fn unknown_names() {
     refuse(
         "\"transfer\"",
         "\"http\"",
-        "s.toml:19: flow.download.app: unknown name \"http\" (expected one of {apps})",
+        "s.toml:19: flow.download.app.kind: unknown name \"http\" (expected one of {apps})",
     );
     refuse(
         "warmup = \"1 s\"",

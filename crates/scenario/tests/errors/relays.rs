@@ -62,7 +62,7 @@ fn relays() {
     refused("name = \"proxy\"", "s.toml:8: relay.proxy: lacks `kind`: one of {relays}");
     refused(
         "kind = \"splt\"",
-        "s.toml:8: relay.0: unknown name \"splt\"; did you mean \"split\"? (expected one of \
+        "s.toml:9: relay.0.kind: unknown name \"splt\"; did you mean \"split\"? (expected one of \
          {relays})",
     );
     let snoop = |rest: &str, message: &str| {

@@ -25,8 +25,8 @@ fn shapes() {
     );
     refused(
         "shape = \"dumbell\"",
-        "s.toml:2: topology: unknown name \"dumbell\"; did you mean \"dumbbell\"? (expected one \
-         of chain, dumbbell, parking_lot, satellite)",
+        "s.toml:3: topology.shape: unknown name \"dumbell\"; did you mean \"dumbbell\"? (expected \
+         one of chain, dumbbell, parking_lot, satellite)",
     );
     refused("shape = \"chain\"", "s.toml:2: topology: lacks `hops`");
     refused(

@@ -226,8 +226,8 @@ fn places() {
     );
     refuse_key(
         "range = \"100 m\"\nspacing = \"101 m\"",
-        "s.toml:10: flow.f.to: no way from \"a\" to \"b\": links and wlans lead from there to none \
-         only",
+        "s.toml:10: flow.f.to: no way from \"a\" to \"b\": no link and no wlan leads \
+         away from there",
     );
 }
 
