@@ -88,6 +88,11 @@ impl Scoreboard {
         self.note_time(now, start);
     }
 
+    /// When the first segment in flight was sent last.
+    pub fn first_sent(&self) -> Option<Time> {
+        self.records.front().map(|record| record.sent)
+    }
+
     /// The segment that begins at `start` has been sent again.
     pub fn resent(&mut self, now: Time, start: u64) {
         let Some(index) = self.index_at(start) else { return };

@@ -7,7 +7,7 @@ use crate::loss_detection::{LossDetection, Reaction};
 use retx_units::{Duration, Time};
 
 /// The largest block of data that the sender hands over at once (GSO_LEGACY_MAX_SIZE).
-const BLOCK_MAX: u64 = 65_536;
+pub const BLOCK_MAX: u64 = 65_536;
 
 impl Sender {
     /// As in Linux (`tcp_cong_control`), an acknowledgment that ends a recovery widens the window.
@@ -34,14 +34,19 @@ impl Sender {
         self.clamp_cwnd();
     }
 
+    /// The size of the blocks in which the application's data wait: whole segments, at most half of
+    /// the peer's largest window.
+    pub fn block(&self) -> u64 {
+        let smss = u64::from(self.window.smss);
+        ((self.max_snd_wnd / 2).min(BLOCK_MAX) / smss).max(1) * smss
+    }
+
     /// New data up to `end` go out: does one of the pushes fall there that come with each half of
     /// the peer's largest window? Linux `forced_push`, at the ends of blocks of at most half that
     /// window (`tcp_bound_to_half_wnd`) and 64 KiB.
     pub fn pushes(&mut self, end: u64) -> bool {
-        let smss = u64::from(self.window.smss);
-        let half = self.max_snd_wnd / 2;
-        let block = (half.min(BLOCK_MAX) / smss).max(1) * smss;
-        let due = end >= self.pushed + (half / block + 1) * block;
+        let block = self.block();
+        let due = end >= self.pushed + (self.max_snd_wnd / 2 / block + 1) * block;
         if due {
             self.pushed = end;
         }

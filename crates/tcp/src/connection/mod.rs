@@ -7,6 +7,7 @@ mod acknowledge;
 mod arrive;
 #[cfg(test)]
 mod cost;
+mod deferral;
 mod delivery;
 mod ecn;
 mod header;
@@ -147,6 +148,7 @@ struct Parameters {
     nagle: bool,
     minshall: bool,
     push: crate::Push,
+    tso_deferral: bool,
     limited_transmit: bool,
     slow_start_after_idle: bool,
     idle_restart: crate::IdleRestart,
@@ -186,6 +188,7 @@ impl Connection {
                 nagle: config.nagle,
                 minshall: config.minshall,
                 push: config.push,
+                tso_deferral: config.tso_deferral,
                 limited_transmit: config.limited_transmit,
                 slow_start_after_idle: config.slow_start_after_idle,
                 idle_restart: config.idle_restart,

@@ -37,6 +37,11 @@ impl Pacer {
         self.opens.filter(|opens| *opens > now && !self.ignored_once)
     }
 
+    /// When it opened, or will open.
+    pub fn opened(&self) -> Option<Time> {
+        self.opens
+    }
+
     /// How long the next segment waits.
     pub fn delay(&self, now: Time) -> Duration {
         self.opens.map_or(Duration::ZERO, |opens| opens.max(now).since(now))
@@ -85,7 +90,7 @@ impl Connection {
     }
 
     /// The rate at which segments are to leave; without one they are not held back.
-    fn pacing_rate(&self) -> Option<Rate> {
+    pub(super) fn pacing_rate(&self) -> Option<Rate> {
         let sender = &self.sender;
         let srtt = sender.estimator.srtt();
         let window = &sender.window;

@@ -91,6 +91,7 @@ impl Connection {
         let sender = &mut self.sender;
         sender.estimator.on_rtt(rtt, sender.snd_una, sender.snd_nxt);
         sender.last_rtt = Some(rtt);
+        sender.least_rtt = sender.least_rtt.min(rtt);
         self.events.push_back(Event::Rtt(rtt));
     }
 

@@ -1,5 +1,6 @@
 //! The sending half: what is written, sent, acknowledged, and the four decisions about it.
 
+use super::deferral::Burst;
 use super::model::Model;
 use super::pacing::Pacer;
 use super::reduction::Reduction;
@@ -130,6 +131,10 @@ pub(crate) struct Sender {
     pub last_sent: Time,
     /// The raw RTT measured last.
     pub last_rtt: Option<Duration>,
+    /// The least raw RTT.
+    pub least_rtt: Duration,
+    /// What Linux lets go at once.
+    pub burst: Burst,
     /// Whether what was sent lately says that a larger window would help.
     pub validation: Validation,
     /// The position after the last segment that was pushed.
@@ -205,6 +210,8 @@ impl Sender {
             syn_retransmissions: 0,
             last_sent: Time::ZERO,
             last_rtt: None,
+            least_rtt: Duration::MAX,
+            burst: Burst::NONE,
             validation: Validation::new(config.cwnd_validation),
             pushed: 1,
             noticed: u64::MAX,

@@ -66,7 +66,9 @@ impl Connection {
             return Some(transmit);
         }
         if self.sender.snd_nxt < self.sender.end() {
-            if let Some(length) = self.sendable_after_idle(now) {
+            if let Some(length) = self.sendable_after_idle(now)
+                && !self.defers(now, length)
+            {
                 return Some(self.send_next(now, length));
             }
             if self.timers.retransmit == Time::NEVER {

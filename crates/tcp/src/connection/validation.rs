@@ -69,6 +69,11 @@ impl Validation {
         }
     }
 
+    /// The window leaves less room than is worth sending at once.
+    pub fn on_deferral(&mut self, in_use: &InUse) {
+        self.usage.note(in_use, true);
+    }
+
     /// New data were acknowledged.
     pub fn on_ack(&mut self, ack: &Ack) {
         if self.policy != CwndValidation::Rfc7661 {

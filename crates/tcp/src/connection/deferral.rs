@@ -1,0 +1,139 @@
+//! Linux waits with a segment or two of new data where the next acknowledgment will soon let more
+//! go at once, whether or not the device segments.
+//!
+//! *Reference.* Linux 6.18, `net/ipv4/tcp_output.c`: `tcp_tso_should_defer` (the test),
+//! `tcp_tso_autosize` (what is enough), `tcp_write_xmit`, `tcp_cwnd_test` and
+//! `tcp_mss_split_point` (what then goes together).
+//!
+//! *Equations.* Outside recoveries, room of limit bytes is waited with, if
+//! - data went within the last millisecond, and
+//! - the first acknowledgment is due (its segment was sent SRTT ago), or will be within
+//!   min(1 ms, SRTT/2), and
+//! - limit < max(2 · SMSS, rate/1024 s + 64 KiB / 2^(least RTT / 512 µs)), and less than the rest
+//!   of the block that the application has written, and less than a third of the window.
+//!
+//! rate is that of `pacing.rs`. What is not held back goes in bursts of at most that many bytes
+//! and half the window, each tested anew.
+//!
+//! *Where we differ.* Blocks begin at multiples of their size, as they do for an application that
+//! always has more to write. The least RTT is that of the whole connection, not of five minutes.
+//! Pure acknowledgments do not count as data that went.
+
+use super::Connection;
+use super::linux::BLOCK_MAX;
+use crate::loss_detection::LossDetection;
+use crate::rto::Estimator;
+use retx_units::{Duration, Rate, Time};
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// Below this rate a model of the path is content with one segment (`bbr_min_tso_rate`).
+const SLOW: Rate = Rate::from_bit_s(1_200_000);
+
+/// What may go at once without another test.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Burst {
+    at: Time,
+    bytes: u64,
+}
+
+impl Burst {
+    pub const NONE: Self = Self { at: Time::ZERO, bytes: 0 };
+
+    /// So much is about to go, as a part of what was let go.
+    fn take(&mut self, now: Time, bytes: u64) -> bool {
+        let part = self.at == now && bytes <= self.bytes;
+        if part {
+            self.bytes -= bytes;
+        }
+        part
+    }
+}
+
+/// The room for new data, in bytes.
+struct Room {
+    congestion: u64,
+    offered: u64,
+    /// What is left of the block, and whether the application has written no other after it.
+    block: u64,
+    last: bool,
+}
+
+impl Connection {
+    /// So many bytes of new data could go: do they wait until there is room for more?
+    pub(super) fn defers(&mut self, now: Time, length: u32) -> bool {
+        let length = u64::from(length);
+        if !self.parameters.tso_deferral || self.sender.burst.take(now, length) {
+            return false;
+        }
+        let room = self.room();
+        let smss = u64::from(self.sender.window.smss);
+        if room.block <= smss {
+            return false;
+        }
+        let enough = self.enough();
+        if self.waits_for_more(now, &room, enough) {
+            let in_use = self.sender.in_use(self.sender.flight_size());
+            if room.congestion < room.offered {
+                self.sender.validation.on_deferral(&in_use);
+            }
+            return true;
+        }
+        let half = (self.sender.window.cwnd / 2 / smss).max(1) * smss;
+        let bytes = enough.min(half).min(room.congestion).min(room.block);
+        self.sender.burst = Burst { at: now, bytes: bytes.saturating_sub(length) };
+        false
+    }
+
+    fn room(&self) -> Room {
+        let sender = &self.sender;
+        let smss = u64::from(sender.window.smss);
+        let queued = sender.written.saturating_sub(sender.snd_nxt);
+        let block = sender.block();
+        let rest = block - sender.snd_nxt.saturating_sub(1) % block;
+        Room {
+            // In whole segments, as the kernel counts.
+            congestion: sender.window.cwnd.saturating_sub(sender.pipe()) / smss * smss,
+            offered: (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt),
+            block: rest.min(queued),
+            last: queued <= rest,
+        }
+    }
+
+    /// What is worth sending at once: what goes in a millisecond, and more where the path is short.
+    fn enough(&self) -> u64 {
+        let sender = &self.sender;
+        let smss = u64::from(sender.window.smss);
+        let rate = self.pacing_rate();
+        let in_time = rate.map_or(BLOCK_MAX, |rate| rate.as_bit_s() / 8 / 1024);
+        let near = sender.least_rtt.as_nanos() / 512_000;
+        let nearby = if near < 32 { BLOCK_MAX >> near } else { 0 };
+        let slow = sender.model.is_some() && rate.is_some_and(|rate| rate < SLOW);
+        let least = if slow { 1 } else { 2 };
+        ((in_time + nearby).min(BLOCK_MAX) / smss).max(least) * smss
+    }
+
+    fn waits_for_more(&self, now: Time, room: &Room, enough: u64) -> bool {
+        let sender = &self.sender;
+        let recovers = sender.loss_detection.in_recovery() || sender.timeout_recovery_end > 0;
+        let last_sent = sender.pacer.and_then(|pacer| pacer.opened()).unwrap_or(sender.last_sent);
+        if recovers || now.since(last_sent.min(now)) > MILLISECOND {
+            return false;
+        }
+        let limit = room.congestion.min(room.offered);
+        // Without room of its own it is something else that lets a segment go.
+        if limit == 0 || limit >= enough || !room.last && limit >= room.block {
+            return false;
+        }
+        if limit >= sender.snd_wnd.min(sender.window.cwnd) / 3 {
+            return false;
+        }
+        let Some(first) = sender.board.first_sent() else { return false };
+        let srtt = sender.estimator.srtt().unwrap_or(Duration::ZERO);
+        if first + srtt > now + MILLISECOND.min(srtt / 2) {
+            return false;
+        }
+        // What is limited by a window waits for it; else only what more may be written to.
+        limit <= room.block || !(room.last && sender.fin_queued)
+    }
+}
