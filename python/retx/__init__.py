@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from retx.replications import Replications
     from retx.results import NotRecordedError, Result
     from retx.running import replicate, resolve, run
+    from retx.sweeps.derive import RunTables
     from retx.sweeps.result import Sweep, load_sweep
     from retx.sweeps.running import sweep
     from retx.sweeps.status import sweep_status
@@ -54,6 +55,7 @@ _HOME = {
     "Replications": "retx.replications",
     "Result": "retx.results",
     "RunError": "retx._native",
+    "RunTables": "retx.sweeps.derive",
     "ScenarioError": "retx._native",
     "Sweep": "retx.sweeps.result",
     "Sent": "retx._native",
@@ -92,6 +94,7 @@ __all__ = [
     "Replications",
     "Result",
     "RunError",
+    "RunTables",
     "ScenarioError",
     "Sent",
     "Sweep",

@@ -46,7 +46,7 @@ def new_directory(
         try:
             partial.chmod(0o777 & ~_umask())
             yield partial
-            _sync(partial)
+            sync(partial)
             _take_name(partial, target)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
@@ -77,7 +77,7 @@ def new_file(target: Path) -> Iterator[Path]:
     try:
         partial.chmod(0o666 & ~_umask())
         yield partial
-        _sync_path(partial)
+        sync_path(partial)
         partial.replace(target)
     except BaseException:
         partial.unlink(missing_ok=True)
@@ -155,13 +155,15 @@ def _umask() -> int:
     return current
 
 
-def _sync(directory: Path) -> None:
+def sync(directory: Path) -> None:
+    """Puts everything in a directory on the disk."""
     for entry in directory.rglob("*"):
-        _sync_path(entry)
-    _sync_path(directory)
+        sync_path(entry)
+    sync_path(directory)
 
 
-def _sync_path(path: Path) -> None:
+def sync_path(path: Path) -> None:
+    """Puts a file, or the names in a directory, on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -182,4 +184,4 @@ def _take_name(partial: Path, target: Path) -> None:
         shutil.rmtree(old)
     else:
         partial.rename(target)
-    _sync_path(target.parent)
+    sync_path(target.parent)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .drawings import figures
+from .quantities import quantities
 from .tables import tables
-from .values import quantities, values
+from .values import values
 
 __all__ = ["figures", "quantities", "tables", "values"]

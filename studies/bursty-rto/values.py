@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import polars as pl
-
-import retx
 from retx.study import Estimate, Interval, Measured, estimate, exact
 
 from .exchange import FIGURES, new_segments, situations
@@ -24,45 +21,9 @@ MEBIBITS = 8 * 10_485_760 / 1e6
 """The file in Mbit."""
 
 
-def quantities(result: retx.Result) -> dict[str, float | None]:
-    """Columns of table I, in its units."""
-    flow = result.flows.row(0, named=True)
-    took = flow["response_time_s"]
-    found: dict[str, float | None] = {
-        "throughput": _scaled(flow["goodput_bit_s"], 1e-6),
-        "rtt": _scaled(flow["rtt_mean_s"], 1e3),
-        "rtt_sd": _scaled(flow["rtt_sd_s"], 1e3),
-        "idle_percent": None if took is None else 100 * flow["idle_total_s"] / took,
-        "busy_s": None if took is None else took - flow["idle_total_s"],
-    }
-    for sender in result.stations.iter_rows(named=True):
-        lost = 100 * sender["drops_retry_limit"] / sender["packets_in"]
-        if sender["name"] == "server":
-            # A run without any burst has bursts of none.
-            found |= {
-                "ip_loss": lost,
-                "fer": sender["channel_error_rate"],
-                "efb_mean": sender["channel_burst_mean"] or 0.0,
-                "lpb_mean": sender["loss_burst_mean"] or 0.0,
-            }
-        else:
-            found["ack_loss"] = lost
-    try:
-        segments = result.segments
-    except retx.NotRecordedError:
-        return found
-    again = segments.filter(pl.col("retransmission")).group_by("seq").len()
-    found["retransmissions_max"] = max(again["len"].to_list(), default=0)
-    return found
-
-
 def values(measured: Measured) -> Named:
     """Everything that texts and claims name."""
     return _table_1(measured) | _exchange(measured) | _policies(measured) | _paper(measured)
-
-
-def _scaled(value: float | None, by: float) -> float | None:
-    return None if value is None else value * by
 
 
 def scaled(value: Estimate | None, by: float) -> Estimate | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -89,6 +88,7 @@ def command(
         return
     if scenario is None:
         raise UsageError("name a scenario, or --status DIR")
+    from retx.cli.going_on import say_how_to_go_on
     from retx.cli.run import overrides_of
     from retx.sweeps.precision import Metric
     from retx.sweeps.running import sweep
@@ -109,7 +109,7 @@ def command(
             force=force,
         )
     except BaseException:
-        _say_how_to_go_on(directory)
+        say_how_to_go_on(directory)
         raise
     print_summary(result, metric)
     typer.echo(f"Tables: {directory} (Python: retx.load_sweep({str(directory)!r}))")
@@ -134,23 +134,6 @@ def _grid(vary: list[str] | None) -> dict[str, Any] | None:
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"--vary {text}: {error}") from None
     return grid
-
-
-def _say_how_to_go_on(directory: Path) -> None:
-    """After an error or Ctrl-C: what there is, and the command that goes on."""
-    from retx.sweeps.status import read_plan, sweep_status
-
-    try:
-        plan = read_plan(directory)
-        runs = sweep_status(directory).runs
-    except (OSError, ValueError):
-        return
-    words = [word for word in sys.argv[1:] if word != "--force"]
-    print(
-        f"{runs} of {len(set(plan.keys)) * plan.replications} runs are in {directory}; "
-        f"go on with: {shlex.join(['retx', *words])}",
-        file=sys.stderr,
-    )
 
 
 def print_summary(result: Sweep, metric: str) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from retx.study.reproduction import Report, reproduce
     from retx.study.tables import Cell, Column, Noted, Table, effects
     from retx.study.verdicts import Verdict
+    from retx.sweeps.derive import RunTables
 
 _HOME = {
     "Cell": "retx.study.tables",
@@ -32,6 +33,7 @@ _HOME = {
     "Noted": "retx.study.tables",
     "Plan": "retx.study.measured",
     "Report": "retx.study.reproduction",
+    "RunTables": "retx.sweeps.derive",
     "Table": "retx.study.tables",
     "Verdict": "retx.study.verdicts",
     "effects": "retx.study.tables",
@@ -53,6 +55,7 @@ __all__ = [
     "Noted",
     "Plan",
     "Report",
+    "RunTables",
     "Table",
     "Verdict",
     "command",

@@ -64,9 +64,11 @@ def command(
         raise UsageError("name a study: `retx study --list` shows them")
     if quick and full:
         raise UsageError("--quick and --full exclude each other")
+    from retx.cli.going_on import say_how_to_go_on
     from retx.study.library import load, names
     from retx.study.measured import Plan
     from retx.study.reproduction import reproduce
+    from retx.study.runs import RUNS
     from retx.study.terminal import print_report
 
     every = name == EVERY
@@ -74,7 +76,12 @@ def command(
     # Read before the first is run: a wrong file should not cost an hour.
     for study in [load(one) for one in (names() if every else [name])]:
         home = (out or Path("out")) / study.name if every else out or Path("out") / study.name
-        print_report(reproduce(study, plan, home))
+        try:
+            report = reproduce(study, plan, home)
+        except KeyboardInterrupt:
+            say_how_to_go_on(home / RUNS)
+            raise
+        print_report(report)
 
 
 def _print_names() -> None:

@@ -72,8 +72,12 @@ class Experiment:
     """The case that others are compared with."""
     ranked: bool = False
     """The range of single runs goes by rank: for quantities far from a normal law."""
-    segments: bool = False
-    """Record segments and ACKs, for what `quantities` in figures.py derives from each run."""
+    grid: dict[str, Any] = field(default_factory=dict)
+    """What varies besides the cases, as in a scenario's `[sweep]`."""
+    tables: list[str] = field(default_factory=list)
+    """Tables of single events to keep of every run, as `retx sweep --table`."""
+    derive_from: list[str] = field(default_factory=list)
+    """Such tables that `quantities` in figures.py looks at; they are not kept."""
 
     def overrides(self, case: str) -> dict[str, Any]:
         """The values that a case sets, in this order, its forerunners' included."""
@@ -296,6 +300,9 @@ def _check(study: Study) -> None:
         here = f"{study.folder / 'study.toml'}: experiment.{experiment.name}"
         if not (study.folder / experiment.scenario).is_file():
             raise StudyError(f"{here}: no file {experiment.scenario}")
+        own = sorted({"case", "replications", "until"} & set(experiment.grid))
+        if own:
+            raise StudyError(f"{here}.grid.{own[0]}: belongs to the experiment, not to its grid")
         if set(experiment.replications) != set(FORMS):
             raise StudyError(f"{here}.replications: needs {' and '.join(FORMS)}")
         known = list(experiment.cases)

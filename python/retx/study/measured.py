@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 import retx
+from retx.progress import Progress
 from retx.source import toml_value
 from retx.study.data import StudyError
 from retx.study.estimates import Estimate, estimate, paired_difference, paired_ratio
 from retx.study.library import Experiment, Study
+from retx.study.runs import Draws, Runs, Values, Whole
 
-Report = Callable[[float], None]
-"""Called with the share of the work that is done."""
+if TYPE_CHECKING:
+    from retx.sweeps.derive import Function
+    from retx.sweeps.result import Sweep
 
-Values = list[float | None]
-
-Derive = Callable[[retx.Result], Mapping[str, float | None]]
-"""A study's `quantities`: more numbers of one run, from its tables."""
+At = Mapping[str, Any] | None
+"""Which point of an experiment's grid: a value by each key."""
 
 
 @dataclass(frozen=True)
@@ -42,155 +47,184 @@ class Plan:
 
 @dataclass
 class Measured:
-    """What the runs of a study found. Cases of one experiment share their draws, run by run."""
+    """What the runs of a study found. Cases of one experiment share their draws, run by run.
+
+    Where an experiment has a grid, `at` says which of its points is meant: a value by each key.
+    """
 
     study: Study
     plan: Plan
-    found: dict[tuple[str, str], list[dict[str, float | None]]] = field(default_factory=dict)
-    """By experiment and case: tables of quantities, a value for each run."""
-    runs: dict[tuple[str, str, int], retx.Result] = field(default_factory=dict)
-    derive: Derive | None = None
-    """Asked of each run."""
+    derive: Function | None = None
+    """A study's `quantities`: more numbers of one run, from its tables."""
+    shown: dict[tuple[str, str, int], retx.Result] = field(default_factory=dict)
+    """Single runs, made again for figures."""
+    _runs: Runs | None = None
 
-    def run_all(self, report: Report) -> None:
-        """Runs every case of every experiment."""
-        todo = [
-            (experiment, case, self.plan.replications_of(experiment, case))
-            for experiment in self.study.experiments.values()
+    def run_all(self, out: Path | None = None, progress: Progress = None) -> None:
+        """Runs every case of every experiment as one queue.
+
+        Args:
+            out: Keep what is found there; what is there already is not run again.
+            progress: As for `retx.sweep`.
+        """
+        counts = {
+            (name, case): self.plan.replications_of(experiment, case)
+            for name, experiment in self.study.experiments.items()
             for case in experiment.cases
-        ]
-        total, done = sum(count for _, _, count in todo), 0
-        for experiment, case, count in todo:
+        }
+        whole = Whole.of(self.study, Draws(self.plan.seed, counts), self.derive)
+        self._runs = Runs.make(whole, out, self.plan.threads, progress)
 
-            def part(fraction: float, done: int = done, count: int = count) -> None:
-                report((done + count * fraction) / total)
+    @property
+    def _found(self) -> Runs:
+        assert self._runs is not None, "`run_all` comes first"
+        return self._runs
 
-            replications = retx.replicate(
-                self.study.folder / experiment.scenario,
-                count,
-                seed=self.plan.seed,
-                overrides=experiment.overrides(case),
-                segments=experiment.segments,
-                threads=self.plan.threads,
-                progress=part,
-            )
-            self.found[experiment.name, case] = [
-                self._quantities(result) for result in replications
-            ]
-            done += count
-        report(1.0)
+    def sweep(self, experiment: str) -> Sweep:
+        """An experiment as `retx.sweep` gives it, with its tables, summaries and plots.
 
-    def _quantities(self, result: retx.Result) -> dict[str, float | None]:
-        found = _quantities(result)
-        return found if self.derive is None else found | dict(self.derive(result))
+        Its keys are `case` and those of the grid.
+        """
+        self._experiment(experiment)
+        return self._found.sweep(experiment)
 
-    def values(self, experiment: str, case: str, quantity: str) -> Values:
+    def table(
+        self, experiment: str, name: str = "flows", case: str | None = None, *, at: At = None
+    ) -> pl.DataFrame:
+        """A table of all runs of an experiment, or of one of its cases or points.
+
+        Columns: `case`, the keys of the grid, `replication`, then those of the table.
+
+        Args:
+            experiment: Its name.
+            name: `flows`, `links`, `wlans`, `stations`, `relays`, `runs`, `derived` (the study's
+                `quantities`), and what the experiment keeps (`tables = ["episodes"]`).
+            case: Only this one.
+            at: Only these values of the grid.
+        """
+        found: pl.DataFrame = getattr(self.sweep(experiment), name)
+        for key, value in ({} if case is None else {"case": case} | dict(at or {})).items():
+            column = pl.col(key).cast(pl.String) if isinstance(value, str) else pl.col(key)
+            found = found.filter(column == value)
+        return found
+
+    def values(self, experiment: str, case: str, quantity: str, *, at: At = None) -> Values:
         """A quantity of each run, in the order of the replications.
 
         Args:
             experiment: Its name.
             case: One of its cases.
             quantity: `flow.NAME.COLUMN`, `link.NAME.DIRECTION.COLUMN`, `wlan.NAME.COLUMN`,
-                `station.WLAN.NAME.COLUMN`, or one that the study's `quantities` derives.
+                `station.WLAN.NAME.COLUMN`, `relay.NAME.COLUMN`, or one that the study's
+                `quantities` derives.
+            at: A point of the grid.
         """
-        found = self.found[experiment, case]
-        if quantity not in found[0]:
+        self._experiment(experiment)
+        key, count = self._found.point(experiment, case, at)
+        found = self._found.values(key, count, quantity)
+        if found is None:
             raise StudyError(f"{experiment}, {case}: no quantity {quantity!r}")
-        return [run[quantity] for run in found]
+        return found
 
-    def estimate(self, experiment: str, case: str, quantity: str | None = None) -> Estimate | None:
+    def _experiment(self, name: str) -> Experiment:
+        known = self.study.experiments
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise StudyError(f"no experiment {name!r}{hint} (there are {', '.join(known)})")
+        return known[name]
+
+    def estimate(
+        self, experiment: str, case: str, quantity: str | None = None, *, at: At = None
+    ) -> Estimate | None:
         """Mean and intervals of a quantity; None when no run has a value."""
-        what = self.study.experiments[experiment]
-        values = self.values(experiment, case, quantity or what.quantity)
+        what = self._experiment(experiment)
+        values = self.values(experiment, case, quantity or what.quantity, at=at)
         # Times, rates, shares and counts: none is ever negative.
         return estimate(values, least=0.0, ranked=what.ranked)
 
-    def quotient(self, experiment: str, case: str, above: str, below: str) -> Estimate | None:
+    def quotient(
+        self, experiment: str, case: str, above: str, below: str, *, at: At = None
+    ) -> Estimate | None:
         """Mean of one quantity over another, run by run."""
         pairs = zip(
-            self.values(experiment, case, above),
-            self.values(experiment, case, below),
+            self.values(experiment, case, above, at=at),
+            self.values(experiment, case, below, at=at),
             strict=True,
         )
         return estimate([None if a is None or not b else a / b for a, b in pairs])
 
-    def mean(self, experiment: str, case: str, quantity: str | None = None) -> float:
+    def mean(
+        self, experiment: str, case: str, quantity: str | None = None, *, at: At = None
+    ) -> float:
         """The mean of a quantity; NaN when no run has a value."""
-        found = self.estimate(experiment, case, quantity)
+        found = self.estimate(experiment, case, quantity, at=at)
         return float("nan") if found is None else found.mean
 
     def difference(
-        self, experiment: str, case: str, reference: str, quantity: str | None = None
+        self,
+        experiment: str,
+        case: str,
+        reference: str,
+        quantity: str | None = None,
+        *,
+        at: At = None,
     ) -> Estimate | None:
         """How much larger a quantity is than in the reference case, draw by draw."""
-        return paired_difference(*self._both(experiment, case, reference, quantity))
-
-    def ratio(
-        self, experiment: str, case: str, reference: str, quantity: str | None = None
-    ) -> Estimate | None:
-        """How many times as large a quantity is as in the reference case, draw by draw."""
-        return paired_ratio(*self._both(experiment, case, reference, quantity))
-
-    def _both(
-        self, experiment: str, case: str, reference: str, quantity: str | None
-    ) -> tuple[Values, Values]:
-        quantity = quantity or self.study.experiments[experiment].quantity
-        return (
-            self.values(experiment, case, quantity),
-            self.values(experiment, reference, quantity),
+        quantity = quantity or self._experiment(experiment).quantity
+        return paired_difference(
+            self.values(experiment, case, quantity, at=at),
+            self.values(experiment, reference, quantity, at=at),
         )
 
-    def typical(self, experiment: str, case: str) -> int:
+    def ratio(
+        self,
+        experiment: str,
+        case: str,
+        reference: str,
+        quantity: str | None = None,
+        *,
+        at: At = None,
+    ) -> Estimate | None:
+        """How many times as large a quantity is as in the reference case, draw by draw."""
+        quantity = quantity or self._experiment(experiment).quantity
+        return paired_ratio(
+            self.values(experiment, case, quantity, at=at),
+            self.values(experiment, reference, quantity, at=at),
+        )
+
+    def typical(self, experiment: str, case: str, *, at: At = None) -> int:
         """The replication that comes closest to the mean: the one to show in a figure."""
-        quantity = self.study.experiments[experiment].quantity
-        values = self.values(experiment, case, quantity)
-        mean = self.mean(experiment, case)
+        quantity = self._experiment(experiment).quantity
+        values = self.values(experiment, case, quantity, at=at)
+        mean = self.mean(experiment, case, at=at)
         known = [number for number, value in enumerate(values) if value is not None]
         return min(known, key=lambda number: abs((values[number] or 0.0) - mean), default=0)
 
-    def run(self, experiment: str, case: str, replication: int = 0) -> retx.Result:
-        """One run of a case with the table of segments, for figures."""
-        key = (experiment, case, replication)
-        if key not in self.runs:
-            what = self.study.experiments[experiment]
-            self.runs[key] = retx.run(
+    def run(
+        self, experiment: str, case: str, replication: int = 0, *, at: At = None
+    ) -> retx.Result:
+        """One run of a case again, with all its tables: for figures over time."""
+        what = self._experiment(experiment)
+        settings = what.overrides(case) | dict(at or {})
+        key = (experiment, repr(settings), replication)
+        if key not in self.shown:
+            self.shown[key] = retx.run(
                 self.study.folder / what.scenario,
                 seed=self.plan.seed,
-                overrides=what.overrides(case),
+                overrides=settings,
                 replication=replication,
                 progress=False,
             )
-        return self.runs[key]
+        return self.shown[key]
 
-    def command(self, experiment: str, case: str) -> str:
+    def command(self, experiment: str, case: str, *, at: At = None) -> str:
         """What a reader types, in the report's directory, to run a case again."""
-        what = self.study.experiments[experiment]
+        what = self._experiment(experiment)
         words = ["retx", "run", f"scenarios/{what.scenario}", "--seed", str(self.plan.seed)]
         count = self.plan.replications_of(what, case)
         if count > 1:
             words += ["--replications", str(count)]
-        for key, value in what.overrides(case).items():
+        for key, value in (what.overrides(case) | dict(at or {})).items():
             words += ["--set", f"{key}={toml_value(value)}"]
         return shlex.join(words)
-
-
-def _quantities(result: retx.Result) -> dict[str, float | None]:
-    """The numbers of a run by their quantity's name."""
-    found: dict[str, Any] = {}
-    for row in result.flows.iter_rows(named=True):
-        found |= _numbers(row, f"flow.{row['name']}")
-    for row in result.links.iter_rows(named=True):
-        found |= _numbers(row, f"link.{row['name']}.{row['direction']}")
-    for row in result.wlans.iter_rows(named=True):
-        found |= _numbers(row, f"wlan.{row['name']}")
-    for row in result.stations.iter_rows(named=True):
-        found |= _numbers(row, f"station.{row['wlan']}.{row['name']}")
-    return found
-
-
-def _numbers(row: dict[str, Any], prefix: str) -> dict[str, Any]:
-    return {
-        f"{prefix}.{column}": value
-        for column, value in row.items()
-        if value is None or isinstance(value, int | float)
-    }

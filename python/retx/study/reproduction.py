@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -14,17 +12,16 @@ from types import ModuleType
 from typing import Any
 
 import retx
-from retx.directory import new_directory
 from retx.study.data import StudyError
 from retx.study.estimates import Estimate, exact
 from retx.study.figures import Figure
 from retx.study.library import Claim, Study
 from retx.study.measured import Measured, Plan
 from retx.study.page import Writer
+from retx.study.place import check_ours, report_directory
+from retx.study.runs import RUNS
 from retx.study.tables import Table, comparison, write_csv
 from retx.study.verdicts import Judged, judge, judge_row
-
-OURS = frozenset({"report.html", "summary.json", "tables", "scenarios"})
 
 
 @dataclass(frozen=True)
@@ -55,22 +52,27 @@ class Computed:
 
 
 def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
-    """Runs every experiment and writes the report; nothing is left when it is broken off.
+    """Runs every experiment and writes the report.
+
+    What is found is kept beside it, in `runs`: broken off, the same goes on where it was, and with
+    more replications those that are there are not run again.
 
     Args:
         study: What to reproduce.
         plan: How thoroughly.
-        folder: Becomes the report's directory; an earlier report there gives way.
+        folder: Becomes the report's directory; an earlier report there gives way at the end.
 
     Raises:
         OSError: The directory cannot be written, or holds something else.
+        UsageError: The same study is under way there.
         StudyError: A file of the study is wrong.
     """
     module = _module(study)
-    with new_directory(folder, replace=True, ours=OURS.__contains__) as directory:
-        measured = Measured(study, plan, derive=getattr(module, "quantities", None))
-        with _progress(study.name) as say:
-            measured.run_all(say)
+    folder = folder.resolve()
+    check_ours(folder)
+    measured = Measured(study, plan, derive=getattr(module, "quantities", None))
+    measured.run_all(folder / RUNS)
+    with report_directory(folder) as directory:
         computed = _compute(module, measured)
         writer = Writer(measured, computed.values)
         rows, tables = _judge_rows(measured, writer)
@@ -214,17 +216,3 @@ def _summary(report: Report, measured: Measured) -> dict[str, Any]:
 
 def _ends(found: Estimate | None) -> list[float] | None:
     return [found.interval.low, found.interval.high] if found and found.interval else None
-
-
-@contextmanager
-def _progress(name: str) -> Iterator[Callable[[float], None]]:
-    """A bar on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=1.0)
-        yield lambda share: bar.update(task, completed=share)

@@ -5,17 +5,31 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
-from retx.source import toml_value
+from retx.source import override_pairs, plain, toml_value
 
 if TYPE_CHECKING:
     import polars as pl
 
 Point = tuple[Any, ...]
 """The values of a point, in the order of the keys."""
+
+CASE = "case"
+"""The key of the grid whose values are names of cases."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A named point: several keys with a value each, `[[sweep.case]]`."""
+
+    name: str
+    set: Mapping[str, Any] = field(default_factory=dict)
+    """Values by their key in the scenario."""
+    replications: int | None = None
+    """Runs of it, instead of the sweep's: 1 where nothing is left to chance."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +50,14 @@ class Grid:
     points: tuple[Point, ...]
     replications: int | None = None
     until: Until | None = None
+    cases: tuple[Case, ...] = ()
+    """With any, the first key is `CASE`."""
 
     def changes(self) -> Iterator[list[tuple[str, str]]]:
-        """What each point sets, as `--set` takes it."""
+        """What each point sets, as `--set` takes it: its case first."""
         # Values come back again and again.
         texts: dict[int, str] = {}
+        cases = {case.name: override_pairs(case.set) for case in self.cases}
 
         def text(value: object) -> str:
             known = texts.get(id(value))
@@ -48,8 +65,16 @@ class Grid:
                 known = texts[id(value)] = toml_value(value)
             return known
 
+        start = 1 if cases else 0
         for point in self.points:
-            yield [(key, text(value)) for key, value in zip(self.keys, point, strict=True)]
+            first = cases[point[0]] if cases else []
+            rest = zip(self.keys[start:], point[start:], strict=True)
+            yield [*first, *((key, text(value)) for key, value in rest)]
+
+    def own_replications(self) -> tuple[int | None, ...]:
+        """Of each point: what its case says of the number of its runs."""
+        said = {case.name: case.replications for case in self.cases}
+        return tuple(said.get(point[0]) if said else None for point in self.points)
 
     def columns(self) -> dict[str, pl.Series]:
         """A column for each key."""
@@ -59,26 +84,54 @@ class Grid:
         }
 
 
-def read_grid(table: Mapping[str, Any]) -> Grid:
+def read_grid(table: Mapping[str, Any], cases: Sequence[Case] | None = None) -> Grid:
     """The grid of a `[sweep]`; numbers of numpy and ranges of Python are lists, too.
+
+    Args:
+        table: What `[sweep]` holds.
+        cases: In place of its cases.
 
     Raises:
         ScenarioError: No sweep can be made of it; the message says where and what.
     """
     text = json.dumps(_plain(table))
     checked = json.loads(_native.read_sweep(text))
+    if cases is None:
+        cases = [Case(**case) for case in checked.get("cases", [])]
     axes = [_side_by_side(axis) for axis in checked["axes"]]
     cube = checked["hypercube"]
     if cube:
         shares = _spread(cube["points"], len(cube["dimensions"]), cube["seed"])
         axes.append(_side_by_side(json.loads(_native.fill_hypercube(text, shares))))
+    if cases:
+        _check_cases(cases, [key for names, _ in axes for key in names])
+        axes.insert(0, ((CASE,), [(case.name,) for case in cases]))
     keys = tuple(key for names, _ in axes for key in names)
     points = tuple(
         tuple(itertools.chain.from_iterable(choice))
         for choice in itertools.product(*(rows for _, rows in axes))
     )
     until = Until(**checked["until"]) if checked["until"] else None
-    return Grid(keys, points, checked["replications"], until)
+    return Grid(keys, points, checked["replications"], until, tuple(cases))
+
+
+def plain_case(case: Case) -> dict[str, Any]:
+    """A case as JSON and TOML have it."""
+    said = asdict(case) | {"set": json.loads(json.dumps(dict(case.set), default=plain))}
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _check_cases(cases: Sequence[Case], varied: Sequence[str]) -> None:
+    seen = set[str]()
+    for case in cases:
+        if case.name in seen:
+            raise _native.ScenarioError(f"sweep: two cases {case.name!r}: give each its own name")
+        seen.add(case.name)
+        both = [key for key in case.set if key in varied]
+        if both:
+            raise _native.ScenarioError(
+                f'sweep: "{both[0]}" varies, and case {case.name!r} sets it: leave out one'
+            )
 
 
 def _side_by_side(axis: dict[str, list[Any]]) -> tuple[tuple[str, ...], list[Point]]:
@@ -106,13 +159,15 @@ def _plain(value: object) -> Any:  # noqa: ANN401
 
 
 def _column(key: str, values: list[Any]) -> pl.Series:
-    """Numbers as numbers; texts, and tables as TOML, in the order of the grid."""
+    """Numbers as numbers; texts, and tables as TOML, in the order of the grid; None as null."""
     import polars as pl
 
-    if all(isinstance(value, bool) for value in values):
+    there = [value for value in values if value is not None]
+    if all(isinstance(value, bool) for value in there):
         return pl.Series(key, values, dtype=pl.Boolean)
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        whole = all(isinstance(value, int) for value in values)
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in there):
+        whole = all(isinstance(value, int) for value in there)
         return pl.Series(key, values, dtype=pl.Int64 if whole else pl.Float64, strict=False)
-    texts = [value if isinstance(value, str) else toml_value(value) for value in values]
-    return pl.Series(key, texts, dtype=pl.Enum(list(dict.fromkeys(texts))))
+    texts = [value if isinstance(value, str | None) else toml_value(value) for value in values]
+    known = list(dict.fromkeys(text for text in texts if text is not None))
+    return pl.Series(key, texts, dtype=pl.Enum(known))

@@ -38,6 +38,7 @@ class Part:
     runs: Runs
     tables: tuple[str, ...]
     bytes: int
+    engine: str
 
     @property
     def count(self) -> int:
@@ -86,7 +87,7 @@ def write_part(folder: Path, tables: Mapping[str, pl.DataFrame], engine: str) ->
         listed = {"engine": engine, "tables": names, "runs": runs, "files": files}
         (directory / LIST).write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8")
     size = sum(file["bytes"] for file in files.values())
-    return Part(path, runs, tuple(names), size)
+    return Part(path, runs, tuple(names), size, engine)
 
 
 def check_part(path: Path) -> Part:
@@ -114,7 +115,8 @@ def check_part(path: Path) -> Part:
                 raise DamagedPartError(f"{file}: its checksum is not the one that was written")
         except OSError as error:
             raise DamagedPartError(f"{file}: {error.strerror}") from None
-    return Part(path, runs, tuple(names), sum(size for size, _ in files.values()))
+    size = sum(size for size, _ in files.values())
+    return Part(path, runs, tuple(names), size, engine)
 
 
 def _name(runs: Runs, tables: list[str], engine: str) -> str:

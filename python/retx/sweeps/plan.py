@@ -6,16 +6,19 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.errors import UsageError
-from retx.source import Scenario, override_pairs, read, with_names
-from retx.sweeps.grid import Grid, Until, read_grid
+from retx.source import Scenario, Source, override_pairs, read, with_names
+from retx.sweeps.grid import Case, Grid, Until, plain_case, read_grid
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from retx.sweeps.derive import Derive
 
 REPLICATIONS = 30
 """Runs of each point, where nothing else is said."""
@@ -37,17 +40,45 @@ class Plan:
     tables: tuple[str, ...] = ()
     engine: str = _native.ENGINE
     base: str = ""
-    """The scenario itself, resolved, as TOML."""
+    """The scenario itself, resolved, as TOML; empty where there are several."""
+    derived: str = ""
+    """Names the code that derives quantities from each run; empty when there is none."""
+    counts: tuple[int | None, ...] = ()
+    """Of each point: its own number of runs, where it has one."""
+    single: bool = True
+    """False where points are of several scenarios, as a study's."""
 
     @property
     def until(self) -> Until | None:
         """When a point has been run often enough."""
         return self.grid.until
 
-    @property
-    def most(self) -> int:
+    @cached_property
+    def _own(self) -> dict[str, int]:
+        """Replications of points, by key, that have a number of their own."""
+        said: dict[str, list[int | None]] = {}
+        for key, count in zip(self.keys, self.counts, strict=bool(self.counts)):
+            said.setdefault(key, []).append(count)
+        return {
+            key: max(self.replications if count is None else count for count in counts)
+            for key, counts in said.items()
+            if any(counts) and not (None in counts and self.until)
+        }
+
+    def first(self, key: str) -> int:
+        """Runs of a point; the first ones where `until` goes on."""
+        return self._own.get(key, self.replications)
+
+    def most(self, key: str) -> int:
         """No more runs of a point than these."""
-        return self.until.max_replications if self.until else self.replications
+        if key in self._own or not self.until:
+            return self.first(key)
+        return self.until.max_replications
+
+    @property
+    def planned(self) -> int:
+        """All runs that are known to be needed."""
+        return sum(self.first(key) for key in dict.fromkeys(self.keys))
 
     def rows(self) -> pl.DataFrame:
         """The points: `point`, a column for each key of the grid, and `key`."""
@@ -66,14 +97,19 @@ class Plan:
             "replications": self.replications,
             "until": vars(until) if until else None,
             "tables": list(self.tables),
+            "derived": self.derived,
+            "single": self.single,
+            "cases": [plain_case(case) for case in self.grid.cases],
             "keys": list(self.grid.keys),
-            "points": [
-                {"key": key, "values": list(values)}
-                for key, values in zip(self.keys, self.grid.points, strict=True)
-            ],
+            "points": [self._point(index) for index in range(len(self.keys))],
         }
         lines = json.dumps(content, ensure_ascii=False, allow_nan=False)
-        return lines.replace('{"key"', '\n{"key"') + "\n"
+        return lines.replace('{"key"', '\n{"key"').replace('{"name"', '\n{"name"') + "\n"
+
+    def _point(self, index: int) -> dict[str, Any]:
+        point = {"key": self.keys[index], "values": list(self.grid.points[index])}
+        count = self.counts[index] if self.counts else None
+        return point if count is None else point | {"replications": count}
 
     @classmethod
     def from_json(cls, text: str, base: str = "") -> Plan:
@@ -81,18 +117,44 @@ class Plan:
         content = json.loads(text)
         until = Until(**content["until"]) if content["until"] else None
         points = tuple(tuple(point["values"]) for point in content["points"])
-        grid = Grid(tuple(content["keys"]), points, content["replications"], until)
+        cases = tuple(Case(**case) for case in content["cases"])
+        grid = Grid(tuple(content["keys"]), points, content["replications"], until, cases)
         keys = tuple(point["key"] for point in content["points"])
-        tables = tuple(content["tables"])
-        return cls(grid, keys, content["replications"], tables, content["engine"], base)
+        return cls(
+            grid,
+            keys,
+            content["replications"],
+            tuple(content["tables"]),
+            content["engine"],
+            base,
+            content["derived"],
+            tuple(point.get("replications") for point in content["points"]),
+            content["single"],
+        )
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is recorded of a run besides the summaries."""
+
+    keep: tuple[str, ...] = ()
+    """Tables that are kept."""
+    derive: Derive | None = None
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """What is recorded, to be kept or for `derive` alone."""
+        wanted = {*self.keep, *(self.derive.reads if self.derive else ())}
+        return tuple(name for name in TABLES if name in wanted)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A plan with its scenarios, by their key."""
+    """A plan with its scenarios and what is recorded of their runs, by their key."""
 
     plan: Plan
     scenarios: dict[str, _native.Scenario]
+    recordings: dict[str, Recording]
 
     @property
     def has_user_code(self) -> bool:
@@ -110,6 +172,8 @@ class Wanted:
     seed: int | None = None
     overrides: Mapping[str, Any] | None = None
     tables: Sequence[str] = ()
+    cases: Sequence[Case] | None = None
+    derive: Derive | None = None
 
 
 def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
@@ -128,17 +192,23 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
     if wanted.seed is not None:
         pairs.append(("seed", str(wanted.seed)))
     own = with_names(wanted.grid, source.classes) if wanted.grid is not None else None
+    cases = _named(wanted.cases, source)
     finder = CodeFinder(source)
     base = _native.parse(text, name, pairs, finder)
-    tables = _checked_tables(wanted.tables, json.loads(base.to_json()))
-    grid = read_grid(_table(base, wanted, own))
+    resolved = json.loads(base.to_json())
+    tables = checked_tables(wanted.tables, resolved)
+    derive = wanted.derive
+    if derive:
+        derive = replace(derive, reads=checked_tables(derive.reads, resolved))
+    recording = Recording(tables, derive)
+    grid = read_grid(_table(base, wanted, own), cases)
     parsed = _native.parse_points(
         text,
         name,
         pairs,
         list(grid.changes()),
         find=finder,
-        samples="samples" in tables or "link_samples" in tables,
+        samples="samples" in recording.tables,
         threads=os.cpu_count() or 1,
     )
     code = {path: hashlib.sha256(content).hexdigest() for path, content in finder.sources.items()}
@@ -146,8 +216,23 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
     first = grid.replications or (
         min(FIRST_REPLICATIONS, grid.until.max_replications) if grid.until else REPLICATIONS
     )
-    plan = Plan(grid, tuple(keys), first, tables, base=base.to_toml())
-    return Prepared(plan, dict(zip(keys, parsed, strict=True)))
+    plan = Plan(
+        grid,
+        tuple(keys),
+        first,
+        tables,
+        base=base.to_toml(),
+        derived=derive.digest if derive else "",
+        counts=grid.own_replications(),
+    )
+    return Prepared(plan, dict(zip(keys, parsed, strict=True)), dict.fromkeys(keys, recording))
+
+
+def _named(cases: Sequence[Case] | None, source: Source) -> list[Case] | None:
+    """The cases with names in place of classes."""
+    if cases is None:
+        return None
+    return [replace(case, set=with_names(case.set, source.classes)) for case in cases]
 
 
 def _table(
@@ -174,7 +259,12 @@ def _key(scenario: _native.Scenario, code: Mapping[str, str]) -> str:
     return hashlib.sha256("\0".join(named).encode()).hexdigest()[:KEY_DIGITS]
 
 
-def _checked_tables(tables: Sequence[str], scenario: Mapping[str, Any]) -> tuple[str, ...]:
+def checked_tables(tables: Sequence[str], scenario: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tables to keep, with those that are recorded together with them, in order.
+
+    Raises:
+        UsageError: There is no such table, or no samples.
+    """
     for name in tables:
         if name not in TABLES:
             raise UsageError(f"tables: no table {name!r} to keep; there is {', '.join(TABLES)}")

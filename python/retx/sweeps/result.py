@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx.errors import UsageError
 from retx.results import NotRecordedError
+from retx.sweeps.derive import DERIVED
 from retx.sweeps.plan import TABLES, Plan
 
 if TYPE_CHECKING:
@@ -107,6 +108,17 @@ class Sweep:
     def exchanges(self) -> pl.DataFrame:
         """As `Result.exchanges`; kept with `tables=["episodes"]`."""
         return self._table("exchanges")
+
+    @cached_property
+    def derived(self) -> pl.DataFrame:
+        """One row per run: what `derive` made of it, with a column for each name."""
+        if not self._plan.derived:
+            raise NotRecordedError("nothing was derived: sweep with derive=FUNCTION")
+        long = self._table(DERIVED)
+        wide: pl.DataFrame = long.pivot(
+            "quantity", index=[*self.keys, "replication"], values="value"
+        )
+        return wide
 
     def summary(
         self,
@@ -215,7 +227,8 @@ class Sweep:
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table that has been kept, by name."""
-        names = ("runs", *SUMMARIES, *self._plan.tables)
+        own = [DERIVED] if self._plan.derived else []
+        names = ("runs", *SUMMARIES, *self._plan.tables, *own)
         return {name: getattr(self, name) for name in names if self._read(name) is not None}
 
     def save(self, directory: str | os.PathLike[str]) -> None:

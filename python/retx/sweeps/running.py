@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,12 @@ from retx import _native
 from retx.errors import UsageError
 from retx.progress import Progress
 from retx.source import Scenario
-from retx.sweeps.batches import runs_of
+from retx.sweeps.batches import Batch, runs_of
+from retx.sweeps.derive import Derive, Function
+from retx.sweeps.grid import Case
 from retx.sweeps.local import Executor, Failed, Local
 from retx.sweeps.plan import Plan, Prepared, Wanted, prepare
-from retx.sweeps.result import Sweep
+from retx.sweeps.result import Reader, Sweep
 from retx.sweeps.store import Directory, Memory, joined
 
 if TYPE_CHECKING:
@@ -40,6 +42,9 @@ def sweep(
     seed: int | None = None,
     overrides: Mapping[str, Any] | None = None,
     tables: Sequence[str] = (),
+    cases: Mapping[str, Mapping[str, Any]] | None = None,
+    derive: Function | None = None,
+    derive_from: Sequence[str] = (),
     threads: int | None = None,
     dask: str | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -62,8 +67,13 @@ def sweep(
             "relative_half_width": 0.05, "confidence": 0.95, "max_replications": 500}`.
         seed: Takes the place of the scenario's.
         overrides: Values by their key in the scenario, at every point.
-        tables: Keep these of every run, too: `samples` (with
-            `link_samples`), `segments` (with `acks`), `drops`, `episodes`.
+        tables: Keep these of every run, too: `samples` (with `link_samples`), `segments` (with
+            `acks`), `drops`, `episodes` (with `exchanges`).
+        cases: Named points, each with values of several keys, crossed with what else varies; in
+            place of the scenario's `[[sweep.case]]`.
+        derive: A function from the tables of one run to numbers by name, which become the table
+            `derived`. It is called as the runs come in.
+        derive_from: Tables that `derive` looks at besides the summaries, which are not kept.
         threads: Use so many cores instead of all.
         dask: Run on the Dask cluster with this scheduler address.
         out: Keep what is found in this directory. A sweep that is there and was broken off goes
@@ -77,9 +87,12 @@ def sweep(
         ScenarioError: The scenario, the grid or one of its points is wrong.
         UsageError: An argument is wrong, or the directory holds another sweep.
         RunError: A run could not be carried out; it is named. What was found before is kept.
+        UserCodeError: Code of your own failed; what it raised is the `__cause__`.
     """
     _check(threads, dask)
-    wanted = Wanted(grid, replications, until, seed, overrides, tables)
+    named = None if cases is None else [Case(name, values) for name, values in cases.items()]
+    made = Derive(derive, tuple(derive_from)) if derive else None
+    wanted = Wanted(grid, replications, until, seed, overrides, tables, named, made)
     prepared = prepare(scenario, wanted)
     plan = prepared.plan
     if plan.until:
@@ -87,11 +100,34 @@ def sweep(
 
         Metric.read(plan.until.metric)
     with _executor(prepared, threads, dask) as executor, _store(plan, out, force) as store:
-        course = Course(plan, store, executor)
-        with _display(plan, progress) as display:
-            course.run(display)
-        store.finish()
-        return Sweep(plan, _tables_of(store))
+        run_course(prepared, store, executor, progress)
+        return Sweep(plan, tables_of(store))
+
+
+def run_study(
+    prepared: Prepared, out: Path | None, threads: int | None, progress: Progress
+) -> Reader:
+    """Runs what several scenarios need as one queue; what reads the tables.
+
+    Args:
+        prepared: All of it.
+        out: Keep what is found there, for the next time, too.
+        threads: As for `sweep`.
+        progress: As for `sweep`.
+    """
+    keys = tuple(prepared.scenarios)
+    store = Directory(out, prepared.plan, _warn, lasting=False) if out else Memory(keys)
+    with closing(store), _executor(prepared, threads, None) as executor:
+        run_course(prepared, store, executor, progress)
+        return tables_of(store)
+
+
+def run_course(prepared: Prepared, store: Store, executor: Executor, progress: Progress) -> None:
+    """Runs what is missing, and completes the store."""
+    course = Course(prepared, store, executor)
+    with _display(prepared.plan, progress) as display:
+        course.run(display)
+    store.finish()
 
 
 def _check(threads: int | None, dask: str | None) -> None:
@@ -103,18 +139,16 @@ def _check(threads: int | None, dask: str | None) -> None:
 
 @contextmanager
 def _executor(prepared: Prepared, threads: int | None, dask: str | None) -> Iterator[Executor]:
-    scenarios = list(prepared.scenarios.values())
-    tables = prepared.plan.tables
     executor: Executor
     if dask is None:
-        threads = threads or os.cpu_count() or 1
-        executor = Local(scenarios, tables, threads, prepared.has_user_code)
+        executor = Local(prepared, threads or os.cpu_count() or 1)
     else:
         if prepared.has_user_code:
             raise UsageError("code of your own runs on this machine only: leave out dask (--dask)")
         from retx.sweeps.cluster import Cluster
 
-        executor = Cluster(dask, scenarios, tables)
+        (recording,) = set(prepared.recordings.values())
+        executor = Cluster(dask, list(prepared.scenarios.values()), recording.tables)
     try:
         yield executor
     finally:
@@ -142,7 +176,7 @@ def _warn(message: str) -> None:
     print(f"warning: {message}", file=sys.stderr)
 
 
-def _tables_of(store: Store) -> Any:  # noqa: ANN401
+def tables_of(store: Store) -> Reader:
     """What reads the tables once the store is closed."""
     if isinstance(store, Directory):
         parts = store.parts
@@ -161,13 +195,17 @@ def _display(plan: Plan, progress: Progress) -> Iterator[Display]:
 class Course:
     """Which runs are there, which are under way, and which come next."""
 
-    def __init__(self, plan: Plan, store: Store, executor: Executor) -> None:
+    def __init__(self, prepared: Prepared, store: Store, executor: Executor) -> None:
+        plan = prepared.plan
         self._plan = plan
+        self._scenarios = list(prepared.scenarios.values())
+        self._recordings = list(prepared.recordings.values())
         self._store = store
         self._executor = executor
         self.keys = tuple(dict.fromkeys(plan.keys))
         self.precision = _precision(plan, store, self.keys)
-        self._targets = [plan.replications] * len(self.keys)
+        self._targets = [plan.first(key) for key in self.keys]
+        self._fixed = [plan.most(key) == plan.first(key) for key in self.keys]
         self._left = [0] * len(self.keys)
         self.events: dict[int, int] = {}
         """Of a run of each point, the latest."""
@@ -211,7 +249,7 @@ class Course:
                 flushed = time.monotonic()
 
     def _take(self, batches: Sequence[Any], display: Display) -> None:
-        self._store.add(batches)
+        self._store.add([self._derived(batch) for batch in batches])
         touched = set()
         for batch in batches:
             for point, _, events in runs_of(batch):
@@ -227,9 +265,18 @@ class Course:
         for point in touched:
             self._decide(point)
 
+    def _derived(self, batch: Batch) -> Batch:
+        """The batch with what is derived from its runs."""
+        runs = runs_of(batch)
+        # All runs of a batch are recorded alike.
+        recording = self._recordings[runs[0][0]] if runs else None
+        if recording is None or recording.derive is None:
+            return batch
+        return recording.derive.applied(batch, recording.keep, self._scenarios, self._place)
+
     def _decide(self, point: int) -> None:
         """Goes on where a point is not known well enough."""
-        until = self._plan.until
+        until = None if self._fixed[point] else self._plan.until
         while until and self.precision and not self._left[point]:
             count = self._targets[point]
             wanted = self.precision.wanted(point, count, until)
@@ -253,13 +300,15 @@ class Course:
     def _told(self, failed: Failed) -> Exception:
         """The error of a run, which says how to see it again."""
         point, replication, error = failed
+        if isinstance(error, _native.RunError):
+            error.args = (f"{self._place(point, replication)}: {error}",)
+        return error
+
+    def _place(self, point: int, replication: int) -> str:
         index = self._plan.keys.index(self.keys[point])
         values = zip(self._plan.grid.keys, self._plan.grid.points[index], strict=True)
-        where = ", ".join(f"{key} = {value}" for key, value in values)
-        place = f"{where}, replication {replication}" if where else f"replication {replication}"
-        if isinstance(error, _native.RunError):
-            error.args = (f"{place}: {error}",)
-        return error
+        where = ", ".join(f"{key} = {value}" for key, value in values if value is not None)
+        return f"{where}, replication {replication}" if where else f"replication {replication}"
 
 
 def _own_fault_first(failed: Failed) -> tuple[bool, int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from retx.sweeps.parts import DamagedPartError, Part, check_part
@@ -31,12 +31,12 @@ class Status:
     @property
     def planned(self) -> int:
         """Runs that are known to be needed: with `until`, the first ones of each point."""
-        return len(set(self.plan.keys)) * self.plan.replications
+        return self.plan.planned
 
     @property
     def most(self) -> int:
         """Runs that may be needed."""
-        return len(set(self.plan.keys)) * self.plan.most
+        return sum(self.plan.most(key) for key in set(self.plan.keys))
 
     @property
     def bytes(self) -> int:
@@ -74,8 +74,9 @@ def read_plan(path: Path) -> Plan:
     if not (path / PLAN).exists():
         raise StoreError(f"{path}: is no directory of a sweep: {PLAN} is missing")
     try:
-        base = (path / SCENARIO).read_text(encoding="utf-8")
-        return Plan.from_json((path / PLAN).read_text(encoding="utf-8"), base)
+        plan = Plan.from_json((path / PLAN).read_text(encoding="utf-8"))
+        base = (path / SCENARIO).read_text(encoding="utf-8") if plan.single else ""
+        return replace(plan, base=base)
     except (ValueError, LookupError, TypeError, AttributeError, FileNotFoundError):
         raise StoreError(
             f"{path / PLAN}: is damaged: run the sweep again with this directory, which writes it "

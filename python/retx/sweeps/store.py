@@ -82,15 +82,18 @@ class Directory:
 
     Args:
         path: Becomes the sweep's directory, or is one already.
-        plan: What the sweep is to run. Runs that are there already must be among it.
-        say: Told of damaged parts.
+        plan: What the sweep is to run.
+        say: Told of damaged parts, and of runs that give way.
+        lasting: Runs that are there already must be among the plan's. Else more replications stay
+            for the next time, and what nothing in the plan asks for gives way at the end.
 
     Raises:
         OSError: The directory cannot be written.
         StoreError: It holds something else, or is in use.
     """
 
-    def __init__(self, path: Path, plan: Plan, say: Say) -> None:
+    def __init__(self, path: Path, plan: Plan, say: Say, *, lasting: bool = True) -> None:
+        self._lasting = lasting
         self.path = path.resolve()
         self._plan = plan
         self._keys = tuple(dict.fromkeys(plan.keys))
@@ -120,10 +123,13 @@ class Directory:
     def _opened(self, say: Say) -> list[Part]:
         """The sound parts of the sweep; the plan is written down."""
         earlier = _earlier_plan(self.path)
-        if earlier:
+        if earlier and self._lasting:
             _check_same(self.path, earlier, self._plan)
         parts, damaged = _survey(self._parts_path)
-        _check_planned(self.path, parts, self._plan)
+        if self._lasting:
+            _check_planned(self.path, parts, self._plan)
+        else:
+            parts = _usable(self.path, parts, self._plan, say)
         # From here on the directory is this plan's.
         for path, fault in damaged:
             say(f"{fault}: the part is damaged, its runs are done again")
@@ -132,7 +138,10 @@ class Directory:
         for ending in (PARTIAL, REPLACED):
             for path in self._parts_path.glob(f".*{ending}"):
                 shutil.rmtree(path)
-        for name, text in ((PLAN, self._plan.to_json()), (SCENARIO, self._plan.base)):
+        texts = {PLAN: self._plan.to_json()}
+        if self._plan.single:
+            texts[SCENARIO] = self._plan.base
+        for name, text in texts.items():
             with new_file(self.path / name) as file:
                 file.write_text(text, encoding="utf-8")
         return parts
@@ -194,10 +203,11 @@ def _merged(folder: Path, parts: list[Part], plan: Plan) -> list[Part]:
     """The same runs, in parts that depend on the plan alone."""
     order = {key: index for index, key in enumerate(dict.fromkeys(plan.keys))}
     held = {part.path: set(part.each()) for part in parts}
-    runs = sorted(set().union(*held.values()), key=lambda run: (order[run[0]], run[1]))
+    known = (run for run in set().union(*held.values()) if run[0] in order)
+    runs = sorted(known, key=lambda run: (order[run[0]], run[1]))
     size = RUNS_PER_PART_WITH_TABLES if plan.tables else RUNS_PER_PART
     groups = [runs[start : start + size] for start in range(0, len(runs), size)]
-    if len(groups) == 1 == len(parts):
+    if len(groups) == 1 == len(parts) and set(runs) == held[parts[0].path]:
         return parts  # a part is in order
     merged = []
     for group in groups:
@@ -205,7 +215,9 @@ def _merged(folder: Path, parts: list[Part], plan: Plan) -> list[Part]:
         among = [part for part in parts if not wanted.isdisjoint(held[part.path])]
         names = {name for part in among for name in part.tables}
         tables = {name: _chosen(joined(among, name), group, order) for name in sorted(names)}
-        merged.append(write_part(folder, tables, plan.engine))
+        # Where points keep different tables, a part need not have them all.
+        some = {name: it for name, it in tables.items() if len(it) or name in plan.tables}
+        merged.append(write_part(folder, some, plan.engine))
     kept = {part.path for part in merged}
     for part in parts:
         if part.path not in kept:
@@ -317,6 +329,7 @@ def _check_same(path: Path, earlier: Plan, plan: Plan) -> None:
     differing = {
         "was made by another engine": (earlier.engine, plan.engine),
         "keeps other tables": (earlier.tables, plan.tables),
+        "derives other quantities": (earlier.derived, plan.derived),
         "has another `until`": (earlier.until, plan.until),
     }
     for what, (there, here) in differing.items():
@@ -327,13 +340,39 @@ def _check_same(path: Path, earlier: Plan, plan: Plan) -> None:
             )
 
 
+def _usable(path: Path, parts: list[Part], plan: Plan, say: Say) -> list[Part]:
+    """The parts that this engine has made; what is of no use is named."""
+    others = [part for part in parts if part.engine != plan.engine]
+    if others:
+        count = sum(part.count for part in others)
+        say(
+            f"{path}: {count} runs there were made by another engine ({others[0].engine}; here "
+            f"{plan.engine}): they are made again"
+        )
+    for part in others:
+        shutil.rmtree(part.path)
+    ours = [part for part in parts if part.engine == plan.engine]
+    known = set(plan.keys)
+    strange = sum(key not in known for part in ours for key, _ in part.each())
+    if strange:
+        say(
+            f"{path}: {strange} runs there are of another seed, or of an earlier state of the "
+            "scenarios or quantities: they give way when this is done"
+        )
+    return ours
+
+
 def _check_planned(path: Path, parts: list[Part], plan: Plan) -> None:
     """Every run that is there belongs to the plan: none is dropped, and none is mixed in."""
-    known = set(plan.keys)
+    for part in parts:
+        if part.engine != plan.engine:
+            raise StoreError(
+                f"{path}: runs there were made by another engine ({part.engine}; here "
+                f"{plan.engine}): name another directory with --out, or start anew with --force"
+            )
+    most = {key: plan.most(key) for key in plan.keys}
     strange = sum(
-        key not in known or replication >= plan.most
-        for part in parts
-        for key, replication in part.each()
+        replication >= most.get(key, 0) for part in parts for key, replication in part.each()
     )
     if strange:
         raise StoreError(

@@ -1,0 +1,27 @@
+"""What a command that was broken off says."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+
+def say_how_to_go_on(directory: Path) -> None:
+    """After an error or Ctrl-C: how many runs of a sweep there are, and the command that goes on.
+
+    Says nothing when there is no sweep in the directory.
+    """
+    from retx.sweeps.status import read_plan, sweep_status
+
+    try:
+        plan = read_plan(directory)
+        runs = sweep_status(directory).runs
+    except (OSError, ValueError):
+        return
+    words = [word for word in sys.argv[1:] if word != "--force"]
+    print(
+        f"{runs} of {plan.planned} runs are in {directory}; "
+        f"go on with: {shlex.join(['retx', *words])}",
+        file=sys.stderr,
+    )

@@ -1,0 +1,240 @@
+"""Runs all experiments of a study as one queue, and answers from what they found.
+
+A study is a sweep whose points are its experiments' cases, crossed with their grids. What is found
+is kept in a directory beside the report, by what each run depends on: its scenario, its seed, the
+tables that are kept of it, the code that derives quantities, and the engine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from math import isclose
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from retx._native import ScenarioError
+from retx.progress import Progress
+from retx.study.data import StudyError
+from retx.sweeps.derive import DERIVED, Derive, Function
+from retx.sweeps.grid import CASE, Case, Grid
+from retx.sweeps.plan import KEY_DIGITS, Plan, Prepared, Recording, Wanted, prepare
+from retx.sweeps.result import Reader, Sweep
+from retx.sweeps.running import run_study
+
+if TYPE_CHECKING:
+    from retx.study.library import Experiment, Study
+
+RUNS = "runs"
+"""The directory beside the report."""
+EXPERIMENT = "experiment"
+
+Values = list[float | None]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How often to run what."""
+
+    seed: int
+    counts: Mapping[tuple[str, str], int]
+    """By experiment and case."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """All experiments as one plan, and the plan of each."""
+
+    prepared: Prepared
+    plans: dict[str, Plan]
+
+    @classmethod
+    def of(cls, study: Study, draws: Draws, function: Function | None) -> Whole:
+        """Checks and resolves every point of every experiment.
+
+        Raises:
+            OSError: A scenario cannot be read.
+            StudyError: An experiment is wrong.
+        """
+        plans: dict[str, Plan] = {}
+        scenarios: dict[str, Any] = {}
+        recordings: dict[str, Recording] = {}
+        for name, experiment in study.experiments.items():
+            here = f"{study.folder / 'study.toml'}: experiment.{name}"
+            try:
+                found = _prepared(study, experiment, draws, function)
+            except ScenarioError as error:
+                raise StudyError(f"{here}: {error}") from None
+            names = {key: _named(key, found.recordings[key]) for key in found.scenarios}
+            plans[name] = replace(found.plan, keys=tuple(names[key] for key in found.plan.keys))
+            for key, own in names.items():
+                scenarios[own] = found.scenarios[key]
+                recordings[own] = found.recordings[key]
+        return cls(Prepared(_joined(plans), scenarios, recordings), plans)
+
+
+def _prepared(
+    study: Study, experiment: Experiment, draws: Draws, function: Function | None
+) -> Prepared:
+    cases = [
+        Case(case, experiment.overrides(case), draws.counts[experiment.name, case])
+        for case in experiment.cases
+    ]
+    return prepare(
+        study.folder / experiment.scenario,
+        Wanted(
+            grid=experiment.grid,
+            seed=draws.seed,
+            overrides=experiment.set,
+            tables=experiment.tables,
+            cases=cases,
+            derive=Derive(function, tuple(experiment.derive_from)) if function else None,
+        ),
+    )
+
+
+def _named(key: str, recording: Recording) -> str:
+    """Names a point by what is recorded of it, too."""
+    digest = recording.derive.digest if recording.derive else ""
+    if not (recording.tables or digest):
+        return key
+    text = "\0".join([key, digest, *recording.keep, "", *recording.tables])
+    return hashlib.sha256(text.encode()).hexdigest()[:KEY_DIGITS]
+
+
+def _joined(plans: Mapping[str, Plan]) -> Plan:
+    """One plan of all; a key that an experiment does not vary has no value there."""
+    varied = list(dict.fromkeys(key for plan in plans.values() for key in plan.grid.keys))
+    points: list[tuple[Any, ...]] = []
+    for name, plan in plans.items():
+        for point in plan.grid.points:
+            values = dict(zip(plan.grid.keys, point, strict=True))
+            points.append((name, *(values.get(key) for key in varied)))
+    keys = tuple(key for plan in plans.values() for key in plan.keys)
+    counts = tuple(count for plan in plans.values() for count in plan.counts)
+    grid = Grid((EXPERIMENT, *varied), tuple(points))
+    digests = {plan.derived for plan in plans.values()}
+    return Plan(grid, keys, 1, counts=counts, derived=min(digests, default=""), single=False)
+
+
+class Runs:
+    """What all runs of a study found."""
+
+    def __init__(self, whole: Whole, read: Reader) -> None:
+        self._whole = whole
+        self._read = cache(read)
+        self._sweeps: dict[str, Sweep] = {}
+        self._series: dict[str, dict[tuple[Any, ...], pl.DataFrame]] = {}
+
+    @classmethod
+    def make(cls, whole: Whole, out: Path | None, threads: int | None, progress: Progress) -> Runs:
+        """Runs what is not there yet."""
+        return cls(whole, run_study(whole.prepared, out, threads, progress))
+
+    def sweep(self, experiment: str) -> Sweep:
+        """The sweep of an experiment; its first key is `case`."""
+        if experiment not in self._sweeps:
+            self._sweeps[experiment] = self._sweep(self._whole.plans[experiment])
+        return self._sweeps[experiment]
+
+    def _sweep(self, plan: Plan) -> Sweep:
+        wanted = {key: plan.first(key) for key in plan.keys}
+        most = pl.DataFrame(
+            {"key": list(wanted), "most": list(wanted.values())},
+            schema={"key": pl.String, "most": pl.UInt32},
+        )
+
+        def read(name: str) -> pl.DataFrame | None:
+            table = self._read(name)
+            if table is None:
+                return None
+            # More replications may be there from an earlier time.
+            kept = table.join(most, on="key", how="inner", maintain_order="left")
+            chosen: pl.DataFrame = kept.filter(pl.col("replication") < pl.col("most")).drop("most")
+            return chosen
+
+        return Sweep(plan, read)
+
+    def point(self, experiment: str, case: str, at: Mapping[str, Any] | None) -> tuple[str, int]:
+        """Key of a point, and how often it was run.
+
+        Raises:
+            StudyError: There is no such point, or `at` does not say which one.
+        """
+        plan = self._whole.plans[experiment]
+        wanted = {CASE: case} | dict(at or {})
+        unknown = [key for key in wanted if key not in plan.grid.keys]
+        if unknown:
+            varied = ", ".join(plan.grid.keys[1:]) or "nothing"
+            raise StudyError(f"{experiment}: {unknown[0]!r} does not vary there ({varied} does)")
+        places = [(plan.grid.keys.index(key), value) for key, value in wanted.items()]
+        found = {
+            plan.keys[index]
+            for index, point in enumerate(plan.grid.points)
+            if all(_same(point[place], value) for place, value in places)
+        }
+        if len(found) != 1:
+            said = ", ".join(f"{key} = {value}" for key, value in wanted.items())
+            open_keys = [key for key in plan.grid.keys if key not in wanted]
+            many = f"several points: say `at` for {', '.join(open_keys)}"
+            raise StudyError(f"{experiment}: {said}: {many if found else 'no such point'}")
+        (key,) = found
+        return key, plan.counts[plan.keys.index(key)] or 1
+
+    def values(self, key: str, count: int, quantity: str) -> Values | None:
+        """A quantity of each run of a point; None when there is no such quantity."""
+        own = self._parts(DERIVED, "quantity").get((key, quantity))
+        if own is not None:
+            return _in_order(own, "value", count)
+        kind, _, rest = quantity.partition(".")
+        name, _, column = rest.rpartition(".")
+        for table, by, labels in _places(kind, name):
+            part = self._parts(table, *by).get((key, *labels))
+            if part is not None and column in part.columns and part[column].dtype.is_numeric():
+                return _in_order(part, column, count)
+        return None
+
+    def _parts(self, table: str, *by: str) -> dict[tuple[Any, ...], pl.DataFrame]:
+        """A table in parts, one for each point and name."""
+        if table not in self._series:
+            whole = self._read(table)
+            self._series[table] = (
+                {} if whole is None else whole.partition_by("key", *by, as_dict=True)
+            )
+        return self._series[table]
+
+
+def _places(kind: str, name: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """Where a quantity may stand: a table, the columns that tell its rows apart, and their values.
+
+    Names may have dots in them.
+    """
+    if kind in ("flow", "wlan", "relay"):
+        return [(f"{kind}s", ("name",), (name,))]
+    first, _, last = name.rpartition(".")
+    if kind == "link":
+        return [("links", ("name", "direction"), (first, last))]
+    if kind == "station":
+        words = name.split(".")
+        return [
+            ("stations", ("wlan", "name"), (".".join(words[:cut]), ".".join(words[cut:])))
+            for cut in range(1, len(words))
+        ]
+    return []
+
+
+def _same(there: object, wanted: object) -> bool:
+    """Values of a range have nine digits."""
+    if isinstance(there, float) and isinstance(wanted, int | float):
+        return isclose(there, wanted, rel_tol=1e-8)
+    return there == wanted
+
+
+def _in_order(part: pl.DataFrame, column: str, count: int) -> Values:
+    """By replication; None where a run has none."""
+    values = dict(zip(part["replication"].to_list(), part[column].to_list(), strict=True))
+    return [values.get(replication) for replication in range(count)]

@@ -1,0 +1,250 @@
+"""Quantities that a function of the user's own derives from each run, as the runs come in.
+
+The function gets the tables of one run, those of single packets among them, and returns numbers by
+name. Only these are kept, so a sweep of a million segments a run needs no more room than any other.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retx import _native
+from retx.errors import UsageError
+from retx.results import NotRecordedError
+from retx.sweeps.batches import Batch
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DERIVED = "derived"
+"""The table of derived quantities: `point replication quantity value`."""
+DIGEST_DIGITS = 32
+
+
+class RunTables:
+    """The tables of one run, as `Result` has them, less `point` and `replication`.
+
+    Tables of single events are there when the sweep reads them (`derive_from`).
+    """
+
+    def __init__(
+        self, tables: Mapping[str, pl.DataFrame], replication: int, scenario: _native.Scenario
+    ) -> None:
+        self._tables = tables
+        self._scenario = scenario
+        self.replication = replication
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario with every value written out."""
+        scenario: dict[str, Any] = json.loads(self._scenario.to_json())
+        return scenario
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow."""
+        return self._summary("flows")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """One row per link and direction."""
+        return self._summary("links")
+
+    @property
+    def wlans(self) -> pl.DataFrame:
+        """One row per wlan."""
+        return self._summary("wlans")
+
+    @property
+    def stations(self) -> pl.DataFrame:
+        """One row per station of a wlan."""
+        return self._summary("stations")
+
+    @property
+    def relays(self) -> pl.DataFrame:
+        """One row per relay."""
+        return self._summary("relays")
+
+    @property
+    def samples(self) -> pl.DataFrame:
+        """As `Result.samples`."""
+        return self._events("samples")
+
+    @property
+    def link_samples(self) -> pl.DataFrame:
+        """As `Result.link_samples`."""
+        return self._events("link_samples")
+
+    @property
+    def segments(self) -> pl.DataFrame:
+        """As `Result.segments`."""
+        return self._events("segments")
+
+    @property
+    def acks(self) -> pl.DataFrame:
+        """As `Result.acks`."""
+        return self._events("acks")
+
+    @property
+    def drops(self) -> pl.DataFrame:
+        """As `Result.drops`."""
+        return self._events("drops")
+
+    @property
+    def episodes(self) -> pl.DataFrame:
+        """As `Result.episodes`."""
+        return self._events("episodes")
+
+    @property
+    def exchanges(self) -> pl.DataFrame:
+        """As `Result.exchanges`."""
+        return self._events("exchanges")
+
+    def _summary(self, name: str) -> pl.DataFrame:
+        import polars as pl
+
+        return self._tables.get(name, pl.DataFrame())
+
+    def _events(self, name: str) -> pl.DataFrame:
+        if name not in self._tables:
+            raise NotRecordedError(f"{name} are not read: sweep with derive_from=[{name!r}]")
+        return self._tables[name]
+
+
+Function = Callable[[RunTables], Mapping[str, float | None]]
+"""Numbers by name, from the tables of one run."""
+
+
+@dataclass(frozen=True)
+class Derive:
+    """What is derived from each run."""
+
+    function: Function
+    reads: tuple[str, ...] = ()
+    """Tables of single events that the function looks at."""
+
+    @cached_property
+    def digest(self) -> str:
+        """Names the function's code: the file where it stands, and those beside it that it uses."""
+        return hashlib.sha256(_code(self.function)).hexdigest()[:DIGEST_DIGITS]
+
+    def applied(
+        self,
+        batch: Batch,
+        keep: Sequence[str],
+        scenarios: Sequence[_native.Scenario],
+        place: Callable[[int, int], str],
+    ) -> Batch:
+        """The batch with the table of derived quantities, and without tables that are not kept.
+
+        Args:
+            batch: What has been found.
+            keep: The tables of single events to keep.
+            scenarios: By point.
+            place: Names a point and replication.
+
+        Raises:
+            UserCodeError: The function failed, or returned something else.
+        """
+        import numpy as np
+
+        points, replications, quantities, values = [], [], [], []
+        names: dict[str, int] = {}
+        for point, run in _runs(batch, scenarios):
+            try:
+                found = self._called(run)
+            except Exception as error:
+                what = f"{type(error).__name__}: {error}".partition("\n")[0]
+                raise _native.UserCodeError(
+                    f"{self.function.__name__}: {place(point, run.replication)}: {what}"
+                ) from error
+            for name, value in found:
+                points.append(point)
+                replications.append(run.replication)
+                quantities.append(names.setdefault(name, len(names)))
+                values.append(value)
+        kept = {
+            name: table for name, table in batch.items() if name not in set(self.reads) - {*keep}
+        }
+        if not points:
+            return kept
+        table: dict[str, Any] = {
+            "point": np.array(points, dtype=np.uint64),
+            "replication": np.array(replications, dtype=np.uint64),
+            "quantity": (np.array(quantities, dtype=np.uint32), list(names)),
+            "value": np.array(values, dtype=np.float64),
+        }
+        return kept | {DERIVED: table}
+
+    def _called(self, run: RunTables) -> list[tuple[str, float]]:
+        return [(str(name), _number(name, value)) for name, value in self.function(run).items()]
+
+
+def _number(name: object, value: object) -> float:
+    if value is None:
+        return float("nan")
+    if isinstance(value, int | float) or hasattr(value, "__float__"):
+        return float(value)
+    raise TypeError(f"{name!r} is {value!r}: a number or None is wanted")
+
+
+def _runs(batch: Batch, scenarios: Sequence[_native.Scenario]) -> Sequence[tuple[int, RunTables]]:
+    """The tables of each run of a batch, with its point."""
+    from retx.frames import frame
+
+    whole = {name: frame(columns) for name, columns in batch.items()}
+    by = ("point", "replication")
+    parts = {
+        name: table.partition_by(*by, as_dict=True, include_key=False, maintain_order=True)
+        for name, table in whole.items()
+    }
+    empty = {name: table.drop(*by).clear() for name, table in whole.items()}
+    found = []
+    for point, replication in whole["runs"].select(*by).iter_rows():
+        tables = {name: parts[name].get((point, replication), empty[name]) for name in parts}
+        found.append((point, RunTables(tables, replication, scenarios[point])))
+    return found
+
+
+def _code(function: Callable[..., Any]) -> bytes:
+    """The text that the function is made of.
+
+    Raises:
+        UsageError: It has none.
+    """
+    try:
+        file = inspect.getsourcefile(function)
+        if file and Path(file).is_file() and function.__module__ != "__main__":
+            return b"\0".join(path.read_bytes() for path in _files(Path(file)))
+        return inspect.getsource(function).encode()
+    except (OSError, TypeError):
+        raise UsageError(
+            f"derive: {function!r} has no source text, by which a sweep knows whether it has "
+            "changed: define it in a file"
+        ) from None
+
+
+def _files(first: Path) -> list[Path]:
+    """A file of code, and those in its folder that it imports with a dot, and so on."""
+    found, todo = [first], [first]
+    while todo:
+        path = todo.pop()
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if not isinstance(node, ast.ImportFrom) or node.level != 1:
+                continue
+            # `from .windows import grown`, `from . import windows`
+            names = [node.module] if node.module else [alias.name for alias in node.names]
+            for name in names:
+                beside = path.parent / f"{name.partition('.')[0]}.py"
+                if beside.is_file() and beside not in found:
+                    found.append(beside)
+                    todo.append(beside)
+    return [first, *sorted(found[1:])]

@@ -1,0 +1,129 @@
+"""Named points of a sweep, and quantities that a function derives from each run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from polars.testing import assert_frame_equal
+from sweeping import SCENARIO, Timid, hashes
+
+import retx
+
+CASES = {
+    "plain": {},
+    "veno": {"flow.download.tcp": "veno"},
+    "far": {"flow.download.tcp": "veno", "link.cloud.delay": "50 ms"},
+}
+GRID = {"link.cloud.forward.channel.p": [0, 0.05]}
+
+
+def test_each_case_is_a_point_with_its_own_settings() -> None:
+    sweep = retx.sweep(SCENARIO, GRID, 3, cases=CASES)
+    assert sweep.keys == ("case", "link.cloud.forward.channel.p")
+    assert sweep.grid["case"].to_list() == ["plain", "plain", "veno", "veno", "far", "far"]
+    settings = {"link.cloud.forward.channel.p": 0.05} | CASES["far"]
+    alone = retx.replicate(SCENARIO, 3, overrides=settings)
+    there = sweep.flows.filter(case="far").tail(3)
+    assert there["goodput_bit_s"].to_list() == alone.flows["goodput_bit_s"].to_list()
+    assert len(sweep.paired("far", "plain", "goodput_bit_s")) == 2
+    only = retx.sweep(SCENARIO, {}, 2, cases=CASES)
+    assert only.keys == ("case",)
+    assert len(only) == 6
+
+
+def test_cases_may_hold_classes_and_numbers_of_numpy() -> None:
+    import numpy as np
+
+    own = SCENARIO + '[tcp.own]\nlike = "reno"\n'
+    cases = {
+        "mine": {"flow.download.tcp": "own", "tcp.own.congestion_control": Timid},
+        "lossy": {"link.cloud.forward.channel.p": np.float64(0.1)},
+    }
+    sweep = retx.sweep(own, {}, 2, cases=cases)
+    mine, lossy = (sweep.flows.filter(case=name)["goodput_bit_s"].mean() for name in cases)
+    assert mine != lossy
+
+
+def test_cases_survive_in_a_directory(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    sweep = retx.sweep(SCENARIO, GRID, 2, cases=CASES, out=out)
+    assert_frame_equal(retx.load_sweep(out).flows, sweep.flows)
+    # One more is added to those that are there.
+    more = CASES | {"cubic": {"flow.download.tcp": "cubic"}}
+    assert len(retx.sweep(SCENARIO, GRID, 2, cases=more, out=out)) == 16
+    retx.sweep(SCENARIO, GRID, 2, cases=more, out=tmp_path / "anew")
+    assert hashes(out) == hashes(tmp_path / "anew")
+
+
+@pytest.mark.parametrize(
+    ("cases", "told"),
+    [
+        ({"a": {"link.cloud.forward.channel.p": 0.1}}, "varies, and case 'a' sets it"),
+        ({"a": {"link.clod.delay": "5 ms"}}, "link.clod.delay"),
+        ({"a": {"flow.download.tcp": "venno"}}, "veno"),
+    ],
+)
+def test_a_wrong_case_is_told(cases: dict[str, dict[str, object]], told: str) -> None:
+    with pytest.raises(retx.ScenarioError, match=told):
+        retx.sweep(SCENARIO, GRID, 2, cases=cases)
+
+
+def resent(run: retx.RunTables) -> dict[str, float | None]:
+    return {
+        "resent": int(run.segments["retransmission"].sum()),
+        "capacity": float(run.scenario["link"][0]["rate"].split()[0]),
+        "none": None,
+    }
+
+
+def test_quantities_are_derived_from_each_run() -> None:
+    sweep = retx.sweep(SCENARIO, GRID, 5, derive=resent, derive_from=["segments"])
+    derived = sweep.derived
+    assert derived.columns == [*sweep.keys, "replication", "resent", "capacity", "none"]
+    assert derived["resent"].to_list() == sweep.flows["segments_retransmitted"].to_list()
+    assert derived["none"].null_count() == len(derived) == 10
+    assert derived["capacity"].to_list() == [10.0] * 10
+    with pytest.raises(LookupError, match="segments were not kept"):
+        _ = sweep.segments
+    both = retx.sweep(
+        SCENARIO, GRID, 5, derive=resent, derive_from=["segments"], tables=["segments"]
+    )
+    assert_frame_equal(both.derived, derived)
+    assert int(both.segments["retransmission"].sum()) == int(derived["resent"].sum())
+
+
+def other(run: retx.RunTables) -> dict[str, float]:
+    return {"flows": len(run.flows)}
+
+
+def test_derived_quantities_are_kept_and_others_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = retx.sweep(SCENARIO, GRID, 2, derive=resent, derive_from=["segments"], out=out)
+    assert_frame_equal(retx.load_sweep(out).derived, first.derived)
+    with pytest.raises(ValueError, match="derives other quantities"):
+        retx.sweep(SCENARIO, GRID, 2, out=out)
+
+
+def test_a_failing_function_names_the_run() -> None:
+    def wrong(run: retx.RunTables) -> dict[str, float]:
+        return {"x": "much"}  # type: ignore[dict-item]
+
+    with pytest.raises(retx.UserCodeError, match=r"wrong: .*p = 0.*, replication \d: TypeError"):
+        retx.sweep(SCENARIO, GRID, 2, derive=wrong)
+
+    def unread(run: retx.RunTables) -> dict[str, float]:
+        return {"x": len(run.segments)}
+
+    with pytest.raises(retx.UserCodeError, match="segments are not read"):
+        retx.sweep(SCENARIO, GRID, 2, derive=unread)
+
+
+def test_code_is_known_by_its_file_and_those_it_imports(tmp_path: Path) -> None:
+    from retx.sweeps.derive import _files
+
+    (tmp_path / "a.py").write_text("from .b import x\nfrom . import c\nimport os\n")
+    (tmp_path / "b.py").write_text("from .d import y\nfrom .a import z\n")
+    for name in ("c", "d", "e"):
+        (tmp_path / f"{name}.py").write_text("")
+    assert [path.name for path in _files(tmp_path / "a.py")] == ["a.py", "b.py", "c.py", "d.py"]
