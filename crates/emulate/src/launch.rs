@@ -49,6 +49,9 @@ pub struct Progress {
     programs_done: AtomicUsize,
     exit_codes: Mutex<BTreeMap<usize, i32>>,
     lost: AtomicBool,
+    /// Something lies in `sockets`.
+    has_sockets: AtomicBool,
+    sockets: Mutex<Vec<(u32, OwnedFd)>>,
     refusal: Mutex<Option<String>>,
 }
 
@@ -61,6 +64,14 @@ impl Progress {
     /// Programs that have ended of those that the run waits for.
     pub fn programs_done(&self) -> usize {
         self.programs_done.load(Ordering::Relaxed)
+    }
+
+    /// The sockets that senders of flows, by their indices, have got since the last call.
+    pub fn sockets(&self) -> Vec<(u32, OwnedFd)> {
+        if !self.has_sockets.swap(false, Ordering::Acquire) {
+            return Vec::new();
+        }
+        std::mem::take(&mut self.sockets.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The worker has ended.
@@ -214,6 +225,14 @@ fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Report
             }
             Ok(Told::Awaited) => {
                 progress.programs_done.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(Told::Sender(flow)) => {
+                // Gone with the worker, if it cannot be received: the next message tells.
+                if let Ok(sender) = receive_descriptor(socket) {
+                    let lock = progress.sockets.lock();
+                    lock.unwrap_or_else(PoisonError::into_inner).push((flow, sender));
+                    progress.has_sockets.store(true, Ordering::Release);
+                }
             }
             Ok(Told::Report { flows, device_drops }) => {
                 let _ = sender.send((flows, device_drops));

@@ -23,6 +23,7 @@ pub mod path;
 pub mod protocol;
 mod run;
 pub mod settings;
+pub mod socket_state;
 pub mod summary;
 pub mod tcp_info;
 pub mod worker;

@@ -186,6 +186,8 @@ pub enum Told {
     },
     /// This machine does not allow it, or lacks something: a sentence for the user.
     Refused(String),
+    /// The data sender of a flow, by its index, has a socket for a connection, which follows.
+    Sender(u32),
     /// A finite flow is complete, or will never be.
     FlowDone,
     /// A program has ended: its number in the order, and its exit code.

@@ -8,8 +8,9 @@ use crate::launch::{Launch, Report, Started, Worker};
 use crate::layout::{Layout, ProgramAt, lay};
 use crate::path::{Devices, Goal, Inspector, Ledger, Path};
 use crate::protocol::{Backend, FileOrder};
-use crate::summary::{EmulatedFlow, Emulation, EmulationSummary, Frame, ProgramSummary};
+use crate::summary::{EmulatedFlow, Emulation, EmulationSummary, ProgramSummary};
 use retx_record::counters::FlowCounters;
+use retx_record::summary::FlowFrame;
 use retx_scenario::Scenario;
 use retx_sim::engine::Engine;
 use retx_sim::plan::{FlowPlan, Plan, Sampling};
@@ -63,8 +64,6 @@ pub fn emulate(
 ) -> Result<Emulated, EmulateError> {
     let mut layout = lay(scenario, &settings.programs, settings.backend)?;
     check_demand(&layout.plan, settings)?;
-    // Nobody samples the kernel.
-    layout.plan.sampling = Sampling::Off;
     if settings.programs.iter().any(|program| program.command.is_none()) {
         // A shell lasts as long as its user likes.
         layout.plan.end = Time::from_nanos(u64::MAX / 2);
@@ -73,13 +72,15 @@ pub fn emulate(
     let set = (std::mem::take(&mut worker.sysctls), std::mem::take(&mut worker.offloads_off));
     let devices = Devices::new(settings.backend, std::mem::take(&mut worker.devices));
     let mut engine = Engine::for_outside(&layout.plan, &settings.record)?;
-    let of = |flow: &FlowPlan| (flow.initiator, &layout.plan.tcps[flow.tcp as usize].config);
-    let ledger = Ledger::new(layout.plan.flows.iter().map(of));
+    let ledger = ledger(&layout.plan, &engine);
     let clock = Clock::beginning_in(RUN_UP);
     let started = worker.start(clock, layout.plan.warmup)?;
     let mut path = Path::new(&mut engine, clock, devices, Inspector::new(&layout), ledger);
     if layout.plan.warmup > Time::ZERO {
         path.warm_up_until(layout.plan.warmup);
+    }
+    if let Sampling::Every(interval) = layout.plan.sampling {
+        path.sample_every(interval);
     }
     let first = in_a_thread_that_runs_first(|| path.run(goal(&layout), &started.progress, control));
     let (first, result) = first;
@@ -94,6 +95,14 @@ pub fn emulate(
     let flows = flows(&layout.plan, &report, &seen.counts, to);
     let emulation = emulation(settings, (first, set), (seen, &report), &codes);
     Ok(Emulated { summary: summary(scenario, &outcome, flows, emulation), outcome })
+}
+
+fn ledger(plan: &Plan, engine: &Engine<'_>) -> Ledger {
+    let of = |(index, flow): (u32, &FlowPlan)| {
+        let tcp = &plan.tcps[flow.tcp as usize].config;
+        (flow.initiator, tcp, engine.full_segment(index))
+    };
+    Ledger::new((0..).zip(&plan.flows).map(of), plan.sampling == Sampling::EveryAck)
 }
 
 fn check_demand(plan: &Plan, settings: &Settings) -> Result<(), EmulateError> {
@@ -142,7 +151,8 @@ fn flows(
     flows
         .map(|((flow, report), counts)| {
             let tcp = &plan.tcps[flow.tcp as usize].name;
-            let frame = Frame { name: &flow.name, tcp, from: plan.warmup, to };
+            let (name, tcp) = (flow.name.clone(), tcp.clone());
+            let frame = FlowFrame { name, tcp, start: None, finish: None, from: plan.warmup, to };
             EmulatedFlow::new(frame, report.clone(), counts)
         })
         .collect()
@@ -183,6 +193,8 @@ fn emulation(
         priority: if first { "fifo" } else { "normal" },
         sysctls,
         offloads_off,
+        states_from: "tcp_info",
+        states_at: "after each acknowledgment and at each retransmission",
         lateness: seen.lateness.summary(),
         lateness_bound_s: bound.as_secs_f64(),
         device_drops,

@@ -1,14 +1,15 @@
 //! What an emulation came to, with the keys of a simulation's summary.
 //!
-//! A value that nobody has seen is null: the kernel tells less of itself than a model does.
+//! A value that nobody has seen is null.
 
 use crate::lateness::LatenessSummary;
 use crate::protocol::FlowReport;
 use crate::tcp_info::TcpInfo;
 use retx_record::counters::FlowCounters;
 use retx_record::empty_row;
-use retx_record::summary::{EngineSummary, LinkSummary, RelaySummary, WlanSummary};
-use retx_units::Time;
+use retx_record::summary::{
+    EngineSummary, FlowFrame, FlowSummary, LinkSummary, RelaySummary, WlanSummary,
+};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -56,6 +57,10 @@ pub struct Emulation {
     pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
     /// Features of the hosts' devices that are switched off.
     pub offloads_off: Vec<String>,
+    /// Where the senders' states come from: `tcp_info`, …
+    pub states_from: &'static str,
+    /// … and when they were looked at, in words.
+    pub states_at: &'static str,
     /// How late packets left for the hosts.
     pub lateness: LatenessSummary,
     /// The 99th percentile above which a run is not valid.
@@ -81,94 +86,24 @@ pub struct ProgramSummary {
 
 /// What is known of a flow, from the end of the warm-up on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[allow(missing_docs)]
 pub struct EmulatedFlow {
-    pub name: String,
-    pub tcp: String,
-    /// When the initiator called `connect`; `None` if the run ended before.
-    pub start_s: Option<f64>,
-    /// When the receiver had read the last byte.
-    pub finish_s: Option<f64>,
-    pub response_time_s: Option<f64>,
-    pub bytes_delivered: u64,
-    pub goodput_bit_s: f64,
-    /// As they entered the first link.
-    pub segments_sent: u64,
-    pub segments_retransmitted: u64,
-    pub retransmissions_unnecessary: u64,
-    /// `tcpi_total_rto`: of the whole flow, the warm-up included.
-    pub rto_count: Option<u64>,
-    /// Pauses of the sender longer than a smoothed RTT, reckoned from the packets.
-    pub idle_total_s: f64,
-    pub idle_max_s: f64,
-    pub idle: EmulatedIdle,
-    /// All packets of the data sender.
-    pub frames_sent: u64,
-    /// Pure acknowledgments of the data receiver.
-    pub acks_sent: u64,
+    /// As of a simulated one; its segments are counted as they entered the first link.
+    #[serde(flatten)]
+    pub summary: FlowSummary,
     /// The sender's `TCP_INFO` at the end.
     pub kernel: TcpInfo,
     /// What went wrong at a socket, in the system's words.
     pub fault: Option<String>,
 }
 
-/// Pauses by what ended them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct EmulatedIdle {
-    /// Packets do not tell whether it was a timer …
-    pub rto_s: Option<f64>,
-    /// … or an acknowledgment.
-    pub window_s: Option<f64>,
-    /// There was nothing to send.
-    pub application_s: f64,
-}
-
-/// What a flow's results are about.
-#[derive(Debug, Clone, Copy)]
-pub struct Frame<'a> {
-    /// The flow.
-    pub name: &'a str,
-    /// Its TCP.
-    pub tcp: &'a str,
-    /// Statistics start here …
-    pub from: Time,
-    /// … and end here.
-    pub to: Time,
-}
-
 impl EmulatedFlow {
     /// A flow's results, from what its ends know and what was seen on the way.
-    pub fn new(frame: Frame<'_>, report: FlowReport, counts: &FlowCounters) -> Self {
+    pub fn new(frame: FlowFrame, report: FlowReport, counts: &FlowCounters) -> Self {
         let FlowReport { start, finish, bytes_delivered, bytes_in_warmup, kernel, fault } = report;
-        let begin = start.map_or(frame.to, |start| start.max(frame.from));
-        let span = finish.unwrap_or(frame.to).since(begin).as_secs_f64();
+        let frame = FlowFrame { start, finish, ..frame };
         let bytes_delivered = bytes_delivered - bytes_in_warmup;
-        let response = start.zip(finish).map(|(start, finish)| finish.since(start));
-        Self {
-            name: frame.name.to_owned(),
-            tcp: frame.tcp.to_owned(),
-            start_s: start.map(Time::as_secs_f64),
-            finish_s: finish.map(Time::as_secs_f64),
-            response_time_s: response.map(retx_units::Duration::as_secs_f64),
-            bytes_delivered,
-            goodput_bit_s: if span > 0.0 { bytes_delivered as f64 * 8.0 / span } else { 0.0 },
-            segments_sent: counts.segments_sent,
-            segments_retransmitted: counts.segments_retransmitted,
-            retransmissions_unnecessary: counts.retransmissions_unnecessary,
-            rto_count: kernel.total_rto,
-            idle_total_s: counts.idle.total().as_secs_f64(),
-            idle_max_s: counts.idle.longest.as_secs_f64(),
-            idle: EmulatedIdle {
-                rto_s: None,
-                window_s: None,
-                application_s: counts.idle.application.as_secs_f64(),
-            },
-            frames_sent: counts.frames_sent,
-            acks_sent: counts.acks_sent,
-            kernel,
-            fault,
-        }
+        let counters = FlowCounters { bytes_delivered, ..*counts };
+        Self { summary: FlowSummary::new(frame, &counters), kernel, fault }
     }
 }
 

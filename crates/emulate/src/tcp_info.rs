@@ -61,21 +61,22 @@ pub struct TcpInfo {
 }
 
 /// The bytes that the kernel has filled.
-struct Filled<'a>(&'a [u8]);
+pub(crate) struct Filled<'a>(pub &'a [u8]);
 
 impl Filled<'_> {
-    fn number(&self, offset: usize, size: usize) -> Option<u64> {
+    /// A number of `size` bytes, if the kernel has filled them.
+    pub fn number(&self, offset: usize, size: usize) -> Option<u64> {
         let field = self.0.get(offset..offset + size)?;
         let mut bytes = [0; 8];
         bytes[..size].copy_from_slice(field);
         Some(u64::from_le_bytes(bytes))
     }
 
-    fn u32(&self, offset: usize) -> u64 {
+    pub fn u32(&self, offset: usize) -> u64 {
         self.number(offset, 4).unwrap_or(0)
     }
 
-    fn u64(&self, offset: usize) -> u64 {
+    pub fn u64(&self, offset: usize) -> u64 {
         self.number(offset, 8).unwrap_or(0)
     }
 }

@@ -15,7 +15,7 @@ fn scenario(text: &str) -> Scenario {
 
 fn settings(backend: Backend) -> Settings {
     Settings {
-        record: Options { drops: true, segments: true, ..Options::default() },
+        record: Options { drops: true, segments: true, episodes: true, ..Options::default() },
         backend,
         programs: Vec::new(),
         lateness_bound: LATENESS_BOUND,
@@ -97,14 +97,15 @@ fn small(backend: Backend) {
 fn check_small(emulated: &Emulated) {
     let flow = &emulated.summary.flows[0];
     assert_eq!(flow.fault, None);
+    let (flow, kernel) = (&flow.summary, &flow.kernel);
     assert_eq!(flow.bytes_delivered, 28_960);
     let response = flow.response_time_s.expect("the transfer is complete");
     // Two round trips, and one more for the window; below that no model or kernel can be.
     assert!((0.06..5.0).contains(&response), "{response} s");
     assert_eq!(flow.segments_retransmitted, 1);
     assert_eq!(flow.segments_sent, 21);
-    assert_eq!(flow.kernel.total_retrans, 1);
-    assert_eq!(flow.kernel.snd_mss, 1448);
+    assert_eq!(kernel.total_retrans, 1);
+    assert_eq!(kernel.snd_mss, 1448);
     let drops = emulated.outcome.tables.drops.as_ref().expect("they were asked for");
     let [drop] = drops.rows() else { panic!("{:?}", drops.rows()) };
     // SYN/ACK, then from 1 on.

@@ -24,6 +24,8 @@ QUANTITIES = (
     "segments_retransmitted",
     "frr_count",
     "rto_count",
+    "max_backoff",
+    "idle_max_s",
 )
 """Columns of flows that are compared, where both sides know them."""
 SIMULATIONS = 100

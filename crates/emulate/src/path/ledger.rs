@@ -1,10 +1,13 @@
 //! What the way between the hosts has seen of each flow.
 
 use super::Seen;
-use super::books::Books;
+use super::books::{Books, Sent};
+use super::senders::Senders;
+use super::watch::Wire;
+use crate::socket_state::SocketState;
 use retx_record::counters::FlowCounters;
 use retx_record::reason::Cause;
-use retx_record::tables::{self, Tables, packet_number};
+use retx_record::tables::{self, Tables};
 use retx_record::truth::SegmentCopy;
 use retx_sim::Transmission;
 use retx_sim::engine::Arriving;
@@ -42,8 +45,19 @@ pub struct Ledger {
     flows: Vec<Flow>,
     /// What had been counted at the end of the warm-up.
     baseline: Vec<FlowCounters>,
+    /// A sample is taken at each acknowledgment.
+    every_ack: bool,
     /// Packets that go to no host, or are no sound IPv4 packets.
     pub unroutable: u64,
+}
+
+/// What is written, and who is asked.
+#[derive(Debug)]
+pub struct Around<'a> {
+    /// The tables that are kept.
+    pub tables: &'a mut Tables,
+    /// The senders' sockets.
+    pub senders: &'a mut Senders,
 }
 
 #[derive(Debug)]
@@ -64,43 +78,47 @@ struct Stream {
 }
 
 impl Ledger {
-    /// Nothing seen yet, of flows opened by these ends, with these TCPs.
-    pub fn new<'t>(flows: impl Iterator<Item = (Side, &'t retx_tcp::Config)>) -> Self {
-        let flow = |(opener, tcp)| Flow {
+    /// Nothing seen yet, of flows opened by these ends, with these TCPs, whose full segments carry
+    /// so many bytes. With `every_ack` a sample is taken at each acknowledgment.
+    pub fn new<'t>(
+        flows: impl Iterator<Item = (Side, &'t retx_tcp::Config, u32)>,
+        every_ack: bool,
+    ) -> Self {
+        let flow = |(index, (opener, tcp, smss))| Flow {
             opener,
-            books: Books::new(tcp),
+            books: Books::new(index, tcp, smss),
             connection: 0,
             streams: [Stream::default(); 2],
         };
-        let flows: Vec<Flow> = flows.map(flow).collect();
+        let flows: Vec<Flow> = (0..).zip(flows).map(flow).collect();
         let baseline = vec![FlowCounters::default(); flows.len()];
-        Self { flows, baseline, unroutable: 0 }
+        Self { flows, baseline, every_ack, unroutable: 0 }
     }
 
     /// Statistics start now.
-    pub fn begin_statistics(&mut self) {
-        self.baseline = self.flows.iter_mut().map(|flow| flow.books.begin_statistics()).collect();
+    pub fn begin_statistics(&mut self, now: Time) {
+        let flows = self.flows.iter_mut();
+        self.baseline = flows.map(|flow| flow.books.begin_statistics(now)).collect();
     }
 
-    /// What has been counted of each flow, from the end of the warm-up on.
-    pub fn counts(&self) -> Vec<FlowCounters> {
-        let flows = self.flows.iter().zip(&self.baseline);
-        flows.map(|(flow, start)| flow.books.counters.since(start)).collect()
+    /// What has been counted of each flow, from the end of the warm-up until now.
+    pub fn counts(&mut self, now: Time) -> Vec<FlowCounters> {
+        let flows = self.flows.iter_mut().zip(&self.baseline);
+        flows
+            .map(|(flow, start)| {
+                flow.books.counters.cwnd.settle(now);
+                flow.books.counters.since(start)
+            })
+            .collect()
     }
 
-    /// True for a packet of one of the scenario's flows.
-    pub fn knows(&self, seen: &Seen) -> bool {
-        (seen.flow as usize) < self.flows.len()
-    }
-
-    /// A packet is sent: writes it down, `smss` being what a full segment carries. Returns it as
-    /// the engine takes it, and what is to be known of it when it leaves.
+    /// A packet is sent: writes it down. Returns it as the engine takes it, and what is to be known
+    /// of it when it leaves.
     pub fn arriving<'s>(
         &mut self,
         now: Time,
         seen: &'s Seen,
-        smss: u32,
-        tables: &mut Tables,
+        around: &mut Around<'_>,
     ) -> (Arriving<'s>, Passage) {
         let mut arriving = Arriving {
             route: seen.route,
@@ -117,7 +135,7 @@ impl Ledger {
         };
         let mut passage = Passage { host: seen.host, of: None };
         if let Some(flow) = self.flows.get_mut(seen.flow as usize) {
-            let what = flow.sent((now, seen), smss, &mut arriving, tables);
+            let what = flow.sent((now, seen), &mut arriving, around);
             let connection = arriving.connection;
             passage.of = what.map(|what| Of { flow: seen.flow, connection, what });
         }
@@ -131,25 +149,57 @@ impl Ledger {
     }
 
     /// A packet has reached its host.
-    pub fn delivered(&mut self, now: Time, passage: &Passage, tables: &mut Tables) {
+    pub fn delivered(&mut self, now: Time, passage: &Passage, around: &mut Around<'_>) {
         let Some(of) = passage.of else { return };
+        let every_ack = self.every_ack;
         let Some(flow) = self.flow(of) else { return };
         match of.what {
             What::Segment(copy) => flow.books.arrived(copy),
             What::Ack(position) => {
+                let state = around.senders.look(of.flow);
                 let sent_to = flow.streams[Side::Sender as usize].sent_to;
-                flow.books.acknowledged(now, (position, sent_to), tables.segments.as_mut());
+                let tables = &mut *around.tables;
+                flow.books.heard(now, (position, sent_to), state.as_ref(), tables);
+                if let (true, Some(state)) = (every_ack, state) {
+                    flow.sample(now, &state, tables);
+                }
             }
         }
     }
 
     /// A packet was dropped, and no copy of it that the network has made has arrived or will.
-    /// Calls `necessary` with the flow and the packet's number for each retransmission that has
+    /// Appends to `necessary` the flow and the packet's number of each retransmission that has
     /// turned out to be so.
-    pub fn lost(&mut self, passage: &Passage, cause: Cause, mut necessary: impl FnMut(u32, u64)) {
+    pub fn lost(
+        &mut self,
+        passage: &Passage,
+        cause: Cause,
+        tables: &mut Tables,
+        necessary: &mut Vec<(u32, u64)>,
+    ) {
         let Some(of) = passage.of else { return };
-        if let (Some(flow), What::Segment(copy)) = (self.flow(of), of.what) {
-            flow.books.dropped(copy, cause, |number| necessary(of.flow, number));
+        let Some(flow) = self.flow(of) else { return };
+        match of.what {
+            What::Segment(copy) => flow.books.dropped(copy, cause, tables, necessary),
+            What::Ack(position) => flow.books.ack_dropped(position),
+        }
+    }
+
+    /// Looks at each sender, and writes down how it is doing.
+    pub fn sample(&mut self, time: Time, around: &mut Around<'_>) {
+        for (index, flow) in (0..).zip(&mut self.flows) {
+            match around.senders.look(index) {
+                Some(state) if state.is_closed() => flow.looked(time, None, &state, around.tables),
+                Some(state) => flow.sample(time, &state, around.tables),
+                None => {}
+            }
+        }
+    }
+
+    /// A flow's sender has a socket that can be looked at.
+    pub fn adopted(&mut self, flow: u32, now: Time, around: &mut Around<'_>) {
+        if let Some(state) = around.senders.look(flow) {
+            self.flows[flow as usize].looked(now, None, &state, around.tables);
         }
     }
 }
@@ -158,14 +208,13 @@ impl Flow {
     fn sent(
         &mut self,
         (now, seen): (Time, &Seen),
-        smss: u32,
         arriving: &mut Arriving<'_>,
-        tables: &mut Tables,
+        around: &mut Around<'_>,
     ) -> Option<What> {
         let segment = &seen.segment;
         let from = seen.to.other();
         if segment.flags.contains(Flags::SYN) {
-            self.note_syn(segment, from);
+            self.note_syn((now, segment), from, around.tables);
         }
         let stream = &mut self.streams[from as usize];
         let initial = *stream.initial.get_or_insert(segment.seq);
@@ -174,7 +223,13 @@ impl Flow {
         let length = segment.seq_len();
         let end = position + u64::from(length);
         let sent_to = stream.sent_to;
-        stream.sent_to = sent_to.max(end);
+        if from == Side::Sender
+            && (position < sent_to && length > 0)
+            && let Some(state) = around.senders.look(seen.flow)
+        {
+            self.looked(now, Some(position), &state, around.tables);
+        }
+        self.streams[from as usize].sent_to = sent_to.max(end);
         arriving.position = position;
         arriving.copy = self.books.counters.frames_sent;
         arriving.connection = self.connection;
@@ -182,30 +237,32 @@ impl Flow {
             if length > 0 && position < sent_to {
                 arriving.transmission = Transmission::Again;
             }
-            return self.acknowledging(now, seen, arriving, tables);
+            return self.acknowledging(now, seen, arriving, around.tables);
         }
         self.books.counters.frames_sent += 1;
         if length == 0 {
             return None;
         }
         let copy = SegmentCopy { number: arriving.copy, from: position, to: end };
-        let transmission = self.books.sent(now, copy, sent_to, segment.payload_bytes > 0);
-        arriving.transmission = transmission;
-        if let Some(segments) = &mut tables.segments {
-            let retransmission = transmission != Transmission::First;
-            let row = segments.push(tables::Segment {
-                flow: seen.flow,
-                sent: now,
-                seq: position,
-                length_bytes: segment.payload_bytes,
-                packet_number: packet_number(position, smss),
-                retransmission,
-                cause: None,
-            });
-            self.books.written(end, row, retransmission);
-            arriving.row = Some(row);
-        }
+        let sent = Sent { copy, sent_to, payload: segment.payload_bytes };
+        (arriving.transmission, arriving.row) = self.books.sent(now, sent, around.tables);
         Some(What::Segment(copy))
+    }
+
+    /// The sender's socket has been looked at, at a retransmission or at nothing in particular.
+    fn looked(&mut self, at: Time, again: Option<u64>, state: &SocketState, tables: &mut Tables) {
+        let acked = self.books.acknowledged_to();
+        let sent_to = self.streams[Side::Sender as usize].sent_to;
+        let wire = Wire { at, acked_before: acked, acked, sent_to, again };
+        self.books.looked(state, &wire, tables);
+    }
+
+    /// Writes down how the sender is doing.
+    fn sample(&self, time: Time, state: &SocketState, tables: &mut Tables) {
+        let sent_to = self.streams[Side::Sender as usize].sent_to;
+        if let Some(samples) = tables.samples.as_mut().filter(|_| !state.is_closed()) {
+            samples.push(self.books.sample(time, sent_to, state));
+        }
     }
 
     /// The receiver of the data sends a packet.
@@ -232,7 +289,7 @@ impl Flow {
     }
 
     /// A SYN with another number than before begins a connection.
-    fn note_syn(&mut self, segment: &Segment, from: Side) {
+    fn note_syn(&mut self, (now, segment): (Time, &Segment), from: Side, tables: &mut Tables) {
         let stream = &mut self.streams[from as usize];
         if stream.initial == Some(segment.seq) {
             return;
@@ -241,7 +298,7 @@ impl Flow {
         if from == self.opener {
             self.connection += 1;
             self.streams[from.other() as usize] = Stream::default();
-            self.books.begin_connection();
+            self.books.begin_connection(now, tables);
         }
     }
 }
@@ -275,11 +332,13 @@ mod tests {
     fn positions_wrap_and_retransmissions_are_known() {
         let tcp = linux();
         let mut tables = Tables::default();
-        let mut ledger = Ledger::new([(Side::Sender, &tcp)].into_iter());
+        let mut ledger = Ledger::new([(Side::Sender, &tcp, 900)].into_iter(), false);
+        let senders = &mut Senders::default();
+        let around = &mut Around { tables: &mut tables, senders };
         let start = u32::MAX - 1000;
         let mut position = |seq, payload, flags| {
             let seen = seen(Side::Receiver, seq, payload, flags);
-            let (arriving, _) = ledger.arriving(Time::ZERO, &seen, 900, &mut tables);
+            let (arriving, _) = ledger.arriving(Time::ZERO, &seen, around);
             (arriving.position, arriving.transmission, arriving.connection)
         };
         let first = start.wrapping_add(1);
@@ -294,9 +353,9 @@ mod tests {
         assert_eq!(position(77, 0, Flags::SYN), (0, Transmission::First, 2));
         for (seq, flags) in [(5, Flags::ACK.with(Flags::SYN)), (6, Flags::ACK)] {
             let seen = seen(Side::Sender, seq, 0, flags);
-            ledger.arriving(Time::ZERO, &seen, 900, &mut tables);
+            ledger.arriving(Time::ZERO, &seen, around);
         }
-        let counts = ledger.counts()[0];
+        let counts = ledger.counts(Time::ZERO)[0];
         let expected = FlowCounters {
             frames_sent: 7,
             segments_sent: 3,
@@ -316,12 +375,14 @@ mod tests {
             acks: Some(tables::Acks::default()),
             ..Tables::default()
         };
-        let mut ledger = Ledger::new([(Side::Sender, &tcp)].into_iter());
+        let mut ledger = Ledger::new([(Side::Sender, &tcp, 900)].into_iter(), false);
+        let senders = &mut Senders::default();
+        let around = &mut Around { tables: &mut tables, senders };
         let mut pass = |to, seq, payload, flags, ack| {
             let mut seen = seen(to, seq, payload, flags);
             seen.segment.ack = SeqNr(ack);
             seen.window_bytes = 4096;
-            ledger.arriving(Time::ZERO, &seen, 900, &mut tables).1
+            ledger.arriving(Time::ZERO, &seen, around).1
         };
         pass(Side::Receiver, 100, 0, Flags::SYN, 0);
         pass(Side::Sender, 7, 0, Flags::SYN.with(Flags::ACK), 101);
@@ -329,7 +390,7 @@ mod tests {
         pass(Side::Receiver, 1001, 900, Flags::ACK, 8);
         let ack = pass(Side::Sender, 8, 0, Flags::ACK, 1001);
         let heard = Time::from_nanos(5);
-        ledger.delivered(heard, &ack, &mut tables);
+        ledger.delivered(heard, &ack, around);
         let segments = tables.segments.expect("it is kept");
         assert_eq!([0, 1, 2].map(|row| segments.acked_at(row)), [heard, heard, Time::NEVER]);
         let numbers: Vec<u64> = segments.rows().map(|(row, _)| row.packet_number).collect();

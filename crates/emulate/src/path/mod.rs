@@ -2,17 +2,22 @@
 //! it when their time has come.
 //!
 //! It runs in one thread, which sleeps until shortly before the next event and spins for the rest.
-//! A packet's bytes lie in a slab under the packet's number in the engine.
+//! A packet's bytes lie in a slab under the packet's number in the engine. A kernel takes a packet
+//! that is written to its device before the call returns, so that a sender's socket, looked at
+//! right after, tells what became of each acknowledgment.
 
 mod books;
 mod device;
 mod inspect;
 mod ledger;
 mod rewrite;
+mod senders;
+mod watch;
 
 pub use device::Devices;
 pub use inspect::{Inspector, Seen};
-pub use ledger::{Ledger, Passage};
+pub use ledger::{Around, Ledger, Passage};
+pub use senders::Senders;
 
 use crate::clock::Clock;
 use crate::lateness::Lateness;
@@ -77,13 +82,18 @@ pub struct Path<'a, 'p> {
     devices: Devices,
     inspector: Inspector,
     ledger: Ledger,
+    senders: Senders,
     lateness: Lateness,
     /// The bytes of packets under way, and what is to be known of them when they leave.
     bytes: Vec<(Vec<u8>, Passage)>,
     buffer: Vec<u8>,
     /// The end of the warm-up, as long as it is to come.
     warmup: Option<Time>,
+    /// When senders are to be looked at next, and how long after that again.
+    sampling: Option<(Time, Duration)>,
     rest: Rest,
+    /// Retransmissions that have just turned out to be necessary; empty between events.
+    necessary: Vec<(u32, u64)>,
 }
 
 /// How much the loop has slept, beside what it has to.
@@ -122,11 +132,14 @@ impl<'a, 'p> Path<'a, 'p> {
             devices,
             inspector,
             ledger,
+            senders: Senders::default(),
             lateness: Lateness::default(),
             bytes: Vec::new(),
             buffer: vec![0; PACKET_MAX],
             warmup: None,
+            sampling: None,
             rest: Rest::default(),
+            necessary: Vec::new(),
         }
     }
 
@@ -135,10 +148,15 @@ impl<'a, 'p> Path<'a, 'p> {
         self.warmup = Some(time);
     }
 
+    /// Senders are looked at every so often.
+    pub const fn sample_every(&mut self, interval: Duration) {
+        self.sampling = Some((Time::ZERO, interval));
+    }
+
     /// What has been seen; the way is at its end.
-    pub fn seen(self) -> Sights {
+    pub fn seen(mut self) -> Sights {
         Sights {
-            counts: self.ledger.counts(),
+            counts: self.ledger.counts(self.engine.now()),
             names: self.inspector.names().to_vec(),
             lateness: self.lateness,
             unroutable: self.ledger.unroutable,
@@ -158,7 +176,10 @@ impl<'a, 'p> Path<'a, 'p> {
     ) -> Result<(), RunError> {
         let mut told = Time::ZERO;
         while !self.engine.is_over() {
+            self.adopt(progress);
             self.deliver(self.clock.now());
+            self.note_warmup(self.engine.now());
+            self.sample();
             let busy = self.take_in();
             let now = self.engine.now();
             if now.since(told) >= NAP {
@@ -204,8 +225,9 @@ impl<'a, 'p> Path<'a, 'p> {
         };
         // No sooner than what has left the engine before.
         let at = at.max(self.engine.now());
-        let smss = if self.ledger.knows(&seen) { self.engine.full_segment(seen.flow) } else { 0 };
-        let (arriving, passage) = self.ledger.arriving(at, &seen, smss, self.engine.tables());
+        let senders = &mut self.senders;
+        let around = &mut Around { tables: self.engine.tables(), senders };
+        let (arriving, passage) = self.ledger.arriving(at, &seen, around);
         let id = self.engine.arrive(at, &arriving) as usize;
         if id >= self.bytes.len() {
             self.bytes.resize_with(id + 1, Default::default);
@@ -220,7 +242,29 @@ impl<'a, 'p> Path<'a, 'p> {
     fn note_warmup(&mut self, now: Time) {
         if self.warmup.is_some_and(|warmup| warmup <= now) {
             self.warmup = None;
-            self.ledger.begin_statistics();
+            self.ledger.begin_statistics(now);
+        }
+    }
+
+    /// Takes over sockets that the worker has handed over meanwhile.
+    fn adopt(&mut self, progress: &Progress) {
+        for (flow, socket) in progress.sockets() {
+            self.senders.adopt(flow, socket);
+            let now = self.engine.now();
+            let around = &mut Around { tables: self.engine.tables(), senders: &mut self.senders };
+            self.ledger.adopted(flow, now, around);
+        }
+    }
+
+    /// Looks at the senders when it is time.
+    fn sample(&mut self) {
+        while let Some((next, interval)) = self.sampling
+            && next <= self.engine.now()
+        {
+            let senders = &mut self.senders;
+            let around = &mut Around { tables: self.engine.tables(), senders };
+            self.ledger.sample(next, around);
+            self.sampling = Some((next + interval, interval));
         }
     }
 
@@ -233,7 +277,9 @@ impl<'a, 'p> Path<'a, 'p> {
                     rewrite::set_ecn(bytes, ecn);
                     self.lateness.record(self.clock.now().since(at));
                     self.devices.write(passage.host, bytes);
-                    self.ledger.delivered(at, passage, self.engine.tables());
+                    let senders = &mut self.senders;
+                    let around = &mut Around { tables: self.engine.tables(), senders };
+                    self.ledger.delivered(at, passage, around);
                 }
                 Left::Copied { from, to } => {
                     let copy = self.bytes[from as usize].clone();
@@ -245,9 +291,11 @@ impl<'a, 'p> Path<'a, 'p> {
                 }
                 Left::Dropped { id, drop, lost: true } => {
                     let (_, passage) = &self.bytes[id as usize];
-                    let engine = &mut *self.engine;
-                    let necessary = |flow, number| engine.was_necessary(flow, number);
-                    self.ledger.lost(passage, drop.cause, necessary);
+                    let (tables, necessary) = (self.engine.tables(), &mut self.necessary);
+                    self.ledger.lost(passage, drop.cause, tables, necessary);
+                    for (flow, number) in self.necessary.drain(..) {
+                        self.engine.was_necessary(flow, number);
+                    }
                 }
                 Left::Dropped { lost: false, .. } => {}
             }

@@ -16,7 +16,9 @@ pub use device::HARDWARE_ADDRESS;
 pub use leftover::{clean, mark};
 
 use crate::boundary;
-use crate::protocol::{Command, FlowReport, Order, Told, receive, receive_descriptor, send};
+use crate::protocol::{
+    Command, FlowReport, Order, Told, receive, receive_descriptor, send, send_descriptor,
+};
 use hosts::Hosts;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
@@ -25,7 +27,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Uid, getgid, getuid};
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Command as Process, Stdio};
 use std::sync::{Arc, Mutex};
@@ -43,6 +45,12 @@ impl Teller {
         let socket = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // When the emulator is gone nobody wants to know.
         let _ = send(&socket, told);
+    }
+
+    /// The data sender of a flow is about to use this socket: the emulator wants to look at it.
+    fn hand_over(&self, flow: u32, socket: BorrowedFd<'_>) {
+        let to = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _ = send(&to, &Told::Sender(flow)).and_then(|()| send_descriptor(&to, socket));
     }
 }
 

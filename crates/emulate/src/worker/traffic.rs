@@ -60,11 +60,14 @@ struct State {
 
 /// One end of a flow, in its thread.
 struct End {
+    /// Index of the flow.
+    flow: u32,
     order: FlowOrder,
     clock: Clock,
     warmup: Time,
     way: Way,
     state: Arc<Mutex<State>>,
+    teller: Teller,
     buffer: Vec<u8>,
 }
 
@@ -105,7 +108,7 @@ impl Traffic {
         teller: &Teller,
     ) -> Result<Running, String> {
         let mut states = Vec::with_capacity(self.flows.len());
-        for Ready { order, listener, address } in &self.flows {
+        for (flow, Ready { order, listener, address }) in (0..).zip(&self.flows) {
             let state = Arc::new(Mutex::new(State::default()));
             states.push(Arc::clone(&state));
             for sends in [true, false] {
@@ -119,10 +122,10 @@ impl Traffic {
                 let host = order.hosts[usize::from(!sends)];
                 let end = move || {
                     let buffer = vec![0; CHUNK];
-                    let mut end = End { order, clock, warmup, way, state, buffer };
+                    let mut end = End { flow, order, clock, warmup, way, state, teller, buffer };
                     let entered = hosts.enter(host).map_err(io::Error::other);
                     let result = entered.and_then(|()| end.run(sends));
-                    end.finish(&result, &teller);
+                    end.finish(&result);
                 };
                 thread::Builder::new()
                     .stack_size(STACK)
@@ -158,7 +161,7 @@ impl End {
             if number > 0 {
                 thread::sleep(self.order.files.pause());
             }
-            let socket = self.connect(number)?;
+            let socket = self.connect(number, sends)?;
             if sends {
                 self.send(&socket, bytes)?;
             } else {
@@ -170,11 +173,20 @@ impl End {
         Ok(())
     }
 
-    fn connect(&self, number: u32) -> io::Result<TcpStream> {
+    fn connect(&self, number: u32, sends: bool) -> io::Result<TcpStream> {
         match &self.way {
-            Way::At(listener) => Ok(listener.accept()?.0),
+            Way::At(listener) => {
+                let (socket, _) = listener.accept()?;
+                if sends {
+                    self.teller.hand_over(self.flow, socket.as_fd());
+                }
+                Ok(socket)
+            }
             Way::To(address) => {
                 let socket = open(&self.order.socket)?;
+                if sends {
+                    self.teller.hand_over(self.flow, socket.as_fd());
+                }
                 if number == 0 {
                     self.clock.sleep_until(self.order.start);
                     lock(&self.state).report.start = Some(self.clock.now());
@@ -230,7 +242,7 @@ impl End {
     }
 
     /// Tells that a finite flow is over when both its ends are, or one has failed.
-    fn finish(&self, result: &io::Result<()>, teller: &Teller) {
+    fn finish(&self, result: &io::Result<()>) {
         let mut state = lock(&self.state);
         let other_ended = std::mem::replace(&mut state.one_ended, true);
         if let Err(error) = result {
@@ -239,7 +251,7 @@ impl End {
         let over = other_ended || result.is_err();
         if over && !state.told && !matches!(self.order.files, FileOrder::Endless) {
             state.told = true;
-            teller.tell(&Told::FlowDone);
+            self.teller.tell(&Told::FlowDone);
         }
     }
 }

@@ -206,6 +206,9 @@ impl<'a> Engine<'a> {
     pub(super) fn deliver_elsewhere(&mut self, id: u32) {
         if self.outside.is_some() {
             self.recorder.delivered(self.now, self.packets.get(id));
+            if self.recorder.every_ack {
+                self.sample_changed_queues();
+            }
             self.leave(id);
         } else {
             self.deliver_datagram(id);

@@ -1,0 +1,396 @@
+//! What a kernel makes of losses, from looks at a sender's socket.
+//!
+//! *What it does.* The socket is looked at after each acknowledgment that the kernel has taken, and
+//! at each retransmission that it has sent. One thing lies between two looks, so what differs
+//! tells what it was: another timeout counted is one; fast recovery entered is a loss found by
+//! acknowledgments, or by the timer of RACK when a retransmission comes without one; the state of
+//! either left is its end.
+//! A retransmission without either is a tail loss probe. It is no episode, unless its repair of a
+//! loss takes the window down, which the kernel does when more than was sent before the probe is
+//! acknowledged (`tcp_process_tlp_ack`): then it is one that ends at once, as in a simulation.
+//!
+//! *Source.* `tcp_fastretrans_alert`, `tcp_enter_loss`, `tcp_update_rto_stats` of Linux 6.18: what
+//! the states mean, and that one recovery can follow another within one acknowledgment, once
+//! everything sent before the first is acknowledged.
+//!
+//! *What it does not see.* A probe's repair where the window was at its least before.
+
+use crate::socket_state::{LossState, SocketState};
+use retx_record::reason::EpisodeKind;
+use retx_units::{Duration, Time};
+
+/// What packets tell at the moment of a look.
+#[derive(Debug, Clone, Copy)]
+pub struct Wire {
+    /// When.
+    pub at: Time,
+    /// The sender had heard that everything before this has arrived, …
+    pub acked_before: u64,
+    /// … and has heard of this now.
+    pub acked: u64,
+    /// Position after the last ever sent.
+    pub sent_to: u64,
+    /// Where the retransmission begins that is looked at.
+    pub again: Option<u64>,
+}
+
+/// A loss that the sender has found, or believes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    /// How.
+    pub kind: EpisodeKind,
+    /// When.
+    pub at: Time,
+    /// Where the segment begins that is retransmitted first.
+    pub trigger: u64,
+    /// It has been, by the probe that found the loss.
+    pub repaired: bool,
+    /// The window before.
+    pub cwnd_before: u64,
+    /// The window that is to be.
+    pub cwnd_after: u64,
+    /// The timeout that was in force.
+    pub rto: Duration,
+    /// Doublings in it.
+    pub backoff: u32,
+    /// Doublings in the one now in force.
+    pub backoff_now: u32,
+}
+
+/// What a look has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finding {
+    /// A recovery begins.
+    Loss(Loss),
+    /// The last one is over.
+    Over(Time),
+    /// The window goes down by the echo of a mark.
+    Echo,
+}
+
+/// A retransmission that may be about to repair a loss.
+#[derive(Debug, Clone, Copy)]
+struct Probe {
+    position: u64,
+    /// Position after the last sent before it.
+    sent_to: u64,
+}
+
+/// A connection's sender, watched.
+#[derive(Debug, Default)]
+pub struct Watch {
+    last: Option<SocketState>,
+    /// Where the open fast recovery ends.
+    recover: u64,
+    /// One that has retransmitted nothing yet, as far as has been seen.
+    pending: Option<Loss>,
+    probe: Option<Probe>,
+}
+
+impl Watch {
+    /// Where the segment begins that a tail loss probe has sent again, as long as it may turn out
+    /// that the probe has repaired a loss.
+    pub fn open_probe(&self) -> Option<u64> {
+        self.probe.map(|probe| probe.position)
+    }
+
+    /// Another look: appends what it has found to `found`.
+    pub fn look(&mut self, state: &SocketState, wire: &Wire, found: &mut Vec<Finding>) {
+        let Some(before) = self.last.replace(*state) else { return };
+        // A simulation does not count those of a SYN either.
+        let timeouts = if before.is_opening() { 0 } else { state.timeouts_since(&before) };
+        for _ in 0..timeouts {
+            self.settle(found);
+            self.probe = None;
+            let trigger = wire.again.unwrap_or(wire.acked_before);
+            found.push(Finding::Loss(Loss {
+                cwnd_after: state.cwnd_bytes(),
+                ..loss(EpisodeKind::Rto, (&before, state), wire.at, trigger)
+            }));
+        }
+        if self.has_recovery_begun(&before, state, wire) || timeouts > 0 && in_recovery(state) {
+            self.settle(found);
+            // The kernel tells of data that have not come yet, packets tell of the FIN.
+            self.recover = wire.sent_to.max(1 + before.sent_once);
+            self.pending = Some(loss(EpisodeKind::Frr, (&before, state), wire.at, wire.acked));
+        } else if before.is_repairing() && !state.is_repairing() {
+            self.settle(found);
+            found.push(Finding::Over(wire.at));
+        }
+        let reduces = |state: &SocketState| state.loss_state == LossState::Cwr;
+        if state.has_ecn() && reduces(state) && !reduces(&before) {
+            found.push(Finding::Echo);
+        }
+        if let Some(probe) = self.probe.filter(|probe| wire.acked > probe.sent_to) {
+            self.probe = None;
+            if !state.is_repairing() && has_reduced(&before, state) {
+                let found_by = loss(EpisodeKind::Frr, (&before, state), wire.at, probe.position);
+                found.push(Finding::Loss(Loss { repaired: true, ..found_by }));
+                found.push(Finding::Over(wire.at));
+            }
+        }
+        if let Some(position) = wire.again {
+            self.retransmitted(position, (state, wire.sent_to, timeouts > 0), found);
+        }
+        if state.is_closed() {
+            self.end(wire.at, found);
+        }
+    }
+
+    /// The connection is over.
+    pub fn end(&mut self, at: Time, found: &mut Vec<Finding>) {
+        self.settle(found);
+        if self.last.take().is_some_and(|last| last.is_repairing()) {
+            found.push(Finding::Over(at));
+        }
+        *self = Self::default();
+    }
+
+    fn has_recovery_begun(&self, before: &SocketState, state: &SocketState, wire: &Wire) -> bool {
+        // RFC 6582 §6: without SACK a recovery lasts until more than `recover` is acknowledged.
+        let least = self.recover + u64::from(!state.has_sack());
+        in_recovery(state)
+            && (!in_recovery(before) || wire.acked > wire.acked_before && wire.acked >= least)
+    }
+
+    fn retransmitted(
+        &mut self,
+        position: u64,
+        (state, sent_to, by_timeout): (&SocketState, u64, bool),
+        found: &mut Vec<Finding>,
+    ) {
+        if let Some(pending) = &mut self.pending {
+            pending.trigger = position;
+            self.settle(found);
+        } else if !by_timeout && !state.is_repairing() {
+            self.probe = Some(Probe { position, sent_to });
+        }
+    }
+
+    /// What the recovery that has just begun retransmits first is as known as it will be.
+    fn settle(&mut self, found: &mut Vec<Finding>) {
+        found.extend(self.pending.take().map(Finding::Loss));
+    }
+}
+
+fn in_recovery(state: &SocketState) -> bool {
+    state.loss_state == LossState::Recovery
+}
+
+/// The window has gone down to the threshold, as at the end of a reduction.
+fn has_reduced(before: &SocketState, state: &SocketState) -> bool {
+    // The same acknowledgment may have let it grow by one again.
+    let at_threshold = state.ssthresh.is_some_and(|ssthresh| state.cwnd <= ssthresh + 1);
+    at_threshold && (state.ssthresh != before.ssthresh || state.cwnd < before.cwnd)
+}
+
+fn loss(
+    kind: EpisodeKind,
+    (before, state): (&SocketState, &SocketState),
+    at: Time,
+    trigger: u64,
+) -> Loss {
+    Loss {
+        kind,
+        at,
+        trigger,
+        repaired: false,
+        cwnd_before: before.cwnd_bytes(),
+        // A threshold above the window does not raise it.
+        cwnd_after: state.target_bytes().min(before.cwnd_bytes()),
+        rto: before.rto,
+        backoff: before.backoff,
+        backoff_now: state.backoff,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn ms(ms: u64) -> Time {
+        Time::from_nanos(ms * 1_000_000)
+    }
+
+    /// 20 segments of 1000 bytes sent, the window 20 of them.
+    fn open() -> SocketState {
+        SocketState {
+            tcp_state: 1,
+            options: 2,
+            rto: Duration::from_millis(240),
+            mss: MSS,
+            cwnd: 20,
+            sent_once: 20 * MSS,
+            timeouts: Some(0),
+            ..SocketState::default()
+        }
+    }
+
+    fn recovery() -> SocketState {
+        let state = SocketState { ssthresh: Some(10), cwnd: 19, ..open() };
+        SocketState { loss_state: LossState::Recovery, ..state }
+    }
+
+    /// Looks of a sender that has sent 20 segments, of which `from` are acknowledged.
+    struct Watched {
+        watch: Watch,
+        at: u64,
+        acked: u64,
+        found: Vec<Finding>,
+    }
+
+    impl Watched {
+        fn new() -> Self {
+            let mut watch = Watch::default();
+            let wire = Wire { at: ms(0), acked_before: 1, acked: 1, sent_to: 1, again: None };
+            let mut found = Vec::new();
+            watch.look(&open(), &wire, &mut found);
+            assert!(found.is_empty());
+            Self { watch, at: 0, acked: 1, found }
+        }
+
+        fn look(&mut self, state: SocketState, acked: u64, again: Option<u64>) -> Vec<Finding> {
+            self.at += 1;
+            let wire = Wire {
+                at: ms(self.at),
+                acked_before: self.acked,
+                acked,
+                sent_to: 20 * MSS + 1,
+                again,
+            };
+            self.acked = acked;
+            self.watch.look(&state, &wire, &mut self.found);
+            std::mem::take(&mut self.found)
+        }
+
+        fn ack(&mut self, state: SocketState, acked: u64) -> Vec<Finding> {
+            self.look(state, acked, None)
+        }
+
+        fn again(&mut self, state: SocketState, position: u64) -> Vec<Finding> {
+            self.look(state, self.acked, Some(position))
+        }
+    }
+
+    fn frr(at: u64, trigger: u64) -> Loss {
+        Loss {
+            kind: EpisodeKind::Frr,
+            at: ms(at),
+            trigger,
+            repaired: false,
+            cwnd_before: 20 * MSS,
+            cwnd_after: 10 * MSS,
+            rto: Duration::from_millis(240),
+            backoff: 0,
+            backoff_now: 0,
+        }
+    }
+
+    #[test]
+    fn fast_recovery_begins_with_its_first_retransmission() {
+        let mut it = Watched::new();
+        let disorder = SocketState { loss_state: LossState::Disorder, ..open() };
+        assert_eq!(it.ack(disorder, 3001), []);
+        assert_eq!(it.ack(recovery(), 3001), []);
+        assert_eq!(it.again(recovery(), 4001), [Finding::Loss(frr(2, 4001))]);
+        assert_eq!(it.again(recovery(), 5001), []);
+        assert_eq!(it.ack(recovery(), 9001), []);
+        // Everything sent before is acknowledged, and it is in recovery still: another one.
+        assert_eq!(it.ack(recovery(), 20_001), []);
+        let second = Loss { cwnd_before: 19 * MSS, ..frr(6, 20_001) };
+        // What it retransmits is not seen before it ends.
+        let after = SocketState { cwnd: 10, ssthresh: Some(10), ..open() };
+        let over = it.ack(after, 24_001);
+        assert_eq!(over, [Finding::Loss(second), Finding::Over(ms(7))]);
+    }
+
+    /// RFC 6582 §6, and `tcp_is_non_sack_preventing_reopen`.
+    #[test]
+    fn without_sack_a_recovery_outlasts_what_it_was_about() {
+        let mut it = Watched::new();
+        let plain = |state| SocketState { options: 0, ..state };
+        it.ack(plain(recovery()), 3001);
+        assert_eq!(it.again(plain(recovery()), 3001).len(), 1);
+        assert_eq!(it.ack(plain(recovery()), 20_001), []);
+        assert_eq!(it.again(plain(recovery()), 20_001), []);
+    }
+
+    #[test]
+    fn each_timeout_is_an_episode() {
+        let mut it = Watched::new();
+        let lost = |timeouts, backoff| SocketState {
+            loss_state: LossState::Loss,
+            timeouts: Some(timeouts),
+            backoff,
+            cwnd: 1,
+            ssthresh: Some(10),
+            ..open()
+        };
+        let rto = |at, before: SocketState, backoff_now| Loss {
+            kind: EpisodeKind::Rto,
+            cwnd_before: before.cwnd_bytes(),
+            cwnd_after: MSS,
+            backoff: before.backoff,
+            backoff_now,
+            ..frr(at, 1)
+        };
+        let [first, second] = [lost(1, 1), lost(2, 2)];
+        assert_eq!(it.again(first, 1), [Finding::Loss(rto(1, open(), 1))]);
+        assert_eq!(it.again(second, 1), [Finding::Loss(rto(2, first, 2))]);
+        assert_eq!(it.ack(second, 1001), []);
+        assert_eq!(it.again(second, 1001), []);
+        let after = SocketState { loss_state: LossState::Open, ..second };
+        assert_eq!(it.ack(after, 20_001), [Finding::Over(ms(5))]);
+    }
+
+    #[test]
+    fn timeouts_of_a_handshake_do_not_count() {
+        let mut watch = Watch::default();
+        let mut found = Vec::new();
+        let wire = Wire { at: ms(1), acked_before: 0, acked: 0, sent_to: 1, again: Some(0) };
+        let opening = SocketState { tcp_state: 2, ..open() };
+        watch.look(&opening, &wire, &mut found);
+        watch.look(&SocketState { timeouts: Some(1), ..opening }, &wire, &mut found);
+        assert_eq!(found, []);
+    }
+
+    #[test]
+    fn a_probe_is_an_episode_when_it_has_repaired_a_loss() {
+        for repaired in [true, false] {
+            let mut it = Watched::new();
+            assert_eq!(it.again(open(), 19_001), []);
+            assert_eq!(it.watch.open_probe(), Some(19_001));
+            // Of what was sent before it, this is no more than all.
+            assert_eq!(it.ack(open(), 20_001), []);
+            let after = SocketState { cwnd: 10, ssthresh: Some(10), ..open() };
+            let found = it.ack(if repaired { after } else { open() }, 21_001);
+            let expected = Loss { repaired, ..frr(3, 19_001) };
+            let all = [Finding::Loss(expected), Finding::Over(ms(3))];
+            assert_eq!(found, all[..if repaired { 2 } else { 0 }]);
+            assert_eq!(it.watch.open_probe(), None);
+        }
+    }
+
+    #[test]
+    fn an_echo_is_no_loss() {
+        let mut it = Watched::new();
+        let echo = SocketState { loss_state: LossState::Cwr, options: 2 | 8, ..open() };
+        assert_eq!(it.ack(echo, 1001), [Finding::Echo]);
+        assert_eq!(it.ack(echo, 2001), []);
+        let local = SocketState { options: 2, ..echo };
+        let mut it = Watched::new();
+        assert_eq!(it.ack(local, 1001), []);
+    }
+
+    #[test]
+    fn a_recovery_ends_with_its_connection() {
+        let mut it = Watched::new();
+        it.ack(recovery(), 3001);
+        let closed = SocketState { tcp_state: 7, ..recovery() };
+        let found = it.ack(closed, 3001);
+        assert_eq!(found, [Finding::Loss(frr(1, 3001)), Finding::Over(ms(2))]);
+        assert_eq!(it.watch.last, None);
+    }
+}

@@ -1,0 +1,193 @@
+//! How a TCP sender is doing, as `TCP_INFO` tells at any moment. (What it tells in the end is in
+//! [`crate::tcp_info`].)
+//!
+//! *Source.* `include/uapi/linux/tcp.h` and `tcp_get_info` of `net/ipv4/tcp.c`. `tcpi_rttvar` is
+//! there `mdev_us`, the mean deviation before Linux sets a floor to it.
+
+use crate::boundary;
+use crate::tcp_info::Filled;
+use retx_units::Duration;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// Bytes of `struct tcp_info` that are asked for; older kernels fill fewer.
+const BYTES: usize = 248;
+/// `TCP_INFINITE_SSTHRESH`: there is no threshold yet.
+const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
+
+/// Where a sender stands with its losses (`tcpi_ca_state`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LossState {
+    /// Nothing points to a loss.
+    #[default]
+    Open,
+    /// Duplicate or selective acknowledgments that are not yet taken for a loss.
+    Disorder,
+    /// The window goes down for another reason than a loss: an echo of a mark, most of all.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// Repairing what a timeout found.
+    Loss,
+}
+
+impl LossState {
+    /// By the kernel's number.
+    pub const fn of(number: u64) -> Self {
+        match number {
+            0 => Self::Open,
+            1 => Self::Disorder,
+            2 => Self::Cwr,
+            3 => Self::Recovery,
+            _ => Self::Loss,
+        }
+    }
+}
+
+/// A sender at a moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SocketState {
+    /// `TCP_ESTABLISHED` (1) and so on (`include/net/tcp_states.h`).
+    pub tcp_state: u64,
+    /// Where it stands with its losses.
+    pub loss_state: LossState,
+    /// Timeouts in a row.
+    pub timeouts_in_row: u64,
+    /// Doublings of the timeout.
+    pub backoff: u32,
+    /// `TCPI_OPT_…`.
+    pub options: u64,
+    /// Timeout in force, backoff included.
+    pub rto: Duration,
+    /// Payload of a full segment.
+    pub mss: u64,
+    /// Smoothed RTT, once there was a sample.
+    pub srtt: Option<Duration>,
+    /// Mean deviation of the RTT, once there was a sample.
+    pub rttvar: Option<Duration>,
+    /// Slow start threshold, in segments; `None` before there is one.
+    pub ssthresh: Option<u64>,
+    /// Congestion window, in segments.
+    pub cwnd: u64,
+    /// Bytes of data sent, each once.
+    pub sent_once: u64,
+    /// The peer's window, in bytes; `None` before Linux 5.4.
+    pub snd_wnd: Option<u64>,
+    /// Timeouts in all, those of a SYN too; `None` before Linux 6.7.
+    pub timeouts: Option<u64>,
+}
+
+impl SocketState {
+    /// The state of a socket.
+    ///
+    /// # Errors
+    /// Not a TCP socket.
+    pub fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
+        let mut bytes = [0; BYTES];
+        let length = boundary::tcp_info(socket, &mut bytes)?;
+        Ok(Self::read(&Filled(&bytes[..length])))
+    }
+
+    fn read(filled: &Filled<'_>) -> Self {
+        let srtt = filled.u32(68);
+        let sampled = |micros| (srtt > 0).then(|| Duration::from_micros(micros));
+        let ssthresh = filled.u32(76);
+        Self {
+            tcp_state: filled.number(0, 1).unwrap_or(0),
+            loss_state: LossState::of(filled.number(1, 1).unwrap_or(0)),
+            timeouts_in_row: filled.number(2, 1).unwrap_or(0),
+            backoff: filled.number(4, 1).unwrap_or(0) as u32,
+            options: filled.number(5, 1).unwrap_or(0),
+            rto: Duration::from_micros(filled.u32(8)),
+            mss: filled.u32(16),
+            srtt: sampled(srtt),
+            rttvar: sampled(filled.u32(72)),
+            ssthresh: (ssthresh < INFINITE_SSTHRESH).then_some(ssthresh),
+            cwnd: filled.u32(80),
+            sent_once: filled.u64(200).saturating_sub(filled.u64(208)),
+            snd_wnd: filled.number(228, 4),
+            timeouts: filled.number(240, 2),
+        }
+    }
+
+    /// The handshake is not over (`TCP_SYN_SENT`, `TCP_SYN_RECV`).
+    pub const fn is_opening(&self) -> bool {
+        matches!(self.tcp_state, 2 | 3)
+    }
+
+    /// It is over (`TCP_TIME_WAIT`, `TCP_CLOSE`).
+    pub const fn is_closed(&self) -> bool {
+        matches!(self.tcp_state, 6 | 7)
+    }
+
+    /// Recovery of a loss is under way.
+    pub const fn is_repairing(&self) -> bool {
+        matches!(self.loss_state, LossState::Recovery | LossState::Loss)
+    }
+
+    /// `TCPI_OPT_SACK`.
+    pub const fn has_sack(&self) -> bool {
+        self.options & 2 != 0
+    }
+
+    /// `TCPI_OPT_ECN`.
+    pub const fn has_ecn(&self) -> bool {
+        self.options & 8 != 0
+    }
+
+    /// Timeouts since an earlier look.
+    pub fn timeouts_since(&self, before: &Self) -> u64 {
+        match (self.timeouts, before.timeouts) {
+            // The kernel's counter has 16 bits.
+            (Some(now), Some(then)) => u64::from((now as u16).wrapping_sub(then as u16)),
+            _ => self.timeouts_in_row.saturating_sub(before.timeouts_in_row),
+        }
+    }
+
+    /// Congestion window in bytes.
+    pub const fn cwnd_bytes(&self) -> u64 {
+        self.cwnd * self.mss
+    }
+
+    /// The window that a recovery is to end with, in bytes.
+    pub fn target_bytes(&self) -> u64 {
+        self.ssthresh.unwrap_or(self.cwnd) * self.mss
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    /// Against what is known of a connection over loopback.
+    #[test]
+    fn the_kernel_tells_how_a_sender_is_doing() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+        let mut sender = TcpStream::connect(listener.local_addr().expect("it is bound"))
+            .expect("somebody listens");
+        let _receiver = listener.accept().expect("somebody has connected");
+        sender.write_all(&[0; 1000]).expect("it is connected");
+        let state = SocketState::of(sender.as_fd()).expect("a TCP socket");
+        assert_eq!((state.tcp_state, state.loss_state), (1, LossState::Open));
+        assert_eq!((state.sent_once, state.backoff, state.ssthresh), (1000, 0, None));
+        assert!(state.cwnd >= 10 && state.rto >= Duration::from_millis(200), "{state:?}");
+        assert!(state.snd_wnd.is_none_or(|window| window > 1000), "{state:?}");
+        sender.shutdown(std::net::Shutdown::Both).expect("it is connected");
+        assert!(!SocketState::of(sender.as_fd()).expect("a TCP socket").is_opening());
+    }
+
+    #[test]
+    fn an_older_kernel_counts_timeouts_in_a_row_alone() {
+        let mut bytes = [0; 228];
+        let before = SocketState::read(&Filled(&bytes));
+        bytes[2] = 2;
+        let state = SocketState::read(&Filled(&bytes));
+        assert_eq!((state.timeouts, state.snd_wnd, state.timeouts_since(&before)), (None, None, 2));
+        assert_eq!(before.timeouts_since(&state), 0);
+        let after = SocketState { timeouts: Some(1), ..before };
+        assert_eq!(after.timeouts_since(&SocketState { timeouts: Some(65_535), ..before }), 2);
+    }
+}

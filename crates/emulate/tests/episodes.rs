@@ -1,0 +1,256 @@
+//! The same scripts for the kernel and for the preset `linux`: both find the same losses, in the
+//! same way, and the truth about each is the same. Where emulation is not allowed they are skipped,
+//! and say so.
+
+use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings, emulate};
+use retx_record::summary::FlowSummary;
+use retx_record::tables::{Episode, Tables};
+use retx_scenario::{Scenario, Source, parse};
+use retx_sim::{Control, Options, run};
+use retx_units::Duration;
+
+/// 40 segments of 1448 bytes over 20 ms each way, and what befalls them: lines of the link, and of
+/// the TCP.
+fn script(link: &str, tcp: &str) -> String {
+    format!(
+        r#"
+        duration = "10 s"
+        sample_interval = "every_ack"
+        [[link]]
+        name = "wire"
+        ends = ["server", "client"]
+        rate = "10 Mbit/s"
+        delay = "20 ms"
+        {link}
+        [[flow]]
+        name = "f"
+        from = "server"
+        to = "client"
+        initiator = "to"
+        tcp = "own"
+        app = {{ kind = "transfer", bytes = 57920 }}
+        [tcp.own]
+        like = "linux_reno"
+        {tcp}
+        "#
+    )
+}
+
+fn parsed(text: &str) -> Scenario {
+    parse(&Source { name: "test", text, overrides: &[] }).expect("a sound scenario")
+}
+
+fn record() -> Options {
+    Options { segments: true, drops: true, episodes: true, ..Options::default() }
+}
+
+/// What machines may refuse; the rest are mistakes of ours.
+const NOT_HERE: [&str; 3] = ["does not let", "does not allow", "there is no /dev/net/tun"];
+
+/// `None`, with the reason on the standard error, where the machine does not allow it.
+fn emulated(scenario: &Scenario) -> Option<Emulated> {
+    let settings = Settings {
+        record: record(),
+        backend: Backend::Tun,
+        programs: Vec::new(),
+        lateness_bound: LATENESS_BOUND,
+        rate_max: None,
+        launch: Launch {
+            command: vec![env!("CARGO_BIN_EXE_retx-emulate-worker").to_owned()],
+            output_to_error: true,
+        },
+    };
+    match emulate(scenario, &settings, &Control::default()) {
+        Ok(emulated) => Some(emulated),
+        Err(EmulateError::Machine(sentence)) if NOT_HERE.iter().any(|it| sentence.contains(it)) => {
+            eprintln!("skipped: {sentence}");
+            None
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// What of an episode does not depend on how fast a machine is.
+fn said(episode: &Episode) -> String {
+    let sub = episode.sub_cause.map_or(String::new(), |sub| format!(" {}", sub.name()));
+    format!(
+        "{} of {}: {}{sub}, backoff {}, {} of {} unnecessary",
+        episode.kind.name(),
+        episode.trigger_packet,
+        episode.cause.name(),
+        episode.backoff,
+        episode.unnecessary,
+        episode.retransmitted,
+    )
+}
+
+fn all_said(tables: &Tables) -> Vec<String> {
+    tables.episodes.as_ref().expect("they were asked for").rows().iter().map(said).collect()
+}
+
+/// Runs a script both ways, and holds both to these episodes.
+fn both(link: &str, tcp: &str, expected: &[&str]) {
+    both_of(&parsed(&script(link, tcp)), expected);
+}
+
+fn both_of(scenario: &Scenario, expected: &[&str]) {
+    let simulated = run(scenario, &record(), &Control::default()).expect("a sound run");
+    let model = &simulated.flows[0];
+    assert_eq!(all_said(&simulated.tables), expected, "simulated");
+    let Some(Emulated { summary, outcome }) = emulated(scenario) else { return };
+    let flow = &summary.flows[0];
+    assert_eq!(flow.fault, None);
+    assert_eq!(all_said(&outcome.tables), expected, "emulated");
+    let (flow, kernel) = (&flow.summary, &flow.kernel);
+    assert_eq!((flow.frr_count, flow.rto_count), (model.frr_count, model.rto_count));
+    assert_eq!((flow.episodes, flow.max_backoff), (model.episodes, model.max_backoff));
+    if let Some(timeouts) = kernel.total_rto {
+        assert_eq!(flow.rto_count, timeouts);
+    }
+    check_windows(&simulated.tables, &outcome.tables);
+    check_samples(&outcome.tables);
+    // Pauses end by what they end with in a simulation.
+    let ended = |flow: &FlowSummary| [flow.idle.rto_s, flow.idle.window_s].map(|time| time > 0.0);
+    assert_eq!(ended(flow), ended(model));
+    assert!((flow.idle.rto_s + flow.idle.window_s - flow.idle_total_s).abs() < 1e-9);
+}
+
+/// Each recovery finds the same window, and leaves the same.
+fn check_windows(simulated: &Tables, emulated: &Tables) {
+    let windows = |tables: &Tables| -> Vec<_> {
+        let rows = tables.episodes.as_ref().expect("they were asked for").rows();
+        rows.iter().map(|row| (row.cwnd_before_bytes, row.cwnd_after_bytes)).collect()
+    };
+    assert_eq!(windows(emulated), windows(simulated));
+    let rows = emulated.episodes.as_ref().expect("they were asked for").rows();
+    assert!(rows.iter().all(|row| row.start <= row.end && row.rto >= Duration::from_millis(200)));
+}
+
+/// Each acknowledgment that the sender has heard has one, and it tells of that one.
+fn check_samples(tables: &Tables) {
+    let samples = tables.samples.as_ref().expect("they were asked for").rows();
+    let acks = tables.acks.as_ref().expect("they were asked for");
+    let bytes = samples.last().map_or(0, |last| last.ack_bytes);
+    let came: Vec<u64> = acks
+        .rows()
+        .filter(|(_, fate)| fate.name() == "delivered")
+        .map(|(ack, _)| ack.ack.saturating_sub(1).min(bytes))
+        .collect();
+    let told: Vec<u64> = samples.iter().map(|sample| sample.ack_bytes).collect();
+    let mut highest = 0;
+    let heard = came.iter().map(|ack| {
+        highest = highest.max(*ack);
+        highest
+    });
+    // That of the SYN comes before the program has the socket, the last finds it closed.
+    let heard: Vec<u64> = heard.collect();
+    assert!(heard[1..].starts_with(&told) && heard.len() - told.len() <= 2, "{heard:?} {told:?}");
+    assert!(samples.iter().all(|sample| sample.cwnd_bytes >= 500 && sample.rwnd_bytes > 0));
+    assert!(samples.iter().skip(1).all(|sample| sample.srtt.is_some()));
+}
+
+/// Where segment `number` begins.
+fn seq(number: u64) -> u64 {
+    1 + 1448 * (number - 1)
+}
+
+/// A channel that loses these segments, each as often as it is named.
+fn losing(numbers: &[u64]) -> String {
+    let seqs: Vec<u64> = numbers.iter().map(|number| seq(*number)).collect();
+    format!("forward.channel = {{ model = \"script\", drop_seq = {seqs:?} }}")
+}
+
+#[test]
+fn a_loss_in_the_middle() {
+    let found = ["frr of 5: wireless, backoff 0, 0 of 1 unnecessary"];
+    both(&losing(&[5]), "", &found);
+}
+
+#[test]
+fn three_losses_and_a_retransmission_lost() {
+    let found = ["frr of 5: wireless, backoff 0, 0 of 4 unnecessary"];
+    both(&losing(&[5, 8, 8, 9]), "", &found);
+}
+
+/// The probe repeats the last segment, and its selective acknowledgment shows the others' loss.
+#[test]
+fn a_lost_tail_is_found_by_a_probe() {
+    let found = ["frr of 37: wireless, backoff 0, 0 of 3 unnecessary"];
+    both(&losing(&[37, 38, 39, 40]), "", &found);
+}
+
+#[test]
+fn a_lost_tail_whose_probe_is_lost_times_out() {
+    let found = ["rto of 40: wireless, backoff 0, 0 of 1 unnecessary"];
+    both(&losing(&[40, 40]), "", &found);
+}
+
+#[test]
+fn timeouts_in_a_row() {
+    let found = [
+        "rto of 40: wireless, backoff 0, 0 of 1 unnecessary",
+        "rto of 40: wireless, backoff 1, 0 of 1 unnecessary",
+    ];
+    both(&losing(&[40, 40, 40]), "", &found);
+}
+
+/// Where the peer's window has room for one segment alone, a probe repairs what is lost before
+/// anything else tells of it.
+#[test]
+fn a_probe_that_repairs_a_loss_is_an_episode() {
+    let found = ["frr of 6: wireless, backoff 0, 0 of 0 unnecessary"];
+    let tcp = "mss = 512\nwindow_scaling = false\nadvertised_window = 500";
+    let text = script(&losing(&[3]), tcp).replace("57920", "8000");
+    both_of(&parsed(&text), &found);
+}
+
+/// The first answers to the first flight: the kernel repeats what has come.
+#[test]
+fn lost_acknowledgments_time_out_in_vain() {
+    let found = [
+        "rto of 1: spurious ack_lost, backoff 0, 1 of 1 unnecessary",
+        "rto of 1: spurious ack_lost, backoff 1, 1 of 1 unnecessary",
+    ];
+    let lost: Vec<u32> = (2..14).collect();
+    let script = format!("reverse.channel = {{ model = \"script\", drop = {lost:?} }}");
+    both(&script, "", &found);
+}
+
+/// What is sent from 90 ms on takes 600 ms: the timeout was in vain, and is undone.
+#[test]
+fn a_delay_spike_times_out_in_vain() {
+    let found = ["rto of 8: spurious delay, backoff 0, 1 of 1 unnecessary"];
+    let spike = r#"schedule = [
+        { at = "90 ms", delay = "600 ms" }, { at = "150 ms", delay = "20 ms" },
+    ]"#;
+    both(spike, "", &found);
+}
+
+/// How many find the queue full depends on when the acknowledgments come; that it was full does
+/// not.
+#[test]
+fn a_full_queue_is_congestion() {
+    let queue = r#"queue = { discipline = "droptail", packets = 7 }"#;
+    let scenario = parsed(&script(queue, ""));
+    let Some(Emulated { summary, outcome }) = emulated(&scenario) else { return };
+    let flow = &summary.flows[0].summary;
+    assert!(flow.frr_count > 0 && flow.episodes.frr.congestion == flow.frr_count, "{flow:?}");
+    assert_eq!(flow.rto_count, 0);
+    let episodes = outcome.tables.episodes.expect("they were asked for");
+    let retransmitted: u64 = episodes.rows().iter().map(|row| row.retransmitted).sum();
+    assert_eq!(retransmitted, flow.segments_retransmitted);
+    let segments = outcome.tables.segments.expect("they were asked for");
+    let causes = segments.rows().filter(|(row, _)| row.cause.is_some());
+    assert_eq!(causes.count() as u64, retransmitted);
+}
+
+/// Of what comes before the end of the warm-up nothing counts, but it is in the tables.
+#[test]
+fn a_warm_up_takes_recoveries_off() {
+    let late = "duration = \"1.5 s\"\nwarmup = \"1 s\"\nstop = \"duration\"";
+    let text = script(&losing(&[5]), "").replace("duration = \"10 s\"", late);
+    let Some(found) = emulated(&parsed(&text)) else { return };
+    let flow = &found.summary.flows[0].summary;
+    assert_eq!((flow.frr_count, flow.segments_sent, flow.cwnd_mean_bytes), (0, 0, None));
+    assert_eq!(all_said(&found.outcome.tables).len(), 1);
+}
