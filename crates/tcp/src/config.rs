@@ -70,9 +70,10 @@ pub struct Config {
     pub minshall: bool,
     /// Which segments of new data carry PSH.
     pub push: Push,
-    /// Wait with a segment or two where the next acknowledgment will soon let more go at once, and
-    /// send in bursts of about a millisecond (Linux `tcp_tso_should_defer`).
-    pub tso_deferral: bool,
+    /// Send as Linux does for segmentation offload, whether or not there is any: in bursts of about
+    /// a millisecond, with PSH on the last segment of each; and wait with less where the next
+    /// acknowledgment will soon let more go.
+    pub tso: bool,
     /// When an acknowledgment is sent (RFC 5681 §4.2).
     pub delayed_ack: DelayedAck,
     /// RTO before the first RTT sample (RFC 6298 §2.1).

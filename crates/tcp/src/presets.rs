@@ -189,7 +189,7 @@ fn reno() -> Config {
         max_rto: Duration::from_secs(60),
         timer_granularity: Duration::ZERO,
         timer_wheel: false,
-        tso_deferral: false,
+        tso: false,
         rtt_samples: RttSamples::Timed,
         rtt_granularity: Duration::ZERO,
         dupack_threshold: 3,

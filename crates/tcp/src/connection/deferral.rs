@@ -1,9 +1,10 @@
-//! Linux waits with a segment or two of new data where the next acknowledgment will soon let more
-//! go at once, whether or not the device segments.
+//! Linux sends in bursts made for segmentation offload, whether or not there is any, and waits with
+//! a segment or two of new data where the next acknowledgment will soon let more go.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_output.c`: `tcp_tso_should_defer` (the test),
 //! `tcp_tso_autosize` (what is enough), `tcp_write_xmit`, `tcp_cwnd_test` and
-//! `tcp_mss_split_point` (what then goes together).
+//! `tcp_mss_split_point` (what then goes together), `__tcp_transmit_skb` (PSH on all that is more
+//! than one segment: the receiver acknowledges once it is read).
 //!
 //! *Equations.* Outside recoveries, room of limit bytes is waited with, if
 //! - data went within the last millisecond, and
@@ -17,7 +18,7 @@
 //!
 //! *Where we differ.* Blocks begin at multiples of their size, as they do for an application that
 //! always has more to write. The least RTT is that of the whole connection, not of five minutes.
-//! Pure acknowledgments do not count as data that went.
+//! Pure acknowledgments do not count as data that went. What is sent again goes by single segments.
 
 use super::Connection;
 use super::linux::BLOCK_MAX;
@@ -34,19 +35,32 @@ const SLOW: Rate = Rate::from_bit_s(1_200_000);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Burst {
     at: Time,
+    /// What is left of it.
     bytes: u64,
+    /// The segment that goes next is not its first.
+    goes_on: bool,
 }
 
 impl Burst {
-    pub const NONE: Self = Self { at: Time::ZERO, bytes: 0 };
+    pub const NONE: Self = Self { at: Time::ZERO, bytes: 0, goes_on: false };
 
     /// So much is about to go, as a part of what was let go.
     fn take(&mut self, now: Time, bytes: u64) -> bool {
-        let part = self.at == now && bytes <= self.bytes;
-        if part {
+        self.goes_on = self.is_open(now) && bytes <= self.bytes;
+        if self.goes_on {
             self.bytes -= bytes;
         }
-        part
+        self.goes_on
+    }
+
+    /// More of it can go.
+    pub fn is_open(&self, now: Time) -> bool {
+        self.bytes > 0 && self.at == now
+    }
+
+    /// The segment that goes is the last of several.
+    pub fn ends(&self, now: Time) -> bool {
+        self.goes_on && self.bytes == 0 && self.at == now
     }
 }
 
@@ -63,7 +77,7 @@ impl Connection {
     /// So many bytes of new data could go: do they wait until there is room for more?
     pub(super) fn defers(&mut self, now: Time, length: u32) -> bool {
         let length = u64::from(length);
-        if !self.parameters.tso_deferral || self.sender.burst.take(now, length) {
+        if !self.parameters.tso || self.sender.burst.take(now, length) {
             return false;
         }
         let room = self.room();
@@ -80,8 +94,9 @@ impl Connection {
             return true;
         }
         let half = (self.sender.window.cwnd / 2 / smss).max(1) * smss;
-        let bytes = enough.min(half).min(room.congestion).min(room.block);
-        self.sender.burst = Burst { at: now, bytes: bytes.saturating_sub(length) };
+        let bytes = enough.min(half).min(room.congestion).min(room.offered).min(room.block);
+        self.sender.burst.at = now;
+        self.sender.burst.bytes = (bytes / smss * smss).saturating_sub(length);
         false
     }
 

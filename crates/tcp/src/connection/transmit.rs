@@ -54,7 +54,7 @@ impl Connection {
     }
 
     fn send_data(&mut self, now: Time) -> Option<Transmit> {
-        if self.is_paced_out(now) {
+        if !self.sender.burst.is_open(now) && self.is_paced_out(now) {
             return None;
         }
         if let Some(chunk) = self.next_retransmission() {
@@ -293,7 +293,8 @@ impl Connection {
         let end = position + u64::from(length);
         let is_new = length > 0 && position == self.sender.snd_max;
         let forced = self.parameters.push == Push::HalfWindow && is_new && self.sender.pushes(end);
-        if forced || length > 0 && end == self.sender.written {
+        let ends_burst = is_new && self.sender.burst.ends(now);
+        if forced || ends_burst || length > 0 && end == self.sender.written {
             flags = flags.with(Flags::PSH);
         }
         let right = end + u64::from(fin);

@@ -32,7 +32,7 @@ pub(super) fn linux() -> Config {
         idle_restart: IdleRestart::HalvePerRto,
         minshall: true,
         push: Push::HalfWindow,
-        tso_deferral: true,
+        tso: true,
         // `tcp_rmem`: 4096 131072 33554432.
         receive_buffer: Size::Bytes(131_072),
         receive_autotuning: Some(Size::Bytes(32 << 20)),
