@@ -25,6 +25,12 @@ pub(crate) struct Undo {
     pub flight_size: u64,
 }
 
+fn first_window(config: &Config) -> Window {
+    let smss = config.mss;
+    let ssthresh = config.initial_ssthresh.map_or(u64::MAX, |size| size.bytes(smss));
+    Window { cwnd: config.initial_window.bytes(smss), ssthresh, smss }
+}
+
 /// The sending half of a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Sender {
@@ -148,11 +154,7 @@ pub(crate) struct Sender {
 impl Sender {
     pub fn new(config: &Config, iss: SeqNr) -> Self {
         let smss = config.mss;
-        let window = Window {
-            cwnd: config.initial_window.bytes(smss),
-            ssthresh: config.initial_ssthresh.map_or(u64::MAX, |size| size.bytes(smss)),
-            smss,
-        };
+        let window = first_window(config);
         let congestion_control = config.congestion_control.build(config);
         let paced = config.pacing || congestion_control.pacing_rate(&window, None).is_some();
         Self {
