@@ -9,9 +9,9 @@
 //! segments leave it open. rate = ratio·SMSS·max(cwnd, segments out)/SRTT with ratio 2 while
 //! cwnd < ssthresh/2, else 1.2, unless the congestion control has a rate of its own.
 //!
-//! *Where we differ.* Without `tso` each segment waits for its own turn; with it the bursts of Linux
-//! go at once, but the first segment alone uses up credit. Pure acknowledgments neither wait nor use
-//! up credit.
+//! *Where we differ.* Without `tso` each segment waits for its own turn; with it the bursts of
+//! Linux go at once, but the first segment alone uses up credit. Pure acknowledgments neither wait
+//! nor use up credit.
 
 use super::Connection;
 use crate::congestion_control::CongestionControl;
