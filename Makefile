@@ -1,10 +1,12 @@
-# make build | demo | test | lint | bench | docs | conformance | clean. Each does all of its own set-up.
+# make build | demo | test | lint | bench | bench-peers | docs | conformance | clean.
+# Each does all of its own set-up.
 # PYTHON=python3.12 chooses the interpreter that .venv is made with.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: build demo test lint test-rust test-python tshark bench docs conformance certify clean
+.PHONY: build demo test lint test-rust test-python tshark bench bench-peers docs conformance \
+    certify clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -47,6 +49,10 @@ bench: build
 	$(BIN)/python bench/user_code.py
 	$(BIN)/python bench/sweep.py
 	$(BIN)/python tools/drill_speed.py
+
+# retx beside ns-2 and ns-3, which it installs; PEERS="--only dumbbell --limit 20": docs/speed.md.
+bench-peers: build
+	$(RUST) PYTHONPATH=bench $(BIN)/python -m peers $(PEERS)
 
 # The documentation's site, from docs and from the code: target/docs/index.html.
 docs: $(VENV)/tested

@@ -1,0 +1,1 @@
+"""retx beside ns-2 and ns-3: the same scenarios, the same machine, in turn."""

@@ -1,0 +1,130 @@
+"""`make bench-peers`: retx, ns-2 and ns-3 on the same scenarios."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from peers import report
+from peers.comparing import Plan, compare, count_instructions
+from peers.limits import bare_event_loop, columns
+from peers.measuring import PeerError
+from peers.scenarios import named
+from peers.simulators import Ns2, Ns3, Retx, Simulator
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "speed.md"
+EXTRAS = ("instructions", "bare-loop", "columns")
+
+Names = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only",
+        metavar="NAME",
+        help="Scenarios whose names begin so, or instructions, bare-loop, columns. Repeatable.",
+    ),
+]
+Repeat = Annotated[int, typer.Option(min=1, help="Runs of each scenario by each simulator.")]
+Peers = Annotated[str, typer.Option(help="Which simulators, separated by commas.")]
+Limit = Annotated[float, typer.Option(min=1, help="CPU seconds that a peer has for a run.")]
+Command = Annotated[Path, typer.Option("--retx", help="The command retx.")]
+Folder = Annotated[Path, typer.Option(help="Where the results go.")]
+Docs = Annotated[bool, typer.Option("--docs", help=f"Put the tables into docs/{PAGE.name}, too.")]
+Render = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Measure nothing; show these results.")
+]
+
+
+def main(
+    only: Names = None,
+    repeat: Repeat = 5,
+    peers: Peers = "ns2,ns2-lean,ns3,retx",
+    limit: Limit = 300.0,
+    command: Command = Path(sys.executable).parent / "retx",
+    out: Folder = ROOT / "bench" / "results",
+    docs: Docs = False,
+    render: Render = None,
+) -> None:
+    """Run retx, ns-2 and ns-3 on the same scenarios in turn, and compare what they take."""
+    console = Console()
+    if render is None:
+        simulators, versions = ready(peers.split(","), command, console)
+        with tempfile.TemporaryDirectory() as folder:
+            plan = Plan(simulators, repeat, limit, Path(folder))
+            result = head(plan, versions) | measure(plan, only or [], console)
+        console.print(f"Results: {report.write(result, out)}")
+    else:
+        result = json.loads(render.read_text(encoding="utf-8"))
+    report.show(result, console)
+    if docs:
+        report.put_into(PAGE, report.markdown(result))
+
+
+def ready(
+    names: list[str], command: Path, console: Console
+) -> tuple[list[Simulator], dict[str, str]]:
+    """The simulators that can be had here, and their versions; says of the others why not."""
+    known: dict[str, Simulator] = {
+        "ns2": Ns2("ns2", lean=False),
+        "ns2-lean": Ns2("ns2-lean", lean=True),
+        "ns3": Ns3(ROOT / "target" / "peers"),
+        "retx": Retx(command),
+    }
+    if unknown := [name for name in names if name not in known]:
+        raise typer.BadParameter(f"{unknown[0]}: there are {', '.join(known)}")
+    versions, simulators = {}, []
+    for name in names:
+        try:
+            versions[name] = known[name].prepare()
+        except PeerError as failure:
+            console.print(f"Left out {name}: {failure}")
+        else:
+            simulators.append(known[name])
+    return simulators, versions
+
+
+def head(plan: Plan, versions: dict[str, str]) -> dict[str, Any]:
+    """What the figures hang on."""
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "machine": report.machine(),
+        "versions": versions,
+        "repeat": plan.repeat,
+        "limit_s": plan.limit_s,
+    }
+
+
+def measure(plan: Plan, only: list[str], console: Console) -> dict[str, Any]:
+    """All that was asked for; what cannot be measured here is said, and the rest goes on."""
+
+    def say(line: str) -> None:
+        console.print(line, highlight=False, soft_wrap=True)
+
+    extras = [name for name in EXTRAS if not only or name in only]
+    try:
+        scenarios = named([name for name in only if name not in EXTRAS]) if only else named([])
+    except LookupError as error:
+        raise typer.BadParameter(str(error)) from error
+    if only and all(name in EXTRAS for name in only):
+        scenarios = []
+    result: dict[str, Any] = {"scenarios": [compare(plan, each, say) for each in scenarios]}
+    if "instructions" in extras:
+        result["instructions"] = count_instructions(plan, say)
+    for name, limit in (("bare-loop", bare_event_loop), ("columns", columns)):
+        if name in extras:
+            try:
+                result[limit.__name__] = limit()
+            except PeerError as failure:
+                say(f"{name}: {failure}")
+    return result
+
+
+if __name__ == "__main__":
+    typer.run(main)

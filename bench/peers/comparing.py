@@ -1,0 +1,197 @@
+"""Runs the simulators in turn, and puts what they have done side by side."""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from peers.measuring import PeerError, Usage, costs_of_all, instructions
+from peers.scenarios import Scenario, Sweep, Wired, named
+from peers.simulators import Job, Outcome, Simulator
+
+__all__ = ["Plan", "compare", "count_instructions"]
+
+REFERENCE = "retx"
+GRACE = 1.2
+"""A peer that has not ended itself by then, as a multiple of its limit, is ended."""
+
+Say = Callable[[str], None]
+Measured = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to measure.
+
+    Attributes:
+        simulators: Those that are ready.
+        repeat: Runs of each scenario by each simulator; their seeds are 1, 2, …
+        limit_s: CPU seconds that a peer has for a run.
+        folder: For scenario files and sweeps.
+    """
+
+    simulators: Sequence[Simulator]
+    repeat: int
+    limit_s: float
+    folder: Path
+
+    def job(self, scenario: Scenario, seed: int, simulator: Simulator) -> Job:
+        """What a simulator is asked to run. retx does all of it, however long that takes."""
+        limit_s = 1e6 if simulator.name == REFERENCE else self.limit_s
+        return Job(scenario, seed, limit_s, self.folder)
+
+
+def compare(plan: Plan, scenario: Scenario, say: Say) -> dict[str, Any]:
+    """All simulators in turn, as often as planned: figures of one scenario, ready for JSON."""
+    runs: dict[str, list[dict[str, Any]]] = {each.name: [] for each in plan.simulators}
+    refused: dict[str, str] = {}
+    for seed in range(1, plan.repeat + 1):
+        for simulator in plan.simulators:
+            if simulator.name in refused:
+                continue
+            try:
+                run = _run(plan, plan.job(scenario, seed, simulator), simulator)
+            except PeerError as failure:
+                refused[simulator.name] = str(failure)
+                say(f"{scenario.name}: {simulator.name} {failure}")
+                continue
+            runs[simulator.name].append(run)
+            say(f"{scenario.name}: {simulator.name} {_line(run)}")
+    measured = {name: _summary(found) for name, found in runs.items() if found}
+    compared = {
+        "name": scenario.name,
+        "title": scenario.title,
+        "parameters": asdict(scenario),
+        "measured": measured,
+        "not_measured": refused,
+    }
+    if REFERENCE in measured:
+        compared |= _beside(plan, scenario, measured)
+    return compared
+
+
+def _run(plan: Plan, job: Job, simulator: Simulator) -> dict[str, Any]:
+    commands = simulator.commands(job)
+    cores = len(os.sched_getaffinity(0))
+    load = os.getloadavg()[0]
+    if simulator.name == REFERENCE:
+        outputs, usage = costs_of_all(commands, 1e6, 1)
+    else:
+        outputs, usage = costs_of_all(commands, GRACE * plan.limit_s + 2, cores)
+    outcome = simulator.outcome(job, outputs)
+    if outcome.segments == 0 and simulator.name != REFERENCE:
+        raise PeerError(f"had delivered nothing after {usage.user_s:.0f} CPU seconds")
+    return {
+        "seed": job.seed,
+        "complete": _is_complete(job.scenario, outcome, len(outputs) == len(commands)),
+        "load": load,
+        **asdict(outcome),
+        **asdict(usage),
+        "segments_per_cpu_s": outcome.segments / max(usage.user_s, 1e-6),
+    }
+
+
+def _is_complete(scenario: Scenario, outcome: Outcome, all_run: bool) -> bool:
+    if isinstance(scenario, Sweep):
+        return all_run
+    if isinstance(scenario, Wired) and scenario.transfer:
+        return outcome.segments >= scenario.transfer
+    return outcome.simulated_s >= 0.999 * scenario.duration_s
+
+
+def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    keys = ["segments_per_cpu_s", "user_s", "wall_s", "peak_bytes", "segments", "simulated_s"]
+    medians = {key: statistics.median(run[key] for run in runs) for key in keys}
+    setups = [run["setup_s"] for run in runs if run["setup_s"] is not None]
+    medians["setup_s"] = statistics.median(setups) if setups else None
+    return {"runs": runs, "complete": all(run["complete"] for run in runs), "median": medians}
+
+
+def _beside(plan: Plan, scenario: Scenario, measured: dict[str, Any]) -> dict[str, Any]:
+    """How many times faster retx is than each, and how much each delivers beside retx."""
+    retx = next(each for each in plan.simulators if each.name == REFERENCE)
+    reference = measured[REFERENCE]
+    if not isinstance(scenario, Sweep):
+        # What it takes to start, read the scenario and set it up.
+        start = replace(scenario, duration_s=1e-6)
+        reference["median"]["setup_s"] = _run(plan, plan.job(start, 1, retx), retx)["user_s"]
+    speed, delivered = {}, {}
+    for name, found in measured.items():
+        if name == REFERENCE:
+            continue
+        rate = found["median"]["segments_per_cpu_s"]
+        speed[name] = reference["median"]["segments_per_cpu_s"] / rate
+        delivered[name] = _delivered(plan, scenario, retx, (found, reference))
+    return {"retx_is_faster": speed, "delivered_beside_retx": delivered}
+
+
+def _delivered(
+    plan: Plan, scenario: Scenario, retx: Simulator, measured: tuple[Measured, Measured]
+) -> float | None:
+    """A peer's goodput as a multiple of retx's over the same simulated time; means over seeds.
+
+    None where nothing can be compared: of a sweep that a peer could not finish.
+    """
+    found, reference = measured
+    if isinstance(scenario, Sweep) and not found["complete"]:
+        return None
+    theirs: list[float] = []
+    ours: list[float] = []
+    for run, full in zip(found["runs"], reference["runs"], strict=False):
+        other = full
+        if not run["complete"] and not isinstance(scenario, Sweep):
+            shorter = replace(scenario, duration_s=run["simulated_s"])
+            other = _run(plan, plan.job(shorter, run["seed"], retx), retx)
+        theirs.append(run["segments"] / run["simulated_s"])
+        ours.append(other["segments"] / other["simulated_s"])
+    return statistics.mean(theirs) / statistics.mean(ours)
+
+
+def count_instructions(plan: Plan, say: Say) -> dict[str, Any]:
+    """Instructions per delivered segment on the dumbbell of ten flows.
+
+    The difference between two runs of different length, so that starting up does not count, and
+    the start beside it.
+    """
+    scenario = named(["dumbbell-10"])[0]
+    assert isinstance(scenario, Wired)
+    found: dict[str, Any] = {}
+    for simulator in plan.simulators:
+        try:
+            short, long = (
+                _instructions(plan, replace(scenario, duration_s=seconds), simulator)
+                for seconds in (2.0, 4.0 if simulator.name == "ns3" else 12.0)
+            )
+        except PeerError as failure:
+            say(f"instructions: {simulator.name} {failure}")
+            continue
+        each = (long[1] - short[1]) / (long[0] - short[0])
+        found[simulator.name] = {
+            "per_segment": each,
+            "start": short[1] - each * short[0],
+            "segments": long[0],
+            "whole_process_per_segment": long[1] / long[0],
+        }
+        say(f"instructions: {simulator.name} {each:,.0f} for each delivered segment")
+    return found
+
+
+def _instructions(plan: Plan, scenario: Wired, simulator: Simulator) -> tuple[int, int]:
+    # Under valgrind the clock says nothing.
+    job = replace(plan.job(scenario, 1, simulator), limit_s=1e6)
+    (command,) = simulator.commands(job)
+    output, count = instructions(command)
+    return simulator.outcome(job, [output]).segments, count
+
+
+def _line(run: dict[str, Any]) -> str:
+    usage = Usage(**{key: run[key] for key in ("user_s", "system_s", "wall_s", "peak_bytes")})
+    text = (
+        f"{run['segments']:,} segments in {usage.user_s:.2f} CPU s, "
+        f"{run['segments_per_cpu_s']:,.0f} a second, {usage.peak_bytes / 1e6:.0f} MB"
+    )
+    return text if run["complete"] else f"{text}; reached {run['simulated_s']:.3g} s"

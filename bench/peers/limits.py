@@ -1,0 +1,100 @@
+"""What bounds retx on this machine: a bare event loop, and writing columns to memory."""
+
+from __future__ import annotations
+
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import retx
+from peers.measuring import PeerError
+from peers.retx_scenarios import scenario_text
+from peers.scenarios import Wired, named
+
+__all__ = ["bare_event_loop", "columns"]
+
+REPEAT = 5
+
+
+def bare_event_loop() -> dict[str, Any]:
+    """CPU time of the engine as a multiple of that of a loop with as many events in its queue.
+
+    Raises:
+        PeerError: Without Rust, or when the benchmark fails.
+    """
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        raise PeerError("the bare event loop is a benchmark in Rust, and there is no cargo")
+    command = [cargo, "bench", "--package", "retx-sim", "--bench", "engine", "--locked", "--"]
+    done = subprocess.run([*command, "dumbbell of 100"], capture_output=True, text=True)
+    # Segments a second, events a second, events a segment, ns a segment, bare ns, times.
+    row = re.search(r"^dumbbell of 100 flows.*?((?:\s+[\d.]+){6})\s*$", done.stdout, re.MULTILINE)
+    if done.returncode != 0 or row is None:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise PeerError(f"cargo bench failed: {lines[-1] if lines else ''}")
+    _, _, events, engine, bare, times = map(float, row[1].split())
+    return {
+        "scenario": "dumbbell of 100 flows, NewReno, in the engine's benchmark",
+        "events_per_segment": events,
+        "engine_ns_per_segment": engine,
+        "bare_ns_per_segment": bare,
+        "times_bare": times,
+    }
+
+
+def columns() -> dict[str, Any]:
+    """What sampling costs on the one fast flow, beside writing as many bytes to memory."""
+    scenario = next(each for each in named(["one-flow"]) if isinstance(each, Wired))
+    text = scenario_text(replace(scenario, duration_s=5), 1)
+    sizes: dict[str, int] = {}
+
+    def run(name: str, interval: str | None) -> Callable[[], float]:
+        overrides = {} if interval is None else {"sample_interval": interval}
+
+        def once() -> float:
+            began = time.thread_time()
+            result = retx.run(
+                text, overrides=overrides, tables=True, segments=False, progress=False
+            )
+            spent = time.thread_time() - began
+            sizes[name] = int(result.samples.estimated_size()) if interval else 0
+            return spent
+
+        return once
+
+    measures = {
+        "off": run("off", None),
+        "each second": run("each second", "1 s"),
+        "every ACK": run("every ACK", "every_ack"),
+    }
+    # In turn, so that a change of the machine's pace meets all alike.
+    rounds = [{name: once() for name, once in measures.items()} for _ in range(REPEAT)]
+    bandwidth = statistics.median(_write_bandwidth() for _ in range(REPEAT))
+    return {
+        "scenario": "one flow, 1 Gbit/s × 10 ms, 5 s",
+        "cost": {
+            name: statistics.median(each[name] / each["off"] for each in rounds) - 1
+            for name in list(measures)[1:]
+        },
+        "bytes": sizes,
+        "off_s": statistics.median(each["off"] for each in rounds),
+        "memory_bytes_per_s": bandwidth,
+        "memory_s": sizes["every ACK"] / bandwidth,
+        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+def _write_bandwidth() -> float:
+    """Bytes a second into memory that the process has not had before, as columns grow."""
+    size = 1 << 28
+    began = time.thread_time()
+    np.full(size // 8, 1.0)
+    return size / (time.thread_time() - began)

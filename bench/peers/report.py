@@ -1,0 +1,218 @@
+"""Results as JSON, as tables in the terminal, and as tables of a page of the documentation."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["machine", "markdown", "put_into", "show", "write"]
+
+NAMES = {"ns2": "ns-2", "ns2-lean": "ns-2, lean", "ns3": "ns-3", "retx": "retx"}
+Rows = list[list[str]]
+
+
+def machine() -> dict[str, Any]:
+    """What it was measured on."""
+    cpu = re.search(r"model name\s*:\s*(.+)", _read("/proc/cpuinfo"))
+    memory = re.search(r"MemTotal:\s*(\d+)", _read("/proc/meminfo"))
+    return {
+        "cpu": cpu[1] if cpu else platform.processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gb": round(int(memory[1]) / 2**20) if memory else None,
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+    }
+
+
+def write(result: dict[str, Any], folder: Path) -> Path:
+    """One file for each day and machine run; an earlier one of the day gets company."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = f"peers-{result['date'][:10]}"
+    number = 1
+    while (file := folder / (f"{stem}.json" if number == 1 else f"{stem}-{number}.json")).exists():
+        number += 1
+    file.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return file
+
+
+def show(result: dict[str, Any], console: Console) -> None:
+    """Prints every table."""
+    for title, head, rows in tables(result):
+        table = Table(title=title, title_justify="left")
+        for number, name in enumerate(head):
+            table.add_column(name, justify="right" if number else "left")
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """The tables for the documentation."""
+    where = result["machine"]
+    versions = ", ".join(f"{NAMES[name]} {text}" for name, text in result["versions"].items())
+    parts = [
+        f"Measured on {result['date'][:10]}: {where['cpu']}, {where['cores']} cores, "
+        f"{where['memory_gb']} GB, {where['system']}; {versions}. Medians of {result['repeat']} "
+        f"runs; peers had {result['limit_s']:g} CPU seconds for each. {_loads(result)}"
+    ]
+    for title, head, rows in tables(result):
+        lines = [f"| {' | '.join(row)} |" for row in [head, *rows]]
+        lines.insert(1, "|---|" + "---:|" * (len(head) - 1))
+        parts += [f"### {title}", "\n".join(lines)]
+    return "\n\n".join(parts)
+
+
+def put_into(page: Path, text: str) -> None:
+    """Replaces what stands between the page's marks."""
+    begin, end = "<!-- measured: begin -->", "<!-- measured: end -->"
+    before, mark, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, mark_too, after = rest.partition(end)
+    if not (mark and mark_too):
+        raise LookupError(f"{page}: {begin} and {end} have to stand in it")
+    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
+
+
+def tables(result: dict[str, Any]) -> Iterable[tuple[str, list[str], Rows]]:
+    """Title, head and rows of each."""
+    names = list(result["versions"])
+    peers = [name for name in names if name != "retx"]
+    heads = [NAMES[name] for name in names]
+    scenarios = result["scenarios"]
+    faster = [f"retx ÷ {NAMES[name]}" for name in peers]
+    yield (
+        "Data segments delivered per CPU second",
+        ["", *heads, *faster],
+        [
+            [each["title"], *_cells(each, names, "segments_per_cpu_s", 1, ",.0f")]
+            + [_ratio(each.get("retx_is_faster", {}).get(name)) for name in peers]
+            for each in scenarios
+        ],
+    )
+    yield (
+        "User CPU seconds, and of these before the first event",
+        ["", *heads],
+        [[each["title"], *(_seconds(each, name) for name in names)] for each in scenarios],
+    )
+    yield (
+        "Wall time in seconds",
+        ["", *heads],
+        [[each["title"], *_cells(each, names, "wall_s", 1, ",.2f")] for each in scenarios],
+    )
+    yield (
+        "Peak memory in MB",
+        ["", *heads],
+        [[each["title"], *_cells(each, names, "peak_bytes", 1e-6, ",.0f")] for each in scenarios],
+    )
+    yield (
+        "The same work? Segments delivered, as a share of retx's over the same simulated time",
+        ["", *(NAMES[name] for name in peers)],
+        [
+            [each["title"], *(_share(each, name) for name in peers)]
+            for each in scenarios
+            if "delivered_beside_retx" in each
+        ],
+    )
+    yield from _limits(result)
+
+
+def _limits(result: dict[str, Any]) -> Iterable[tuple[str, list[str], Rows]]:
+    if counted := result.get("instructions"):
+        yield (
+            "Instructions per delivered segment, dumbbell of 10 flows with SACK (callgrind)",
+            ["", "each segment", "start of the process", "whole process", "segments in it"],
+            [
+                [
+                    NAMES[name],
+                    f"{found['per_segment']:,.0f}",
+                    f"{found['start']:,.0f}",
+                    f"{found['whole_process_per_segment']:,.0f}",
+                    f"{found['segments']:,}",
+                ]
+                for name, found in counted.items()
+            ],
+        )
+    if bare := result.get("bare_event_loop"):
+        yield (
+            "retx beside a bare event loop, dumbbell of 100 flows",
+            ["", "ns per segment"],
+            [
+                ["engine", f"{bare['engine_ns_per_segment']:.0f}"],
+                [
+                    f"as many events ({bare['events_per_segment']:.2f} a segment), nothing else",
+                    f"{bare['bare_ns_per_segment']:.0f}",
+                ],
+                ["times", f"{bare['times_bare']:.2f}"],
+            ],
+        )
+    if sampled := result.get("columns"):
+        yield (
+            f"Sampling: {sampled['scenario']} ({sampled['off_s']:.2f} s without)",
+            ["", "CPU time on top", "MB of columns"],
+            [
+                [name, f"{100 * cost:+.1f} %", f"{sampled['bytes'][name] / 1e6:.1f}"]
+                for name, cost in sampled["cost"].items()
+            ]
+            + [
+                [
+                    "as many bytes as every ACK's written to memory",
+                    f"{100 * sampled['memory_s'] / sampled['off_s']:+.1f} %",
+                    f"{sampled['bytes']['every ACK'] / 1e6:.1f}",
+                ]
+            ],
+        )
+
+
+def _cells(each: dict[str, Any], names: list[str], key: str, factor: float, form: str) -> list[str]:
+    found = each["measured"]
+    return [
+        format(factor * found[name]["median"][key], form) + _mark(found[name])
+        if name in found
+        else "–"
+        for name in names
+    ]
+
+
+def _seconds(each: dict[str, Any], name: str) -> str:
+    found = each["measured"].get(name)
+    if found is None:
+        return "–"
+    median = found["median"]
+    setup = median["setup_s"]
+    of_these = f" ({setup:.2f})" if setup is not None else ""
+    return f"{median['user_s']:,.2f}{of_these}{_mark(found)}"
+
+
+def _mark(found: dict[str, Any]) -> str:
+    return "" if found["complete"] else " *"
+
+
+def _ratio(ratio: float | None) -> str:
+    return "–" if ratio is None else f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
+
+
+def _share(each: dict[str, Any], name: str) -> str:
+    share = each["delivered_beside_retx"].get(name)
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def _loads(result: dict[str, Any]) -> str:
+    loads = [
+        run["load"]
+        for each in result["scenarios"]
+        for found in each["measured"].values()
+        for run in found["runs"]
+    ]
+    return f"Load of the machine meanwhile: {min(loads):.1f} to {max(loads):.1f}." if loads else ""
+
+
+def _read(path: str) -> str:
+    file = Path(path)
+    return file.read_text(encoding="utf-8") if file.exists() else ""

@@ -1,0 +1,43 @@
+# What both ns-2 scripts do alike: run until the end or until the CPU time is used up, then print one
+# line of JSON. They give `ns`, the list `senders`, and o(duration) and o(limit).
+
+# This process's user CPU time, in steps of 10 ms.
+proc cpu_s {} {
+    set file [open /proc/self/stat]
+    set text [read $file]
+    close $file
+    # The second field, the name, may hold blanks; it ends with the last bracket.
+    set fields [string range $text [expr {[string last ")" $text] + 2}] end]
+    return [expr {[lindex $fields 11] / 100.0}]
+}
+
+proc watch {} {
+    global ns o
+    if {[cpu_s] > $o(limit)} {
+        finish
+    }
+    $ns at [expr {[$ns now] + $o(duration) / 2000.0}] watch
+}
+
+proc finish {} {
+    global ns senders setup_s
+    set segments 0
+    foreach tcp $senders {
+        # The SYN is 0, data begin at 1; before anything is acknowledged it is -1.
+        incr segments [expr {max(0, [$tcp set ack_])}]
+    }
+    puts [format {{"segments": %d, "simulated_s": %.9f, "setup_s": %.2f}} \
+        $segments [$ns now] $setup_s]
+    exit 0
+}
+
+# A transfer is over when its last segment is acknowledged.
+Agent/TCP instproc done {} { finish }
+
+proc run {} {
+    global ns o
+    $ns at 0.0 { set setup_s [cpu_s] }
+    $ns at 0.0 watch
+    $ns at $o(duration) finish
+    $ns run
+}

@@ -1,0 +1,185 @@
+"""What is compared: every number of every scenario, in one place, for all three simulators.
+
+Data segments carry 1460 bytes and are 1502 bytes long on every link, acknowledgments 42: IP, TCP
+without options, and the two bytes of ns-3's point-to-point links. Every second segment is
+acknowledged, at the latest after 200 ms. Losses act on data only, after the queue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+__all__ = ["ALL", "SEGMENT", "Link", "Scenario", "Sweep", "Tcp", "Wired", "Wlan", "named"]
+
+SEGMENT = 1460
+"""Bytes of data in a segment."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """Both directions of a link; the loss is the forward direction's."""
+
+    mbit_s: float
+    delay_ms: float
+    queue: int
+    loss: float = 0.0
+
+
+@dataclass(frozen=True)
+class Tcp:
+    """The sender and the receiver: windows in segments."""
+
+    window: int
+    initial_window: int = 10
+    sack: bool = True
+    congestion_control: str = "newreno"
+    min_rto_s: float = 0.2
+    initial_rto_s: float = 1.0
+
+
+@dataclass(frozen=True)
+class Wired:
+    """Bulk flows, or one transfer, over a row of links.
+
+    Attributes:
+        path: The links that all flows pass, one or two.
+        access: The link of each host to the row's ends; without it the ends are the hosts.
+        pairs: Pairs of hosts, over which the flows are spread in turn.
+        transfer: Segments to transfer; 0 is a flow that never ends.
+        stagger_s: The flows start evenly over this time.
+    """
+
+    name: str
+    title: str
+    duration_s: float
+    tcp: Tcp
+    path: tuple[Link, ...]
+    access: Link | None = None
+    flows: int = 1
+    pairs: int = 1
+    transfer: int = 0
+    stagger_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Wlan:
+    """One bulk flow over stations in a row, 802.11b at 11 Mbit/s; each hears all the others."""
+
+    name: str
+    title: str
+    duration_s: float
+    tcp: Tcp
+    hops: int = 1
+    queue: int = 100
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Short transfers at several loss rates, so many runs at each."""
+
+    name: str
+    title: str
+    of: Wired
+    losses: tuple[float, ...]
+    runs: int
+
+    @property
+    def duration_s(self) -> float:
+        """The longest that a run may last, in simulated seconds."""
+        return self.of.duration_s
+
+    @property
+    def points(self) -> list[Wired]:
+        """The transfer at each loss rate."""
+        *before, last = self.of.path
+        return [replace(self.of, path=(*before, replace(last, loss=loss))) for loss in self.losses]
+
+
+Scenario = Wired | Wlan | Sweep
+
+
+def _dumbbell(flows: int, duration_s: float, pairs: int | None = None) -> Wired:
+    """10 Mbit/s of bottleneck for each flow, and a queue of one bandwidth-delay product."""
+    shared = pairs is not None and pairs < flows
+    return Wired(
+        name=f"dumbbell-{flows}" + ("-shared" if shared else ""),
+        title=f"dumbbell of {flows:,} flow{'s' if flows > 1 else ''}"
+        + (f" on {pairs} pairs of hosts" if shared else ""),
+        duration_s=duration_s,
+        tcp=Tcp(window=90),
+        path=(Link(10.0 * flows, 10, 20 * flows),),
+        # Hosts that share a link get what theirs would have been together.
+        access=Link(1000.0 * flows / (pairs or flows), 1, 2000),
+        flows=flows,
+        pairs=pairs or flows,
+        stagger_s=1.0,
+    )
+
+
+_DOWNLOAD = Wired(
+    name="download",
+    title="download of 1 GB, 1 % loss",
+    duration_s=1e6,
+    tcp=Tcp(window=6, initial_window=2, sack=False, min_rto_s=1.0, initial_rto_s=3.0),
+    path=(Link(10, 10, 100), Link(10, 10, 100, loss=0.01)),
+    transfer=685_000,
+)
+
+_SATELLITE = Wired(
+    name="satellite",
+    title="satellite, 100 Mbit/s × 600 ms, SACK, 0.1 % loss",
+    duration_s=10_000,
+    # One and a half times what the path holds: it never binds.
+    tcp=Tcp(window=7500, min_rto_s=1.0, initial_rto_s=3.0),
+    path=(Link(1000, 1, 5000), Link(100, 299, 5000, loss=0.001)),
+)
+
+ALL: tuple[Scenario, ...] = (
+    Wired(
+        name="one-flow",
+        title="one flow, 1 Gbit/s × 10 ms",
+        duration_s=30,
+        # What the link holds, and half of its queue: nothing is lost.
+        tcp=Tcp(window=1250),
+        path=(Link(1000, 5, 832),),
+    ),
+    _dumbbell(1, 1200),
+    _dumbbell(10, 120),
+    _dumbbell(100, 20),
+    _dumbbell(1000, 5),
+    _dumbbell(1000, 5, pairs=32),
+    _dumbbell(10_000, 3),
+    _dumbbell(10_000, 3, pairs=32),
+    _DOWNLOAD,
+    _SATELLITE,
+    replace(
+        _SATELLITE,
+        name="satellite-bbr",
+        title="the same sent by BBR: windows of thousands of segments",
+        duration_s=300,
+        tcp=replace(_SATELLITE.tcp, congestion_control="bbr"),
+    ),
+    Wlan("wlan-1", "802.11b, one station", 1000, Tcp(window=40, min_rto_s=1.0)),
+    Wlan("wlan-4", "802.11b, a chain of four hops", 1000, Tcp(window=8, min_rto_s=1.0), hops=4),
+    Sweep(
+        name="sweep",
+        title="sweep of 1,000 downloads of 200 kB, 0 to 2 % loss",
+        of=replace(_DOWNLOAD, name="short", transfer=137),
+        losses=tuple(0.002 * step for step in range(10)),
+        runs=100,
+    ),
+)
+"""Every scenario, in the order in which they are run."""
+
+
+def named(names: list[str]) -> list[Scenario]:
+    """The scenarios with these names, or of these families (`dumbbell`); all of them for none.
+
+    Raises:
+        LookupError: A name that fits no scenario.
+    """
+    families = {scenario.name: {scenario.name, scenario.name.split("-")[0]} for scenario in ALL}
+    for name in names:
+        if not any(name in family for family in families.values()):
+            raise LookupError(f"--only {name}: there is no such scenario; {', '.join(families)}")
+    return [s for s in ALL if not names or families[s.name] & set(names)]

@@ -1,0 +1,280 @@
+"""The three programs that are compared: how each is installed, started and read."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from peers.measuring import PeerError
+from peers.retx_scenarios import scenario_text
+from peers.scenarios import SEGMENT, Scenario, Sweep, Wired, Wlan
+
+__all__ = ["Job", "Ns2", "Ns3", "Outcome", "Retx", "Simulator"]
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PACKAGES = ROOT / "tools" / "packages.sh"
+NS3_WHEEL = "ns3==3.44.post0"
+# For whichever Python this is: what the wheel has for Python is not used.
+NS3_TAG = [
+    "--python-version=3.11",
+    "--implementation=cp",
+    "--abi=cp311",
+    "--platform=manylinux_2_28_x86_64",
+]
+NS3_MODULES = {
+    "wired": ["core", "network", "internet", "point-to-point", "applications"],
+    "wlan": ["core", "network", "internet", "mobility", "propagation", "wifi", "applications"],
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One execution of a scenario.
+
+    Attributes:
+        scenario: What is simulated.
+        seed: The first run's.
+        limit_s: CPU seconds after which a peer ends itself and says how far it has got.
+        folder: Where files may be written.
+    """
+
+    scenario: Scenario
+    seed: int
+    limit_s: float
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a simulator says it has simulated.
+
+    Attributes:
+        segments: Data segments delivered in order.
+        simulated_s: Up to when; the sum over runs.
+        setup_s: User CPU seconds before the first event, where it tells.
+    """
+
+    segments: int
+    simulated_s: float
+    setup_s: float | None = None
+
+
+class Simulator(Protocol):
+    """One of the three."""
+
+    name: str
+
+    def prepare(self) -> str:
+        """Installs and builds it; its version. Raises `PeerError` with a sentence."""
+
+    def commands(self, job: Job) -> list[list[str]]:
+        """What to execute; several commands make one measurement."""
+
+    def outcome(self, job: Job, outputs: list[str]) -> Outcome:
+        """What the commands printed."""
+
+
+class Ns2:
+    """ns-2 as Debian packages it.
+
+    Its packets have room for the headers of all its protocols, unless a script says which it needs:
+    then it is lean, and several times as fast. Few scripts say so.
+    """
+
+    def __init__(self, name: str, *, lean: bool) -> None:
+        self.name = name
+        self.lean = lean
+
+    def prepare(self) -> str:
+        """Installs it where that can be done."""
+        done = subprocess.run([PACKAGES, "ns=ns2"], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise PeerError("ns-2 is missing, and only root on a machine with apt-get installs it")
+        asked = subprocess.run(["ns"], input="puts [ns-version]", capture_output=True, text=True)
+        if not re.fullmatch(r"2\.\d+", asked.stdout.strip()):
+            raise PeerError("the command `ns` on this machine is not ns-2")
+        return f"{asked.stdout.strip()} (Debian)"
+
+    def commands(self, job: Job) -> list[list[str]]:
+        """One process for each run: there is no way back to an empty simulator."""
+        if isinstance(job.scenario, Sweep):
+            return [
+                self._command(point, job, job.seed + run)
+                for point in job.scenario.points
+                for run in range(job.scenario.runs)
+            ]
+        if isinstance(job.scenario, Wired) and job.scenario.tcp.congestion_control != "newreno":
+            raise PeerError("it has no BBR")
+        return [self._command(job.scenario, job, job.seed)]
+
+    def _command(self, scenario: Wired | Wlan, job: Job, seed: int) -> list[str]:
+        script = "wired.tcl" if isinstance(scenario, Wired) else "wlan.tcl"
+        options = arguments(scenario) | {"seed": str(seed), "limit": str(job.limit_s)}
+        options["lean"] = str(int(self.lean))
+        pairs = [text for pair in options.items() for text in pair]
+        return ["ns", str(HERE / script), *pairs]
+
+    def outcome(self, job: Job, outputs: list[str]) -> Outcome:
+        """The sum of its lines of JSON."""
+        return summed(outputs)
+
+
+class Ns3:
+    """ns-3 as PyPI has it: its wheel carries the C++ headers and libraries."""
+
+    name = "ns3"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.wheel = folder / "wheel"
+
+    def prepare(self) -> str:
+        """Installs the wheel below the folder, and compiles our programs against it."""
+        compiler = shutil.which("g++")
+        if compiler is None:
+            raise PeerError("ns-3's programs need a C++ compiler: install g++")
+        if not (self.wheel / "ns3" / "include").is_dir():
+            self._install()
+        for program in NS3_MODULES:
+            self._build(compiler, program)
+        return f"{NS3_WHEEL.partition('==')[2]} (PyPI)"
+
+    def _install(self) -> None:
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+        into = ["--target", str(self.wheel), "--only-binary=:all:", *NS3_TAG]
+        done = subprocess.run([*pip, *into, NS3_WHEEL], capture_output=True, text=True)
+        if done.returncode != 0:
+            shutil.rmtree(self.wheel, ignore_errors=True)
+            lines = done.stderr.strip().splitlines()
+            raise PeerError(f"pip could not install {NS3_WHEEL}: {lines[-1] if lines else ''}")
+
+    def _build(self, compiler: str, program: str) -> None:
+        target = self.folder / program
+        sources = [HERE / f"{program}.cc", HERE / "run.h"]
+        if target.exists() and all(
+            source.stat().st_mtime < target.stat().st_mtime for source in sources
+        ):
+            return
+        libraries = self.wheel / "ns3" / "lib64"
+        options = ["-std=c++20", "-O3", f"-I{self.wheel / 'ns3' / 'include'}", f"-L{libraries}"]
+        linked = [f"-lns3.44-{module}" for module in NS3_MODULES[program]]
+        done = subprocess.run(
+            [compiler, *options, sources[0], "-o", target, f"-Wl,-rpath,{libraries}", *linked],
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode != 0:
+            errors = [line for line in done.stderr.splitlines() if "error" in line]
+            raise PeerError(
+                f"{program}.cc does not compile: {errors[0] if errors else done.stderr}"
+            )
+
+    def commands(self, job: Job) -> list[list[str]]:
+        """A sweep's runs at one point go one after another in one process."""
+        if isinstance(job.scenario, Sweep):
+            runs = f"--runs={job.scenario.runs}"
+            return [[*self._command(point, job), runs] for point in job.scenario.points]
+        return [self._command(job.scenario, job)]
+
+    def _command(self, scenario: Wired | Wlan, job: Job) -> list[str]:
+        program = "wired" if isinstance(scenario, Wired) else "wlan"
+        options = arguments(scenario) | {"seed": str(job.seed), "limit": str(job.limit_s)}
+        return [str(self.folder / program), *(f"--{key}={text}" for key, text in options.items())]
+
+    def outcome(self, job: Job, outputs: list[str]) -> Outcome:
+        """The sum of its lines of JSON."""
+        return summed(outputs)
+
+
+class Retx:
+    """retx by its command line, as a user has it."""
+
+    name = "retx"
+
+    def __init__(self, command: Path) -> None:
+        self.command = command.absolute()
+
+    def prepare(self) -> str:
+        """The version of the command."""
+        try:
+            done = subprocess.run([self.command, "--version"], capture_output=True, text=True)
+        except OSError as error:
+            raise PeerError(f"there is no {self.command}; `make build` makes it") from error
+        if done.returncode != 0:
+            raise PeerError(f"{self.command} --version: {done.stderr.strip()}")
+        return done.stdout.split()[-1]
+
+    def commands(self, job: Job) -> list[list[str]]:
+        """Writes the scenario file, which is no part of what is measured."""
+        file = job.folder / f"{job.scenario.name}.toml"
+        file.write_text(scenario_text(job.scenario, job.seed), encoding="utf-8")
+        if isinstance(job.scenario, Sweep):
+            out = ["--out", str(self._directory(job)), "--force"]
+            return [[str(self.command), "sweep", str(file), *out]]
+        return [[str(self.command), "run", str(file), "--json"]]
+
+    def outcome(self, job: Job, outputs: list[str]) -> Outcome:
+        """From its JSON, or from what the sweep has kept."""
+        if isinstance(job.scenario, Sweep):
+            import retx
+
+            flows = retx.load_sweep(self._directory(job)).flows
+            segments = int(flows["bytes_delivered"].sum()) // SEGMENT
+            return Outcome(segments, float(flows["finish_s"].sum()))
+        summary: dict[str, Any] = json.loads(outputs[0])
+        flows = summary["flows"]
+        segments = sum(flow["bytes_delivered"] for flow in flows) // SEGMENT
+        ends = [flow["finish_s"] for flow in flows]
+        over = None not in ends
+        return Outcome(segments, max(ends) if over else summary["engine"]["simulated_s"])
+
+    def _directory(self, job: Job) -> Path:
+        return job.folder / f"{job.scenario.name}-{job.seed}"
+
+
+def arguments(scenario: Wired | Wlan) -> dict[str, str]:
+    """What the programs for ns-2 and ns-3 take, by the same names."""
+    tcp = scenario.tcp
+    shared = {
+        "window": tcp.window,
+        "initial_window": tcp.initial_window,
+        "min_rto": tcp.min_rto_s,
+        "initial_rto": tcp.initial_rto_s,
+        "duration": scenario.duration_s,
+    }
+    if isinstance(scenario, Wlan):
+        own: dict[str, object] = {"hops": scenario.hops, "queue": scenario.queue}
+    else:
+        links = [*scenario.path, *([scenario.access] if scenario.access else [])]
+        texts = [f"{link.mbit_s:g}:{link.delay_ms:g}:{link.queue}:{link.loss:g}" for link in links]
+        own = {
+            "path": ",".join(texts[: len(scenario.path)]),
+            "access": texts[-1] if scenario.access else "none",
+            "flows": scenario.flows,
+            "pairs": scenario.pairs,
+            "transfer": scenario.transfer,
+            "stagger": scenario.stagger_s,
+            "sack": int(tcp.sack),
+        }
+        if tcp.congestion_control != "newreno":
+            own["congestion_control"] = tcp.congestion_control
+    return {key: f"{value}" for key, value in (shared | own).items()}
+
+
+def summed(outputs: list[str]) -> Outcome:
+    """What the lines of JSON in outputs say together."""
+    found = [json.loads(line) for line in re.findall(r"^\{.*\}$", "\n".join(outputs), re.MULTILINE)]
+    if len(found) != len(outputs):
+        raise PeerError(f"it printed no result but {outputs[0][-200:]!r}")
+    return Outcome(
+        segments=sum(each["segments"] for each in found),
+        simulated_s=sum(each["simulated_s"] for each in found),
+        setup_s=sum(each["setup_s"] for each in found) if len(found) == 1 else None,
+    )

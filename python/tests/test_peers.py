@@ -1,0 +1,113 @@
+"""`make bench-peers`: the scenarios are sound, and what is measured is what a program did."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import retx
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+
+from peers.measuring import PeerError, measured  # noqa: E402 (needs the path)
+from peers.retx_scenarios import scenario_text  # noqa: E402
+from peers.scenarios import ALL, Link, Scenario, Sweep, Tcp, Wired, Wlan, named  # noqa: E402
+from peers.simulators import Job, Ns2, Ns3, Outcome, Retx, Simulator, arguments  # noqa: E402
+
+# What 10,000 flows are made of is what 1,000 are made of.
+SMALL = [each for each in ALL if not each.name.startswith("dumbbell-10000")]
+
+BRIEF = Wired(
+    name="brief",
+    title="two links that lose nothing",
+    duration_s=4,
+    tcp=Tcp(window=50),
+    path=(Link(10, 10, 100), Link(10, 10, 100)),
+)
+CELL = Wlan("cell", "two hops", 4, Tcp(window=8), hops=2)
+
+
+@pytest.mark.parametrize("scenario", SMALL, ids=lambda each: each.name)
+def test_scenarios_are_ones_of_retx(scenario: Scenario) -> None:
+    brief = scenario if isinstance(scenario, Sweep) else replace(scenario, duration_s=1e-3)
+    text = scenario_text(brief, 3)
+    if isinstance(brief, Sweep):
+        text = text.partition("[sweep]")[0]
+    result = retx.run(text, tables=False, segments=False, progress=False)
+    wired = brief.of if isinstance(brief, Sweep) else brief
+    flows = wired.flows if isinstance(wired, Wired) else 1
+    assert len(result.flows) == flows
+
+
+def test_what_peers_are_told_is_what_the_scenario_says() -> None:
+    (scenario,) = named(["dumbbell-100"])
+    assert isinstance(scenario, Wired)
+    told = arguments(scenario)
+    assert told["path"] == "1000:10:2000:0"
+    assert told["access"] == "1000:1:2000:0"
+    assert (told["flows"], told["pairs"], told["window"]) == ("100", "100", "90")
+
+
+@pytest.mark.parametrize("lean", [False, True])
+@pytest.mark.parametrize("scenario", [BRIEF, CELL], ids=lambda each: each.name)
+def test_ns2_delivers_what_retx_delivers(
+    scenario: Wired | Wlan, lean: bool, tmp_path: Path
+) -> None:
+    if shutil.which("ns") is None:
+        pytest.skip("ns-2 is not installed; `make bench-peers` installs it")
+    peer = Ns2("ns2", lean=lean)
+    peer.prepare()
+    job = Job(scenario, 1, 60, tmp_path)
+    theirs = outcome(peer, job)
+    ours = outcome(Retx(Path(sys.executable).parent / "retx"), job)
+    assert theirs.simulated_s == pytest.approx(ours.simulated_s)
+    # A delayed acknowledgment's worth at the end; in the cell, the finding of routes.
+    share = 0.03 if isinstance(scenario, Wlan) else 0.002
+    assert theirs.segments == pytest.approx(ours.segments, rel=share)
+    assert ours.segments > 500
+
+
+def outcome(simulator: Simulator, job: Job) -> Outcome:
+    outputs = [measured(command, 60)[0] for command in simulator.commands(job)]
+    return simulator.outcome(job, outputs)
+
+
+def test_usage_is_the_commands_own() -> None:
+    busy = "import os; b = bytearray(50_000_000)\nwhile os.times().user < 0.3: pass"
+    _, usage = measured([sys.executable, "-c", busy], 60)
+    assert 0.3 <= usage.user_s <= usage.wall_s + 0.1
+    assert 50e6 <= usage.peak_bytes <= 100e6
+    # The memory of the process that measures does not count.
+    _, idle = measured(["true"], 60)
+    assert idle.peak_bytes < 20e6
+
+
+def test_a_program_that_does_not_end_is_ended() -> None:
+    with pytest.raises(PeerError, match="the limit of 1 CPU seconds"):
+        measured([sys.executable, "-c", "while True: pass"], 1)
+
+
+def test_what_cannot_be_had_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(PeerError, match="`make build` makes it"):
+        Retx(tmp_path / "retx").prepare()
+    # Neither commands nor a place to install them from.
+    (tmp_path / "bash").symlink_to(shutil.which("bash") or "/bin/bash")
+    (tmp_path / "id").symlink_to(shutil.which("id") or "/usr/bin/id")
+    (tmp_path / "env").symlink_to(shutil.which("env") or "/usr/bin/env")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PeerError, match="only root on a machine with apt-get installs it"):
+        Ns2("ns2", lean=False).prepare()
+    with pytest.raises(PeerError, match="install g\\+\\+"):
+        Ns3(tmp_path / "ns3").prepare()
+
+
+def test_only_takes_names_and_families() -> None:
+    assert [each.name for each in named(["wlan", "one-flow"])] == ["one-flow", "wlan-1", "wlan-4"]
+    assert named([]) == list(ALL)
+    with pytest.raises(LookupError, match="dumbbell-7"):
+        named(["dumbbell-7"])
