@@ -233,6 +233,12 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
         ("claims.toml", 'rule       = "within"', 'rule       = "near"', "no rule 'near'"),
         ("claims.toml", '"throughput"\nunit', '"thruput"\nunit', "has no 'thruput'"),
         ("claims.toml", '"clean_s"', '"clean_h"', "computes no value 'clean_h'"),
+        (
+            "claims.toml",
+            'case       = "0"',
+            'case = "0"\nat = { p = 1 }',
+            "'p' does not vary in drop",
+        ),
         ("published.toml", "[table_5]", "[table_5", "published.toml"),
     ],
 )

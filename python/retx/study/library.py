@@ -165,6 +165,8 @@ class Claim:
     experiment: str = ""
     case: str = ""
     """Whose command runs it again."""
+    at: dict[str, Any] = field(default_factory=dict)
+    """Which point of the experiment's grid."""
 
 
 @dataclass(frozen=True)

@@ -175,8 +175,22 @@ def _judge(claim: Claim, measured: Measured, values: dict[str, Estimate], writer
         because=writer.text(claim.because),
         remark=writer.text(claim.remark),
         rule=claim.rule,
-        command=measured.command(claim.experiment, claim.case) if claim.experiment else "",
+        command=_command(claim, measured),
     )
+
+
+def _command(claim: Claim, measured: Measured) -> str:
+    """What runs a claim again; empty where nothing was run."""
+    if not claim.experiment:
+        return ""
+    varied = measured.sweep(claim.experiment).keys
+    for key in claim.at:
+        if key not in varied:
+            raise StudyError(
+                f"claims.toml: {claim.id}: at: {key!r} does not vary in {claim.experiment} "
+                f"({', '.join(varied)} do)"
+            )
+    return measured.command(claim.experiment, claim.case, at=claim.at)
 
 
 def _write(directory: Path, report: Report, page: str, measured: Measured) -> None:

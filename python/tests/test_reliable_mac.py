@@ -1,0 +1,70 @@
+"""The study reliable-mac, run once with short runs."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+
+import pytest
+
+from retx.study import Plan, Report, Verdict, exact, load, reproduce
+from retx.study.library import find
+
+PLAN = Plan("quick", seed=1, replications=2)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """With runs of five seconds, and three hours of which the first loss rates are left."""
+    place = tmp_path_factory.mktemp("study")
+    short = place / "reliable-mac"
+    shutil.copytree(find("reliable-mac"), short)
+    for name, old, new in (
+        ("hop.toml", 'duration = "100 s"', 'duration = "5 s"'),
+        ("study.toml", '"duration" = "60 s"', '"duration" = "5 s"'),
+    ):
+        text = (short / name).read_text()
+        assert old in text
+        (short / name).write_text(text.replace(old, new))
+    return reproduce(load(str(short)), PLAN, place / "report")
+
+
+def table(report: Report, name: str) -> list[dict[str, str]]:
+    with (report.folder / "tables" / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_what_differs_says_why_and_can_be_run_again(report: Report) -> None:
+    assert {claim.verdict for claim in report.claims} >= {Verdict.AGREES, Verdict.DIFFERS}
+    for claim in report.claims:
+        if claim.verdict is not Verdict.AGREES:
+            assert claim.because, claim.id
+        assert claim.command or claim.rule == "arithmetic", claim.id
+    text = report.page.read_text()
+    assert "nan" not in re.sub(r"base64,[^\"]*", "", text).lower().split()
+
+
+def test_the_paper_contradicts_itself_where_its_numbers_do(report: Report) -> None:
+    found = {claim.id: claim for claim in report.claims}
+    contradicted = {claim.id for claim in report.claims if claim.verdict is Verdict.CONTRADICTS}
+    assert contradicted == {"window", "conclusions-3-4", "unharmed", "gain-arithmetic"}
+    assert found["unharmed"].measured == exact(6)
+    # 1.5 Mbit/s for 0.3 times 2 s are 900 000 bits: 75.3 segments of 1494 bytes.
+    window = found["window"].measured
+    assert window is not None
+    assert window.mean == pytest.approx(75.3, abs=0.01)
+
+
+def test_readings_stand_in_the_order_that_they_must(report: Report) -> None:
+    """Delays cost more where others wait; an ACK that a later one overtakes is not missed."""
+    reno = {row["case"]: float(row["reno"]) for row in table(report, "readings")}
+    assert reno["30 %: data, order kept"] < reno["30 %: data, others overtake"]
+    assert reno["30 %: ACKs, others overtake"] > 0.9 * float(table(report, "loss")[0]["reno"])
+
+
+def test_every_algorithm_has_its_surface(report: Report) -> None:
+    for name in ("every_imposed", "every_mac"):
+        assert {row["case"] for row in table(report, name)} == set(
+            report.study.experiments[name].cases
+        )

@@ -1,0 +1,10 @@
+"""What the study makes of its runs."""
+
+from __future__ import annotations
+
+from .drawings import figures
+from .quantities import quantities
+from .tables import tables
+from .values import values
+
+__all__ = ["figures", "quantities", "tables", "values"]
