@@ -5,7 +5,7 @@ use crate::launch::Launch;
 use crate::protocol::Backend;
 use crate::run::{LATENESS_BOUND, Settings, emulate};
 use retx_scenario::{Source, parse};
-use retx_sim::plan::{Hop, Plan};
+use retx_sim::plan::{Hop, Pace, Plan};
 use retx_sim::{Control, Options};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ fn attempt(
     };
     let summary = emulate(&scenario, &settings, control)?.summary;
     let rate_bit_s = f64::from(rate) * 1e6;
-    let goodput_bit_s = summary.flows[0].summary.goodput_bit_s;
+    let goodput_bit_s = summary.flows[0].goodput_bit_s();
     // 52 of 1500 bytes are headers; the rest of the allowance is for recovery from slow start.
     let full = goodput_bit_s >= 0.9 * rate_bit_s;
     let lateness = &summary.emulation.lateness;
@@ -102,11 +102,14 @@ fn attempt(
 }
 
 /// The rate at which a scenario's flows can send together: the sum of their bottlenecks, each
-/// counted once. Flows over links without a rate count nothing.
+/// counted once. Flows over links without a rate count nothing; those of UDP with a rate of their
+/// own count with it, as the emulator takes in whatever they send.
 pub fn demand_bit_s(plan: &Plan) -> f64 {
     let mut bottlenecks = BTreeMap::new();
-    for flow in &plan.flows {
-        let pipes = plan.routes[flow.routes[0] as usize].iter().filter_map(|hop| match hop {
+    let saturating = plan.datagrams.iter().filter(|flow| offered(flow.pace).is_none());
+    let routes = plan.flows.iter().map(|flow| flow.routes[0]);
+    for route in routes.chain(saturating.map(|flow| flow.route)) {
+        let pipes = plan.routes[route as usize].iter().filter_map(|hop| match hop {
             Hop::Pipe(index) => Some((*index, plan.pipes[*index as usize].config.rate?.as_bit_s())),
             Hop::Stage(_) => None,
         });
@@ -114,5 +117,16 @@ pub fn demand_bit_s(plan: &Plan) -> f64 {
             bottlenecks.insert(pipe, rate);
         }
     }
-    bottlenecks.values().sum::<u64>() as f64
+    let paced = plan.datagrams.iter().filter_map(|flow| offered(flow.pace));
+    (bottlenecks.values().sum::<u64>() + paced.sum::<u64>()) as f64
+}
+
+/// The rate of what times its packets by itself, in bit/s.
+const fn offered(pace: Pace) -> Option<u64> {
+    match pace {
+        Pace::Saturating { .. } => None,
+        Pace::Constant(rate) | Pace::Poisson(rate) | Pace::OnOff { rate, .. } => {
+            Some(rate.as_bit_s())
+        }
+    }
 }

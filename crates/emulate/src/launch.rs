@@ -3,7 +3,8 @@
 use crate::clock::Clock;
 use crate::error::EmulateError;
 use crate::protocol::{
-    Command, FlowReport, Order, Told, receive, receive_descriptor, send, send_descriptor,
+    Command, DatagramReport, FlowReport, Order, ProxyReport, Told, receive, receive_descriptor,
+    send, send_descriptor,
 };
 use crate::worker;
 use retx_units::Time;
@@ -36,6 +37,8 @@ pub struct Worker {
     socket: UnixStream,
     /// One for each host.
     pub devices: Vec<OwnedFd>,
+    /// One for each flow of UDP that keeps its first hop full: there its source is told of that.
+    pub sources: Vec<Option<OwnedFd>>,
     /// What was set in each host.
     pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
     /// Features of the devices that are off.
@@ -47,6 +50,7 @@ pub struct Worker {
 pub struct Progress {
     flows_done: AtomicUsize,
     programs_done: AtomicUsize,
+    all_sent: Mutex<BTreeMap<usize, u64>>,
     exit_codes: Mutex<BTreeMap<usize, i32>>,
     lost: AtomicBool,
     /// Something lies in `sockets`.
@@ -56,9 +60,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Finite flows that are over.
+    /// Finite flows over TCP that are over.
     pub fn flows_done(&self) -> usize {
         self.flows_done.load(Ordering::Relaxed)
+    }
+
+    /// How much the flows of UDP have sent that send no more, by their number among those.
+    pub fn all_sent(&self) -> BTreeMap<usize, u64> {
+        self.all_sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Programs that have ended of those that the run waits for.
@@ -93,7 +102,17 @@ impl Progress {
 }
 
 /// What a worker reports in the end.
-pub type Report = (Vec<FlowReport>, Vec<u64>);
+#[derive(Debug)]
+pub struct Report {
+    /// Of each flow over TCP.
+    pub flows: Vec<FlowReport>,
+    /// Of each proxy.
+    pub proxies: Vec<ProxyReport>,
+    /// Of each flow of UDP.
+    pub datagrams: Vec<DatagramReport>,
+    /// Of each host, packets that its device dropped.
+    pub device_drops: Vec<u64>,
+}
 
 /// A worker whose flows are running.
 #[derive(Debug)]
@@ -128,6 +147,7 @@ impl Worker {
             child,
             socket,
             devices: Vec::new(),
+            sources: Vec::new(),
             sysctls: BTreeMap::new(),
             offloads_off: Vec::new(),
         };
@@ -156,6 +176,12 @@ impl Worker {
         }
         for _ in &order.hosts {
             self.devices.push(receive_descriptor(&self.socket).map_err(lost())?);
+        }
+        for flow in &order.datagrams {
+            self.sources.push(match flow.source.fills_first_hop() {
+                true => Some(receive_descriptor(&self.socket).map_err(lost())?),
+                false => None,
+            });
         }
         Ok(())
     }
@@ -234,8 +260,12 @@ fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Report
                     progress.has_sockets.store(true, Ordering::Release);
                 }
             }
-            Ok(Told::Report { flows, device_drops }) => {
-                let _ = sender.send((flows, device_drops));
+            Ok(Told::AllSent { flow, packets }) => {
+                let mut all = progress.all_sent.lock().unwrap_or_else(PoisonError::into_inner);
+                all.insert(flow, packets);
+            }
+            Ok(Told::Report { flows, proxies, datagrams, device_drops }) => {
+                let _ = sender.send(Report { flows, proxies, datagrams, device_drops });
             }
             Ok(Told::Refused(sentence)) => {
                 let mut refusal = progress.refusal.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,12 +1,16 @@
 //! From a scenario to hosts with addresses, flows with ports, and ways between them.
 
 use crate::error::EmulateError;
-use crate::protocol::{Backend, FileOrder, FlowOrder, HostOrder, Order, Program};
+use crate::protocol::{
+    Backend, DatagramOrder, DefaultOrder, Draws, ExchangeOrder, FileOrder, FlowOrder, HostOrder,
+    Order, Program, ProxyOrder, SourceOrder,
+};
 use crate::settings::{KernelTcp, kernel_tcp};
 use retx_record::capture::node_address;
-use retx_scenario::{App, Hop, Scenario};
+use retx_scenario::{Hop, Scenario};
 use retx_sim::build;
-use retx_sim::plan::{FlowPlan, Plan, Side, Sizes, Work};
+use retx_sim::plan::{DatagramPlan, FlowPlan, Plan, Side, Sizes, TcpPlan, Work};
+use retx_units::Law;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -18,6 +22,9 @@ pub const FLOWS_MAX: usize = 2000;
 /// takes ports by itself.
 pub const FIRST_PORT: u16 = 20_001;
 
+/// What receiving takes of a host's settings.
+const RECEIVE_BUFFERS: &str = "ipv4/tcp_rmem";
+
 /// What is to be run, and where.
 #[derive(Debug)]
 pub struct Layout {
@@ -27,8 +34,9 @@ pub struct Layout {
     pub order: Order,
     /// The route from each host to each other: index `from × hosts + to`.
     pub routes: Vec<Option<u32>>,
-    /// What is written into the segments of each flow, if anything.
-    pub advertised_windows: Vec<Option<u32>>,
+    /// What is written into the segments of the sender and of the receiver of each flow, if
+    /// anything.
+    pub advertised_windows: Vec<[Option<u32>; 2]>,
 }
 
 /// A program that is to be run in a host.
@@ -49,22 +57,61 @@ pub struct ProgramAt {
 pub fn lay(
     scenario: &Scenario,
     programs: &[ProgramAt],
-    backend: Backend,
+    (backend, replication): (Backend, u64),
 ) -> Result<Layout, EmulateError> {
-    check_traffic(scenario)?;
     let mut plan = build::plan(scenario);
-    if let Some(relay) = scenario.relays.first() {
-        let message = format!(
-            "relay.{}: relays look into segments and answer them, which emulation leaves to the \
-             kernel; leave it out",
-            relay.name()
-        );
-        return Err(EmulateError::Scenario(message));
-    }
-    let kernels = kernels(scenario)?;
+    let kernels = kernels(&plan)?;
     let nodes = scenario.nodes();
     let hosts = hosts(&plan, programs, &nodes)?;
-    let index_of = |node: u32| hosts.iter().position(|host| *host == node).expect("it is a host");
+    let orders = host_orders(scenario, (&plan, &kernels), &hosts, programs)?;
+    let index_of = |node: u32| index_of(&hosts, node);
+    let ends = |flow: &FlowPlan| ends(flow, &kernels);
+    let draws = |name: &str| Draws { seed: plan.seed, replication, name: name.to_owned() };
+    let port = |index: usize| FIRST_PORT + index as u16;
+    let flows = plan.flows.iter().enumerate().map(|(index, flow)| FlowOrder {
+        hosts: flow.nodes.map(index_of),
+        sender_opens: flow.initiator == Side::Sender,
+        port: port(index),
+        start: flow.start,
+        files: files(&flow.work, draws(&flow.name)),
+        sockets: ends(flow).map(|kernel| kernel.socket.clone()),
+    });
+    let datagrams = plan.datagrams.iter().enumerate().map(|(index, flow)| DatagramOrder {
+        hosts: flow.nodes.map(index_of),
+        port: port(plan.flows.len() + index),
+        source: SourceOrder::new(flow, draws(&flow.name)),
+    });
+    let proxies = plan
+        .proxies
+        .iter()
+        .map(|proxy| ProxyOrder { legs: proxy.legs.map(|leg| leg as usize), buffer: proxy.buffer });
+    let (flows, datagrams, proxies) = (flows.collect(), datagrams.collect(), proxies.collect());
+    let windows = |flow| ends(flow).map(|kernel| kernel.advertised_window);
+    let advertised_windows = plan.flows.iter().map(windows).collect();
+    let routes = routes(scenario, &mut plan, &orders);
+    let programs = programs_at(programs, &orders);
+    let has_input = programs.iter().any(|program| program.command.is_none());
+    let order = Order { backend, hosts: orders, flows, proxies, datagrams, programs, has_input };
+    Ok(Layout { plan, order, routes, advertised_windows })
+}
+
+fn index_of(hosts: &[u32], node: u32) -> usize {
+    hosts.iter().position(|host| *host == node).expect("it is a host")
+}
+
+/// What the kernel of a flow's sender and that of its receiver are set to.
+fn ends<'k>(flow: &FlowPlan, kernels: &'k [KernelTcp]) -> [&'k KernelTcp; 2] {
+    [flow.tcp, flow.receiver_tcp].map(|tcp| &kernels[tcp as usize])
+}
+
+/// The hosts with everything that they have to be.
+fn host_orders(
+    scenario: &Scenario,
+    (plan, kernels): (&Plan, &[KernelTcp]),
+    hosts: &[u32],
+    programs: &[ProgramAt],
+) -> Result<Vec<HostOrder>, EmulateError> {
+    let nodes = scenario.nodes();
     let mtu = mtu(scenario);
     let mut orders: Vec<HostOrder> = hosts
         .iter()
@@ -74,78 +121,65 @@ pub fn lay(
             mtu,
             sysctls: BTreeMap::new(),
             route: BTreeMap::new(),
+            congestion_control: None,
         })
         .collect();
     let mut owners = BTreeMap::new();
-    for flow in &plan.flows {
-        for node in flow.nodes {
-            let host = &mut orders[index_of(node)];
-            set_host(host, flow, &kernels[flow.tcp as usize], &mut owners)?;
+    for (index, flow) in plan.flows.iter().enumerate() {
+        let sends_at_proxy = plan.proxies.iter().any(|proxy| proxy.legs[1] as usize == index);
+        for (side, kernel) in ends(flow, kernels).into_iter().enumerate() {
+            let mut kernel = kernel.clone();
+            if side == Side::Sender as usize && sends_at_proxy {
+                // What a proxy receives with is the other leg's business.
+                kernel.sysctls.remove(RECEIVE_BUFFERS);
+            }
+            set_host(&mut orders[index_of(hosts, flow.nodes[side])], flow, &kernel, &mut owners)?;
         }
     }
-    let flows = plan.flows.iter().enumerate().map(|(index, flow)| FlowOrder {
-        hosts: flow.nodes.map(index_of),
-        sender_opens: flow.initiator == Side::Sender,
-        port: FIRST_PORT + index as u16,
-        start: flow.start,
-        files: files(&flow.work),
-        socket: kernels[flow.tcp as usize].socket.clone(),
-    });
-    let flows = flows.collect();
-    let advertised_windows =
-        plan.flows.iter().map(|flow| kernels[flow.tcp as usize].advertised_window).collect();
-    let routes = routes(scenario, &mut plan, &orders);
+    for program in programs {
+        let host = orders.iter_mut().find(|host| host.name == program.host);
+        if let Some(default) = host.and_then(|host| host.congestion_control.as_mut()) {
+            default.is_needed = true;
+        }
+    }
+    for flow in &plan.datagrams {
+        for node in flow.nodes {
+            let host = &mut orders[index_of(hosts, node)];
+            host.mtu = host.mtu.max(largest(flow));
+        }
+    }
+    Ok(orders)
+}
+
+fn programs_at(programs: &[ProgramAt], hosts: &[HostOrder]) -> Vec<Program> {
     let position = |program: &ProgramAt| {
-        let host = orders.iter().position(|host| host.name == program.host);
+        let host = hosts.iter().position(|host| host.name == program.host);
         let ProgramAt { command, background, .. } = program.clone();
         Program { host: host.expect("it is a host"), command, background }
     };
-    let programs: Vec<Program> = programs.iter().map(position).collect();
-    let has_input = programs.iter().any(|program| program.command.is_none());
-    let order = Order { backend, hosts: orders, flows, programs, has_input };
-    Ok(Layout { plan, order, routes, advertised_windows })
+    programs.iter().map(position).collect()
 }
 
-/// Refuses what the hosts' programs do not send.
-fn check_traffic(scenario: &Scenario) -> Result<(), EmulateError> {
-    if let Some(relay) = scenario.relays.first() {
-        return Err(EmulateError::Scenario(format!(
-            "relay.{}: relays cannot be emulated, as they hold connections of retx's own TCP",
-            relay.name()
-        )));
-    }
-    let what = |flow: &retx_scenario::Flow| match flow.app {
-        _ if flow.udp().is_some() => Some("UDP"),
-        App::RequestResponse(_) => Some("requests and responses"),
-        _ => None,
-    };
-    let unable = scenario.flows.iter().find_map(|flow| Some((flow, what(flow)?)));
-    unable.map_or(Ok(()), |(flow, what)| {
-        Err(EmulateError::Scenario(format!(
-            "flow.{}: {what} cannot be emulated: bulk, transfer and ftp over TCP can",
-            flow.name
-        )))
-    })
-}
-
-/// What the kernel is set to for each TCP of the scenario that a flow uses.
-fn kernels(scenario: &Scenario) -> Result<Vec<KernelTcp>, EmulateError> {
+/// What the kernel is set to for each TCP of the plan that a flow uses.
+fn kernels(plan: &Plan) -> Result<Vec<KernelTcp>, EmulateError> {
     let used = |index: usize| {
-        scenario.flows.iter().any(|flow| flow.tcp().is_some_and(|(tcp, _)| tcp == index))
+        plan.flows.iter().any(|flow| [flow.tcp, flow.receiver_tcp].contains(&(index as u32)))
     };
-    let kernel = |(index, tcp): (usize, &retx_scenario::NamedTcp)| {
+    let kernel = |(index, tcp): (usize, &TcpPlan)| {
         if !used(index) {
             return Ok(KernelTcp::default());
         }
         kernel_tcp(&tcp.config)
             .map_err(|message| EmulateError::Scenario(format!("tcp.{}: {message}", tcp.name)))
     };
-    scenario.tcps.iter().enumerate().map(kernel).collect()
+    plan.tcps.iter().enumerate().map(kernel).collect()
 }
 
 /// The nodes where flows end or programs run.
 fn hosts(plan: &Plan, programs: &[ProgramAt], nodes: &[&str]) -> Result<Vec<u32>, EmulateError> {
-    let mut hosts: Vec<u32> = plan.flows.iter().flat_map(|flow| flow.nodes).collect();
+    let of_datagrams = plan.datagrams.iter().flat_map(|flow| flow.nodes);
+    let mut hosts: Vec<u32> =
+        plan.flows.iter().flat_map(|flow| flow.nodes).chain(of_datagrams).collect();
     for program in programs {
         let node = nodes.iter().position(|node| *node == program.host).ok_or_else(|| {
             EmulateError::Scenario(format!(
@@ -162,8 +196,9 @@ fn hosts(plan: &Plan, programs: &[ProgramAt], nodes: &[&str]) -> Result<Vec<u32>
         let message = format!("{} hosts: at most {HOSTS_MAX} can be emulated", hosts.len());
         return Err(EmulateError::Scenario(message));
     }
-    if plan.flows.len() > FLOWS_MAX {
-        let message = format!("{} flows: at most {FLOWS_MAX} can be emulated", plan.flows.len());
+    let flows = plan.flows.len() + plan.datagrams.len();
+    if flows > FLOWS_MAX {
+        let message = format!("{flows} flows: at most {FLOWS_MAX} can be emulated");
         return Err(EmulateError::Scenario(message));
     }
     Ok(hosts)
@@ -179,6 +214,13 @@ fn set_host(
     kernel: &KernelTcp,
     owners: &mut Owners,
 ) -> Result<(), EmulateError> {
+    let name = &kernel.socket.congestion_control;
+    let default = host.congestion_control.get_or_insert_with(|| DefaultOrder {
+        name: name.clone(),
+        is_of_all: true,
+        is_needed: false,
+    });
+    default.is_of_all &= default.name == *name;
     for (all, of_host) in [(&kernel.sysctls, &mut host.sysctls), (&kernel.route, &mut host.route)] {
         for (key, value) in all {
             let before = of_host.insert(key.clone(), value.clone());
@@ -205,7 +247,15 @@ fn mtu(scenario: &Scenario) -> u32 {
     links.min().unwrap_or(1500)
 }
 
-fn files(work: &Work) -> FileOrder {
+/// The largest packet of a flow of UDP.
+fn largest(flow: &DatagramPlan) -> u32 {
+    match flow.sizes.law {
+        Law::Constant(bytes) => (bytes.round() as u32).min(flow.sizes.largest),
+        _ => flow.sizes.largest,
+    }
+}
+
+fn files(work: &Work, draws: Draws) -> FileOrder {
     match work {
         Work::Bulk => FileOrder::Endless,
         Work::Files { sizes: Sizes::Equal { count, bytes }, pause } => {
@@ -214,7 +264,7 @@ fn files(work: &Work) -> FileOrder {
         Work::Files { sizes: Sizes::Each(bytes), pause } => {
             FileOrder::Each { bytes: bytes.to_vec(), pause: pause.as_nanos() }
         }
-        Work::Exchanges(_) => unreachable!("refused before"),
+        Work::Exchanges(plan) => FileOrder::Exchanges(ExchangeOrder::new(plan, draws)),
     }
 }
 
@@ -237,6 +287,8 @@ fn routes(scenario: &Scenario, plan: &mut Plan, hosts: &[HostOrder]) -> Vec<Opti
 mod tests {
     use super::*;
     use retx_scenario::{Source, parse};
+
+    const TUN: (Backend, u64) = (Backend::Tun, 0);
 
     fn scenario(tcp: [&str; 2]) -> Scenario {
         let text = format!(
@@ -282,7 +334,7 @@ mod tests {
     #[test]
     fn hosts_are_where_flows_end_or_programs_run() {
         let scenario = scenario(["small", "small"]);
-        let layout = lay(&scenario, &[], Backend::Tun).expect("kernels can");
+        let layout = lay(&scenario, &[], TUN).expect("kernels can");
         let names: Vec<&str> = layout.order.hosts.iter().map(|host| host.name.as_str()).collect();
         assert_eq!(names, ["a", "b"]);
         assert_eq!(layout.order.hosts[1].address, Ipv4Addr::new(10, 0, 0, 3));
@@ -296,17 +348,17 @@ mod tests {
 
         let ping =
             ProgramAt { host: "middle".into(), command: Some("ping a".into()), background: false };
-        let layout = lay(&scenario, std::slice::from_ref(&ping), Backend::Tun).expect("it can");
+        let layout = lay(&scenario, std::slice::from_ref(&ping), TUN).expect("it can");
         assert_eq!(layout.order.hosts.len(), 3);
         assert_eq!(layout.order.programs[0].host, 1);
         let nowhere = ProgramAt { host: "c".into(), ..ping };
-        let error = lay(&scenario, &[nowhere], Backend::Tun).expect_err("there is no c");
+        let error = lay(&scenario, &[nowhere], TUN).expect_err("there is no c");
         assert_eq!(error.to_string(), "unknown host \"c\"; the scenario's nodes are a, middle, b");
     }
 
     #[test]
     fn one_host_has_one_setting() {
-        let error = lay(&scenario(["small", "plain"]), &[], Backend::Tun).expect_err("they differ");
+        let error = lay(&scenario(["small", "plain"]), &[], TUN).expect_err("they differ");
         assert!(
             error.to_string().starts_with(
                 "flows \"x\" and \"y\" share the host \"b\", which can have one tcp_sack only, and \
@@ -314,23 +366,60 @@ mod tests {
             ),
             "{error}"
         );
-        let error = lay(&scenario(["small", "other"]), &[], Backend::Tun).expect_err("no kernel");
+        let error = lay(&scenario(["small", "other"]), &[], TUN).expect_err("no kernel");
         assert!(error.to_string().starts_with("tcp.other: no kernel"), "{error}");
     }
+
+    /// Each leg of a flow is one, and those of UDP have the ports behind them.
     #[test]
-    fn only_what_the_hosts_send_is_emulated() {
-        let refused = |flow: &str, app: &str| {
-            let text = format!(
-                "duration = \"1 s\"\n[[link]]\nname = \"l\"\nends = [\"a\", \"b\"]\n[[flow]]\n\
-                 name = \"f\"\nfrom = \"a\"\nto = \"b\"\n{flow}\napp = {app}\n"
-            );
-            let source = Source { name: "test", text: &text, overrides: &[] };
-            let scenario = parse(&source).expect("a sound scenario");
-            lay(&scenario, &[], Backend::Tun).expect_err("it cannot").to_string()
-        };
-        let udp = refused("udp = { packet = 100, rate = \"1 Mbit/s\" }", "\"cbr\"");
-        assert_eq!(udp, "flow.f: UDP cannot be emulated: bulk, transfer and ftp over TCP can");
-        let app = "{ kind = \"request_response\", request = 1, response = 1 }";
-        assert!(refused("tcp = \"linux\"", app).starts_with("flow.f: requests and responses"));
+    fn proxies_and_sources_are_laid_out() {
+        let text = r#"
+            duration = "10 s"
+            [[link]]
+            name = "first"
+            ends = ["a", "middle"]
+            [[link]]
+            name = "second"
+            ends = ["middle", "b"]
+            mtu = 2000
+            rate = "1 Mbit/s"
+            [[relay]]
+            kind = "split"
+            name = "proxy"
+            node = "middle"
+            tcp = "linux_reno"
+            buffer = 30_000
+            [[flow]]
+            name = "x"
+            from = "a"
+            to = "b"
+            tcp = "linux"
+            app = { kind = "transfer", bytes = 1000 }
+            [[flow]]
+            name = "voice"
+            from = "middle"
+            to = "b"
+            udp = { packet = 1700, backlog = 3 }
+            app = "bulk"
+        "#;
+        let scenario = parse(&Source { name: "test", text, overrides: &[] }).expect("sound");
+        let programs = [ProgramAt { host: "middle".into(), command: None, background: false }];
+        let Layout { order, .. } = lay(&scenario, &programs, TUN).expect("kernels can");
+        let hosts: Vec<[usize; 2]> = order.flows.iter().map(|flow| flow.hosts).collect();
+        assert_eq!(hosts, [[0, 1], [1, 2]]);
+        assert_eq!((order.proxies[0].legs, order.proxies[0].buffer), ([0, 1], 30_000));
+        let of =
+            |flow: usize, end: usize| order.flows[flow].sockets[end].congestion_control.clone();
+        assert_eq!([of(0, 0), of(0, 1), of(1, 0), of(1, 1)], ["cubic", "cubic", "reno", "cubic"]);
+        // The first flow that ends there says what programs get.
+        let default =
+            |host: usize| order.hosts[host].congestion_control.clone().expect("flows end");
+        assert_eq!((default(0).name.as_str(), default(0).is_needed), ("cubic", false));
+        let middle = default(1);
+        assert_eq!((middle.name.as_str(), middle.is_of_all), ("cubic", false));
+        assert!(middle.is_needed);
+        assert_eq!((order.datagrams[0].hosts, order.datagrams[0].port), ([1, 2], 20_003));
+        assert!(order.datagrams[0].source.fills_first_hop());
+        assert_eq!(order.hosts.iter().map(|host| host.mtu).collect::<Vec<_>>(), [1500, 1700, 1700]);
     }
 }

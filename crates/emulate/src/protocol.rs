@@ -4,6 +4,7 @@
 //! when it goes. It hands the devices' descriptors to the emulator, which moves the packets.
 
 use crate::clock::Clock;
+pub use crate::orders::{Draws, ExchangeOrder, SourceOrder};
 use nix::sys::socket::{ControlMessage, MsgFlags, UnixAddr, sendmsg};
 use retx_units::Time;
 use serde::de::DeserializeOwned;
@@ -50,8 +51,12 @@ pub struct Order {
     pub backend: Backend,
     /// The hosts.
     pub hosts: Vec<HostOrder>,
-    /// The flows between them.
+    /// The flows over TCP between them.
     pub flows: Vec<FlowOrder>,
+    /// Where two of them are joined.
+    pub proxies: Vec<ProxyOrder>,
+    /// The flows of UDP.
+    pub datagrams: Vec<DatagramOrder>,
     /// Programs to run.
     pub programs: Vec<Program>,
     /// The emulator's standard input follows, for the programs.
@@ -71,9 +76,22 @@ pub struct HostOrder {
     pub sysctls: BTreeMap<String, String>,
     /// Attributes of the route to the others, as `ip route` takes them.
     pub route: BTreeMap<String, String>,
+    /// What a socket has that asks for none.
+    pub congestion_control: Option<DefaultOrder>,
 }
 
-/// A flow: what one program sends to another.
+/// The congestion control of sockets that ask for none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DefaultOrder {
+    /// The kernel's name of it.
+    pub name: String,
+    /// All flows of the host have the same.
+    pub is_of_all: bool,
+    /// Programs of the user's run there, which are to have it.
+    pub is_needed: bool,
+}
+
+/// A flow over TCP: what one program sends to another.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FlowOrder {
     /// Indices of the hosts that send and receive the data.
@@ -87,8 +105,29 @@ pub struct FlowOrder {
     pub start: Time,
     /// What is sent.
     pub files: FileOrder,
-    /// What is set on both ends' sockets.
-    pub socket: SocketOptions,
+    /// What is set on the sockets that send and receive the data.
+    pub sockets: [SocketOptions; 2],
+}
+
+/// A proxy between two flows, which are the legs of one way: it receives the first and sends the
+/// second.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ProxyOrder {
+    /// Indices of the flows.
+    pub legs: [usize; 2],
+    /// The most bytes that it holds.
+    pub buffer: u64,
+}
+
+/// A flow of UDP.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DatagramOrder {
+    /// Indices of the hosts that send and receive.
+    pub hosts: [usize; 2],
+    /// The port at both ends.
+    pub port: u16,
+    /// What is sent.
+    pub source: SourceOrder,
 }
 
 /// Files that a flow sends, each over a connection of its own.
@@ -112,6 +151,8 @@ pub enum FileOrder {
         /// From the end of one connection to the next, in nanoseconds.
         pause: u64,
     },
+    /// Responses to requests.
+    Exchanges(ExchangeOrder),
 }
 
 impl FileOrder {
@@ -121,13 +162,27 @@ impl FileOrder {
             Self::Endless => (number == 0).then_some(u64::MAX),
             Self::Equal { count, bytes, .. } => (number < *count).then_some(*bytes),
             Self::Each { bytes, .. } => bytes.get(number as usize).copied(),
+            // What a connection carries is not known before.
+            Self::Exchanges(exchanges) if exchanges.each => {
+                exchanges.count.is_none_or(|count| number < count).then_some(0)
+            }
+            Self::Exchanges(_) => (number == 0).then_some(0),
+        }
+    }
+
+    /// False for data without end.
+    pub const fn is_finite(&self) -> bool {
+        match self {
+            Self::Endless => false,
+            Self::Equal { .. } | Self::Each { .. } => true,
+            Self::Exchanges(exchanges) => exchanges.count.is_some(),
         }
     }
 
     /// From the end of one connection to the next.
     pub const fn pause(&self) -> std::time::Duration {
         std::time::Duration::from_nanos(match self {
-            Self::Endless => 0,
+            Self::Endless | Self::Exchanges(_) => 0,
             Self::Equal { pause, .. } | Self::Each { pause, .. } => *pause,
         })
     }
@@ -177,7 +232,8 @@ pub enum Command {
 /// What the worker says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Told {
-    /// All is set up; the devices follow, one for each host.
+    /// All is set up; the devices follow, one for each host, and then a socket for each flow of
+    /// UDP that keeps its first hop full.
     Ready {
         /// Of each host, what has been set and read back.
         sysctls: BTreeMap<String, BTreeMap<String, String>>,
@@ -188,16 +244,27 @@ pub enum Told {
     Refused(String),
     /// The data sender of a flow, by its index, has a socket for a connection, which follows.
     Sender(u32),
-    /// A finite flow is complete, or will never be.
+    /// A finite flow over TCP is complete, or will never be.
     FlowDone,
+    /// A flow of UDP, by its number among those, has sent its last packet.
+    AllSent {
+        /// The flow.
+        flow: usize,
+        /// How many it has sent.
+        packets: u64,
+    },
     /// A program has ended: its number in the order, and its exit code.
     ProgramDone(usize, i32),
     /// A program has ended that the run waits for.
     Awaited,
     /// What all flows came to, in their order.
     Report {
-        /// The flows.
+        /// The flows over TCP.
         flows: Vec<FlowReport>,
+        /// What the proxies have passed on.
+        proxies: Vec<ProxyReport>,
+        /// The flows of UDP.
+        datagrams: Vec<DatagramReport>,
         /// Of each host, packets that its device dropped.
         device_drops: Vec<u64>,
     },
@@ -216,10 +283,62 @@ pub struct FlowReport {
     pub bytes_delivered: u64,
     /// Bytes read before the end of the warm-up.
     pub bytes_in_warmup: u64,
+    /// What was asked and answered, in the order of the answers.
+    pub exchanges: Vec<ExchangeReport>,
     /// The sender's `TCP_INFO`, all connections together where that makes sense.
     pub kernel: crate::tcp_info::TcpInfo,
     /// What went wrong, if anything.
     pub fault: Option<String>,
+}
+
+/// A request and its response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExchangeReport {
+    /// When the client asked.
+    #[serde(with = "crate::nanos")]
+    pub start: Time,
+    /// When it had read all of the response.
+    #[serde(with = "crate::nanos")]
+    pub finish: Time,
+    /// Bytes asked with.
+    pub request_bytes: u64,
+    /// Bytes answered with.
+    pub response_bytes: u64,
+}
+
+/// What a proxy has passed on, from the end of the warm-up on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProxyReport {
+    /// Bytes read from one connection and written to the other.
+    pub bytes_relayed: u64,
+    /// Bytes that it held, in the mean.
+    pub buffer_mean_bytes: f64,
+    /// At most.
+    pub buffer_max_bytes: u64,
+    /// At the end.
+    pub buffer_end_bytes: u64,
+}
+
+/// What the ends of a flow of UDP know of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatagramReport {
+    /// When it began.
+    #[serde(with = "crate::nanos::option")]
+    pub start: Option<Time>,
+    /// Packets that the receiving program has read.
+    pub received: u64,
+    /// What went wrong, if anything.
+    pub fault: Option<String>,
+}
+
+/// What becomes of a packet in the first hop: a byte for a source that keeps that hop full.
+pub mod first_hop {
+    /// It has passed.
+    pub const PASSED: u8 = 0;
+    /// It was lost there.
+    pub const LOST: u8 = 1;
+    /// The hop has turned it away.
+    pub const TURNED_AWAY: u8 = 2;
 }
 
 /// Writes a message.

@@ -4,13 +4,12 @@ use crate::boundary;
 use crate::calibrate::demand_bit_s;
 use crate::clock::Clock;
 use crate::error::EmulateError;
-use crate::launch::{Launch, Report, Started, Worker};
+use crate::launch::{Launch, Started, Worker};
 use crate::layout::{Layout, ProgramAt, lay};
-use crate::path::{Devices, Goal, Inspector, Ledger, Path};
-use crate::protocol::{Backend, FileOrder};
-use crate::summary::{EmulatedFlow, Emulation, EmulationSummary, ProgramSummary};
-use retx_record::counters::FlowCounters;
-use retx_record::summary::FlowFrame;
+use crate::path::{Datagrams, Devices, Goal, Inspector, Ledger, Path};
+use crate::protocol::Backend;
+use crate::results;
+use crate::summary::{EmulatedRow, Emulation, EmulationSummary, ProgramSummary};
 use retx_scenario::Scenario;
 use retx_sim::engine::Engine;
 use retx_sim::plan::{FlowPlan, Plan, Sampling};
@@ -24,7 +23,7 @@ pub const LATENESS_BOUND: Duration = Duration::from_millis(1);
 /// The hosts get so long to start their flows.
 const RUN_UP: std::time::Duration = std::time::Duration::from_millis(20);
 /// Before everything that has no real-time priority; any other of these does as well.
-const PRIORITY: i32 = 1;
+pub const PRIORITY: i32 = 1;
 
 /// How a scenario is emulated.
 #[derive(Debug, Clone)]
@@ -62,7 +61,8 @@ pub fn emulate(
     settings: &Settings,
     control: &Control,
 ) -> Result<Emulated, EmulateError> {
-    let mut layout = lay(scenario, &settings.programs, settings.backend)?;
+    let replication = settings.record.replication;
+    let mut layout = lay(scenario, &settings.programs, (settings.backend, replication))?;
     check_demand(&layout.plan, settings)?;
     if settings.programs.iter().any(|program| program.command.is_none()) {
         // A shell lasts as long as its user likes.
@@ -73,9 +73,12 @@ pub fn emulate(
     let devices = Devices::new(settings.backend, std::mem::take(&mut worker.devices));
     let mut engine = Engine::for_outside(&layout.plan, &settings.record)?;
     let ledger = ledger(&layout.plan, &engine);
+    let sources = std::mem::take(&mut worker.sources);
+    let datagrams = Datagrams::new(layout.plan.flows.len(), sources);
     let clock = Clock::beginning_in(RUN_UP);
     let started = worker.start(clock, layout.plan.warmup)?;
-    let mut path = Path::new(&mut engine, clock, devices, Inspector::new(&layout), ledger);
+    let mut path =
+        Path::new(&mut engine, clock, devices, Inspector::new(&layout), (ledger, datagrams));
     if layout.plan.warmup > Time::ZERO {
         path.warm_up_until(layout.plan.warmup);
     }
@@ -87,13 +90,19 @@ pub fn emulate(
     result.map_err(|error| started.progress.loss().unwrap_or(EmulateError::Run(error)))?;
     let seen = path.seen();
     let codes = started.progress.exit_codes();
-    let report = Started::stop(started)?;
+    let mut report = Started::stop(started)?;
     engine.finish()?;
     let mut outcome = Outcome::of(&layout.plan, &settings.record, engine);
     outcome.names.flows.extend(seen.names.iter().cloned());
     let to = Time::from_nanos((outcome.engine.simulated_s * 1e9) as u64);
-    let flows = flows(&layout.plan, &report, &seen.counts, to);
-    let emulation = emulation(settings, (first, set), (seen, &report), &codes);
+    let relays = &mut outcome.relays;
+    results::add_proxies(relays, layout.plan.proxies.iter().zip(&report.proxies));
+    if settings.record.drops {
+        outcome.tables.exchanges = results::exchanges(&layout.plan, &report.flows);
+    }
+    let device_drops = std::mem::take(&mut report.device_drops);
+    let flows = results::flows(&layout.plan, report, &seen, to);
+    let emulation = emulation(settings, (first, set), (seen, &device_drops), &codes);
     Ok(Emulated { summary: summary(scenario, &outcome, flows, emulation), outcome })
 }
 
@@ -102,7 +111,12 @@ fn ledger(plan: &Plan, engine: &Engine<'_>) -> Ledger {
         let tcp = &plan.tcps[flow.tcp as usize].config;
         (flow.initiator, tcp, engine.full_segment(index))
     };
-    Ledger::new((0..).zip(&plan.flows).map(of), plan.sampling == Sampling::EveryAck)
+    let every_ack = plan.sampling == Sampling::EveryAck;
+    let mut ledger = Ledger::new((0..).zip(&plan.flows).map(of), every_ack);
+    for (index, _) in (0..).zip(&plan.flows).filter(|(_, flow)| flow.work.asks()) {
+        ledger.answer_requests(index);
+    }
+    ledger
 }
 
 fn check_demand(plan: &Plan, settings: &Settings) -> Result<(), EmulateError> {
@@ -120,8 +134,8 @@ fn check_demand(plan: &Plan, settings: &Settings) -> Result<(), EmulateError> {
 }
 
 fn goal(layout: &Layout) -> Goal {
-    let finite =
-        layout.order.flows.iter().filter(|flow| !matches!(flow.files, FileOrder::Endless)).count();
+    let finite = layout.order.flows.iter().filter(|flow| flow.files.is_finite()).count()
+        + layout.plan.datagrams.iter().filter(|flow| flow.limits.are_any()).count();
     let programs = layout.order.programs.iter().filter(|program| !program.background).count();
     let to_the_end = layout.plan.to_the_end || finite + programs == 0;
     Goal { flows: (!to_the_end).then_some(finite), programs }
@@ -141,29 +155,12 @@ fn in_a_thread_that_runs_first<R: Send>(work: impl FnOnce() -> R + Send) -> (boo
     })
 }
 
-fn flows(
-    plan: &Plan,
-    (reports, _): &Report,
-    counts: &[FlowCounters],
-    to: Time,
-) -> Vec<EmulatedFlow> {
-    let flows = plan.flows.iter().zip(reports).zip(counts);
-    flows
-        .map(|((flow, report), counts)| {
-            let tcp = &plan.tcps[flow.tcp as usize].name;
-            let (name, tcp) = (flow.name.clone(), tcp.clone());
-            let frame = FlowFrame { name, tcp, start: None, finish: None, from: plan.warmup, to };
-            EmulatedFlow::new(frame, report.clone(), counts)
-        })
-        .collect()
-}
-
 type Set = (BTreeMap<String, BTreeMap<String, String>>, Vec<String>);
 
 fn emulation(
     settings: &Settings,
     (first, (sysctls, offloads_off)): (bool, Set),
-    (seen, (_, device_drops)): (crate::path::Sights, &Report),
+    (seen, device_drops): (crate::path::Sights, &[u64]),
     codes: &BTreeMap<usize, i32>,
 ) -> Emulation {
     let bound = settings.lateness_bound;
@@ -206,7 +203,7 @@ fn emulation(
 fn summary(
     scenario: &Scenario,
     outcome: &Outcome,
-    flows: Vec<EmulatedFlow>,
+    flows: Vec<EmulatedRow>,
     emulation: Emulation,
 ) -> EmulationSummary {
     let mut engine = outcome.engine;

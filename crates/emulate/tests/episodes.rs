@@ -98,7 +98,7 @@ fn both_of(scenario: &Scenario, expected: &[&str]) {
     let model = &simulated.flows[0];
     assert_eq!(all_said(&simulated.tables), expected, "simulated");
     let Some(Emulated { summary, outcome }) = emulated(scenario) else { return };
-    let flow = &summary.flows[0];
+    let flow = summary.flows[0].tcp().expect("it is over TCP");
     assert_eq!(flow.fault, None);
     assert_eq!(all_said(&outcome.tables), expected, "emulated");
     let (flow, kernel) = (&flow.summary, &flow.kernel);
@@ -233,7 +233,7 @@ fn a_full_queue_is_congestion() {
     let queue = r#"queue = { discipline = "droptail", packets = 7 }"#;
     let scenario = parsed(&script(queue, ""));
     let Some(Emulated { summary, outcome }) = emulated(&scenario) else { return };
-    let flow = &summary.flows[0].summary;
+    let flow = &summary.flows[0].tcp().expect("it is over TCP").summary;
     assert!(flow.frr_count > 0 && flow.episodes.frr.congestion == flow.frr_count, "{flow:?}");
     assert_eq!(flow.rto_count, 0);
     let episodes = outcome.tables.episodes.expect("they were asked for");
@@ -250,7 +250,7 @@ fn a_warm_up_takes_recoveries_off() {
     let late = "duration = \"1.5 s\"\nwarmup = \"1 s\"\nstop = \"duration\"";
     let text = script(&losing(&[5]), "").replace("duration = \"10 s\"", late);
     let Some(found) = emulated(&parsed(&text)) else { return };
-    let flow = &found.summary.flows[0].summary;
+    let flow = &found.summary.flows[0].tcp().expect("it is over TCP").summary;
     assert_eq!((flow.frr_count, flow.segments_sent, flow.cwnd_mean_bytes), (0, 0, None));
     assert_eq!(all_said(&found.outcome.tables).len(), 1);
 }

@@ -95,7 +95,7 @@ fn small(backend: Backend) {
 }
 
 fn check_small(emulated: &Emulated) {
-    let flow = &emulated.summary.flows[0];
+    let flow = emulated.summary.flows[0].tcp().expect("it is over TCP");
     assert_eq!(flow.fault, None);
     let (flow, kernel) = (&flow.summary, &flow.kernel);
     assert_eq!(flow.bytes_delivered, 28_960);

@@ -9,19 +9,73 @@ use retx_record::tables::Exchange;
 use retx_tcp::Connection;
 use retx_units::{Duration, Law, Stream, StreamKey, Time};
 
-/// The exchanges of a flow.
+/// What is asked and what is answered, drawn one after the other: the same at both ends, however
+/// they hear of each other.
 #[derive(Debug, Clone)]
-pub struct Exchanges {
+pub struct Script {
     plan: ExchangePlan,
     requests: Stream,
     responses: Stream,
     thoughts: Stream,
     /// Exchanges begun.
     asked: u32,
-    /// The one under way; its request and its response in bytes.
+}
+
+/// The bytes of an exchange.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Of the request.
+    pub request: u64,
+    /// Of the response.
+    pub response: u64,
+}
+
+impl Script {
+    /// Before the first, of the flow called `name`. What is drawn depends on nothing else.
+    pub fn new(plan: ExchangePlan, key: StreamKey, name: &str) -> Self {
+        let stream = |of: &str| key.stream(&format!("flow.{name}.{of}"));
+        Self {
+            plan,
+            requests: stream("requests"),
+            responses: stream("responses"),
+            thoughts: stream("thoughts"),
+            asked: 0,
+        }
+    }
+
+    /// The next exchange begins.
+    pub fn ask(&mut self) -> Asked {
+        let size = |law: Law, stream: &mut Stream| law.draw(stream).round().max(1.0) as u64;
+        self.asked += 1;
+        Asked {
+            request: size(self.plan.request, &mut self.requests),
+            response: size(self.plan.response, &mut self.responses),
+        }
+    }
+
+    /// How long the client thinks.
+    pub fn think(&mut self) -> Duration {
+        Duration::from_secs_f64(self.plan.think.draw(&mut self.thoughts))
+    }
+
+    /// No other is to follow the one under way.
+    pub fn is_last(&self) -> bool {
+        self.plan.count.is_some_and(|count| self.asked >= count)
+    }
+
+    /// No other is to follow the one under way on its connection.
+    pub fn is_last_of_connection(&self) -> bool {
+        self.plan.each || self.is_last()
+    }
+}
+
+/// The exchanges of a flow.
+#[derive(Debug, Clone)]
+pub struct Exchanges {
+    script: Script,
+    /// The one under way.
     begun: Time,
-    request: u64,
-    response: u64,
+    sizes: Asked,
     /// Of its request, what the client has still to write and the server to read.
     unwritten: u64,
     unread: u64,
@@ -37,16 +91,10 @@ pub struct Exchanges {
 impl Exchanges {
     /// Before the first, of the flow called `name`. What is drawn depends on nothing else.
     pub fn new(plan: ExchangePlan, key: StreamKey, name: &str) -> Box<Self> {
-        let stream = |of: &str| key.stream(&format!("flow.{name}.{of}"));
         Box::new(Self {
-            plan,
-            requests: stream("requests"),
-            responses: stream("responses"),
-            thoughts: stream("thoughts"),
-            asked: 0,
+            script: Script::new(plan, key, name),
             begun: Time::ZERO,
-            request: 0,
-            response: 0,
+            sizes: Asked::default(),
             unwritten: 0,
             unread: 0,
             think_until: Time::NEVER,
@@ -64,14 +112,11 @@ impl Exchanges {
     }
 
     fn ask(&mut self, now: Time, app: &mut App) {
-        let size = |law: Law, stream: &mut Stream| law.draw(stream).round().max(1.0) as u64;
-        self.request = size(self.plan.request, &mut self.requests);
-        self.response = size(self.plan.response, &mut self.responses);
-        (self.unwritten, self.unread) = (self.request, self.request);
-        self.asked += 1;
+        self.sizes = self.script.ask();
+        (self.unwritten, self.unread) = (self.sizes.request, self.sizes.request);
         self.begun = now;
         self.think_until = Time::NEVER;
-        app.expect(self.response);
+        app.expect(self.sizes.response);
     }
 
     /// The client's turn, after whatever has happened to its connection.
@@ -91,9 +136,9 @@ impl Exchanges {
         }
         self.unread -= connection.read(self.unread);
         if self.unread == 0 {
-            self.given += self.response;
-            app.give(self.response);
-            if self.plan.each || self.is_last() {
+            self.given += self.sizes.response;
+            app.give(self.sizes.response);
+            if self.script.is_last_of_connection() {
                 app.end_supply();
             }
         }
@@ -109,27 +154,22 @@ impl Exchanges {
                 number: u64::from(self.answered),
                 start: self.begun,
                 finish: now,
-                request_bytes: self.request,
-                response_bytes: self.response,
+                request_bytes: self.sizes.request,
+                response_bytes: self.sizes.response,
             });
         }
-        if !self.plan.each && !self.is_last() {
-            self.think_until = now + self.think();
+        if !self.script.is_last_of_connection() {
+            self.think_until = now + self.script.think();
         }
     }
 
     /// How long the client thinks.
     pub fn think(&mut self) -> Duration {
-        Duration::from_secs_f64(self.plan.think.draw(&mut self.thoughts))
-    }
-
-    /// No other is to follow the one under way.
-    fn is_last(&self) -> bool {
-        self.plan.count.is_some_and(|count| self.asked >= count)
+        self.script.think()
     }
 
     /// The last one has been answered.
     pub fn are_done(&self) -> bool {
-        self.plan.count.is_some_and(|count| self.answered >= count)
+        self.script.plan.count.is_some_and(|count| self.answered >= count)
     }
 }

@@ -141,6 +141,11 @@ impl Packet {
         self.bits |= LOSS_NOTICE;
     }
 
+    /// A relay has told that.
+    pub const fn has_loss_notice(&self) -> bool {
+        self.bits & LOSS_NOTICE != 0
+    }
+
     /// A queue tells of congestion.
     #[cold]
     pub const fn mark(&mut self) {

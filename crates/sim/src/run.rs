@@ -281,12 +281,12 @@ fn datagram_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<DatagramSummary> 
     let summary = |(plan, flow): (&DatagramPlan, &DatagramFlow)| {
         let frame = DatagramFrame {
             name: plan.name.clone(),
-            start: flow.start,
+            start: flow.sender.start,
             finish: flow.finish,
             from: engine.baseline.at,
             to: engine.now(),
         };
-        DatagramSummary::new(frame, &flow.counters)
+        DatagramSummary::new(frame, &flow.books.counters)
     };
     flows.map(summary).collect()
 }

@@ -70,8 +70,13 @@ fn a_pipe_keeps_its_rate_delay_and_queue_for_packets_from_outside() {
     assert_eq!(engine.next_time(), at_ms(31));
     assert_eq!(engine.advance(at_ms(30)), None);
     assert_eq!(engine.now(), at_ms(30));
-    let delivered =
-        |index: usize, ms| Left::Delivered { id: ids[index], at: at_ms(ms), ecn: Ecn::Ect0 };
+    let delivered = |index: usize, ms| Left::Delivered {
+        id: ids[index],
+        at: at_ms(ms),
+        ecn: Ecn::Ect0,
+        again: false,
+        loss_notice: false,
+    };
     assert_eq!(engine.advance(at_ms(60)), Some(delivered(0, 31)));
     assert_eq!(engine.advance(at_ms(60)), Some(delivered(1, 41)));
     assert_eq!(engine.advance(at_ms(60)), None);

@@ -114,6 +114,35 @@ pub fn tcp_info(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> Result<usize> {
     Ok(length as usize)
 }
 
+/// Resets a TCP connection, also when another process holds a descriptor of the socket.
+///
+/// # Errors
+/// Not a TCP socket.
+pub fn reset(socket: BorrowedFd<'_>) -> Result<()> {
+    // SAFETY: all zeros are a `struct sockaddr`.
+    let mut nobody: libc::sockaddr = unsafe { std::mem::zeroed() };
+    nobody.sa_family = libc::AF_UNSPEC as libc::sa_family_t;
+    // SAFETY: `nobody` is a whole `struct sockaddr`; connecting to nobody disconnects.
+    check(unsafe {
+        libc::connect(
+            socket.as_raw_fd(),
+            &raw const nobody,
+            size_of::<libc::sockaddr>() as libc::socklen_t,
+        )
+    })
+}
+
+/// Bytes written to a TCP socket that have not been acknowledged; a FIN counts as one.
+///
+/// # Errors
+/// Not a TCP socket.
+pub fn unacknowledged(socket: BorrowedFd<'_>) -> Result<u64> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: `SIOCOUTQ`, which is `TIOCOUTQ`, writes one int, which outlives the call.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) })?;
+    Ok(bytes.max(0) as u64)
+}
+
 /// Lets TCP pace this socket by its own rate, with no bound on it.
 ///
 /// # Errors

@@ -30,6 +30,8 @@ pub struct Books {
     /// Payload of a full segment.
     smss: u32,
     tcp: retx_tcp::Config,
+    /// Its sender answers requests.
+    answers: bool,
     open: Open,
     /// When data were sent last; [`Time::NEVER`] before.
     last_data: Time,
@@ -125,6 +127,7 @@ impl Books {
             flow,
             smss,
             tcp: tcp.clone(),
+            answers: false,
             open: Open::new(tcp),
             last_data: Time::NEVER,
             fresh: true,
@@ -133,6 +136,12 @@ impl Books {
             corrections: Vec::new(),
             findings: Vec::new(),
         }
+    }
+
+    /// The sender answers requests: when all that it has sent is acknowledged, it may be waiting
+    /// for the next.
+    pub const fn answer_requests(&mut self) {
+        self.answers = true;
     }
 
     /// A connection begins.
@@ -155,7 +164,7 @@ impl Books {
         if payload > 0 {
             self.counters.segments_sent += 1;
             self.open.data_to = self.open.data_to.max(copy.from + u64::from(payload));
-            self.note_pause(now);
+            self.note_pause(now, sent_to);
         }
         let again = copy.from < sent_to;
         if copy.to > sent_to {
@@ -202,8 +211,9 @@ impl Books {
         if unnecessary { Transmission::Unnecessary } else { Transmission::Necessary }
     }
 
-    /// Data are sent: was the time since the last longer than a pause may be?
-    fn note_pause(&mut self, now: Time) {
+    /// Data are sent, `sent_to` having been sent before: was the time since the last longer than a
+    /// pause may be?
+    fn note_pause(&mut self, now: Time, sent_to: u64) {
         let last = std::mem::replace(&mut self.last_data, now);
         let fresh = std::mem::take(&mut self.fresh);
         let longest = self.open.estimator.srtt().unwrap_or(self.tcp.initial_rto);
@@ -211,8 +221,9 @@ impl Books {
             return;
         }
         // A flow's program writes a file as fast as it is taken, so that there is nothing to send
-        // between files alone.
-        let end = if fresh { IdleEnd::Application } else { self.impulse };
+        // between files alone; a server has nothing between requests.
+        let waited = fresh || self.answers && self.open.acknowledged >= sent_to;
+        let end = if waited { IdleEnd::Application } else { self.impulse };
         self.counters.idle.add(now.since(last), end);
     }
 

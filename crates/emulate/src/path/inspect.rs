@@ -3,7 +3,9 @@
 use super::rewrite;
 use crate::layout::Layout;
 use retx_sim::plan::Side;
-use retx_wire::{Decoded, Ecn, Flags, Segment, Transport, WireError, decode_packet};
+use retx_wire::{
+    Decoded, Ecn, Endpoint, Flags, Segment, Transport, UdpHeader, WireError, decode_packet,
+};
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
@@ -40,9 +42,11 @@ pub struct Inspector {
     hosts: HashMap<Ipv4Addr, usize>,
     /// The route from each host to each other.
     routes: Vec<Option<u32>>,
-    /// The flows by where they listen.
+    /// The flows over TCP by where they listen.
     listening: HashMap<(Ipv4Addr, u16), u32>,
     flows: Vec<Flow>,
+    /// The flows of UDP by where they come from and where they go, with their way.
+    datagrams: HashMap<[Endpoint; 2], (u32, u32)>,
     others: HashMap<Conversation, u32>,
     /// What the others are called, from the flows on.
     names: Vec<String>,
@@ -54,7 +58,8 @@ struct Flow {
     /// The way of the data and the way of the acknowledgments.
     routes: [u32; 2],
     opener: Side,
-    advertised_window: Option<u32>,
+    /// What the sender and the receiver of the data advertise, where that is held.
+    advertised_windows: [Option<u32>; 2],
     /// What the opening and the listening end offered to scale their windows by.
     scales: [Option<u8>; 2],
 }
@@ -72,17 +77,25 @@ impl Inspector {
             ((order.hosts[listener].address, flow.port), index as u32)
         });
         let flows = layout.plan.flows.iter().zip(&layout.advertised_windows);
-        let flow = |(flow, window): (&retx_sim::plan::FlowPlan, &Option<u32>)| Flow {
+        let flow = |(flow, windows): (&retx_sim::plan::FlowPlan, &[Option<u32>; 2])| Flow {
             routes: flow.routes,
             opener: flow.initiator,
-            advertised_window: *window,
+            advertised_windows: *windows,
             scales: [None; 2],
         };
+        let first = layout.plan.flows.len();
+        let planned = order.datagrams.iter().zip(&layout.plan.datagrams).enumerate();
+        let datagrams = planned.map(|(index, (flow, plan))| {
+            let end =
+                |host: usize| Endpoint { address: order.hosts[host].address, port: flow.port };
+            (flow.hosts.map(end), ((first + index) as u32, plan.route))
+        });
         Self {
             hosts: hosts.collect(),
             routes: layout.routes.clone(),
             listening: listening.collect(),
             flows: flows.map(flow).collect(),
+            datagrams: datagrams.collect(),
             others: HashMap::new(),
             names: Vec::new(),
         }
@@ -103,8 +116,12 @@ impl Inspector {
             }
             Err(_) => return None,
         };
-        let Transport::Tcp(segment) = decoded.packet.transport else {
-            return self.other(from, packet, Some(&decoded));
+        let segment = match decoded.packet.transport {
+            Transport::Tcp(segment) => segment,
+            Transport::Udp(header) => {
+                let datagram = self.datagram(packet, &decoded, header);
+                return datagram.or_else(|| self.other(from, packet, Some(&decoded)));
+            }
         };
         let [source, destination] = [decoded.packet.source, decoded.packet.destination];
         let to_listener = self.listening.get(&(destination.address, destination.port));
@@ -115,8 +132,8 @@ impl Inspector {
         let from_opener = to_listener.is_some();
         let flow = &mut self.flows[index as usize];
         let shift = flow.window_shift(&segment, from_opener);
-        let segment = flow.hold_window((segment, shift), packet);
         let to = if from_opener { flow.opener.other() } else { flow.opener };
+        let segment = flow.hold_window((segment, shift), to.other(), packet);
         Some(Seen {
             route: flow.routes[usize::from(to == Side::Sender)],
             flow: index,
@@ -127,6 +144,23 @@ impl Inspector {
             bytes: total_length(packet),
             ecn: decoded.packet.ip.ecn,
             from_opener,
+        })
+    }
+
+    /// A packet of one of the flows of UDP.
+    fn datagram(&self, packet: &[u8], decoded: &Decoded, header: UdpHeader) -> Option<Seen> {
+        let ends = [decoded.packet.source, decoded.packet.destination];
+        let (flow, route) = *self.datagrams.get(&ends)?;
+        Some(Seen {
+            route,
+            flow,
+            to: Side::Receiver,
+            host: *self.hosts.get(&ends[1].address)?,
+            segment: Segment { payload_bytes: header.payload_bytes, ..Segment::default() },
+            window_bytes: 0,
+            bytes: total_length(packet),
+            ecn: decoded.packet.ip.ecn,
+            from_opener: true,
         })
     }
 
@@ -165,7 +199,7 @@ impl Inspector {
         if let Some(flow) = self.others.get(&conversation) {
             return *flow;
         }
-        let flow = (self.flows.len() + self.names.len()) as u32;
+        let flow = (self.flows.len() + self.datagrams.len() + self.names.len()) as u32;
         if self.names.len() == OTHERS_MAX {
             return flow - 1;
         }
@@ -203,8 +237,13 @@ impl Flow {
     }
 
     /// Writes the advertised window into a segment, if the flow has one.
-    fn hold_window(&self, (mut segment, shift): (Segment, u8), packet: &mut [u8]) -> Segment {
-        let Some(window) = self.advertised_window else { return segment };
+    fn hold_window(
+        &self,
+        (mut segment, shift): (Segment, u8),
+        from: Side,
+        packet: &mut [u8],
+    ) -> Segment {
+        let Some(window) = self.advertised_windows[from as usize] else { return segment };
         let field = (window >> shift).min(u32::from(u16::MAX)) as u16;
         if !segment.flags.contains(Flags::RST) {
             let ip_header = usize::from(packet[0] & 15) * 4;

@@ -24,6 +24,13 @@ pub struct Passage {
     of: Option<Of>,
 }
 
+impl Passage {
+    /// A packet of none of the flows over TCP.
+    pub const fn of_none(host: usize) -> Self {
+        Self { host, of: None }
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Of {
     flow: u32,
@@ -93,6 +100,11 @@ impl Ledger {
         let flows: Vec<Flow> = (0..).zip(flows).map(flow).collect();
         let baseline = vec![FlowCounters::default(); flows.len()];
         Self { flows, baseline, every_ack, unroutable: 0 }
+    }
+
+    /// The sender of a flow answers requests.
+    pub fn answer_requests(&mut self, flow: u32) {
+        self.flows[flow as usize].books.answer_requests();
     }
 
     /// Statistics start now.

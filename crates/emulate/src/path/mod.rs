@@ -7,6 +7,7 @@
 //! right after, tells what became of each acknowledgment.
 
 mod books;
+mod datagrams;
 mod device;
 mod inspect;
 mod ledger;
@@ -14,6 +15,7 @@ mod rewrite;
 mod senders;
 mod watch;
 
+pub use datagrams::{DatagramSight, Datagrams};
 pub use device::Devices;
 pub use inspect::{Inspector, Seen};
 pub use ledger::{Around, Ledger, Passage};
@@ -22,7 +24,9 @@ pub use senders::Senders;
 use crate::clock::Clock;
 use crate::lateness::Lateness;
 use crate::launch::Progress;
+use datagrams::UnderWay;
 use retx_record::counters::FlowCounters;
+use retx_record::reason::Cause;
 use retx_sim::engine::{Engine, Left};
 use retx_sim::{Control, RunError};
 use retx_units::{Duration, Time};
@@ -46,15 +50,16 @@ const PACKET_MAX: usize = 65_535 + 14;
 /// When a run is over, besides at its end and when it is cancelled.
 #[derive(Debug, Clone, Copy)]
 pub struct Goal {
-    /// Finite flows; `None` when the run goes on without them.
+    /// Finite flows over TCP and of UDP; `None` when the run goes on without them.
     pub flows: Option<usize>,
     /// Programs.
     pub programs: usize,
 }
 
 impl Goal {
-    fn is_reached(self, progress: &Progress) -> bool {
-        let flows = self.flows.is_some_and(|flows| progress.flows_done() >= flows);
+    fn is_reached(self, progress: &Progress, datagrams: &Datagrams) -> bool {
+        let done = progress.flows_done() + datagrams.finished;
+        let flows = self.flows.is_some_and(|flows| done >= flows);
         flows && progress.programs_done() >= self.programs
     }
 }
@@ -62,8 +67,10 @@ impl Goal {
 /// What has been seen on the way.
 #[derive(Debug)]
 pub struct Sights {
-    /// Of each flow.
+    /// Of each flow over TCP.
     pub counts: Vec<FlowCounters>,
+    /// Of each flow of UDP.
+    pub datagrams: Vec<DatagramSight>,
     /// What conversations beside the flows are called.
     pub names: Vec<String>,
     /// How late packets left.
@@ -83,9 +90,10 @@ pub struct Path<'a, 'p> {
     inspector: Inspector,
     ledger: Ledger,
     senders: Senders,
+    datagrams: Datagrams,
     lateness: Lateness,
-    /// The bytes of packets under way, and what is to be known of them when they leave.
-    bytes: Vec<(Vec<u8>, Passage)>,
+    /// Packets under way.
+    packets: Vec<Kept>,
     buffer: Vec<u8>,
     /// The end of the warm-up, as long as it is to come.
     warmup: Option<Time>,
@@ -94,6 +102,15 @@ pub struct Path<'a, 'p> {
     rest: Rest,
     /// Retransmissions that have just turned out to be necessary; empty between events.
     necessary: Vec<(u32, u64)>,
+}
+
+/// What is kept of a packet under way.
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    passage: Passage,
+    /// For one of the flows of UDP.
+    datagram: Option<UnderWay>,
 }
 
 /// How much the loop has slept, beside what it has to.
@@ -124,7 +141,7 @@ impl<'a, 'p> Path<'a, 'p> {
         clock: Clock,
         devices: Devices,
         inspector: Inspector,
-        ledger: Ledger,
+        (ledger, datagrams): (Ledger, Datagrams),
     ) -> Self {
         Self {
             engine,
@@ -133,8 +150,9 @@ impl<'a, 'p> Path<'a, 'p> {
             inspector,
             ledger,
             senders: Senders::default(),
+            datagrams,
             lateness: Lateness::default(),
-            bytes: Vec::new(),
+            packets: Vec::new(),
             buffer: vec![0; PACKET_MAX],
             warmup: None,
             sampling: None,
@@ -157,6 +175,7 @@ impl<'a, 'p> Path<'a, 'p> {
     pub fn seen(mut self) -> Sights {
         Sights {
             counts: self.ledger.counts(self.engine.now()),
+            datagrams: self.datagrams.seen(),
             names: self.inspector.names().to_vec(),
             lateness: self.lateness,
             unroutable: self.ledger.unroutable,
@@ -188,7 +207,8 @@ impl<'a, 'p> Path<'a, 'p> {
                 if control.is_cancelled() || progress.is_lost() {
                     return Err(RunError::Cancelled);
                 }
-                if goal.is_reached(progress) {
+                self.datagrams.settle(&progress.all_sent());
+                if goal.is_reached(progress, &self.datagrams) {
                     return Ok(());
                 }
             }
@@ -225,17 +245,24 @@ impl<'a, 'p> Path<'a, 'p> {
         };
         // No sooner than what has left the engine before.
         let at = at.max(self.engine.now());
-        let senders = &mut self.senders;
-        let around = &mut Around { tables: self.engine.tables(), senders };
-        let (arriving, passage) = self.ledger.arriving(at, &seen, around);
-        let id = self.engine.arrive(at, &arriving) as usize;
-        if id >= self.bytes.len() {
-            self.bytes.resize_with(id + 1, Default::default);
+        let (id, passage, datagram) =
+            if let Some((arriving, datagram)) = self.datagrams.arriving(at, &seen) {
+                let passage = Passage::of_none(seen.host);
+                (self.engine.arrive(at, &arriving), passage, Some(datagram))
+            } else {
+                let senders = &mut self.senders;
+                let around = &mut Around { tables: self.engine.tables(), senders };
+                let (arriving, passage) = self.ledger.arriving(at, &seen, around);
+                (self.engine.arrive(at, &arriving), passage, None)
+            };
+        let id = id as usize;
+        if id >= self.packets.len() {
+            self.packets.resize_with(id + 1, Kept::default);
         }
-        let (kept, kept_passage) = &mut self.bytes[id];
-        kept.clear();
-        kept.extend_from_slice(packet);
-        *kept_passage = passage;
+        let kept = &mut self.packets[id];
+        kept.bytes.clear();
+        kept.bytes.extend_from_slice(packet);
+        (kept.passage, kept.datagram) = (passage, datagram);
         self.deliver(now);
     }
 
@@ -243,6 +270,7 @@ impl<'a, 'p> Path<'a, 'p> {
         if self.warmup.is_some_and(|warmup| warmup <= now) {
             self.warmup = None;
             self.ledger.begin_statistics(now);
+            self.datagrams.begin_statistics();
         }
     }
 
@@ -272,33 +300,56 @@ impl<'a, 'p> Path<'a, 'p> {
     fn deliver(&mut self, now: Time) {
         while let Some(left) = self.engine.advance(now) {
             match left {
-                Left::Delivered { id, at, ecn } => {
-                    let (bytes, passage) = &mut self.bytes[id as usize];
-                    rewrite::set_ecn(bytes, ecn);
+                Left::Delivered { id, at, ecn, again, loss_notice } => {
+                    let kept = &mut self.packets[id as usize];
+                    rewrite::set_ecn(&mut kept.bytes, ecn);
+                    if loss_notice {
+                        rewrite::set_loss_notice(&mut kept.bytes);
+                    }
                     self.lateness.record(self.clock.now().since(at));
-                    self.devices.write(passage.host, bytes);
+                    self.devices.write(kept.passage.host, &kept.bytes);
                     let senders = &mut self.senders;
                     let around = &mut Around { tables: self.engine.tables(), senders };
-                    self.ledger.delivered(at, passage, around);
-                }
-                Left::Copied { from, to } => {
-                    let copy = self.bytes[from as usize].clone();
-                    let to = to as usize;
-                    if to >= self.bytes.len() {
-                        self.bytes.resize_with(to + 1, Default::default);
-                    }
-                    self.bytes[to] = copy;
-                }
-                Left::Dropped { id, drop, lost: true } => {
-                    let (_, passage) = &self.bytes[id as usize];
-                    let (tables, necessary) = (self.engine.tables(), &mut self.necessary);
-                    self.ledger.lost(passage, drop.cause, tables, necessary);
-                    for (flow, number) in self.necessary.drain(..) {
-                        self.engine.was_necessary(flow, number);
+                    self.ledger.delivered(at, &kept.passage, around);
+                    if let Some(datagram) = &kept.datagram {
+                        self.datagrams.delivered(at, datagram, again);
                     }
                 }
-                Left::Dropped { lost: false, .. } => {}
+                Left::Copied { from, to } => self.copy(from as usize, to as usize),
+                Left::Dropped { id, drop, lost, in_first_hop } => {
+                    if let Some(datagram) = &self.packets[id as usize].datagram {
+                        self.datagrams.dropped(drop.at, datagram, lost, in_first_hop);
+                    } else if lost {
+                        self.lose(id, drop.cause);
+                    }
+                }
+                Left::GivenUp { id, drop } => self.lose(id, drop.cause),
+                Left::PassedFirstHop { id } => {
+                    if let Some(datagram) = &self.packets[id as usize].datagram {
+                        self.datagrams.passed_first_hop(datagram);
+                    }
+                }
             }
+        }
+    }
+
+    /// The network has made a packet of another.
+    fn copy(&mut self, from: usize, to: usize) {
+        let mut copy = self.packets[from].clone();
+        copy.datagram = copy.datagram.map(UnderWay::copied);
+        if to >= self.packets.len() {
+            self.packets.resize_with(to + 1, Kept::default);
+        }
+        self.packets[to] = copy;
+    }
+
+    /// A packet of a flow over TCP is lost, whatever the network has made of it.
+    fn lose(&mut self, id: u32, cause: Cause) {
+        let passage = &self.packets[id as usize].passage;
+        let (tables, necessary) = (self.engine.tables(), &mut self.necessary);
+        self.ledger.lost(passage, cause, tables, necessary);
+        for (flow, number) in self.necessary.drain(..) {
+            self.engine.was_necessary(flow, number);
         }
     }
 

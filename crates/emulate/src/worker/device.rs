@@ -44,7 +44,7 @@ pub fn tun() -> Result<Device, String> {
 
 /// Makes a pair of Ethernet devices: one in a host, which is this thread's namespace, the other in
 /// the namespace between all hosts, where a packet socket reads it.
-pub fn veth(index: usize, between: &File, host: &File) -> Result<Device, String> {
+pub fn veth((index, mtu): (usize, u32), between: &File, host: &File) -> Result<Device, String> {
     let outer = format!("between{index}");
     let enter = |namespace: &File| {
         setns(namespace, CloneFlags::CLONE_NEWNET)
@@ -58,7 +58,7 @@ pub fn veth(index: usize, between: &File, host: &File) -> Result<Device, String>
     no_offloads(&outer)?;
     move_device(&outer, between)?;
     enter(between)?;
-    ip(&format!("link set {outer} arp off up\n"))?;
+    ip(&format!("link set {outer} mtu {mtu} arp off up\n"))?;
     let device = packet_socket(&outer);
     enter(host)?;
     device.map_err(|error| format!("a packet socket cannot be made: {error}"))

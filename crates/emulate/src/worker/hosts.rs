@@ -1,7 +1,8 @@
 //! Hosts: network namespaces, each with a device, an address and a way to the others.
 
 use super::device::{self, Device, INSIDE};
-use crate::protocol::{Backend, HostOrder, Order, send_descriptor};
+use super::sockets;
+use crate::protocol::{Backend, DefaultOrder, HostOrder, Order, SocketOptions, send_descriptor};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 use std::collections::BTreeMap;
@@ -44,7 +45,7 @@ impl Hosts {
             let namespace = own_network()?;
             let device = match order.backend {
                 Backend::Tun => device::tun()?,
-                Backend::Precise => device::veth(index, &between, &namespace)?,
+                Backend::Precise => device::veth((index, host.mtu), &between, &namespace)?,
             };
             hosts.offloads_off = device::no_offloads(INSIDE)?;
             hosts.set_up(host)?;
@@ -70,7 +71,17 @@ impl Hosts {
             settings.insert(format!("net.{}", key.replace('/', ".")), set);
         }
         let HostOrder { address, mtu, .. } = host;
-        let attributes = host.route.iter().map(|(key, value)| format!("{key} {value}"));
+        let mut route = host.route.clone();
+        if let Some(default) = &host.congestion_control {
+            let settled = default_congestion_control(default, &host.name)?;
+            if settled == Settled::ByRoute {
+                route.insert("congctl".to_owned(), default.name.clone());
+            }
+            let own = read_sysctl(CONGESTION_CONTROL).unwrap_or_default();
+            let own = if settled == Settled::ByRoute { default.name.clone() } else { own };
+            settings.insert("congestion control of programs".to_owned(), own);
+        }
+        let attributes = route.iter().map(|(key, value)| format!("{key} {value}"));
         let attributes: Vec<String> = attributes.collect();
         ip(&format!(
             "link set lo up\nlink set {INSIDE} mtu {mtu} txqueuelen 10000\n\
@@ -118,6 +129,42 @@ impl Hosts {
     }
 }
 
+/// The congestion control of sockets that ask for none, of a network namespace.
+const CONGESTION_CONTROL: &str = "ipv4/tcp_congestion_control";
+
+/// How a host has come to its default congestion control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Settled {
+    /// As a sysctl, for sockets that ask for none.
+    BySysctl,
+    /// It is to be an attribute of the route, which no socket can go against.
+    ByRoute,
+    /// It could not be had, and no program needs it.
+    Not,
+}
+
+/// Gives sockets of this thread's namespace that ask for none a congestion control. A namespace
+/// may only have one that unprivileged users may choose (`tcp_set_default_congestion_control`);
+/// a route may have any, but overrules what sockets have asked for (`tcp_ca_dst_init`).
+fn default_congestion_control(default: &DefaultOrder, host: &str) -> Result<Settled, String> {
+    let DefaultOrder { name, is_of_all, is_needed } = default;
+    let options = SocketOptions { congestion_control: name.clone(), ..SocketOptions::default() };
+    sockets::open(&options).map_err(|error| sockets::refusal(name, &error))?;
+    if write_sysctl(CONGESTION_CONTROL, name).is_ok() {
+        return Ok(Settled::BySysctl);
+    }
+    match (is_of_all, is_needed) {
+        (true, _) => Ok(Settled::ByRoute),
+        (false, false) => Ok(Settled::Not),
+        (false, true) => Err(format!(
+            "programs in the host {host} would get the congestion control \"{name}\" of its \
+             first flow, but other flows there have another, and the kernel allows both only if \
+             it is among net.ipv4.tcp_allowed_congestion_control of the machine: add it there, or \
+             run the programs in a host of their own"
+        )),
+    }
+}
+
 fn new_network() -> Result<(), String> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| {
         format!("the kernel does not allow network namespaces here: {}", error.desc())
@@ -134,7 +181,12 @@ fn own_network() -> Result<File, String> {
 fn write_sysctl(key: &str, value: &str) -> io::Result<String> {
     let path = format!("/proc/sys/net/{key}");
     fs::write(&path, value)?;
-    Ok(fs::read_to_string(&path)?.split_whitespace().collect::<Vec<_>>().join(" "))
+    read_sysctl(key)
+}
+
+fn read_sysctl(key: &str) -> io::Result<String> {
+    let text = fs::read_to_string(format!("/proc/sys/net/{key}"))?;
+    Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Carries out commands of iproute2 in this thread's network namespace.

@@ -6,19 +6,21 @@
 //! namespace: all processes below it end with it. Standard input is the socket to the emulator;
 //! when that closes, the worker ends.
 
+mod datagrams;
 mod device;
+mod ends;
 mod hosts;
 mod leftover;
 mod programs;
+mod proxy;
+mod sockets;
 mod traffic;
 
 pub use device::HARDWARE_ADDRESS;
 pub use leftover::{clean, mark};
 
 use crate::boundary;
-use crate::protocol::{
-    Command, FlowReport, Order, Told, receive, receive_descriptor, send, send_descriptor,
-};
+use crate::protocol::{Command, Order, Told, receive, receive_descriptor, send, send_descriptor};
 use hosts::Hosts;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
@@ -31,7 +33,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Command as Process, Stdio};
 use std::sync::{Arc, Mutex};
-use traffic::Traffic;
+use traffic::{Run, Traffic};
 
 /// The argument by which the second process knows itself.
 pub const INNER: &str = "--inner";
@@ -144,19 +146,22 @@ fn inside() -> Result<i32, String> {
     )
     .map_err(broken)?;
     hosts.hand_over(&socket).map_err(broken)?;
+    traffic.hand_over(&socket).map_err(broken)?;
     let writer = socket.try_clone().map_err(broken)?;
     let teller = Teller(Arc::new(Mutex::new(writer)));
     let mut running = None;
     loop {
         match receive::<Command>(&socket) {
             Ok(Command::Start { clock, warmup }) => {
-                running = Some(traffic.start((clock, warmup), &hosts, &teller)?);
+                let run = Run { clock, warmup, hosts: Arc::clone(&hosts), teller: teller.clone() };
+                running = Some((traffic.start(&run)?, clock));
                 programs::start(&order, input.as_ref(), &hosts, &teller)?;
             }
             Ok(Command::Stop) => {
-                let flows: Vec<FlowReport> =
-                    running.as_ref().map(|running| running.report()).unwrap_or_default();
-                teller.tell(&Told::Report { flows, device_drops: hosts.drops() });
+                let report = running.as_ref().map(|(running, clock)| running.report(clock.now()));
+                let (flows, proxies, datagrams) = report.unwrap_or_default();
+                let device_drops = hosts.drops();
+                teller.tell(&Told::Report { flows, proxies, datagrams, device_drops });
                 return Ok(0);
             }
             // The emulator has gone.

@@ -54,7 +54,11 @@ impl Engine<'_> {
 
     fn copy_packet(&mut self, id: u32) -> u32 {
         self.counts.copied += 1;
-        self.packets.copy(id)
+        let copy = self.packets.copy(id);
+        if self.outside.is_some() {
+            self.tell_of_copy(id, copy);
+        }
+        copy
     }
 
     /// Does what a relay says is to be done.
@@ -73,10 +77,13 @@ impl Engine<'_> {
 
     fn absorb(&mut self, id: u32, place: u32) {
         self.packets.end(id, false);
-        let packet = self.packets.get(id);
         self.counts.dropped += 1;
-        let flow = &self.flows[packet.flow() as usize];
-        flow.absorbed(packet, &Drop::by_relay(self.now, place), &mut self.recorder);
+        let drop = Drop::by_relay(self.now, place);
+        let packet = self.packets.get(id);
+        let Some(flow) = self.flows.get(packet.flow() as usize) else {
+            return self.drop_elsewhere(id, &drop);
+        };
+        flow.absorbed(packet, &drop, &mut self.recorder);
         self.packets.remove(id);
     }
 
@@ -84,7 +91,9 @@ impl Engine<'_> {
     fn forget(&mut self, id: u32) {
         self.counts.forgotten += 1;
         let lost = self.packets.end_kept(id);
-        if let Some(drop) = lost {
+        if let Some(drop) = lost
+            && !self.give_up_for_outside(id, &drop)
+        {
             let packet = self.packets.get(id);
             debug_assert_eq!(packet.others, Others::None);
             let flow = &mut self.flows[packet.flow() as usize];

@@ -43,7 +43,7 @@ impl Engine<'_> {
             exchanges.times = Distribution::default();
         }
         for flow in &mut self.datagrams {
-            flow.counters = DatagramCounters::default();
+            flow.books.counters = DatagramCounters::default();
         }
         self.baseline = Baseline {
             at: now,

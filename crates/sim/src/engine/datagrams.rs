@@ -8,7 +8,7 @@ use retx_wire::{Ecn, IPV4_HEADER_BYTES, Segment, UDP_HEADER_BYTES};
 impl Engine<'_> {
     /// A flow of UDP has asked to be woken.
     pub(super) fn datagrams_due(&mut self, index: u32) {
-        self.datagrams[index as usize].handle_timeout(self.now);
+        self.datagrams[index as usize].sender.handle_timeout(self.now);
         while let Some(datagram) = self.datagrams[index as usize].poll_transmit(self.now) {
             self.counts.sent += 1;
             let id = self.insert_datagram(index, datagram);
@@ -39,7 +39,7 @@ impl Engine<'_> {
             self.unfinished -= 1;
             self.over |= self.unfinished == 0 && !self.plan.to_the_end;
         }
-        let time = self.datagrams[index as usize].poll_timeout();
+        let time = self.datagrams[index as usize].sender.poll_timeout();
         let target = self.target_of(Special::Count) + self.stages.len() as u32 + index;
         self.agenda.wake(target, time);
     }
@@ -50,12 +50,15 @@ impl Engine<'_> {
 
     /// A packet of a saturating source has left the first hop: the source may send another.
     pub(super) fn leave_first_hop(&mut self, id: u32) {
-        let index = self.datagrams_of(id);
+        let outside = self.tell_of_first_hop(id);
         let packet = self.packets.get_mut(id);
         packet.hop += 1;
         let next = self.routes[packet.hop as usize];
-        self.datagrams[index as usize].left_first_hop(packet);
-        self.settle_datagrams(index);
+        if !outside {
+            let index = packet.flow() - self.flows.len() as u32;
+            self.datagrams[index as usize].left_first_hop(packet);
+            self.settle_datagrams(index);
+        }
         match next {
             super::HOST => self.deliver(id),
             next => self.enter(next, id),

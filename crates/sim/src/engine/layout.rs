@@ -30,7 +30,7 @@ pub(super) fn datagrams(plan: &Plan, key: StreamKey, ways: &mut Ways) -> Vec<Dat
     let flow = |(index, datagrams): (usize, &DatagramPlan)| {
         let route = &plan.routes[datagrams.route as usize];
         let told = matches!(datagrams.pace, Pace::Saturating { .. });
-        let first_hop = if told { ways.lay_telling(route) } else { ways.lay(route) };
+        let first_hop = ways.lay_for(route, told);
         DatagramFlow::new((plan.flows.len() + index) as u32, datagrams, first_hop, key)
     };
     plan.datagrams.iter().enumerate().map(flow).collect()
@@ -45,10 +45,13 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// Appends a route whose source is told when a packet leaves its first hop.
-    fn lay_telling(&mut self, route: &[Hop]) -> u32 {
+    /// Appends a route; `told` says whether its source is to know when a packet leaves its first
+    /// hop. Returns where it begins.
+    pub fn lay_for(&mut self, route: &[Hop], told: bool) -> u32 {
         let start = self.lay(route);
-        self.routes.insert(start as usize + 1, SOURCE);
+        if told {
+            self.routes.insert(start as usize + 1, SOURCE);
+        }
         start
     }
 

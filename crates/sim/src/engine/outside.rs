@@ -9,6 +9,8 @@ use crate::packet::{NONE, Others, Transmission};
 use crate::plan::{Plan, Side};
 use crate::recorder::Drop;
 use crate::run::{Options, RunError};
+use crate::source::Pace;
+use retx_record::capture::DropReason;
 use retx_record::tables::Tables;
 use retx_units::Time;
 use retx_wire::{Ecn, Segment};
@@ -19,8 +21,10 @@ use std::collections::VecDeque;
 pub(super) struct Outside {
     /// Where each route of the plan begins among the engine's.
     starts: Vec<u32>,
-    /// Payload of a full segment of each flow of the plan.
+    /// Payload of a full segment of each flow over TCP of the plan.
     smss: Vec<u32>,
+    /// How many flows of UDP follow them.
+    datagrams: usize,
     left: VecDeque<Left>,
 }
 
@@ -33,15 +37,16 @@ pub struct Arriving<'a> {
     pub flow: u32,
     /// The end of the flow that it goes to.
     pub to: Side,
-    /// What it says; of packets other than TCP nothing.
+    /// What it says; of packets other than TCP how much it carries.
     pub segment: &'a Segment,
     /// Bytes of the IP packet.
     pub bytes: u32,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
-    /// Position of its first sequence number: SYN 0, first byte of data 1.
+    /// Position of its first sequence number: SYN 0, first byte of data 1. A datagram's number.
     pub position: u64,
-    /// Counts the packets of the flow's data sender.
+    /// Counts the packets of the flow's data sender. Of a datagram, the nanosecond in which it was
+    /// sent.
     pub copy: u64,
     /// Counts the connections of the flow, from 1.
     pub connection: u32,
@@ -62,6 +67,10 @@ pub enum Left {
         at: Time,
         /// The ECN field that it has now.
         ecn: Ecn,
+        /// Another of the copies that the network has made of it came before.
+        again: bool,
+        /// A relay has marked it: what it asks for was lost on a bad channel.
+        loss_notice: bool,
     },
     /// It was dropped.
     Dropped {
@@ -71,6 +80,21 @@ pub enum Left {
         drop: Drop,
         /// No copy of it that the network has made has arrived, or is on its way.
         lost: bool,
+        /// It had come no further than the first hop of its way.
+        in_first_hop: bool,
+    },
+    /// A kept copy was let go, and with it a packet is lost of which all others were.
+    GivenUp {
+        /// Its number.
+        id: u32,
+        /// Where and why the last of the others was dropped.
+        drop: Drop,
+    },
+    /// It has not left: it has come through the first hop of its way. Told of packets of sources
+    /// that keep that hop full.
+    PassedFirstHop {
+        /// Its number.
+        id: u32,
     },
     /// It has not left: the network has made a second one of it.
     Copied {
@@ -88,14 +112,24 @@ impl<'a> Engine<'a> {
     /// As [`Engine::new`].
     pub fn for_outside(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
         let mut ways = Ways { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
-        let starts = plan.routes.iter().map(|route| ways.lay(route)).collect();
+        let filled = |route: usize| {
+            let saturates = |pace| matches!(pace, Pace::Saturating { .. });
+            plan.datagrams.iter().any(|flow| flow.route as usize == route && saturates(flow.pace))
+        };
+        let routes = plan.routes.iter().enumerate();
+        let starts = routes.map(|(index, hops)| ways.lay_for(hops, filled(index))).collect();
         let smss = |flow: &crate::plan::FlowPlan| {
             let tcp = &plan.tcps[flow.tcp as usize].config;
             tcp.mss - if tcp.timestamps { TIMESTAMP_BYTES.min(tcp.mss - 1) } else { 0 }
         };
         let smss = plan.flows.iter().map(smss).collect();
         let mut engine = Self::between(plan, options, ways, Vec::new(), Vec::new())?;
-        engine.outside = Some(Box::new(Outside { starts, smss, left: VecDeque::new() }));
+        engine.outside = Some(Box::new(Outside {
+            starts,
+            smss,
+            datagrams: plan.datagrams.len(),
+            left: VecDeque::new(),
+        }));
         Ok(engine)
     }
 
@@ -174,22 +208,47 @@ impl<'a> Engine<'a> {
     /// A packet has come to the end of its way.
     #[cold]
     fn leave(&mut self, id: u32) {
-        let ecn = self.packets.get(id).ecn;
+        let packet = self.packets.get(id);
+        let (ecn, again, loss_notice) = (packet.ecn, packet.later, packet.has_loss_notice());
         self.packets.remove(id);
         let outside = self.outside.as_mut().expect("a packet that belongs to no flow");
-        outside.left.push_back(Left::Delivered { id, at: self.now, ecn });
+        outside.left.push_back(Left::Delivered { id, at: self.now, ecn, again, loss_notice });
     }
 
     /// A packet was dropped.
     #[cold]
-    fn drop_of_outside(&mut self, id: u32, drop: &Drop) {
+    pub(super) fn drop_of_outside(&mut self, id: u32, drop: &Drop) {
         let packet = self.packets.get(id);
         let outside = self.outside.as_mut().expect("a packet that belongs to no flow");
-        let smss = outside.smss.get(packet.flow() as usize).copied().unwrap_or(u32::MAX);
-        self.recorder.dropped(packet, smss, drop);
-        let lost = packet.others == Others::None;
-        outside.left.push_back(Left::Dropped { id, drop: *drop, lost });
+        let flow = packet.flow() as usize;
+        if (outside.smss.len()..outside.smss.len() + outside.datagrams).contains(&flow) {
+            self.recorder.datagram_dropped(packet, drop);
+        } else {
+            let smss = outside.smss.get(flow).copied().unwrap_or(u32::MAX);
+            self.recorder.dropped(packet, smss, drop);
+        }
+        // What a relay has absorbed is no loss.
+        let lost = packet.others == Others::None && drop.reason != DropReason::Suppressed;
+        let in_first_hop = outside.starts.binary_search(&packet.hop).is_ok();
+        outside.left.push_back(Left::Dropped { id, drop: *drop, lost, in_first_hop });
         self.packets.remove(id);
+    }
+
+    /// All copies of a packet that came from outside are gone: true where it did.
+    #[cold]
+    pub(super) fn give_up_for_outside(&mut self, id: u32, drop: &Drop) -> bool {
+        let Some(outside) = self.outside.as_mut() else { return false };
+        self.recorder.lost(self.packets.get(id), drop);
+        outside.left.push_back(Left::GivenUp { id, drop: *drop });
+        true
+    }
+
+    /// A packet has left the first hop of a way of which that is to be told: true where somebody
+    /// outside is to know.
+    pub(super) fn tell_of_first_hop(&mut self, id: u32) -> bool {
+        let Some(outside) = self.outside.as_mut() else { return false };
+        outside.left.push_back(Left::PassedFirstHop { id });
+        true
     }
 
     /// A channel has made a copy of a packet.

@@ -1,0 +1,253 @@
+//! What flows send, as the worker is told: the simulator's own sources, in messages.
+//!
+//! Parameters of laws go by their bits, as decimals need not come back as they went: the draws of
+//! a seed are then those of a simulation.
+
+use retx_sim::exchanges::Script;
+use retx_sim::plan::{DatagramPlan, ExchangePlan, Limits, Pace, PacketSizes};
+use retx_sim::source::Source;
+use retx_units::{Law, Rate, StreamKey, Time};
+use serde::{Deserialize, Serialize};
+
+/// Whose random streams are drawn from.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Draws {
+    /// The scenario's seed.
+    pub seed: u64,
+    /// Which repetition of it.
+    pub replication: u64,
+    /// The flow.
+    pub name: String,
+}
+
+impl Draws {
+    const fn key(&self) -> StreamKey {
+        StreamKey { seed: self.seed, replication: self.replication }
+    }
+}
+
+/// A law: which one, and the bits of its parameters.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+enum LawOrder {
+    Constant(u64),
+    Exponential(u64),
+    Uniform(u64, u64),
+    Pareto(u64, u64),
+}
+
+impl From<Law> for LawOrder {
+    fn from(law: Law) -> Self {
+        match law {
+            Law::Constant(amount) => Self::Constant(amount.to_bits()),
+            Law::Exponential(mean) => Self::Exponential(mean.to_bits()),
+            Law::Uniform(least, most) => Self::Uniform(least.to_bits(), most.to_bits()),
+            Law::Pareto(least, shape) => Self::Pareto(least.to_bits(), shape.to_bits()),
+        }
+    }
+}
+
+impl LawOrder {
+    fn law(self) -> Law {
+        let of = f64::from_bits;
+        match self {
+            Self::Constant(amount) => Law::Constant(of(amount)),
+            Self::Exponential(mean) => Law::Exponential(of(mean)),
+            Self::Uniform(least, most) => Law::Uniform(of(least), of(most)),
+            Self::Pareto(least, shape) => Law::Pareto(of(least), of(shape)),
+        }
+    }
+}
+
+/// What times packets; rates in bit/s.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+enum PaceOrder {
+    Saturating { backlog: u32 },
+    Constant { rate: u64 },
+    Poisson { rate: u64 },
+    OnOff { rate: u64, on: LawOrder, off: LawOrder },
+}
+
+impl From<Pace> for PaceOrder {
+    fn from(pace: Pace) -> Self {
+        match pace {
+            Pace::Saturating { backlog } => Self::Saturating { backlog },
+            Pace::Constant(rate) => Self::Constant { rate: rate.as_bit_s() },
+            Pace::Poisson(rate) => Self::Poisson { rate: rate.as_bit_s() },
+            Pace::OnOff { rate, on, off } => {
+                Self::OnOff { rate: rate.as_bit_s(), on: on.into(), off: off.into() }
+            }
+        }
+    }
+}
+
+impl PaceOrder {
+    fn pace(self) -> Pace {
+        match self {
+            Self::Saturating { backlog } => Pace::Saturating { backlog },
+            Self::Constant { rate } => Pace::Constant(Rate::from_bit_s(rate)),
+            Self::Poisson { rate } => Pace::Poisson(Rate::from_bit_s(rate)),
+            Self::OnOff { rate, on, off } => {
+                Pace::OnOff { rate: Rate::from_bit_s(rate), on: on.law(), off: off.law() }
+            }
+        }
+    }
+}
+
+/// A source of datagrams.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SourceOrder {
+    draws: Draws,
+    pace: PaceOrder,
+    sizes: LawOrder,
+    largest: u32,
+    packets: Option<u64>,
+    bytes: Option<u64>,
+    #[serde(with = "crate::nanos")]
+    end: Time,
+    #[serde(with = "crate::nanos")]
+    start: Time,
+}
+
+impl SourceOrder {
+    /// That of a flow.
+    pub fn new(flow: &DatagramPlan, draws: Draws) -> Self {
+        let Limits { packets, bytes, end } = flow.limits;
+        Self {
+            draws,
+            pace: flow.pace.into(),
+            sizes: flow.sizes.law.into(),
+            largest: flow.sizes.largest,
+            packets,
+            bytes,
+            end,
+            start: flow.start,
+        }
+    }
+
+    /// It keeps its first hop full, and has to be told what becomes of its packets there.
+    pub const fn fills_first_hop(&self) -> bool {
+        matches!(self.pace, PaceOrder::Saturating { .. })
+    }
+
+    /// The simulator's machine that sends so.
+    pub fn sender(&self) -> retx_sim::datagram::Sender {
+        let sizes = PacketSizes { law: self.sizes.law(), largest: self.largest };
+        let draws = (self.draws.key(), self.draws.name.as_str());
+        let source = Source::new(self.pace.pace(), sizes, self.start, draws);
+        let limits = Limits { packets: self.packets, bytes: self.bytes, end: self.end };
+        retx_sim::datagram::Sender::new(source, &limits, self.start)
+    }
+}
+
+/// Requests and responses.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ExchangeOrder {
+    draws: Draws,
+    request: LawOrder,
+    response: LawOrder,
+    think: LawOrder,
+    /// How many; without it, without end.
+    pub count: Option<u32>,
+    /// Each has a connection of its own.
+    pub each: bool,
+}
+
+impl ExchangeOrder {
+    /// Those of a flow.
+    pub fn new(plan: &ExchangePlan, draws: Draws) -> Self {
+        Self {
+            draws,
+            request: plan.request.into(),
+            response: plan.response.into(),
+            think: plan.think.into(),
+            count: plan.count,
+            each: plan.each,
+        }
+    }
+
+    /// What is asked and answered, from the first on.
+    pub fn script(&self) -> Script {
+        let plan = ExchangePlan {
+            request: self.request.law(),
+            response: self.response.law(),
+            think: self.think.law(),
+            count: self.count,
+            each: self.each,
+        };
+        Script::new(plan, self.draws.key(), &self.draws.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draws() -> Draws {
+        Draws { seed: 7, replication: 3, name: "f".into() }
+    }
+
+    fn told<M: Serialize + serde::de::DeserializeOwned>(order: &M) -> M {
+        serde_json::from_str(&serde_json::to_string(order).expect("plain data")).expect("the same")
+    }
+
+    /// A flow of UDP with parameters that no decimal of a few digits is.
+    fn flow(pace: Pace) -> DatagramPlan {
+        DatagramPlan {
+            name: "f".into(),
+            pace,
+            sizes: PacketSizes { law: Law::Exponential(1000.0 / 3.0), largest: 1500 },
+            limits: Limits {
+                packets: Some(500),
+                bytes: None,
+                end: Time::from_nanos(9_000_000_000),
+            },
+            start: Time::from_nanos(12_345),
+            route: 0,
+            nodes: [0, 1],
+            after: 0,
+        }
+    }
+
+    #[test]
+    fn a_source_sends_what_it_would_in_a_simulation() {
+        let rate = Rate::from_bit_s(3_000_000);
+        let [on, off] = [Law::Pareto(0.1 + 0.2, 1.0 / 0.7), Law::Uniform(1e-3 / 3.0, 0.1)];
+        for pace in [Pace::Constant(rate), Pace::Poisson(rate), Pace::OnOff { rate, on, off }] {
+            let flow = flow(pace);
+            let key = draws().key();
+            let source = Source::new(pace, flow.sizes, flow.start, (key, "f"));
+            let mut here = retx_sim::datagram::Sender::new(source, &flow.limits, flow.start);
+            let mut there = told(&SourceOrder::new(&flow, draws())).sender();
+            loop {
+                let now = here.poll_timeout();
+                assert_eq!(now, there.poll_timeout());
+                if now == Time::NEVER {
+                    break;
+                }
+                here.handle_timeout(now);
+                there.handle_timeout(now);
+                assert_eq!(here.poll_transmit(now), there.poll_transmit(now));
+            }
+            assert!(here.sent() > 100 && there.is_done(Time::NEVER), "{}", here.sent());
+        }
+    }
+
+    #[test]
+    fn a_script_is_the_same_at_both_ends() {
+        let plan = ExchangePlan {
+            request: Law::Exponential(100.0 / 3.0),
+            response: Law::Pareto(1e4 / 7.0, 1.2),
+            think: Law::Exponential(0.1),
+            count: Some(50),
+            each: false,
+        };
+        let mut here = Script::new(plan, draws().key(), "f");
+        let mut there = told(&ExchangeOrder::new(&plan, draws())).script();
+        for _ in 0..50 {
+            assert!(!here.is_last() && !there.is_last());
+            assert_eq!(here.ask(), there.ask());
+            assert_eq!(here.think(), there.think());
+        }
+        assert!(here.is_last() && there.is_last());
+    }
+}

@@ -1,0 +1,112 @@
+//! What flows and proxies have come to: what their ends know, and what was seen on the way.
+
+use crate::launch::Report;
+use crate::path::Sights;
+use crate::protocol::{FlowReport, ProxyReport};
+use crate::summary::{EmulatedDatagrams, EmulatedFlow, EmulatedRow};
+use retx_record::datagrams::DatagramFrame;
+use retx_record::distribution::Distribution;
+use retx_record::summary::{ExchangeSummary, FlowFrame, RelaySummary};
+use retx_record::tables::{Exchange, Exchanges};
+use retx_sim::plan::{Plan, ProxyPlan, Work};
+use retx_units::Time;
+
+/// The flows in the order of the scenario, up to `to`.
+pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<EmulatedRow> {
+    tell_from_end_to_end(&plan.proxies, &mut report.flows);
+    let tcp = plan.flows.iter().zip(report.flows).zip(&seen.counts).enumerate();
+    let mut tcp = tcp.map(|(index, ((flow, report), counts))| {
+        let (name, tcp) = (flow.name.clone(), plan.tcps[flow.tcp as usize].name.clone());
+        let frame = FlowFrame { name, tcp, start: None, finish: None, from: plan.warmup, to };
+        let exchanges = match flow.work {
+            Work::Exchanges(_) => summary_of(&report, plan.warmup),
+            _ => ExchangeSummary::default(),
+        };
+        let mut flow = EmulatedFlow::new(frame, report, counts);
+        flow.summary.exchanges = exchanges;
+        flow.is_split = plan.proxies.iter().any(|proxy| proxy.legs.contains(&(index as u32)));
+        EmulatedRow::Tcp(flow)
+    });
+    let mut rows = Vec::with_capacity(plan.flows.len() + plan.datagrams.len());
+    let udp = plan.datagrams.iter().zip(report.datagrams).zip(&seen.datagrams);
+    for (before, ((flow, report), sight)) in udp.enumerate() {
+        let of_tcp = rows.len() - before;
+        rows.extend(tcp.by_ref().take(flow.after as usize - of_tcp));
+        let frame = DatagramFrame {
+            name: flow.name.clone(),
+            start: report.start,
+            finish: sight.finish,
+            from: plan.warmup,
+            to,
+        };
+        rows.push(EmulatedRow::Udp(EmulatedDatagrams::new(frame, report, sight)));
+    }
+    rows.extend(tcp);
+    rows
+}
+
+/// The first leg of a flow stands for the whole of it: opened when its initiator did, delivered
+/// where the data are read.
+fn tell_from_end_to_end(proxies: &[ProxyPlan], flows: &mut [FlowReport]) {
+    let is_first = |leg: u32| proxies.iter().all(|proxy| proxy.legs[1] != leg);
+    for proxy in proxies.iter().filter(|proxy| is_first(proxy.legs[0])) {
+        let last = flows[last_of(proxies, proxy.legs[1]) as usize].clone();
+        let own = &mut flows[proxy.legs[0] as usize];
+        own.start = own.start.into_iter().chain(last.start).min();
+        own.finish = last.finish;
+        own.bytes_delivered = last.bytes_delivered;
+        own.bytes_in_warmup = last.bytes_in_warmup;
+    }
+}
+
+/// The leg at the receiver, of the chain that this one belongs to.
+fn last_of(proxies: &[ProxyPlan], leg: u32) -> u32 {
+    let next = proxies.iter().find(|proxy| proxy.legs[0] == leg);
+    next.map_or(leg, |proxy| last_of(proxies, proxy.legs[1]))
+}
+
+/// Adds what proxies have passed on to the results of their relays: the sum of the means, and of
+/// the maxima, as each flow has a buffer of its own.
+pub fn add_proxies<'a>(
+    relays: &mut [RelaySummary],
+    proxies: impl Iterator<Item = (&'a ProxyPlan, &'a ProxyReport)>,
+) {
+    for (plan, report) in proxies {
+        let of = &mut relays[plan.relay as usize];
+        of.bytes_relayed += report.bytes_relayed;
+        of.buffer_mean_bytes += report.buffer_mean_bytes;
+        of.buffer_max_bytes += report.buffer_max_bytes;
+        of.buffer_end_bytes += report.buffer_end_bytes;
+    }
+}
+
+fn summary_of(report: &FlowReport, warmup: Time) -> ExchangeSummary {
+    let mut times = Distribution::default();
+    for exchange in report.exchanges.iter().filter(|exchange| exchange.finish >= warmup) {
+        times.add(exchange.finish.since(exchange.start));
+    }
+    (&times).into()
+}
+
+/// The table of exchanges, where a flow has any; in the order of their ends.
+pub fn exchanges(plan: &Plan, reports: &[FlowReport]) -> Option<Exchanges> {
+    if !plan.flows.iter().any(|flow| flow.work.asks()) {
+        return None;
+    }
+    let of = |(flow, report): (usize, &FlowReport)| {
+        let row = move |(index, exchange): (usize, &crate::protocol::ExchangeReport)| Exchange {
+            flow: flow as u32,
+            number: index as u64 + 1,
+            start: exchange.start,
+            finish: exchange.finish,
+            request_bytes: exchange.request_bytes,
+            response_bytes: exchange.response_bytes,
+        };
+        report.exchanges.iter().enumerate().map(row).collect::<Vec<_>>()
+    };
+    let mut rows: Vec<Exchange> = reports.iter().enumerate().flat_map(of).collect();
+    rows.sort_by_key(|row| row.finish);
+    let mut table = Exchanges::default();
+    rows.into_iter().for_each(|row| table.push(row));
+    Some(table)
+}

@@ -1,0 +1,240 @@
+//! Flows of UDP: at one end a thread that sends what the simulator's source says, at the other one
+//! that reads.
+//!
+//! A source that keeps its first hop full has to know what becomes of its packets there, which only
+//! the emulator sees: it tells by a byte each, over a socket of its own.
+
+use super::ends::lock;
+use super::hosts::Hosts;
+use super::traffic::Run;
+use crate::boundary;
+use crate::protocol::{DatagramOrder, DatagramReport, Order, Told, first_hop, send_descriptor};
+use crate::run::PRIORITY;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
+use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::time::TimeSpec;
+use retx_sim::datagram::{RETRY, Sender};
+use retx_units::Time;
+use std::io::{self, Read};
+use std::net::{SocketAddrV4, UdpSocket};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// Room for packets that a receiver has not read yet, in bytes.
+const RECEIVE_BUFFER: usize = 16 << 20;
+/// The largest datagram of IPv4.
+const LARGEST: usize = 65_535;
+/// A receiver gets so long in the end to read what has reached its host.
+const LAST_READS: Duration = Duration::from_millis(200);
+
+/// Flows whose sockets are open.
+#[derive(Debug)]
+pub struct Datagrams(Vec<Ready>);
+
+#[derive(Debug)]
+struct Ready {
+    order: DatagramOrder,
+    sender: UdpSocket,
+    receiver: UdpSocket,
+    /// The source's end and the emulator's, where it is told of its first hop.
+    told: Option<[UnixStream; 2]>,
+}
+
+/// Flows that are running.
+#[derive(Debug)]
+pub struct Running(Vec<(Arc<Mutex<DatagramReport>>, UdpSocket)>);
+
+impl Datagrams {
+    /// Opens both ends' sockets.
+    ///
+    /// # Errors
+    /// A port that is taken.
+    pub fn prepare(order: &Order, hosts: &Hosts) -> Result<Self, String> {
+        let mut all = Vec::with_capacity(order.datagrams.len());
+        for flow in &order.datagrams {
+            let addresses =
+                flow.hosts.map(|host| SocketAddrV4::new(order.hosts[host].address, flow.port));
+            let bind = |end: usize| {
+                hosts.enter(flow.hosts[end])?;
+                UdpSocket::bind(addresses[end])
+                    .map_err(|error| format!("{} cannot be bound: {error}", addresses[end]))
+            };
+            let refused = |error: io::Error| format!("a socket cannot be set up: {error}");
+            let (sender, receiver) = (bind(0)?, bind(1)?);
+            sender.connect(addresses[1]).map_err(refused)?;
+            setsockopt(&receiver, sockopt::RcvBufForce, &RECEIVE_BUFFER)
+                .or_else(|_| setsockopt(&receiver, sockopt::RcvBuf, &RECEIVE_BUFFER))
+                .map_err(|error| refused(error.into()))?;
+            let told = match flow.source.fills_first_hop() {
+                true => Some(UnixStream::pair().map_err(refused)?.into()),
+                false => None,
+            };
+            all.push(Ready { order: flow.clone(), sender, receiver, told });
+        }
+        Ok(Self(all))
+    }
+
+    /// Hands the emulator its ends of the sockets by which it tells sources.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn hand_over(&self, socket: &UnixStream) -> io::Result<()> {
+        let all = self.0.iter().filter_map(|flow| flow.told.as_ref());
+        all.into_iter().try_for_each(|[_, emulators]| send_descriptor(socket, emulators.as_fd()))
+    }
+
+    /// Starts both ends of each flow.
+    ///
+    /// # Errors
+    /// No more threads.
+    pub fn start(&self, run: &Run) -> Result<Running, String> {
+        let mut running = Vec::with_capacity(self.0.len());
+        for (number, flow) in self.0.iter().enumerate() {
+            let copy = |socket: &UdpSocket| {
+                socket.try_clone().map_err(|error| format!("a socket cannot be copied: {error}"))
+            };
+            let report = Arc::new(Mutex::new(DatagramReport::default()));
+            running.push((Arc::clone(&report), copy(&flow.receiver)?));
+            let [from, to] = flow.order.hosts;
+            let (receiver, received) = (copy(&flow.receiver)?, Arc::clone(&report));
+            run.spawn(to, move |entered| {
+                let result = entered.and_then(|()| receive(&receiver, &received));
+                note_fault(&received, &result);
+            })?;
+            let mut source = Sending {
+                run: run.clone(),
+                sender: flow.order.source.sender(),
+                socket: copy(&flow.sender)?,
+                told: match &flow.told {
+                    Some([own, _]) => Some(
+                        own.try_clone()
+                            .map_err(|error| format!("a socket cannot be copied: {error}"))?,
+                    ),
+                    None => None,
+                },
+                turned_away: 0,
+                retry_at: Time::ZERO,
+                payload: vec![0; LARGEST],
+                report,
+            };
+            run.spawn(from, move |entered| {
+                let result = entered.and_then(|()| source.run());
+                note_fault(&source.report, &result);
+                let packets = source.sender.sent();
+                source.run.teller.tell(&Told::AllSent { flow: number, packets });
+            })?;
+        }
+        Ok(Running(running))
+    }
+}
+
+fn note_fault(report: &Mutex<DatagramReport>, result: &io::Result<()>) {
+    if let Err(error) = result {
+        lock(report).fault.get_or_insert(error.to_string());
+    }
+}
+
+/// Reads without end.
+fn receive(socket: &UdpSocket, report: &Mutex<DatagramReport>) -> io::Result<()> {
+    let mut buffer = vec![0; LARGEST];
+    loop {
+        socket.recv(&mut buffer)?;
+        lock(report).received += 1;
+    }
+}
+
+/// The sending end, in its thread.
+struct Sending {
+    run: Run,
+    sender: Sender,
+    socket: UdpSocket,
+    told: Option<UnixStream>,
+    /// Packets that the first hop has turned away and the source does not know of yet. It would
+    /// send all of them again at once, as it hears of the first only when it has sent the others.
+    turned_away: u32,
+    /// When it may know of the next.
+    retry_at: Time,
+    payload: Vec<u8>,
+    report: Arc<Mutex<DatagramReport>>,
+}
+
+impl Sending {
+    /// Sends until there is nothing more to send.
+    fn run(&mut self) -> io::Result<()> {
+        // A source is not to wait for other programs, if that is allowed. It sleeps most of its
+        // time.
+        let _ = boundary::run_first(PRIORITY);
+        loop {
+            let now = self.run.clock.now();
+            self.sender.handle_timeout(now);
+            if self.turned_away > 0 && now >= self.retry_at {
+                self.turned_away -= 1;
+                self.retry_at = now + RETRY;
+                self.sender.dropped_in_first_hop(now, Time::ZERO);
+            }
+            if self.sender.start.is_some() {
+                lock(&self.report).start = self.sender.start;
+            }
+            while let Some(datagram) = self.sender.poll_transmit(now) {
+                self.socket.send(&self.payload[..datagram.payload_bytes as usize])?;
+            }
+            self.sender.settle(now);
+            if self.sender.is_done(now) {
+                return Ok(());
+            }
+            let retry = if self.turned_away > 0 { self.retry_at } else { Time::NEVER };
+            self.wait(self.sender.poll_timeout().min(retry))?;
+        }
+    }
+
+    /// Waits until then, or until it is told of its first hop.
+    fn wait(&mut self, until: Time) -> io::Result<()> {
+        let Some(told) = &mut self.told else {
+            self.run.clock.sleep_until(until);
+            return Ok(());
+        };
+        let left = until.since(self.run.clock.now().min(until));
+        let most = (until < Time::NEVER)
+            .then(|| TimeSpec::from_duration(Duration::from_nanos(left.as_nanos())));
+        let mut ready = [PollFd::new(told.as_fd(), PollFlags::POLLIN)];
+        if ppoll(&mut ready, most, None)? == 0 {
+            return Ok(());
+        }
+        let mut bytes = [0; 256];
+        let read = told.read(&mut bytes)?;
+        let now = self.run.clock.now();
+        for what in &bytes[..read] {
+            match *what {
+                first_hop::PASSED => self.sender.left_first_hop(),
+                first_hop::LOST => self.sender.dropped_in_first_hop(now, Time::ZERO),
+                _ => {
+                    self.turned_away += 1;
+                    self.retry_at = self.retry_at.max(now + RETRY);
+                }
+            }
+        }
+        // The emulator is gone.
+        if read == 0 { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(()) }
+    }
+}
+
+impl Running {
+    /// What the flows have come to, once what has reached the hosts has been read.
+    pub fn report(&self) -> Vec<DatagramReport> {
+        let until = std::time::Instant::now() + LAST_READS;
+        let of = |(report, receiver): &(Arc<Mutex<DatagramReport>>, UdpSocket)| {
+            let waits = || {
+                let mut socket = [PollFd::new(receiver.as_fd(), PollFlags::POLLIN)];
+                poll(&mut socket, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+            };
+            while waits() && std::time::Instant::now() < until {
+                thread::sleep(Duration::from_millis(1));
+            }
+            lock(report).clone()
+        };
+        self.0.iter().map(of).collect()
+    }
+}

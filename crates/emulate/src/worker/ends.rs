@@ -1,0 +1,294 @@
+//! The ends of a flow over TCP.
+//!
+//! The sender of a file writes as the socket takes it, then shuts its direction down; the receiver
+//! reads to the end and closes. A file has been read when its last byte has; it began when its
+//! connection was opened. A client asks as soon as it is connected, and its server answers when it
+//! has all of a request; both draw how much that is from the same script.
+
+use super::Teller;
+use super::sockets;
+use super::traffic::Run;
+use crate::clock::Clock;
+use crate::protocol::{ExchangeOrder, ExchangeReport, FileOrder, FlowOrder, FlowReport, Told};
+use crate::tcp_info::TcpInfo;
+use retx_units::Time;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// What a sender writes and a receiver reads at once.
+const CHUNK: usize = 256 << 10;
+
+/// What the two ends of a flow have in common.
+#[derive(Debug, Default)]
+pub struct State {
+    /// What they know.
+    pub report: FlowReport,
+    /// The sender's socket, while it is open.
+    pub sender: Option<TcpStream>,
+    /// An end has come to its end.
+    one_ended: bool,
+    /// The emulator knows that the flow is over.
+    told: bool,
+}
+
+/// The same for several threads.
+pub type Shared = Arc<Mutex<State>>;
+
+impl State {
+    /// The sender's connection is over, or will be: its `TCP_INFO` is that of now.
+    pub fn close_sender(&mut self) {
+        if let Some(socket) = self.sender.take()
+            && let Ok(info) = TcpInfo::of(socket.as_fd())
+        {
+            self.report.kernel.add(&info);
+        }
+    }
+
+    /// The receiver has read so much.
+    pub fn read(&mut self, now: Time, bytes: u64, warmup: Time) {
+        self.report.bytes_delivered += bytes;
+        if now < warmup {
+            self.report.bytes_in_warmup += bytes;
+        }
+    }
+
+    /// An end is over. Tells that a finite flow is when both its ends are, or one has failed.
+    pub fn end(&mut self, result: &io::Result<()>, is_finite: bool, teller: &Teller) {
+        let other_ended = std::mem::replace(&mut self.one_ended, true);
+        if let Err(error) = result {
+            self.report.fault.get_or_insert(error.to_string());
+        }
+        let over = other_ended || result.is_err();
+        if over && is_finite && !std::mem::replace(&mut self.told, true) {
+            teller.tell(&Told::FlowDone);
+        }
+    }
+}
+
+/// One end of a flow, in its thread.
+pub struct End {
+    /// Index of the flow.
+    flow: u32,
+    order: FlowOrder,
+    clock: Clock,
+    warmup: Time,
+    teller: Teller,
+    way: Way,
+    state: Shared,
+    buffer: Vec<u8>,
+}
+
+/// How an end comes to its connections.
+#[derive(Debug)]
+pub enum Way {
+    /// It opens them to here.
+    To(SocketAddrV4),
+    /// It waits for them.
+    At(TcpListener),
+}
+
+impl End {
+    /// One that has not begun.
+    pub fn new((flow, order): (u32, FlowOrder), way: Way, state: Shared, run: &Run) -> Self {
+        let Run { clock, warmup, .. } = *run;
+        let teller = run.teller.clone();
+        Self { flow, order, clock, warmup, teller, way, state, buffer: vec![0; CHUNK] }
+    }
+
+    /// Does all that there is to do.
+    ///
+    /// # Errors
+    /// What a socket says.
+    pub fn run(&mut self, sends: bool) -> io::Result<()> {
+        match (self.order.files.clone(), sends) {
+            (FileOrder::Exchanges(exchanges), true) => self.answer(&exchanges),
+            (FileOrder::Exchanges(exchanges), false) => self.ask(&exchanges),
+            (files, _) => self.run_files(&files, sends),
+        }
+    }
+
+    /// It has done so, or has failed.
+    pub fn finish(&self, result: &io::Result<()>) {
+        lock(&self.state).end(result, self.order.files.is_finite(), &self.teller);
+    }
+
+    fn run_files(&mut self, files: &FileOrder, sends: bool) -> io::Result<()> {
+        let mut number = 0;
+        while let Some(bytes) = files.bytes(number) {
+            if number > 0 {
+                thread::sleep(files.pause());
+            }
+            let (socket, _) = self.connect(number, sends)?;
+            if sends {
+                self.sending(&socket, |end, socket| end.write(socket, bytes))?;
+            } else {
+                let last = files.bytes(number + 1).is_none();
+                self.receive(&socket, (bytes, last))?;
+            }
+            number += 1;
+        }
+        Ok(())
+    }
+
+    /// The next connection, and when it was opened.
+    fn connect(&self, number: u32, sends: bool) -> io::Result<(TcpStream, Time)> {
+        match &self.way {
+            Way::At(listener) => {
+                let (socket, _) = listener.accept()?;
+                if sends {
+                    self.teller.hand_over(self.flow, socket.as_fd());
+                }
+                Ok((socket, self.clock.now()))
+            }
+            Way::To(address) => {
+                let socket = sockets::open(&self.order.sockets[usize::from(!sends)])?;
+                if sends {
+                    self.teller.hand_over(self.flow, socket.as_fd());
+                }
+                if number == 0 {
+                    self.clock.sleep_until(self.order.start);
+                    lock(&self.state).report.start = Some(self.clock.now());
+                }
+                let opened = self.clock.now();
+                Ok((sockets::connect(socket, *address)?, opened))
+            }
+        }
+    }
+
+    /// Does the sender's part of a connection, then shuts its direction down.
+    fn sending(
+        &mut self,
+        socket: &TcpStream,
+        part: impl FnOnce(&mut Self, &TcpStream) -> io::Result<()>,
+    ) -> io::Result<()> {
+        lock(&self.state).sender = Some(socket.try_clone()?);
+        let result = part(self, socket).and_then(|()| {
+            socket.shutdown(Shutdown::Write)?;
+            // The other end closes when it has read everything.
+            self.read_to_the_end(socket)
+        });
+        lock(&self.state).close_sender();
+        result
+    }
+
+    fn write(&self, mut socket: &TcpStream, mut bytes: u64) -> io::Result<()> {
+        while bytes > 0 {
+            let chunk = usize::try_from(bytes).unwrap_or(CHUNK).min(CHUNK);
+            let written = socket.write(&self.buffer[..chunk])? as u64;
+            bytes = if bytes == u64::MAX { bytes } else { bytes - written };
+        }
+        Ok(())
+    }
+
+    fn read_to_the_end(&mut self, mut socket: &TcpStream) -> io::Result<()> {
+        while socket.read(&mut self.buffer)? > 0 {}
+        Ok(())
+    }
+
+    fn receive(&mut self, mut socket: &TcpStream, (bytes, last): (u64, bool)) -> io::Result<()> {
+        let mut left = bytes;
+        loop {
+            let read = socket.read(&mut self.buffer)? as u64;
+            let now = self.clock.now();
+            left = if bytes == u64::MAX { bytes } else { left.saturating_sub(read) };
+            let mut state = lock(&self.state);
+            state.read(now, read, self.warmup);
+            if left == 0 && last {
+                state.report.finish.get_or_insert(now);
+            }
+            if read == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The client's part.
+    fn ask(&mut self, exchanges: &ExchangeOrder) -> io::Result<()> {
+        let mut script = exchanges.script();
+        for number in 0.. {
+            let (socket, mut begun) = self.connect(number, false)?;
+            loop {
+                let asked = script.ask();
+                self.write(&socket, asked.request)?;
+                self.read_exactly(&socket, asked.response, true)?;
+                let now = self.clock.now();
+                let mut state = lock(&self.state);
+                state.report.exchanges.push(ExchangeReport {
+                    start: begun,
+                    finish: now,
+                    request_bytes: asked.request,
+                    response_bytes: asked.response,
+                });
+                if script.is_last() {
+                    state.report.finish = Some(now);
+                }
+                drop(state);
+                if script.is_last_of_connection() {
+                    break;
+                }
+                thread::sleep(Duration::from_nanos(script.think().as_nanos()));
+                begun = self.clock.now();
+            }
+            self.read_to_the_end(&socket)?;
+            drop(socket);
+            if script.is_last() {
+                break;
+            }
+            thread::sleep(Duration::from_nanos(script.think().as_nanos()));
+        }
+        Ok(())
+    }
+
+    /// The server's part.
+    fn answer(&mut self, exchanges: &ExchangeOrder) -> io::Result<()> {
+        let mut script = exchanges.script();
+        for number in 0.. {
+            let (socket, _) = self.connect(number, true)?;
+            self.sending(&socket, |end, socket| {
+                loop {
+                    let asked = script.ask();
+                    end.read_exactly(socket, asked.request, false)?;
+                    end.write(socket, asked.response)?;
+                    if script.is_last_of_connection() {
+                        return Ok(());
+                    }
+                }
+            })?;
+            if script.is_last() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads so many bytes; those that `count` are what the flow delivers.
+    fn read_exactly(
+        &mut self,
+        mut socket: &TcpStream,
+        mut bytes: u64,
+        count: bool,
+    ) -> io::Result<()> {
+        while bytes > 0 {
+            let most = usize::try_from(bytes).unwrap_or(CHUNK).min(CHUNK);
+            let read = socket.read(&mut self.buffer[..most])? as u64;
+            if read == 0 {
+                let early = "the other end closed before it had sent everything";
+                return Err(io::Error::new(ErrorKind::UnexpectedEof, early));
+            }
+            bytes -= read;
+            if count {
+                lock(&self.state).read(self.clock.now(), read, self.warmup);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What several threads have in common, for one of them.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

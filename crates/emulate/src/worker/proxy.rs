@@ -1,0 +1,299 @@
+//! A proxy that splits connections, as a program in its host: it accepts, connects, and copies from
+//! one socket to the other.
+//!
+//! It holds at most `buffer` bytes: read from the one and not yet acknowledged on the other. The
+//! kernel tells how many those are (`SIOCOUTQ`), but not when one has been acknowledged: a full
+//! proxy looks again each half millisecond. What does not fit stays in the receiving socket, whose
+//! window closes. A FIN is passed on, in both directions, when all before it has been; when a
+//! connection dies the proxy resets the other.
+
+use super::Teller;
+use super::ends::{Shared as SharedState, Way, lock};
+use super::sockets;
+use super::traffic::Run;
+use crate::boundary;
+use crate::clock::Clock;
+use crate::protocol::{FlowOrder, ProxyOrder, ProxyReport};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use retx_record::counters::Level;
+use retx_units::Time;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What is read at once.
+const CHUNK: usize = 64 << 10;
+/// While it waits for acknowledgments it looks so often.
+const LOOK: Duration = Duration::from_micros(500);
+/// While nothing is under way.
+const REST: Duration = Duration::from_millis(100);
+
+/// What a proxy has passed on.
+#[derive(Debug, Default)]
+pub struct Passed {
+    bytes: u64,
+    held: Level,
+    /// The same at the end of the warm-up.
+    start: Option<(u64, Level)>,
+}
+
+/// The same for several threads.
+pub type Shared = Arc<Mutex<Passed>>;
+
+impl Passed {
+    fn set(&mut self, now: Time, warmup: Time, held: u64) {
+        if self.start.is_none() && now >= warmup {
+            self.held.settle(now);
+            self.held.restart_maximum();
+            self.start = Some((self.bytes, self.held));
+        }
+        self.held.set(now, held);
+    }
+
+    /// From the end of the warm-up to now.
+    pub fn report(&mut self, now: Time) -> ProxyReport {
+        self.held.settle(now);
+        let Some((bytes, start)) = &self.start else { return ProxyReport::default() };
+        let held = self.held.since(start);
+        ProxyReport {
+            bytes_relayed: self.bytes - bytes,
+            buffer_mean_bytes: held.mean(),
+            buffer_max_bytes: held.max,
+            buffer_end_bytes: held.value(),
+        }
+    }
+}
+
+/// A proxy between two legs, in its thread.
+pub struct Proxy {
+    buffer: u64,
+    /// Index of the flow that it sends.
+    sends: u32,
+    teller: Teller,
+    legs: [FlowOrder; 2],
+    ways: [Way; 2],
+    states: [SharedState; 2],
+    clock: Clock,
+    warmup: Time,
+    passed: Shared,
+}
+
+/// Two open connections.
+struct Pair<'a> {
+    from: &'a TcpStream,
+    to: &'a TcpStream,
+    /// Read from the one, and how much of it has been written to the other.
+    read: u64,
+    written: u64,
+    /// What has been read last, from where on it has not been written.
+    chunk: Vec<u8>,
+    next: usize,
+    /// The data sender has closed, and the receiver.
+    closed: [bool; 2],
+}
+
+impl Proxy {
+    /// One that has not begun; `legs` say what is set on its sockets, and how it comes to them.
+    pub fn new(
+        order: &ProxyOrder,
+        (legs, ways): ([FlowOrder; 2], [Way; 2]),
+        states: [SharedState; 2],
+        run: &Run,
+    ) -> Self {
+        let Run { clock, warmup, .. } = *run;
+        let (buffer, sends, teller) = (order.buffer, order.legs[1] as u32, run.teller.clone());
+        let passed = Shared::default();
+        Self { buffer, sends, teller, legs, ways, states, clock, warmup, passed }
+    }
+
+    /// What it tells others.
+    pub fn shared(&self) -> Shared {
+        Arc::clone(&self.passed)
+    }
+
+    /// It has done everything, or has failed.
+    pub fn finish(&self, result: &io::Result<()>) {
+        for state in &self.states {
+            lock(state).end(result, self.legs[0].files.is_finite(), &self.teller);
+        }
+    }
+
+    /// Serves one connection after the other.
+    ///
+    /// # Errors
+    /// What a socket says.
+    pub fn run(&mut self) -> io::Result<()> {
+        let files = self.legs[0].files.clone();
+        let mut number = 0;
+        while let Some(bytes) = files.bytes(number) {
+            let [from, to] = self.connect()?;
+            lock(&self.states[1]).sender = Some(to.try_clone()?);
+            let last = files.bytes(number + 1).is_none();
+            let result = self.pass([&from, &to], last.then_some(bytes));
+            lock(&self.states[1]).close_sender();
+            if result.is_err() {
+                for socket in [from, to] {
+                    // One that is gone already needs no reset.
+                    let _ = boundary::reset(socket.as_fd());
+                }
+                return result;
+            }
+            number += 1;
+        }
+        Ok(())
+    }
+
+    /// Waits for a connection, then opens the other.
+    fn connect(&self) -> io::Result<[TcpStream; 2]> {
+        match &self.ways {
+            [Way::At(listener), Way::To(address)] => {
+                let from = listener.accept()?.0;
+                Ok([from, self.open((1, 0), *address)?])
+            }
+            [Way::To(address), Way::At(listener)] => {
+                let to = listener.accept()?.0;
+                self.teller.hand_over(self.sends, to.as_fd());
+                Ok([self.open((0, 1), *address)?, to])
+            }
+            ways => unreachable!("a proxy is asked before it asks: {ways:?}"),
+        }
+    }
+
+    fn open(
+        &self,
+        (leg, side): (usize, usize),
+        address: std::net::SocketAddrV4,
+    ) -> io::Result<TcpStream> {
+        let socket = sockets::open(&self.legs[leg].sockets[side])?;
+        if leg == 1 {
+            self.teller.hand_over(self.sends, socket.as_fd());
+        }
+        lock(&self.states[leg]).report.start.get_or_insert(self.clock.now());
+        sockets::connect(socket, address)
+    }
+
+    /// Copies until both directions are closed; `last` is how much there is when no other
+    /// connection follows.
+    fn pass(&self, [from, to]: [&TcpStream; 2], last: Option<u64>) -> io::Result<()> {
+        from.set_nonblocking(true)?;
+        to.set_nonblocking(true)?;
+        let mut pair = Pair {
+            from,
+            to,
+            read: 0,
+            written: 0,
+            chunk: Vec::with_capacity(CHUNK),
+            next: 0,
+            closed: [false; 2],
+        };
+        while pair.closed != [true; 2] {
+            let held = pair.held()?;
+            lock(&self.passed).set(self.clock.now(), self.warmup, held);
+            let room = self.buffer.saturating_sub(held);
+            pair.wait(room > 0, if held > 0 { LOOK } else { REST })?;
+            let read = pair.read(room)?;
+            if read > 0 {
+                let now = self.clock.now();
+                lock(&self.passed).bytes += read;
+                let mut state = lock(&self.states[0]);
+                state.read(now, read, self.warmup);
+                if last == Some(pair.read) {
+                    state.report.finish.get_or_insert(now);
+                }
+            }
+            pair.write()?;
+            pair.note_close_of_receiver()?;
+        }
+        lock(&self.passed).set(self.clock.now(), self.warmup, 0);
+        Ok(())
+    }
+}
+
+impl Pair<'_> {
+    /// Bytes read, and not acknowledged on the other connection.
+    fn held(&self) -> io::Result<u64> {
+        // A FIN counts as one, too.
+        let under_way = boundary::unacknowledged(self.to.as_fd())?.min(self.written);
+        Ok(self.read - self.written + under_way)
+    }
+
+    fn is_pending(&self) -> bool {
+        self.next < self.chunk.len()
+    }
+
+    /// Waits until there is something to do, at most so long.
+    fn wait(&self, has_room: bool, most: Duration) -> io::Result<()> {
+        let mut from = PollFlags::empty();
+        from.set(PollFlags::POLLIN, has_room && !self.is_pending() && !self.closed[0]);
+        let mut to = PollFlags::empty();
+        to.set(PollFlags::POLLIN, !self.closed[1]);
+        to.set(PollFlags::POLLOUT, self.is_pending());
+        let mut all = [PollFd::new(self.from.as_fd(), from), PollFd::new(self.to.as_fd(), to)];
+        match ppoll(&mut all, Some(TimeSpec::from_duration(most)), None) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads what there is room for.
+    fn read(&mut self, room: u64) -> io::Result<u64> {
+        if room == 0 || self.is_pending() || self.closed[0] {
+            return Ok(0);
+        }
+        let most = usize::try_from(room).unwrap_or(CHUNK).min(CHUNK);
+        self.chunk.resize(most, 0);
+        self.next = 0;
+        let mut from = self.from;
+        let read = match from.read(&mut self.chunk) {
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.chunk.clear();
+                return Ok(0);
+            }
+            Err(error) => return Err(error),
+        };
+        self.chunk.truncate(read);
+        self.read += read as u64;
+        if read == 0 {
+            self.closed[0] = true;
+            self.to.shutdown(Shutdown::Write)?;
+        }
+        Ok(read as u64)
+    }
+
+    /// Writes what the other connection takes.
+    fn write(&mut self) -> io::Result<()> {
+        let mut to = self.to;
+        while self.is_pending() {
+            match to.write(&self.chunk[self.next..]) {
+                Ok(written) => {
+                    self.next += written;
+                    self.written += written as u64;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The data receiver sends nothing but its end.
+    fn note_close_of_receiver(&mut self) -> io::Result<()> {
+        let mut to = self.to;
+        if self.closed[1] {
+            return Ok(());
+        }
+        match to.read(&mut [0; 1]) {
+            Ok(0) => {
+                self.closed[1] = true;
+                self.from.shutdown(Shutdown::Write)
+            }
+            Ok(_) => Err(io::Error::other("data came from where data go")),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Sockets of TCP, set up as their flow says.
+
+use crate::boundary;
+use crate::protocol::SocketOptions;
+use nix::sys::socket::{
+    AddressFamily, Backlog, SockFlag, SockProtocol, SockType, SockaddrIn, bind, getsockopt,
+    setsockopt, socket, sockopt,
+};
+use std::ffi::OsString;
+use std::io;
+use std::net::{SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+/// A socket that has been told how to be.
+///
+/// # Errors
+/// What the kernel refuses.
+pub fn open(options: &SocketOptions) -> io::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_CLOEXEC;
+    let socket = socket(AddressFamily::Inet, SockType::Stream, flags, SockProtocol::Tcp)?;
+    let algorithm = OsString::from(&options.congestion_control);
+    setsockopt(&socket, sockopt::TcpCongestion, &algorithm)?;
+    setsockopt(&socket, sockopt::TcpNoDelay, &options.no_delay)?;
+    // By force, with privileges: then not held to `wmem_max` and `rmem_max`, the machine's.
+    if let Some(bytes) = options.send_buffer {
+        setsockopt(&socket, sockopt::SndBufForce, &bytes)
+            .or_else(|_| setsockopt(&socket, sockopt::SndBuf, &bytes))?;
+        check_buffer("wmem_max", getsockopt(&socket, sockopt::SndBuf)?, bytes)?;
+    }
+    if let Some(bytes) = options.receive_buffer {
+        setsockopt(&socket, sockopt::RcvBufForce, &bytes)
+            .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &bytes))?;
+        check_buffer("rmem_max", getsockopt(&socket, sockopt::RcvBuf)?, bytes)?;
+    }
+    if options.pacing {
+        boundary::pace(socket.as_fd())?;
+    }
+    Ok(socket)
+}
+
+/// The kernel makes a buffer twice as large as asked for, unless a sysctl bounds it.
+fn check_buffer(sysctl: &str, has: usize, asked: usize) -> io::Result<()> {
+    if has >= 2 * asked {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "a buffer of {asked} bytes needs root, or net.core.{sysctl} of as much"
+    )))
+}
+
+/// Why a socket cannot be set up that is to have this congestion control.
+pub fn refusal(congestion_control: &str, error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ENOENT) => format!(
+            "this kernel has no congestion control \"{congestion_control}\"; it has {}; load the \
+             module tcp_{congestion_control} if there is one",
+            available()
+        ),
+        Some(libc::EPERM) => format!(
+            "this kernel lets only root have the congestion control \"{congestion_control}\" \
+             (sysctl net.ipv4.tcp_allowed_congestion_control)"
+        ),
+        _ => format!("a socket cannot be set up: {error}"),
+    }
+}
+
+/// A socket that listens.
+///
+/// # Errors
+/// A congestion control that this kernel lacks; a port that is taken.
+pub fn listen(address: SocketAddrV4, options: &SocketOptions) -> Result<TcpListener, String> {
+    let socket = open(options).map_err(|error| refusal(&options.congestion_control, &error))?;
+    let bound = bind(socket.as_raw_fd(), &SockaddrIn::from(address))
+        .and_then(|()| nix::sys::socket::listen(&socket, Backlog::MAXCONN));
+    bound.map_err(|error| format!("{address} cannot be listened at: {}", error.desc()))?;
+    Ok(TcpListener::from(socket))
+}
+
+/// Connects a socket.
+///
+/// # Errors
+/// Nobody listens, or answers.
+pub fn connect(socket: OwnedFd, address: SocketAddrV4) -> io::Result<TcpStream> {
+    nix::sys::socket::connect(socket.as_raw_fd(), &SockaddrIn::from(address))?;
+    Ok(TcpStream::from(socket))
+}
+
+fn available() -> String {
+    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    std::fs::read_to_string(path)
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(", ")
+}
