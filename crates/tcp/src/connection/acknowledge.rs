@@ -212,6 +212,7 @@ impl Connection {
         let seen = loss_detection::Ack {
             now,
             srtt: ack.srtt,
+            least_rtt: sender.least_rtt,
             sampled: ack.rtt.is_some(),
             // An acknowledgment of the FIN alone is none of data, but no duplicate.
             bytes_acked: ack.bytes_acked.max(is_new.into()),

@@ -20,6 +20,8 @@ pub struct Ack<'a> {
     pub now: Time,
     /// Smoothed RTT, if there is one.
     pub srtt: Option<Duration>,
+    /// The least RTT sample, that of the handshake included; [`Duration::MAX`] before there is one.
+    pub least_rtt: Duration,
     /// It gives an RTT sample.
     pub sampled: bool,
     /// Bytes acknowledged for the first time; 0 for a duplicate ACK (RFC 5681 §2).

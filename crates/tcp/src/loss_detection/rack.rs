@@ -125,6 +125,7 @@ impl State {
 
     /// §6.2, steps 1 to 3.
     fn note_delivery(&mut self, ack: &Ack, board: &Scoreboard) {
+        self.min_rtt = self.min_rtt.min(ack.least_rtt);
         let Some(delivered) = ack.selective else { return };
         if let Some(low) = delivered.reordered {
             self.reordering_seen = true;
@@ -357,6 +358,7 @@ mod tests {
         Ack {
             now: Time::ZERO,
             srtt: None,
+            least_rtt: Duration::MAX,
             sampled: false,
             overdue: false,
             bytes_acked: 1,

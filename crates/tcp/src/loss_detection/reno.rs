@@ -75,6 +75,7 @@ impl LossDetection for State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use retx_units::Duration;
 
     /// RFC 6582 §3.2 step 1: duplicate ACKs of what was sent before a timeout start nothing.
     #[test]
@@ -85,6 +86,7 @@ mod tests {
         let ack = |bytes_acked, snd_una| Ack {
             now: retx_units::Time::ZERO,
             srtt: None,
+            least_rtt: Duration::MAX,
             sampled: false,
             overdue: false,
             smss: 1_000,
