@@ -23,6 +23,7 @@ from typing import Any
 
 from retx.errors import UsageError
 from retx.study.data import StudyError, build, read_toml
+from retx.study.searches import Search
 
 HOME = Path(__file__).parents[1] / "_studies"
 FORMS = ("quick", "full")
@@ -193,6 +194,7 @@ class Study:
     rows: list[Rows]
     claims: list[Claim]
     assumptions: list[Assumption]
+    searches: dict[str, Search] = field(default_factory=dict)
 
     def published_number(self, claim: Claim) -> float | None:
         """The paper's number that a claim is about."""
@@ -206,7 +208,8 @@ class Study:
 
     def scenarios(self) -> list[str]:
         """Names of the scenario files."""
-        return sorted({experiment.scenario for experiment in self.experiments.values()})
+        of_experiments = {experiment.scenario for experiment in self.experiments.values()}
+        return sorted(of_experiments | {search.scenario for search in self.searches.values()})
 
 
 def names() -> list[str]:
@@ -248,7 +251,7 @@ def load(name: str) -> Study:
     for key in ("title", "paper", "experiment"):
         if key not in head:
             raise StudyError(f"{where}: lacks `{key}`")
-    unknown = sorted(set(head) - {"title", "paper", "experiment", "assumption"})
+    unknown = sorted(set(head) - {"title", "paper", "experiment", "assumption", "search"})
     if unknown:
         raise StudyError(f"{where}: {unknown[0]}: unknown key")
     study = Study(
@@ -261,6 +264,10 @@ def load(name: str) -> Study:
         rows=_list(Rows, claims.get("rows", []), f"{folder / 'claims.toml'}: rows"),
         claims=_list(Claim, claims.get("claim", []), f"{folder / 'claims.toml'}: claim"),
         assumptions=_list(Assumption, head.get("assumption", []), f"{where}: assumption"),
+        searches={
+            name: build(Search, table | {"name": name}, f"{where}: search.{name}")
+            for name, table in head.get("search", {}).items()
+        },
     )
     _check(study)
     return study
@@ -312,6 +319,8 @@ def _check(study: Study) -> None:
         for name in wanted:
             if name is not None and name not in known:
                 raise StudyError(f"{here}: no case {name!r} (there are {', '.join(known)})")
+    for search in study.searches.values():
+        _check_search(study, search)
     for row in study.rows:
         here = f"{study.folder / 'claims.toml'}: {row.id}"
         if row.published not in study.published.series:
@@ -333,3 +342,15 @@ def _check(study: Study) -> None:
             raise StudyError(f"{here}: published.toml has no {claim.published!r}") from None
         if claim.experiment and claim.case not in study.experiments[claim.experiment].cases:
             raise StudyError(f"{here}: no case {claim.case!r} in {claim.experiment}")
+
+
+def _check_search(study: Study, search: Search) -> None:
+    here = f"{study.folder / 'study.toml'}: search.{search.name}"
+    if not (study.folder / search.scenario).is_file():
+        raise StudyError(f"{here}: no file {search.scenario}")
+    if set(search.trials) != set(FORMS):
+        raise StudyError(f"{here}.trials: needs {' and '.join(FORMS)}")
+    try:
+        search.space()
+    except UsageError as error:
+        raise StudyError(f"{here}.vary: {error}") from None

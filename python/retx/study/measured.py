@@ -18,10 +18,12 @@ from retx.study.data import StudyError
 from retx.study.estimates import Estimate, estimate, paired_difference, paired_ratio
 from retx.study.library import Experiment, Study
 from retx.study.runs import Draws, Runs, Values, Whole
+from retx.study.searches import SEARCHES
 
 if TYPE_CHECKING:
     from retx.sweeps.derive import Function
     from retx.sweeps.result import Sweep
+    from retx.tuning.result import Tuning
 
 At = Mapping[str, Any] | None
 """Which point of an experiment's grid: a value by each key."""
@@ -59,9 +61,10 @@ class Measured:
     shown: dict[tuple[str, str, int], retx.Result] = field(default_factory=dict)
     """Single runs, made again for figures."""
     _runs: Runs | None = None
+    _searches: dict[str, Tuning | None] = field(default_factory=dict)
 
     def run_all(self, out: Path | None = None, progress: Progress = None) -> None:
-        """Runs every case of every experiment as one queue.
+        """Runs every case of every experiment as one queue, then searches.
 
         Args:
             out: Keep what is found there; what is there already is not run again.
@@ -74,6 +77,22 @@ class Measured:
         }
         whole = Whole.of(self.study, Draws(self.plan.seed, counts), self.derive)
         self._runs = Runs.make(whole, out, self.plan.threads, progress)
+        beside = None if out is None else out.parent / SEARCHES
+        for name, search in self.study.searches.items():
+            self._searches[name] = search.found(
+                self.study.folder, self.plan.form, self.plan.seed, beside
+            )
+
+    def search(self, name: str) -> Tuning | None:
+        """What a search has found; None where Optuna is not installed."""
+        if name not in self.study.searches:
+            there = ", ".join(self.study.searches) or "none"
+            raise StudyError(f"no search {name!r} (there are {there})")
+        return self._searches[name]
+
+    def search_command(self, name: str) -> str:
+        """What a reader types, in the report's directory, to make a search again."""
+        return self.study.searches[name].command(self.plan.form, self.plan.seed)
 
     @property
     def _found(self) -> Runs:

@@ -2,6 +2,7 @@
 
     DIR/report.html, summary.json, tables/, scenarios/
     DIR/runs/        what the runs found: a sweep's directory, which outlives reports
+    DIR/searches/    what searches have tried, likewise
 
 A report is written into `DIR/.partial`. When all is on the disk, the old page goes first and the
 new one comes last: where there is a page, everything beside it belongs to it.
@@ -17,10 +18,11 @@ from pathlib import Path
 
 from retx.directory import sync, sync_path
 from retx.study.runs import RUNS
+from retx.study.searches import SEARCHES
 
 PAGE = "report.html"
 PARTIAL = ".partial"
-OURS = frozenset({PAGE, "summary.json", "tables", "scenarios", RUNS, PARTIAL})
+OURS = frozenset({PAGE, "summary.json", "tables", "scenarios", RUNS, SEARCHES, PARTIAL})
 
 
 @contextmanager

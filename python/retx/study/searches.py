@@ -1,0 +1,102 @@
+"""Searches of a study: `retx.tune`, kept beside the report."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import retx
+from retx import _native
+from retx.source import toml_value
+from retx.tuning.space import Choice, Range, parsed
+
+if TYPE_CHECKING:
+    from retx.tuning.result import Tuning
+
+SEARCHES = "searches"
+"""The directory beside the report."""
+DIGEST_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Search:
+    """Values of scenario keys that serve an objective best."""
+
+    name: str
+    title: str
+    scenario: str
+    vary: dict[str, str]
+    """By key what `retx tune --vary KEY=…` takes."""
+    trials: dict[str, int]
+    """By form."""
+    replications: int
+    maximise: list[str] = field(default_factory=list)
+    minimise: list[str] = field(default_factory=list)
+    set: dict[str, Any] = field(default_factory=dict)
+    """Values by their key in the scenario, as `--set` takes them."""
+
+    def space(self) -> dict[str, Range | Choice]:
+        """What varies.
+
+        Raises:
+            UsageError: A range or choice is none.
+        """
+        return dict(parsed(f"{key}={values}") for key, values in self.vary.items())
+
+    def found(self, folder: Path, form: str, seed: int, out: Path | None) -> Tuning | None:
+        """Searches, or goes on with an earlier search; None where Optuna is not installed.
+
+        Args:
+            folder: Of the study.
+            form: `quick` or `full`.
+            seed: Of the runs.
+            out: Where searches are kept.
+
+        Raises:
+            UsageError: Another search has the file just now.
+            ScenarioError: The scenario does not take a value that may be tried.
+        """
+        if not find_spec("optuna"):
+            return None
+        return retx.tune(
+            folder / self.scenario,
+            self.space(),
+            maximise=self.maximise,
+            minimise=self.minimise,
+            trials=self.trials[form],
+            replications=self.replications,
+            overrides=self.set | {"seed": seed},
+            storage=None if out is None else self._file(folder, seed, out),
+        )
+
+    def _file(self, folder: Path, seed: int, out: Path) -> Path:
+        """Where it is kept, by all that it depends on; a file of an earlier state gives way."""
+        resolved = retx.resolve(folder / self.scenario, overrides=self.set | {"seed": seed})
+        what = [resolved, self.vary, self.maximise, self.minimise, self.replications]
+        text = json.dumps([*what, _native.ENGINE], sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:DIGEST_DIGITS]
+        own = out / f"{self.name}-{digest}.db"
+        out.mkdir(parents=True, exist_ok=True)
+        for path in out.glob(f"{self.name}-*"):
+            if not path.name.startswith(own.name):
+                path.unlink()
+        return own
+
+    def command(self, form: str, seed: int) -> str:
+        """What a reader types, in the report's directory, to make the same search."""
+        words = ["retx", "tune", f"scenarios/{self.scenario}"]
+        for key, values in self.vary.items():
+            words += ["--vary", f"{key}={values}"]
+        for name in self.maximise:
+            words += ["--maximise", name]
+        for name in self.minimise:
+            words += ["--minimise", name]
+        for key, value in (self.set | {"seed": seed}).items():
+            words += ["--set", f"{key}={toml_value(value)}"]
+        words += ["--trials", str(self.trials[form]), "--replications", str(self.replications)]
+        return shlex.join(words)
