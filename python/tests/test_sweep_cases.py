@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from sweeping import SCENARIO, Timid, hashes
@@ -54,6 +55,61 @@ def test_cases_survive_in_a_directory(tmp_path: Path) -> None:
     assert len(retx.sweep(SCENARIO, GRID, 2, cases=more, out=out)) == 16
     retx.sweep(SCENARIO, GRID, 2, cases=more, out=tmp_path / "anew")
     assert hashes(out) == hashes(tmp_path / "anew")
+
+
+IN_FILE = """
+[sweep]
+replications = 3
+"link.cloud.forward.channel.p" = [0, 0.05]
+
+[[sweep.case]]
+name = "plain"
+
+[[sweep.case]]
+name = "far"
+replications = 1
+set = { "flow.download.tcp" = "veno", "link.cloud.delay" = "50 ms" }
+"""
+
+
+def test_cases_stand_in_the_file(tmp_path: Path) -> None:
+    sweep = retx.sweep(SCENARIO + IN_FILE, out=tmp_path / "out")
+    assert len(sweep) == 2 * 3 + 2 * 1
+    given = retx.sweep(SCENARIO, GRID, 3, cases={name: CASES[name] for name in ("plain", "far")})
+    same = given.flows.filter((pl.col("case") == "plain") | (pl.col("replication") == 0))
+    assert_frame_equal(sweep.flows, same)
+    status = retx.sweep_status(tmp_path / "out")
+    assert (status.runs, status.planned) == (8, 8)
+    # The file as resolved, run again, is the same sweep; other cases take the place of its own.
+    text = (tmp_path / "out" / "scenario.toml").read_text()
+    assert_frame_equal(retx.sweep(text).flows, sweep.flows)
+    assert retx.sweep(text, cases={"one": {}}).grid["case"].to_list() == ["one", "one"]
+    assert len(retx.run(text).flows) == 1
+
+
+def test_a_case_has_its_own_number_of_runs_beside_until() -> None:
+    until = {"metric": "goodput_bit_s", "relative_half_width": 0.001, "max_replications": 12}
+    text = SCENARIO + IN_FILE.replace("[0, 0.05]", "[0.05]")
+    runs = retx.sweep(text, until=until).runs
+    counts = dict(runs.group_by(pl.col("case").cast(pl.String)).len().iter_rows())
+    assert counts == {"plain": 12, "far": 1}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('name = "far"', 'nam = "far"', "unknown key; did you mean"),
+        ('name = "far"', 'name = "plain"', "is the name of two cases"),
+        ("replications = 1", "replications = 0", "expected a whole number from 1"),
+        ('"link.cloud.delay" = "50', 'link.cloud.delay = "50', "write the whole key in quotes"),
+        ('"link.cloud.delay"', '"link.cloud.forward.channel.p"', "varies besides"),
+        ('"link.cloud.delay"', '"sweep.replications"', "does not vary itself"),
+    ],
+)
+def test_a_wrong_case_in_the_file_is_told_with_its_line(old: str, new: str, told: str) -> None:
+    assert IN_FILE.count(old) == 1
+    with pytest.raises(retx.ScenarioError, match=rf"scenario:\d+: sweep.case.*{told}"):
+        retx.run(SCENARIO + IN_FILE.replace(old, new))
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,8 @@ pub fn toml_of_json(text: &str) -> PyResult<String> {
 }
 
 /// Checks a `[sweep]`, given as the text of a JSON object, and writes out its ranges: the text of a
-/// JSON object with `replications`, `until`, `axes` (tables of lists that go side by side) and
-/// `hypercube`.
+/// JSON object with `replications`, `until`, `cases`, `axes` (tables of lists that go side by side)
+/// and `hypercube`.
 #[pyfunction]
 pub fn read_sweep(text: &str) -> PyResult<String> {
     Ok(json!(checked(text)?).to_string())

@@ -62,7 +62,18 @@ fn place(values: &Value, key: &str) -> Option<Vec<Step>> {
     for (index, zip) in zips.into_iter().flatten().enumerate() {
         starts.push((vec![step("sweep"), step("zip"), Step::Index(index)], zip));
     }
-    starts.into_iter().find_map(|(path, table)| below(&path, table.as_object()?, key))
+    let varies = starts.into_iter().find_map(|(path, table)| below(&path, table.as_object()?, key));
+    varies.or_else(|| in_case(sweep, key))
+}
+
+/// Where a case sets a key; none where several do, since a change does not say whose it is.
+fn in_case(sweep: &Value, key: &str) -> Option<Vec<Step>> {
+    let cases = sweep.get("case").and_then(Value::as_array)?.iter().enumerate();
+    let mut places = cases.filter(|(_, case)| case["set"].get(key).is_some());
+    let (index, _) = places.next()?;
+    let step = |key: &str| Step::Key(key.to_owned());
+    let path = vec![step("sweep"), step("case"), Step::Index(index), step("set"), step(key)];
+    places.next().is_none().then_some(path)
 }
 
 /// The path of a dotted key, be it one key in quotes or tables within tables.

@@ -105,6 +105,7 @@ fn or_none(mut field: Value) -> Value {
 pub fn sweep(generator: &mut SchemaGenerator) -> Schema {
     let range = generator.subschema_for::<sweep::Range>();
     let until = generator.subschema_for::<sweep::Until>();
+    let case = generator.subschema_for::<sweep::Case>();
     let values = json!({
         "description": "values to take, or a range; or keys below this one",
         "anyOf": [
@@ -130,6 +131,12 @@ pub fn sweep(generator: &mut SchemaGenerator) -> Schema {
         "required": ["points"],
         "additionalProperties": values,
     });
+    let cases = json!({
+        "type": "array",
+        "description": "named points, each with values of several keys",
+        "minItems": 1,
+        "items": case,
+    });
     let count = json!({
         "type": "integer",
         "description": "runs of each point",
@@ -141,6 +148,7 @@ pub fn sweep(generator: &mut SchemaGenerator) -> Schema {
         "properties": {
             "replications": count,
             "until": until,
+            "case": cases,
             "zip": zip,
             "latin_hypercube": cube,
         },

@@ -2,13 +2,16 @@
 //!
 //! Keys of the scenario, in quotes or not, with a list of values or a range; tables of such keys
 //! under `[[sweep.zip]]`, whose lists go side by side; `[sweep.latin_hypercube]`, whose points are
-//! spread over all its keys at once. The grid is the product of them all.
+//! spread over all its keys at once; `[[sweep.case]]`, points with a name. The grid is the product
+//! of them all.
 
+mod case;
 mod range;
 
 use crate::error::{Problem, Step};
 use crate::suggest::did_you_mean;
 use crate::wording;
+pub use case::Case;
 pub use range::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +23,7 @@ pub const POINTS_MAX: usize = 10_000_000;
 pub const REPLICATIONS_MAX: u64 = 1_000_000_000;
 
 /// Keys of `[sweep]` that are not the scenario's.
-const OWN_KEYS: [&str; 4] = ["replications", "until", "zip", "latin_hypercube"];
+const OWN_KEYS: [&str; 5] = ["replications", "until", "case", "zip", "latin_hypercube"];
 
 /// A checked `[sweep]`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,6 +32,8 @@ pub struct Sweep {
     pub replications: Option<u64>,
     /// When a point has been run often enough.
     pub until: Option<Until>,
+    /// Named points; each is run with all combinations of what else varies.
+    pub cases: Vec<Case>,
     /// What varies together, each with its values; all combinations are run.
     pub axes: Vec<Axis>,
     /// Points spread over several keys at once.
@@ -105,6 +110,7 @@ pub fn read(table: &Map<String, Value>) -> Result<Sweep, Problem> {
         let message = format!("{first} is more than max_replications of `until`");
         return Err(Problem::new(message).within("replications"));
     }
+    let cases = case::read(table.get("case"))?;
     let mut axes = Vec::new();
     for (key, values) in flat(table, &OWN_KEYS) {
         let list = values_of(&values).map_err(|problem| problem.at(&key))?;
@@ -113,8 +119,9 @@ pub fn read(table: &Map<String, Value>) -> Result<Sweep, Problem> {
     axes.extend(zipped(table.get("zip"))?);
     let hypercube = table.get("latin_hypercube").map(hypercube).transpose();
     let hypercube = hypercube.map_err(|problem| problem.within("latin_hypercube"))?;
-    let sweep = Sweep { replications, until, axes, hypercube };
+    let sweep = Sweep { replications, until, cases, axes, hypercube };
     check_keys(&sweep)?;
+    case::check(&sweep)?;
     check_size(&sweep)?;
     Ok(sweep)
 }
@@ -290,9 +297,7 @@ fn check_keys(sweep: &Sweep) -> Result<(), Problem> {
             return Err(Problem::new(format!("\"{key}\" varies twice: name it once")));
         }
         seen.push(key);
-        if key == "sweep" || key.starts_with("sweep.") {
-            return Err(Problem::new(format!("\"{key}\": a sweep does not vary itself")));
-        }
+        check_own(key)?;
         if !key.contains('.')
             && let near = did_you_mean(key, OWN_KEYS)
             && !near.is_empty()
@@ -303,10 +308,18 @@ fn check_keys(sweep: &Sweep) -> Result<(), Problem> {
     Ok(())
 }
 
+fn check_own(key: &str) -> Result<(), Problem> {
+    if key == "sweep" || key.starts_with("sweep.") {
+        return Err(Problem::new(format!("\"{key}\": a sweep does not vary itself")));
+    }
+    Ok(())
+}
+
 fn check_size(sweep: &Sweep) -> Result<(), Problem> {
     let length = |axis: &Axis| axis.values().next().and_then(Value::as_array).map_or(1, Vec::len);
     let cube = sweep.hypercube.as_ref().map_or(1, |cube| cube.points as usize);
-    let points = sweep.axes.iter().map(length).fold(cube, usize::saturating_mul);
+    let named = sweep.cases.len().max(1).saturating_mul(cube);
+    let points = sweep.axes.iter().map(length).fold(named, usize::saturating_mul);
     if points > POINTS_MAX {
         return Err(Problem::new(format!("{points} points: a grid has at most {POINTS_MAX}")));
     }

@@ -36,6 +36,8 @@ class Estimate:
     """Where 95 % of single runs fall: Student's t, or by rank, whatever the law."""
     missing: int = 0
     """Runs that have no such value, such as transfers that did not end."""
+    ranked: bool = False
+    """True where `single` goes by rank."""
 
     @property
     def bounds(self) -> Interval:
@@ -76,6 +78,7 @@ def estimate(
         Interval(mean - half, mean + half),
         by_rank(known) if ranked else single,
         missing,
+        ranked,
     )
 
 

@@ -167,7 +167,7 @@ class Claim:
     case: str = ""
     """Whose command runs it again."""
     at: dict[str, Any] = field(default_factory=dict)
-    """Which point of the experiment's grid."""
+    """A point of the experiment's grid: a value by each key."""
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from jinja2.loaders import ChoiceLoader, PackageLoader
 from markupsafe import Markup, escape
 
 import retx
+from retx.study.chance import chance_of, sentences
 from retx.study.estimates import Estimate, Interval
 from retx.study.figures import Figure
 from retx.study.measured import Measured
 from retx.study.tables import Column, Noted, Table
-from retx.study.verdicts import Verdict
+from retx.study.verdicts import Doubt, Verdict
 
 if TYPE_CHECKING:
     from retx.study.reproduction import Report
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 NARROW = "\u202f"
 SIGNIFICANT = 4
 LARGE = 1e9
+MANY_RUNS = 1_000_000
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 MARKS = {
@@ -59,6 +61,7 @@ class Writer:
             "cell": cell,
             "percent": percent,
             "verdict": verdict_mark,
+            "doubt": doubt_text,
             "text_columns": text_columns,
         }
         self._environment.globals |= {
@@ -91,6 +94,7 @@ class Writer:
             assumptions=[(item, self.text(item.effect)) for item in study.assumptions],
             tally={kind: sum(line.verdict is kind for line in everything) for kind in Verdict},
             verdicts=Verdict,
+            chance=sentences(chance_of(everything)),
             versions=_versions(),
         )
 
@@ -201,6 +205,16 @@ def _estimate_cell(value: Estimate, digits: int | None) -> Markup:
             value.missing, value.missing + value.n
         )
     return text
+
+
+def doubt_text(value: Doubt, runs: int) -> str:
+    """What is said of a verdict that more runs might turn."""
+    said = f"The interval reaches across {plain(value.bound)}: these {runs} runs do not settle it"
+    if value.runs is None or value.runs >= MANY_RUNS:
+        return f"{said}, and no affordable number would."
+    # More digits than the interval itself is known to would say too much.
+    digits = max(0, floor(log10(value.runs)) - 1)
+    return f"{said}; about {number(round(value.runs, -digits))} would."
 
 
 def verdict_mark(value: Verdict) -> Markup:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import retx
+from retx.study.chance import chance_of
 from retx.study.data import StudyError
 from retx.study.estimates import Estimate, exact
 from retx.study.figures import Figure
@@ -21,7 +22,7 @@ from retx.study.page import Writer
 from retx.study.place import check_ours, report_directory
 from retx.study.runs import RUNS
 from retx.study.tables import Table, comparison, write_csv
-from retx.study.verdicts import Judged, judge, judge_row
+from retx.study.verdicts import Judged, bounds_of, doubt, judge, judge_row
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,8 @@ def _judge(claim: Claim, measured: Measured, values: dict[str, Estimate], writer
         remark=writer.text(claim.remark),
         rule=claim.rule,
         command=_command(claim, measured),
+        bounds=bounds_of(claim, published),
+        doubt=doubt(bounds_of(claim, published), found),
     )
 
 
@@ -213,6 +216,7 @@ def _summary(report: Report, measured: Measured) -> dict[str, Any]:
         "version": retx.__version__,
         "form": report.plan.form,
         "seed": report.plan.seed,
+        "chance": chance_of(everything),
         "verdicts": [
             {
                 "id": line.id,
@@ -221,6 +225,8 @@ def _summary(report: Report, measured: Measured) -> dict[str, Any]:
                 "measured": line.measured.mean if line.measured else None,
                 "interval": _ends(line.measured),
                 "runs": line.measured.n if line.measured else 0,
+                "settled": line.doubt is None,
+                "runs_to_settle": line.doubt.runs if line.doubt else None,
                 "command": line.command,
             }
             for line in everything

@@ -24,6 +24,11 @@ def print_report(report: Report) -> None:
         f"{sum(line.verdict is kind for line in everything)} × {kind.value}" for kind in Verdict
     )
     out.print(f"Verdicts: {', '.join(counts)}.")
+    unsettled = sum(line.doubt is not None for line in everything)
+    if unsettled:
+        out.print(
+            f"Not settled by these runs: {unsettled}; the report says what would settle them."
+        )
     out.print(f"Report: {report.page}", soft_wrap=True)
 
 

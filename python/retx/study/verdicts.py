@@ -2,17 +2,20 @@
 
 - `single_run`: the paper's number is one run. It agrees when it lies where 95 % of our single runs
   fall; without chance, when it is within the tolerance.
-- `within`: the measured number, its confidence interval included, is within the tolerance of the
-  published one. If the interval only overlaps, nothing is decided against the claim.
-- `at_least`, `at_most`: the same with one bound.
+- `within`: the measured mean is within the tolerance of the published number.
+- `at_least`, `at_most`: the mean is on the right side of the bound.
 - `arithmetic`: the paper's number is computed again from numbers of the same paper.
 - `undecided`: the text does not say what would be needed.
+
+Where the confidence interval reaches across such a bound, more runs might turn the verdict: `doubt`
+says so, and how many it would take.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from math import ceil
 
 from retx.study.estimates import Estimate, Interval
 from retx.study.library import Claim, Rows
@@ -25,6 +28,16 @@ class Verdict(Enum):
     DIFFERS = "differs"
     CONTRADICTS = "the paper contradicts itself"
     UNDECIDED = "cannot be decided from the text"
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """The interval reaches across the bound: the verdict is that of the mean, and not settled."""
+
+    bound: float
+    runs: int | None
+    """With about so many the interval would end at the bound, if the mean stays; None when it is
+    the bound itself."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,9 @@ class Judged:
     command: str = ""
     case: str = ""
     """For a row of a table: its label."""
+    bounds: tuple[float, ...] = ()
+    """What the mean is compared with."""
+    doubt: Doubt | None = None
 
 
 def judge_row(rows: Rows, published: float, measured: Estimate | None) -> Verdict:
@@ -69,7 +85,6 @@ def judge(claim: Claim, target: float | None, measured: Estimate | None) -> Verd
         return Verdict.UNDECIDED
     if measured is None or target is None:
         return Verdict.DIFFERS
-    bounds = measured.bounds
     if claim.rule == "arithmetic":
         close = abs(measured.mean - target) <= claim.tolerance
         return Verdict.AGREES if close else Verdict.CONTRADICTS
@@ -78,12 +93,38 @@ def judge(claim: Claim, target: float | None, measured: Estimate | None) -> Verd
             measured.mean - claim.tolerance, measured.mean + claim.tolerance
         )
         return _agrees(allowed.holds(target))
+    mean = measured.mean
     if claim.rule == "within":
-        near = Interval(target - claim.tolerance, target + claim.tolerance)
-        return _agrees(bounds.low <= near.high and near.low <= bounds.high)
-    if claim.rule == "at_least":
-        return _agrees(bounds.high >= target)
-    return _agrees(bounds.low <= target)
+        return _agrees(abs(mean - target) <= claim.tolerance)
+    return _agrees(mean >= target if claim.rule == "at_least" else mean <= target)
+
+
+def bounds_of(claim: Claim, target: float | None) -> tuple[float, ...]:
+    """What decides a claim about a mean: one bound, two, or none."""
+    if target is None or claim.rule not in ("within", "at_least", "at_most"):
+        return ()
+    if claim.rule == "within":
+        return (target - claim.tolerance, target + claim.tolerance)
+    return (target,)
+
+
+def doubt(bounds: tuple[float, ...], measured: Estimate | None) -> Doubt | None:
+    """Whether the interval reaches across the bound that decides."""
+    if measured is None or measured.interval is None:
+        return None
+    inside = [bound for bound in bounds if _across(measured.interval, bound)]
+    if not inside:
+        return None
+    bound = min(inside, key=lambda bound: abs(bound - measured.mean))
+    distance = abs(measured.mean - bound)
+    ends = measured.interval
+    side = measured.mean - ends.low if bound < measured.mean else ends.high - measured.mean
+    # The interval shrinks with the root of the number of runs.
+    return Doubt(bound, ceil(measured.n * (side / distance) ** 2) if distance > 0 else None)
+
+
+def _across(interval: Interval, bound: float) -> bool:
+    return interval.low < bound < interval.high
 
 
 def _agrees(holds: bool) -> Verdict:

@@ -1,0 +1,117 @@
+"""What chance does to the verdicts of a report, which are many.
+
+Of k true claims that are each tested at the level 5 %, 0.05 k fail by chance. Bonferroni's
+correction tests each at 5 % / k instead: then all true claims hold together with at least 95 %,
+however they depend on one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import exp, isclose, log
+from typing import Any
+
+from retx.analysis.intervals import half_width
+from retx.study.estimates import CONFIDENCE, Estimate, Interval
+from retx.study.verdicts import Judged, Verdict
+
+LEVEL = 1 - CONFIDENCE
+
+
+def chance_of(everything: Iterable[Judged]) -> dict[str, Any]:
+    """How many verdicts rest on chance, and what a correction for their number changes.
+
+    Keys: `single_runs` (published numbers that are compared with the range of single runs), of
+    these `differ`, `differ_by_chance` (as many would on average if all of them were true), and
+    `differ_corrected` (the ids of those that still differ from ranges that hold for all at once);
+    `bounds` (means that are compared with a bound), of these `unsettled` (ids whose interval
+    reaches across), and `unsettled_corrected`.
+    """
+    lines = [
+        (line, line.measured) for line in everything if line.measured and line.published is not None
+    ]
+    runs = [line for line, found in lines if line.rule == "single_run" and found.single]
+    bounds = [line for line, found in lines if line.bounds and found.interval]
+    return {
+        "single_runs": len(runs),
+        "differ": _ids(line for line in runs if line.verdict is Verdict.DIFFERS),
+        "differ_by_chance": round(LEVEL * len(runs), 2),
+        "differ_corrected": _ids(line for line in runs if _differs(line, len(runs))),
+        "bounds": len(bounds),
+        "unsettled": _ids(line for line in bounds if line.doubt),
+        "unsettled_corrected": _ids(line for line in bounds if _unsettled(line, len(bounds))),
+    }
+
+
+def _ids(lines: Iterable[Judged]) -> list[str]:
+    return [line.id for line in lines]
+
+
+def _differs(line: Judged, tests: int) -> bool:
+    """Outside of the range of single runs that holds for all tests at once."""
+    found, published = line.measured, line.published
+    assert found is not None
+    assert published is not None
+    assert found.single is not None
+    if line.verdict is not Verdict.DIFFERS:
+        return False
+    return not widened(found, found.single, tests).holds(published)
+
+
+def _unsettled(line: Judged, tests: int) -> bool:
+    """The interval that holds for all tests at once reaches across a bound."""
+    assert line.measured is not None
+    assert line.measured.interval is not None
+    wide = widened(line.measured, line.measured.interval, tests)
+    return any(wide.low < bound < wide.high for bound in line.bounds)
+
+
+def widened(found: Estimate, interval: Interval, tests: int) -> Interval:
+    """An interval at 1 − 5 % / `tests` instead of 95 %, by Student's t.
+
+    One by rank cannot be widened, and stays: see `Estimate.ranked`.
+    """
+    if tests < 2 or found.n < 2 or (found.ranked and interval is found.single):
+        return interval
+    factor = half_width(1, found.n, 1 - LEVEL / tests) / half_width(1, found.n, CONFIDENCE)
+    below, above = found.mean - interval.low, interval.high - found.mean
+    if interval.low > 0 and not isclose(below, above, rel_tol=1e-6):
+        # A ratio: its interval is that of the logarithms.
+        middle = log(found.mean)
+        return Interval(
+            exp(middle - factor * (middle - log(interval.low))),
+            exp(middle + factor * (log(interval.high) - middle)),
+        )
+    return Interval(found.mean - factor * below, found.mean + factor * above)
+
+
+def sentences(chance: dict[str, Any]) -> Sequence[str]:
+    """The same for readers."""
+    said = []
+    tests = chance["single_runs"]
+    if tests:
+        outside, corrected = len(chance["differ"]), len(chance["differ_corrected"])
+        said.append(
+            f"{tests} published numbers are compared with the range of 95 % of single runs. If all "
+            f"of them were true, {chance['differ_by_chance']:g} would fall outside by chance; "
+            f"{outside} do. With ranges for all {tests} at once (Bonferroni: "
+            f"{100 * (1 - LEVEL / tests):.4g} % each; a range by rank stays as it is), "
+            f"{corrected} still do"
+            f"{_listed(chance['differ'], chance['differ_corrected'])}."
+        )
+    tests = chance["bounds"]
+    if tests:
+        unsettled, corrected = chance["unsettled"], chance["unsettled_corrected"]
+        said.append(
+            f"{tests} means are compared with a bound. The 95 % interval of {len(unsettled)} "
+            f"reaches across it; with intervals for all {tests} at once "
+            f"({100 * (1 - LEVEL / tests):.4g} % each) {len(corrected)} would"
+            f"{_listed(corrected, unsettled)}."
+        )
+    return said
+
+
+def _listed(more: Sequence[str], less: Sequence[str]) -> str:
+    """Which ones the correction changes."""
+    changed = [name for name in more if name not in less]
+    return f"; it changes {', '.join(changed)}" if changed else ""
