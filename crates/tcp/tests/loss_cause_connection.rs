@@ -121,3 +121,24 @@ fn timeouts_are_judged_where_the_rule_says_so() {
         assert_eq!((episode.said, episode.cwnd_after), (said, segments * SMSS));
     }
 }
+
+/// A timeout during fast recovery, taken for corruption, too: the window is what it was before
+/// recovery inflated it.
+#[test]
+fn corruption_ends_what_recovery_does_to_the_window() {
+    let sure = r#"{ "name": "threshold", "origin": "zero", "threshold": "1 h" }"#;
+    for name in ["reno", "newreno", "sack"] {
+        let mut config = hearing(name, sure);
+        config.max_cwnd = Some(Size::Mss(10));
+        let pair = download(&config, &[30, 30]);
+        let episodes = pair.server.events.iter().filter_map(|(_, event)| match event {
+            Event::LossFound(episode) => Some((*episode, false)),
+            Event::TimedOut(episode) => Some((*episode, true)),
+            _ => None,
+        });
+        let found: Vec<_> = episodes.collect();
+        assert!(!found[0].1 && found[1].1, "{name}: a timeout in recovery");
+        assert_eq!(found[1].0.said, Cause::Corruption, "{name}");
+        assert_eq!(found[1].0.cwnd_after, found[0].0.cwnd_before, "{name}");
+    }
+}

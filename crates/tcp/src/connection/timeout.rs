@@ -83,13 +83,16 @@ impl Connection {
             return;
         }
         let cwnd_before = sender.window.cwnd;
-        let in_recovery = repeated || sender.loss_detection.in_recovery();
-        sender.begin_recovery(true, in_recovery);
+        let in_fast_recovery = sender.loss_detection.in_recovery();
+        sender.begin_recovery(true, repeated || in_fast_recovery);
         let said = sender.cause_of_loss(now, true);
         if said == Cause::Congestion {
             let loss = sender.loss(now);
             sender.congestion_control.on_timeout(&mut sender.window, &loss, repeated);
             self.ecn.on_reduction(sender.snd_max);
+        } else if in_fast_recovery {
+            // The window that is left alone is not what recovery has inflated it to for a while.
+            sender.window.cwnd = sender.cwnd_after_recovery;
         }
         // What proportional rate reduction left may be less than the loss window (RFC 5681 §3.1).
         sender.window.cwnd = sender.window.cwnd.max(sender.window.smss.into());

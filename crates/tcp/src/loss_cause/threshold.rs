@@ -8,9 +8,10 @@
 //! RTT of 51 in its Fig. 2, 51 … 60 in its Fig. 3. Here it counts from zero, or from the base RTT.
 //!
 //! *Where we differ.* The paper does not say how an RTT becomes ticks: here to the nearest, at
-//! least one, as ns-2 does (`tcp.cc`, `rtt_update`), in which its experiments were made. The
-//! default threshold is the one of Fig. 2 as a distance, 4 ticks above the base RTT. The sample of
-//! the handshake does not count: one-way TCP of ns-2 has none, and a SYN is shorter than a segment.
+//! least one, as ns-2, in which its experiments were made, does with timestamps (`tcp.cc`,
+//! `rtt_update`); without them it counts ticks begun, which `rtt_granularity` does. The default
+//! threshold is the one of Fig. 2 as a distance, 4 ticks above the base RTT. The sample of the
+//! handshake does not count: one-way TCP of ns-2 has none, and a SYN is shorter than a segment.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::{Ack, Window};
