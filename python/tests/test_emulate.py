@@ -12,8 +12,9 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from unittest import mock
 
 import polars as pl
 import pytest
@@ -198,6 +199,36 @@ def test_programs_find_each_other_over_the_path(backend: str, tmp_path: Path) ->
     assert min(measured) >= 0.04
 
 
+WHICH = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+s.connect((sys.argv[1], int(sys.argv[2])))
+used = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+open(sys.argv[3], "w").write(used.rstrip(bytes(1)).decode())
+"""
+
+
+@pytest.mark.parametrize(("tcp", "used"), [("linux_reno", "reno"), ("linux", "cubic")])
+def test_programs_get_the_congestion_control_of_their_host(
+    tcp: str, used: str, tmp_path: Path
+) -> None:
+    """One that every namespace may have by default, and one that only a route gives it."""
+    need_emulation()
+    (tmp_path / "which.py").write_text(WHICH)
+    found = tmp_path / "found"
+    ask = f"{sys.executable} {tmp_path}/which.py client 8000 {found}"
+    listen = f"{sys.executable} -m http.server 8000 > /dev/null 2>&1"
+    result = retx.emulate(
+        PATH.replace('"linux_reno"', f'"{tcp}"').replace("0.01", "0"),
+        background=[("client", listen)],
+        programs=[("server", f"sleep 0.7; {ask}")],
+    )
+    assert [it["exit_code"] for it in result.summary["emulation"]["programs"]] == [None, 0]
+    assert found.read_text() == used
+    told = result.summary["emulation"]["sysctls"]["server"]
+    assert told["congestion control of programs"] == used
+
+
 def test_a_file_arrives_whole_by_other_programs(tmp_path: Path) -> None:
     need_emulation()
     served = tmp_path / "served"
@@ -226,6 +257,65 @@ def test_the_advertised_window_is_held() -> None:
     # 200,000 bytes in flights of 8760, one each 40 ms: 22 before the last, which is a part.
     assert flow["response_time_s"] > 22 * 0.04
     assert flow["kernel_rwnd_limited_us"] > 0
+
+
+CELL = """\
+duration = "3 s"
+
+[[wlan]]
+name = "cell"
+stations = ["a", "b", "c", "d"]
+spacing = "200 m"
+range = "250 m"
+carrier_sense_range = "250 m"
+interference_range = "250 m"
+"""
+
+CELLS = {
+    # Two who do not hear each other send to the one between them.
+    "hidden": """
+[[flow]]
+name = "left"
+from = "a"
+to = "b"
+udp = { packet = 1000 }
+app = "bulk"
+
+[[flow]]
+name = "right"
+from = "c"
+to = "b"
+udp = { packet = 1000 }
+app = "bulk"
+""",
+    # Three hops, each of which the next but one disturbs.
+    "chain": """
+[[flow]]
+name = "chain"
+from = "a"
+to = "d"
+udp = { packet = 1000 }
+app = "bulk"
+""",
+}
+
+
+@pytest.mark.parametrize("case", CELLS)
+def test_stations_in_a_row_disturb_each_other_as_in_a_simulation(case: str) -> None:
+    need_emulation()
+    scenario = CELL + CELLS[case]
+    runs = retx.replicate(scenario, 20, progress=False)
+    real = retx.emulate(scenario, progress=False).summary
+    collided = runs.wlans["frames_collided"]
+    carried = runs.flows.group_by("replication").agg(pl.col("goodput_bit_s").sum())
+    for simulated, emulated in (
+        (collided, real["wlans"][0]["frames_collided"]),
+        (carried["goodput_bit_s"], sum(flow["goodput_bit_s"] for flow in real["flows"])),
+    ):
+        # One more draw of the same: four standard deviations, and 3 % for a machine that is late.
+        mean, sd = simulated.mean(), simulated.std()
+        assert abs(emulated - mean) <= 4 * sd * (1 + 1 / 20) ** 0.5 + 0.03 * mean
+        assert emulated > 0
 
 
 REFUSED = {
@@ -300,33 +390,70 @@ def test_a_scenario_beyond_the_calibration_is_refused(
         retx.emulate(path)
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
-def test_nothing_stays_whenever_it_ends(sent: signal.Signals, path: Path, tmp_path: Path) -> None:
-    """Five moments each, from before the hosts are there to the middle of the run."""
+def namespaces(process: Path) -> set[str]:
+    """Those of a process that are not ours."""
+    kinds = ("net", "mnt", "pid", "user")
+    try:
+        return {os.readlink(process / "ns" / kind) for kind in kinds} - namespaces_of_ours()
+    except OSError:
+        return set()
+
+
+@cache
+def namespaces_of_ours() -> frozenset[str]:
+    return frozenset(os.readlink(f"/proc/self/ns/{kind}") for kind in ("net", "mnt", "pid", "user"))
+
+
+def living() -> set[str]:
+    """Namespaces that some process is in; one that none is in, and that no file names, is gone."""
+    return {it for process in Path("/proc").glob("[0-9]*") for it in namespaces(process)}
+
+
+def named() -> set[str]:
+    """Network namespaces that files name, mounts and devices of this machine, but for loopback."""
+    mounts = Path("/proc/self/mounts").read_text().splitlines()
+    devices = {path.name for path in Path("/sys/class/net").iterdir()}
+    files = {str(path) for path in Path("/run/netns").glob("*")}
+    return {line for line in mounts if "retx" in line or "nsfs" in line} | devices | files
+
+
+def test_nothing_stays_whenever_it_ends(path: Path, tmp_path: Path) -> None:
+    """Ten moments, from before the hosts are there to the middle of the run; five by Ctrl-C."""
     need_emulation()
-    moments = random.Random(int(sent))
-    for number in range(5):
+    moments = random.Random(1)
+    before = named()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    seen: set[str] = set()
+    for number, sent in enumerate([signal.SIGINT, signal.SIGKILL] * 5):
         out = tmp_path / f"out{number}"
         # A program that would live on, had it not a namespace of processes.
         length = f"1000.{os.getpid()}"
         lasting = f"setsid sleep {length} > /dev/null 2>&1 & sleep {length}"
-        run = started("emulate", path, "--out", out, "--background", "server", lasting)
-        if number:
+        with mock.patch.dict(os.environ, TMPDIR=str(temporary)):
+            run = started("emulate", path, "--out", out, "--background", "server", lasting)
+        if number > 1:
             wait_for(partial(workers, run))
-            time.sleep(moments.uniform(0, 0.5))
-        else:
-            time.sleep(moments.uniform(0, 0.5))
+        until = time.monotonic() + moments.uniform(0, 0.5)
+        while time.monotonic() < until:
+            for process in [*workers(run), *processes(length)]:
+                seen |= namespaces(process)
+            time.sleep(0.02)
         run.send_signal(sent)
         run.communicate(timeout=30)
-        # No namespace or device has a name: they are there as long as a process is.
         wait_for(partial(nothing_of, run, length))
         assert not out.exists()
-    assert list(tmp_path.iterdir()) == [path]
+    # The hosts were there.
+    assert len([it for it in seen if it.startswith("net:")]) >= 10
     done = subprocess.run(
         [sys.executable, "-m", "retx", "emulate", "--clean"], capture_output=True, text=True
     )
     # Others may have left something meanwhile.
     assert (done.returncode, done.stderr) == (0, "")
+    assert not seen & living()
+    assert named() == before
+    assert list(temporary.iterdir()) == []
+    assert sorted(tmp_path.iterdir()) == sorted([path, temporary])
 
 
 def test_a_worker_that_is_killed_is_missed(path: Path) -> None:
@@ -359,3 +486,51 @@ def test_without_privileges_it_works_or_says_why_not(path: Path) -> None:
         assert "EmulationRefusedError: the kernel does not let" in done.stderr
     else:
         assert done.stdout == "normal 1000\n"
+
+
+MISSING = {
+    # Without the capability, and without user namespaces to get it from.
+    "privileges": (
+        "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-sys_admin",
+        "error: the kernel does not let even root make namespaces here (",
+    ),
+    "tun": (
+        "mount -t tmpfs none /dev/net && exec env",
+        "error: there is no /dev/net/tun: load the module tun (modprobe tun), or take ",
+    ),
+    "ip": (
+        "exec env PATH={nothing}",
+        "error: the command ip is missing: install iproute2",
+    ),
+}
+
+
+@pytest.mark.parametrize("lacking", MISSING)
+def test_what_a_machine_lacks_is_one_sentence_and_code_2(
+    lacking: str, path: Path, tmp_path: Path
+) -> None:
+    """The lack is made for this process alone, in namespaces of its own."""
+    need_emulation()
+    if os.geteuid() != 0 or not (shutil.which("unshare") and shutil.which("setpriv")):
+        pytest.skip("only root can take things from a process, with unshare and setpriv")
+    without, sentence = MISSING[lacking]
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    own = ["unshare", "--mount"]
+    if lacking == "privileges":
+        own += ["--user", "--map-root-user"]
+    script = f'{without.format(nothing=nothing)} "$@"'
+    command = [*own, "sh", "-c", script, "sh", sys.executable, "-m", "retx", "emulate", path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.startswith(sentence)
+    assert done.stderr.count("\n") == 1
+
+
+def test_other_systems_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from retx.cli.emulate import command
+    from retx.errors import UsageError
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(UsageError, match="it runs on Linux only"):
+        command(path)
