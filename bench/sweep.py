@@ -2,14 +2,13 @@
 
     python bench/sweep.py [POINTS]
 
-Prints the CPU time of the runs alone, of the sweep (with and without the start of Python), and how
-busy it keeps the cores.
+Prints the CPU time of the runs alone, of the sweep (the first in a process, which imports numpy and
+polars, and another), and how busy it keeps the cores.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -39,15 +38,28 @@ import sys, time
 import retx
 import retx.sweeps.running
 points, runs = int(sys.argv[1]), int(sys.argv[2])
-began, wall = time.process_time(), time.perf_counter()
-retx.sweep(
-    sys.argv[3],
-    {"link.cloud.channel.p": [0.02 * i / points for i in range(points)]},
-    runs // points,
-    overrides={"flow.download.app.bytes": 200_000},
-    out=sys.argv[4],
-)
-print(time.process_time() - began, time.perf_counter() - wall)
+
+def sweep(out):
+    began, wall = time.process_time(), time.perf_counter()
+    retx.sweep(
+        sys.argv[3],
+        {"link.cloud.channel.p": [0.02 * i / points for i in range(points)]},
+        runs // points,
+        overrides={"flow.download.app.bytes": 200_000},
+        out=out,
+    )
+    print(time.process_time() - began, time.perf_counter() - wall)
+
+sweep(sys.argv[4])
+print(time.process_time())
+sweep(sys.argv[4] + "-again")
+"""
+
+IMPORTS = """
+import time
+began = time.process_time()
+import numpy, polars
+print(time.process_time() - began)
 """
 
 
@@ -57,21 +69,27 @@ def main() -> None:
     cores = len(os.sched_getaffinity(0))
     print(f"{RUNS} runs at {points} points on {cores} cores (best of 3)")
     alone = min(float(_python(ALONE, points)[0]) for _ in range(3))
-    best = min((_sweep(points) for _ in range(3)), key=lambda found: found[0])
-    cpu, wall, process = best
-    print(f"runs alone      {alone:6.3f} s of CPU, {1e6 * alone / RUNS:.0f} us each")
-    print(f"sweep           {cpu:6.3f} s of CPU: {100 * (cpu / alone - 1):+.1f} %")
-    print(f"whole process   {process:6.3f} s of CPU, the start of Python included")
-    print(f"wall            {wall:6.3f} s: cores {100 * cpu / wall / cores:.0f} % busy")
+    imports = min(float(_python(IMPORTS, points)[0]) for _ in range(3))
+    found = [_sweep(points) for _ in range(3)]
+    first, process, again = (min(values) for values in list(zip(*found, strict=True))[:3])
+    wall = min(values[3] for values in found)
+    print(f"runs alone       {alone:6.3f} s of CPU, {1e6 * alone / RUNS:.0f} us each")
+    print(f"sweep            {again:6.3f} s of CPU: {100 * (again / alone - 1):+.1f} %")
+    print(f"first in process {first:6.3f} s of CPU: {100 * (first / alone - 1):+.1f} %")
+    print(f"  of it imports  {imports:6.3f} s of CPU: numpy and polars, once, whatever is swept")
+    print(f"whole process    {process:6.3f} s of CPU, the start of Python included")
+    busy = 100 * again / wall / cores
+    print(
+        f"wall             {wall:6.3f} s: cores {busy:.0f} % busy (load {os.getloadavg()[0]:.1f})"
+    )
 
 
-def _sweep(points: int) -> tuple[float, float, float]:
+def _sweep(points: int) -> tuple[float, float, float, float]:
+    """CPU time of a process's first sweep, of the process until then, of another; its wall time."""
     with tempfile.TemporaryDirectory() as directory:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu, wall = _python(SWEEP, points, str(Path(directory) / "sweep"))
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    process = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return float(cpu), float(wall), process
+        words = _python(SWEEP, points, str(Path(directory) / "sweep"))
+    cpu, _, process, again, wall = map(float, words)
+    return cpu, process, again, wall
 
 
 def _python(code: str, points: int, *arguments: str) -> list[str]:

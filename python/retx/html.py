@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from retx.quantities import count, rate, seconds
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from retx.replications import Replications
 
 COLUMNS = ("flow", "TCP", "response time", "goodput", "segments", "resent", "FRR", "RTO")
@@ -23,6 +25,11 @@ def result_html(summary: dict[str, Any]) -> str:
     tables += _table(UDP_COLUMNS, [_udp_cells(flow) for flow in over_udp(flows)])
     simulated = seconds(summary["engine"]["simulated_s"])
     return f"<p><b>{escape(title)}</b>: {simulated} simulated, seed {summary['seed']}</p>" + tables
+
+
+def frame_html(head: str, table: pl.DataFrame) -> str:
+    """A heading with a data frame under it."""
+    return f"<p><b>{escape(head)}</b></p>{table._repr_html_()}"
 
 
 def _table(columns: tuple[str, ...], rows: list[str]) -> str:

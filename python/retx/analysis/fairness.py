@@ -6,19 +6,20 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from retx.models.fairness import jain
+
 
 def jain_of_runs(table: pl.DataFrame, column: str, keys: Sequence[str]) -> pl.DataFrame:
     """Jain's index over the flows of each run: `keys`, `replication`, `jain`.
 
-    1 where all have the same, 1/n where one of n has all (Jain, Chiu & Hawe 1984, DEC-TR-301);
-    null where all have nothing.
+    See `retx.models.fairness`; null where all have nothing.
 
     Args:
         table: One row per run and flow.
         column: What is shared.
         keys: What tells the points of a sweep apart.
     """
-    value = pl.col(column).cast(pl.Float64)
-    squares = pl.len() * (value**2).sum()
-    index = pl.when(squares > 0).then(value.sum() ** 2 / squares)
-    return table.group_by(*keys, "replication", maintain_order=True).agg(index.alias("jain"))
+    shares = pl.col(column).cast(pl.Float64).fill_null(0)
+    runs = table.group_by(*keys, "replication", maintain_order=True).agg(shares.alias("jain"))
+    index = [float(jain(values)) for values in runs["jain"].to_list()]
+    return runs.with_columns(pl.Series("jain", index, dtype=pl.Float64).fill_nan(None))

@@ -164,9 +164,11 @@ class Comparison:
         return [row["name"] for row in self.simulations[0].summary["flows"]]
 
     def _repr_html_(self) -> str:
+        from retx.html import frame_html
+
         invalid = f", {self.invalid} more were not valid" if self.invalid else ""
         head = f"{len(self.simulations)} simulations, {len(self.emulations)} emulations{invalid}"
-        return f"<p><b>{head}</b></p>" + str(self.table._repr_html_())
+        return frame_html(head, self.table)
 
 
 def compare(

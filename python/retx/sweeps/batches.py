@@ -37,12 +37,32 @@ def frames_of(batches: Sequence[Batch], keys: Sequence[str]) -> dict[str, pl.Dat
     named = pl.Series("key", keys, dtype=pl.String)
     tables = {}
     for name in dict.fromkeys(name for batch in batches for name in batch):
-        parts = [frame(batch[name]) for batch in batches if name in batch]
-        # The codes of names differ from batch to batch.
-        whole = pl.concat(part.with_columns(pl.col(pl.Enum).cast(pl.String)) for part in parts)
+        parts = [batch[name] for batch in batches if name in batch]
+        # Joined before they become series: there are hundreds of columns, and each series costs.
+        whole = frame({column: _joined([part[column] for part in parts]) for column in parts[0]})
+        whole = whole.with_columns(pl.col(pl.Enum).cast(pl.String))
         whole = whole.sort("point", "replication", maintain_order=True)
         key = named.gather(whole["point"].cast(pl.UInt32))
         tables[name] = whole.select(
             key, pl.col("replication").cast(pl.UInt32), pl.exclude("point", "replication")
         )
     return tables
+
+
+def _joined(columns: Sequence[Any]) -> Any:  # noqa: ANN401
+    """One native column of several; codes of names differ from batch to batch."""
+    import numpy as np
+
+    from retx.frames import NO_NAME
+
+    if len(columns) == 1:
+        return columns[0]
+    if not isinstance(columns[0], tuple):
+        return np.concatenate(columns)
+    known: dict[str, int] = {}
+    parts = []
+    for codes, names in columns:
+        # The last stands for no name, whose code is beyond all others.
+        common = [*(known.setdefault(name, len(known)) for name in names), NO_NAME]
+        parts.append(np.array(common, dtype=np.uint32)[np.minimum(codes, len(names))])
+    return np.concatenate(parts), list(known)

@@ -294,8 +294,10 @@ class Sweep:
         return len(self.runs)
 
     def _repr_html_(self) -> str:
-        head = f"<p><b>Sweep</b>: {len(self)} runs; goodput, with 95 % intervals:</p>"
-        return head + str(self.summary("goodput_bit_s")._repr_html_())
+        from retx.html import frame_html
+
+        head = f"Sweep: {len(self)} runs; goodput, with 95 % intervals"
+        return frame_html(head, self.summary("goodput_bit_s"))
 
     def __repr__(self) -> str:
         return f"<retx.Sweep: {len(self._plan.keys)} point(s), {len(self)} runs>"

@@ -124,6 +124,7 @@ class Tuning:
         return front(self.trials, self.best, first, second)
 
     def _repr_html_(self) -> str:
+        from retx.html import frame_html
+
         names = ", ".join(one.name for one in self.objectives)
-        head = f"<p><b>Tuning of {names}</b>: {self.trials.height} trials; the best:</p>"
-        return head + str(self.best._repr_html_())
+        return frame_html(f"Tuning of {names}: {self.trials.height} trials; the best", self.best)
