@@ -19,7 +19,7 @@ from peers.measuring import PeerError
 from peers.retx_scenarios import scenario_text
 from peers.scenarios import Wired, named
 
-__all__ = ["bare_event_loop", "columns"]
+__all__ = ["bare_event_loop", "columns", "read_benchmark"]
 
 REPEAT = 5
 
@@ -35,11 +35,19 @@ def bare_event_loop() -> dict[str, Any]:
         raise PeerError("the bare event loop is a benchmark in Rust, and there is no cargo")
     command = [cargo, "bench", "--package", "retx-sim", "--bench", "engine", "--locked", "--"]
     done = subprocess.run([*command, "dumbbell of 100"], capture_output=True, text=True)
-    # Segments a second, events a second, events a segment, ns a segment, bare ns, times.
-    row = re.search(r"^dumbbell of 100 flows.*?((?:\s+[\d.]+){6})\s*$", done.stdout, re.MULTILINE)
-    if done.returncode != 0 or row is None:
+    found = read_benchmark(done.stdout)
+    if done.returncode != 0 or found is None:
         lines = (done.stderr or done.stdout).strip().splitlines()
         raise PeerError(f"cargo bench failed: {lines[-1] if lines else ''}")
+    return found
+
+
+def read_benchmark(text: str) -> dict[str, Any] | None:
+    """What the table of the engine's benchmark says of the dumbbell of 100 flows."""
+    row = re.search(r"^dumbbell of 100 flows.*?((?:\s+[\d.]+){6})\s*$", text, re.MULTILINE)
+    if row is None:
+        return None
+    # The first two: segments and events a second.
     _, _, events, engine, bare, times = map(float, row[1].split())
     return {
         "scenario": "dumbbell of 100 flows, NewReno, in the engine's benchmark",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -86,7 +87,7 @@ def costs_of_all(
 
 
 def instructions(command: Command) -> tuple[str, int]:
-    """Standard output and instructions of a whole process, as valgrind's callgrind counts them.
+    """Standard output and instructions of a process and its children, as callgrind counts them.
 
     Raises:
         PeerError: Without valgrind, or when the command fails.
@@ -94,11 +95,18 @@ def instructions(command: Command) -> tuple[str, int]:
     if shutil.which("valgrind") is None:
         raise PeerError("instructions are counted by valgrind, which is not installed")
     prefix = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    done = subprocess.run([*prefix, *map(str, command)], capture_output=True, text=True)
-    counted = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
-    if done.returncode != 0 or counted is None:
+    # Python's dicts and sets else differ from process to process.
+    environment = os.environ | {"PYTHONHASHSEED": "0"}
+    done = subprocess.run(
+        [*prefix, "--trace-children=yes", *map(str, command)],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    counted = [int(count) for count in re.findall(r"Collected\s*:\s*(\d+)", done.stderr)]
+    if done.returncode != 0 or not counted:
         raise PeerError(f"{command[0]} failed under valgrind: {_last_line(done.stderr)}")
-    return done.stdout, int(counted[1])
+    return done.stdout, sum(counted)
 
 
 def _reason(done: subprocess.CompletedProcess[str], cpu_limit_s: float) -> str:

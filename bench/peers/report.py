@@ -45,7 +45,7 @@ def write(result: dict[str, Any], folder: Path) -> Path:
 
 def show(result: dict[str, Any], console: Console) -> None:
     """Prints every table."""
-    for title, head, rows in tables(result):
+    for title, head, rows in filled(result):
         table = Table(title=title, title_justify="left")
         for number, name in enumerate(head):
             table.add_column(name, justify="right" if number else "left")
@@ -63,7 +63,7 @@ def markdown(result: dict[str, Any]) -> str:
         f"{where['memory_gb']} GB, {where['system']}; {versions}. Medians of {result['repeat']} "
         f"runs; peers had {result['limit_s']:g} CPU seconds for each. {_loads(result)}"
     ]
-    for title, head, rows in tables(result):
+    for title, head, rows in filled(result):
         lines = [f"| {' | '.join(row)} |" for row in [head, *rows]]
         lines.insert(1, "|---|" + "---:|" * (len(head) - 1))
         parts += [f"### {title}", "\n".join(lines)]
@@ -78,6 +78,11 @@ def put_into(page: Path, text: str) -> None:
     if not (mark and mark_too):
         raise LookupError(f"{page}: {begin} and {end} have to stand in it")
     page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
+
+
+def filled(result: dict[str, Any]) -> Iterable[tuple[str, list[str], Rows]]:
+    """The tables that have rows."""
+    return (each for each in tables(result) if each[2])
 
 
 def tables(result: dict[str, Any]) -> Iterable[tuple[str, list[str], Rows]]:
@@ -127,12 +132,12 @@ def _limits(result: dict[str, Any]) -> Iterable[tuple[str, list[str], Rows]]:
     if counted := result.get("instructions"):
         yield (
             "Instructions per delivered segment, dumbbell of 10 flows with SACK (callgrind)",
-            ["", "each segment", "start of the process", "whole process", "segments in it"],
+            ["", "each segment", "the start beyond that", "whole process", "segments in it"],
             [
                 [
                     NAMES[name],
                     f"{found['per_segment']:,.0f}",
-                    f"{found['start']:,.0f}",
+                    f"{found['beginning']:,.0f}",
                     f"{found['whole_process_per_segment']:,.0f}",
                     f"{found['segments']:,}",
                 ]

@@ -132,7 +132,7 @@ class Run
         {
             Simulator::Stop();
         }
-        Simulator::Schedule(Seconds(m_duration / 2000), &Run::Watch, this);
+        Simulator::Schedule(Seconds(m_duration / 200), &Run::Watch, this);
     }
 
     void OnData(ns3::Ptr<const ns3::Packet> packet, const ns3::Address&)

@@ -16,7 +16,7 @@ proc watch {} {
     if {[cpu_s] > $o(limit)} {
         finish
     }
-    $ns at [expr {[$ns now] + $o(duration) / 2000.0}] watch
+    $ns at [expr {[$ns now] + $o(duration) / 200.0}] watch
 }
 
 proc finish {} {

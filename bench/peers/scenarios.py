@@ -118,17 +118,17 @@ def _dumbbell(flows: int, duration_s: float, pairs: int | None = None) -> Wired:
 
 _DOWNLOAD = Wired(
     name="download",
-    title="download of 1 GB, 1 % loss",
+    title="download of 5 GB, 1 % loss",
     duration_s=1e6,
     tcp=Tcp(window=6, initial_window=2, sack=False, min_rto_s=1.0, initial_rto_s=3.0),
     path=(Link(10, 10, 100), Link(10, 10, 100, loss=0.01)),
-    transfer=685_000,
+    transfer=3_425_000,
 )
 
 _SATELLITE = Wired(
     name="satellite",
     title="satellite, 100 Mbit/s × 600 ms, SACK, 0.1 % loss",
-    duration_s=10_000,
+    duration_s=50_000,
     # One and a half times what the path holds: it never binds.
     tcp=Tcp(window=7500, min_rto_s=1.0, initial_rto_s=3.0),
     path=(Link(1000, 1, 5000), Link(100, 299, 5000, loss=0.001)),
@@ -138,16 +138,16 @@ ALL: tuple[Scenario, ...] = (
     Wired(
         name="one-flow",
         title="one flow, 1 Gbit/s × 10 ms",
-        duration_s=30,
+        duration_s=120,
         # What the link holds, and half of its queue: nothing is lost.
         tcp=Tcp(window=1250),
         path=(Link(1000, 5, 832),),
     ),
-    _dumbbell(1, 1200),
-    _dumbbell(10, 120),
-    _dumbbell(100, 20),
-    _dumbbell(1000, 5),
-    _dumbbell(1000, 5, pairs=32),
+    _dumbbell(1, 6000),
+    _dumbbell(10, 600),
+    _dumbbell(100, 60),
+    _dumbbell(1000, 10),
+    _dumbbell(1000, 10, pairs=32),
     _dumbbell(10_000, 3),
     _dumbbell(10_000, 3, pairs=32),
     _DOWNLOAD,
@@ -159,8 +159,8 @@ ALL: tuple[Scenario, ...] = (
         duration_s=300,
         tcp=replace(_SATELLITE.tcp, congestion_control="bbr"),
     ),
-    Wlan("wlan-1", "802.11b, one station", 1000, Tcp(window=40, min_rto_s=1.0)),
-    Wlan("wlan-4", "802.11b, a chain of four hops", 1000, Tcp(window=8, min_rto_s=1.0), hops=4),
+    Wlan("wlan-1", "802.11b, one station", 5000, Tcp(window=40, min_rto_s=1.0)),
+    Wlan("wlan-4", "802.11b, a chain of four hops", 5000, Tcp(window=8, min_rto_s=1.0), hops=4),
     Sweep(
         name="sweep",
         title="sweep of 1,000 downloads of 200 kB, 0 to 2 % loss",

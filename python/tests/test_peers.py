@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from dataclasses import replace
@@ -14,7 +15,10 @@ import retx
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 
-from peers.measuring import PeerError, measured  # noqa: E402 (needs the path)
+from peers import report  # noqa: E402 (needs the path)
+from peers.comparing import Plan, compare  # noqa: E402
+from peers.limits import read_benchmark  # noqa: E402
+from peers.measuring import PeerError, measured  # noqa: E402
 from peers.retx_scenarios import scenario_text  # noqa: E402
 from peers.scenarios import ALL, Link, Scenario, Sweep, Tcp, Wired, Wlan, named  # noqa: E402
 from peers.simulators import Job, Ns2, Ns3, Outcome, Retx, Simulator, arguments  # noqa: E402
@@ -111,3 +115,56 @@ def test_only_takes_names_and_families() -> None:
     assert named([]) == list(ALL)
     with pytest.raises(LookupError, match="dumbbell-7"):
         named(["dumbbell-7"])
+
+
+def test_the_table_of_the_benchmark_is_read() -> None:
+    text = """
+                                                segments      events  events/      ns/     bare    times
+dumbbell of 100 flows, 1 Gbit/s, 10 ms           3896959    17916313     4.60      257       70     3.68
+"""  # noqa: E501 (as it is printed)
+    found = read_benchmark(text)
+    assert found is not None
+    assert (found["engine_ns_per_segment"], found["bare_ns_per_segment"]) == (257, 70)
+    assert (found["events_per_segment"], found["times_bare"]) == (4.6, 3.68)
+
+
+class Half:
+    """A peer that delivers half of what retx does, in twice the time, and gives up halfway."""
+
+    name = "ns3"
+
+    def prepare(self) -> str:
+        return "1"
+
+    def commands(self, job: Job) -> list[list[str]]:
+        return [[sys.executable, "-c", "import os\nwhile os.times().user < 0.2: pass"]]
+
+    def outcome(self, job: Job, outputs: list[str]) -> Outcome:
+        return Outcome(segments=800, simulated_s=2.0, setup_s=0.01)
+
+
+def test_a_comparison_says_what_was_measured(tmp_path: Path) -> None:
+    plan = Plan([Half(), Retx(Path(sys.executable).parent / "retx")], 2, 10, tmp_path)
+    found = compare(plan, BRIEF, lambda _: None)
+    assert not found["measured"]["ns3"]["complete"]
+    assert found["measured"]["retx"]["complete"]
+    # Beside retx over the 2 s that were reached, not over all 4.
+    assert found["delivered_beside_retx"]["ns3"] == pytest.approx(0.5, rel=0.05)
+    peer, ours = (found["measured"][name]["median"] for name in ("ns3", "retx"))
+    assert peer["segments_per_cpu_s"] == pytest.approx(800 / peer["user_s"], rel=0.2)
+    ratio = ours["segments_per_cpu_s"] / peer["segments_per_cpu_s"]
+    assert found["retx_is_faster"]["ns3"] == pytest.approx(ratio)
+
+    versions = {"ns3": "1", "retx": "2"}
+    head = {"date": "2026-01-02T03:04:05", "machine": report.machine(), "versions": versions}
+    result = head | {"repeat": 2, "limit_s": 10, "scenarios": [found]}
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- measured: begin -->\nold\n<!-- measured: end -->\nafter\n")
+    report.put_into(page, report.markdown(result))
+    text = page.read_text()
+    assert "old" not in text
+    assert text.startswith("before")
+    assert text.endswith("after\n")
+    assert re.search(r"\| two links that lose nothing \| [\d,]+ \* \| [\d,]+ \|", text)
+    # A second file of the day does not take the place of the first.
+    assert len({report.write(result, tmp_path) for _ in range(2)}) == 2
