@@ -10,7 +10,7 @@ use crate::worker;
 use retx_units::Time;
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command as Process, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -35,6 +35,8 @@ pub struct Launch {
 pub struct Worker {
     child: Child,
     socket: UnixStream,
+    /// Here come the sockets of the flows' senders.
+    pub senders: Option<OwnedFd>,
     /// One for each host.
     pub devices: Vec<OwnedFd>,
     /// One for each flow of UDP that keeps its first hop full: there its source is told of that.
@@ -53,9 +55,6 @@ pub struct Progress {
     all_sent: Mutex<BTreeMap<usize, u64>>,
     exit_codes: Mutex<BTreeMap<usize, i32>>,
     lost: AtomicBool,
-    /// Something lies in `sockets`.
-    has_sockets: AtomicBool,
-    sockets: Mutex<Vec<(u32, OwnedFd)>>,
     refusal: Mutex<Option<String>>,
 }
 
@@ -73,14 +72,6 @@ impl Progress {
     /// Programs that have ended of those that the run waits for.
     pub fn programs_done(&self) -> usize {
         self.programs_done.load(Ordering::Relaxed)
-    }
-
-    /// The sockets that senders of flows, by their indices, have got since the last call.
-    pub fn sockets(&self) -> Vec<(u32, OwnedFd)> {
-        if !self.has_sockets.swap(false, Ordering::Acquire) {
-            return Vec::new();
-        }
-        std::mem::take(&mut self.sockets.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The worker has ended.
@@ -130,11 +121,9 @@ impl Worker {
     /// What this machine does not allow or lacks.
     pub fn launch(launch: &Launch, order: &Order) -> Result<Self, EmulateError> {
         worker::clean();
-        let lost = EmulateError::broken("the worker cannot be started");
-        let (socket, other) = match UnixStream::pair() {
-            Ok(pair) => pair,
-            Err(error) => return Err(lost(error)),
-        };
+        let lost = || EmulateError::broken("the worker cannot be started");
+        let (socket, other) = UnixStream::pair().map_err(lost())?;
+        let (senders, other_senders) = UnixStream::pair().map_err(lost())?;
         let (program, arguments) = launch.command.split_first().expect("a command has a name");
         let mut process = Process::new(program);
         process.args(arguments).arg(worker::mark()).stdin(OwnedFd::from(other));
@@ -142,10 +131,11 @@ impl Worker {
             let error = io::stderr().as_fd().try_clone_to_owned();
             process.stdout(error.map_or_else(|_| Stdio::null(), Stdio::from));
         }
-        let child = process.spawn().map_err(lost)?;
+        let child = process.spawn().map_err(lost())?;
         let mut worker = Self {
             child,
             socket,
+            senders: Some(senders.into()),
             devices: Vec::new(),
             sources: Vec::new(),
             sysctls: BTreeMap::new(),
@@ -153,16 +143,17 @@ impl Worker {
         };
         // The command has held the other end of the socket.
         drop(process);
-        worker.set_up(order).map_err(|error| match error {
+        worker.set_up(order, other_senders.as_fd()).map_err(|error| match error {
             EmulateError::Broken { .. } => worker.failure(error),
             other => other,
         })?;
         Ok(worker)
     }
 
-    fn set_up(&mut self, order: &Order) -> Result<(), EmulateError> {
+    fn set_up(&mut self, order: &Order, senders: BorrowedFd<'_>) -> Result<(), EmulateError> {
         let lost = || EmulateError::broken("the worker has gone");
         send(&self.socket, order).map_err(lost())?;
+        send_descriptor(&self.socket, senders).map_err(lost())?;
         if order.has_input {
             send_descriptor(&self.socket, io::stdin().as_fd()).map_err(lost())?;
         }
@@ -251,14 +242,6 @@ fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Report
             }
             Ok(Told::Awaited) => {
                 progress.programs_done.fetch_add(1, Ordering::Relaxed);
-            }
-            Ok(Told::Sender(flow)) => {
-                // Gone with the worker, if it cannot be received: the next message tells.
-                if let Ok(sender) = receive_descriptor(socket) {
-                    let lock = progress.sockets.lock();
-                    lock.unwrap_or_else(PoisonError::into_inner).push((flow, sender));
-                    progress.has_sockets.store(true, Ordering::Release);
-                }
             }
             Ok(Told::AllSent { flow, packets }) => {
                 let mut all = progress.all_sent.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,17 +3,18 @@
 //! The worker is a process of its own: it alone lives in namespaces, and all that lives there goes
 //! when it goes. It hands the devices' descriptors to the emulator, which moves the packets.
 
-use crate::clock::Clock;
+mod passing;
+
 pub use crate::orders::{Draws, ExchangeOrder, SourceOrder};
-use nix::sys::socket::{ControlMessage, MsgFlags, UnixAddr, sendmsg};
+pub use passing::{
+    receive, receive_descriptor, receive_sender, send, send_descriptor, send_sender,
+};
+
+use crate::clock::Clock;
 use retx_units::Time;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::Ipv4Addr;
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
 
 /// How packets come from the hosts and go to them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +60,7 @@ pub struct Order {
     pub datagrams: Vec<DatagramOrder>,
     /// Programs to run.
     pub programs: Vec<Program>,
-    /// The emulator's standard input follows, for the programs.
+    /// The emulator's standard input follows, for the programs, after the way for senders' sockets.
     pub has_input: bool,
 }
 
@@ -242,8 +243,6 @@ pub enum Told {
     },
     /// This machine does not allow it, or lacks something: a sentence for the user.
     Refused(String),
-    /// The data sender of a flow, by its index, has a socket for a connection, which follows.
-    Sender(u32),
     /// A finite flow over TCP is complete, or will never be.
     FlowDone,
     /// A flow of UDP, by its number among those, has sent its last packet.
@@ -340,41 +339,3 @@ pub mod first_hop {
     /// The hop has turned it away.
     pub const TURNED_AWAY: u8 = 2;
 }
-
-/// Writes a message.
-///
-/// # Errors
-/// The other side is gone.
-pub fn send<M: Serialize>(mut socket: &UnixStream, message: &M) -> io::Result<()> {
-    let body = serde_json::to_vec(message).expect("messages are plain data");
-    let length = u32::try_from(body.len()).expect("a message of less than 4 GB");
-    let mut bytes = length.to_be_bytes().to_vec();
-    bytes.extend(body);
-    socket.write_all(&bytes)
-}
-
-/// Reads a message.
-///
-/// # Errors
-/// The other side is gone, or speaks another language.
-pub fn receive<M: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<M> {
-    let mut length = [0; 4];
-    socket.read_exact(&mut length)?;
-    let mut body = vec![0; u32::from_be_bytes(length) as usize];
-    socket.read_exact(&mut body)?;
-    serde_json::from_slice(&body).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
-}
-
-/// Hands an open descriptor over.
-///
-/// # Errors
-/// The other side is gone.
-pub fn send_descriptor(socket: &UnixStream, descriptor: BorrowedFd<'_>) -> io::Result<()> {
-    let descriptors = [descriptor.as_raw_fd()];
-    let control = [ControlMessage::ScmRights(&descriptors)];
-    let bytes = [IoSlice::new(&[0])];
-    sendmsg::<UnixAddr>(socket.as_raw_fd(), &bytes, &control, MsgFlags::empty(), None)?;
-    Ok(())
-}
-
-pub use crate::boundary::receive_descriptor;

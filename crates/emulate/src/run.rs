@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::error::EmulateError;
 use crate::launch::{Launch, Started, Worker};
 use crate::layout::{Layout, ProgramAt, lay};
-use crate::path::{Datagrams, Devices, Goal, Inspector, Ledger, Path};
+use crate::path::{Datagrams, Devices, Goal, Inspector, Ledger, Path, Senders};
 use crate::protocol::Backend;
 use crate::results;
 use crate::summary::{EmulatedRow, Emulation, EmulationSummary, ProgramSummary};
@@ -75,10 +75,11 @@ pub fn emulate(
     let ledger = ledger(&layout.plan, &engine);
     let sources = std::mem::take(&mut worker.sources);
     let datagrams = Datagrams::new(layout.plan.flows.len(), sources);
+    let senders = Senders::coming(worker.senders.take());
     let clock = Clock::beginning_in(RUN_UP);
     let started = worker.start(clock, layout.plan.warmup)?;
-    let mut path =
-        Path::new(&mut engine, clock, devices, Inspector::new(&layout), (ledger, datagrams));
+    let parts = (ledger, senders, datagrams);
+    let mut path = Path::new(&mut engine, clock, devices, Inspector::new(&layout), parts);
     if layout.plan.warmup > Time::ZERO {
         path.warm_up_until(layout.plan.warmup);
     }

@@ -8,7 +8,6 @@ use std::ffi::c_void;
 use std::io::{Error, ErrorKind, IoSliceMut, Result};
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::net::UnixStream;
 
 /// A name and 24 bytes of arguments: `struct ifreq` of `<net/if.h>` on 64-bit Linux.
 #[repr(C)]
@@ -182,19 +181,24 @@ pub fn bind_to_interface(socket: BorrowedFd<'_>, index: u32) -> Result<()> {
     })
 }
 
-/// Takes over a descriptor that the other side hands over.
+/// Takes over a descriptor that the other side hands over with so many bytes.
 ///
 /// # Errors
-/// It is gone, or has sent something else.
-pub fn receive_descriptor(socket: &UnixStream) -> Result<OwnedFd> {
-    let mut byte = [0];
-    let mut bytes = [IoSliceMut::new(&mut byte)];
+/// It is gone, or has sent something else, or nothing when that is not to be waited for.
+pub fn receive_descriptor(
+    socket: BorrowedFd<'_>,
+    bytes: &mut [u8],
+    flags: MsgFlags,
+) -> Result<OwnedFd> {
+    let length = bytes.len();
+    let mut bytes = [IoSliceMut::new(bytes)];
     let mut room = nix::cmsg_space!(RawFd);
-    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+    let flags = flags | MsgFlags::MSG_CMSG_CLOEXEC;
     let message = recvmsg::<UnixAddr>(socket.as_raw_fd(), &mut bytes, Some(&mut room), flags)?;
     for control in message.cmsgs()? {
         if let ControlMessageOwned::ScmRights(descriptors) = control
             && let [descriptor] = descriptors[..]
+            && message.bytes == length
         {
             // SAFETY: the kernel has just made this descriptor for this process, and nobody else
             // in it knows of it.

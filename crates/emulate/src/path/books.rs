@@ -3,11 +3,11 @@
 //! The verdicts are those of simulations ([`Truth`]). What a simulation asks a connection is taken
 //! from packets instead: a segment has arrived when it has left the network at its host, and the
 //! sender has heard what the acknowledgments that have left at its host say. The smoothed RTT comes
-//! from the estimator that a simulation would take, fed with the oldest segment that each
-//! acknowledgment acknowledges, unless any of them was a retransmission (RFC 6298 §3). What the
-//! sender took for a loss, and its window, its socket tells ([`Watch`]).
+//! from the estimator that a simulation would take, fed with samples as Linux takes them
+//! ([`RoundTrips`]). What the sender took for a loss, and its window, its socket tells ([`Watch`]).
 
 mod episodes;
+mod round_trips;
 
 use super::watch::{Finding, Watch, Wire};
 use crate::socket_state::SocketState;
@@ -19,7 +19,7 @@ use retx_sim::Transmission;
 use retx_tcp::Ranges;
 use retx_tcp::rto::{self, Estimator};
 use retx_units::{Duration, Time};
-use std::collections::VecDeque;
+use round_trips::RoundTrips;
 
 /// A flow's books.
 #[derive(Debug)]
@@ -52,9 +52,7 @@ struct Open {
     received: Received,
     unacked: Unacked,
     estimator: rto::State,
-    /// Position after each segment that is not acknowledged, and when it was sent;
-    /// [`Time::NEVER`] for one of which some was sent twice.
-    timed: VecDeque<(u64, Time)>,
+    round_trips: RoundTrips,
     /// What the sender has heard of.
     acknowledged: u64,
     /// Position after the last byte of data ever sent.
@@ -84,6 +82,15 @@ pub struct Sent {
     pub payload: u32,
 }
 
+/// What an acknowledgment says.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Heard {
+    /// Everything before this has arrived, …
+    pub to: u64,
+    /// … and these, as far as they are not empty.
+    pub selective: [(u64, u64); 4],
+}
+
 impl Open {
     fn new(tcp: &retx_tcp::Config) -> Self {
         Self {
@@ -91,24 +98,11 @@ impl Open {
             received: Received::default(),
             unacked: Unacked::default(),
             estimator: tcp.rto.build(tcp),
-            timed: VecDeque::new(),
+            round_trips: RoundTrips::default(),
             acknowledged: 0,
             data_to: 1,
             watch: Watch::default(),
             episode: None,
-        }
-    }
-
-    /// Some of `from … to` is sent again: its acknowledgment tells no RTT.
-    fn untime(&mut self, from: u64, to: u64) {
-        let first = self.timed.partition_point(|(end, _)| *end <= from);
-        let mut start = from;
-        for (end, sent) in self.timed.range_mut(first..) {
-            if start >= to {
-                return;
-            }
-            start = *end;
-            *sent = Time::NEVER;
         }
     }
 
@@ -168,8 +162,7 @@ impl Books {
         }
         let again = copy.from < sent_to;
         if copy.to > sent_to {
-            let timed = if again { Time::NEVER } else { now };
-            self.open.timed.push_back((copy.to, timed));
+            self.open.round_trips.sent(copy.to, (!again).then_some(now));
         }
         let transmission = match again {
             true => self.sent_again(&sent, tables),
@@ -194,7 +187,7 @@ impl Books {
 
     fn sent_again(&mut self, sent: &Sent, tables: &mut Tables) -> Transmission {
         let Sent { copy, sent_to, payload } = *sent;
-        self.open.untime(copy.from, copy.to);
+        self.open.round_trips.sent_again(copy.from, copy.to.min(sent_to));
         let episode = self.open.episode.and_then(|last| last.row);
         let Open { truth, received, .. } = &mut self.open;
         let again = Retransmission { copy, sent_to, episode, counted: payload > 0 };
@@ -252,50 +245,44 @@ impl Books {
         self.open.truth.ack_dropped(position);
     }
 
-    /// An acknowledgment of everything before `position` has reached the sender, which has sent up
-    /// to `sent_to` and now is as `state` says.
+    /// An acknowledgment has reached the sender, which has sent up to `sent_to` and now is as
+    /// `state` says.
     pub fn heard(
         &mut self,
         now: Time,
-        (position, sent_to): (u64, u64),
+        (ack, sent_to): (&Heard, u64),
         state: Option<&SocketState>,
         tables: &mut Tables,
     ) {
         self.impulse = IdleEnd::Window;
         let acked_before = self.open.acknowledged;
         // What has never been sent nobody takes for acknowledged.
-        let acked = if position <= sent_to { position.max(acked_before) } else { acked_before };
+        let acked = if ack.to <= sent_to { ack.to.max(acked_before) } else { acked_before };
         if let Some(state) = state {
             let wire = Wire { at: now, acked_before, acked, sent_to, again: None };
             self.looked(state, &wire, tables);
         }
+        let mut sent = None;
+        for (from, to) in ack.selective.iter().filter(|(_, to)| *to <= sent_to) {
+            let newly = self.open.round_trips.sacked((*from).max(acked_before), *to);
+            sent = sent.into_iter().chain(newly).min();
+        }
         if acked > acked_before {
-            self.acknowledged(now, (acked, sent_to), tables.segments.as_mut());
+            sent = self.open.round_trips.acknowledged(acked).or(sent);
+        }
+        if let Some(sent) = sent {
+            let rtt: Duration = now.since(sent);
+            self.open.estimator.on_rtt(rtt, acked, sent_to);
+            self.counters.rtt.add(rtt);
+        }
+        if acked > acked_before {
+            self.acknowledged(now, acked, tables.segments.as_mut());
         }
     }
 
-    fn acknowledged(
-        &mut self,
-        now: Time,
-        (position, sent_to): (u64, u64),
-        segments: Option<&mut Segments>,
-    ) {
+    fn acknowledged(&mut self, now: Time, position: u64, segments: Option<&mut Segments>) {
         let open = &mut self.open;
         open.acknowledged = position;
-        let mut oldest: Option<Time> = None;
-        let mut again = false;
-        while let Some(&(end, sent)) = open.timed.front()
-            && end <= position
-        {
-            open.timed.pop_front();
-            oldest.get_or_insert(sent);
-            again |= sent == Time::NEVER;
-        }
-        if let Some(sent) = oldest.filter(|_| !again) {
-            let rtt: Duration = now.since(sent);
-            open.estimator.on_rtt(rtt, position, sent_to);
-            self.counters.rtt.add(rtt);
-        }
         // An episode may yet be about what a probe has repaired.
         let probe = open.watch.open_probe();
         open.truth.advance(probe.map_or(position, |probe| probe.min(position)));
@@ -347,7 +334,8 @@ mod tests {
         }
 
         fn heard(&mut self, at: u64, position: u64, sent_to: u64) {
-            self.0.heard(ms(at), (position, sent_to), None, &mut self.1);
+            let ack = Heard { to: position, ..Heard::default() };
+            self.0.heard(ms(at), (&ack, sent_to), None, &mut self.1);
         }
 
         fn dropped(&mut self, copy: SegmentCopy, cause: Cause) -> Vec<(u32, u64)> {

@@ -1,7 +1,7 @@
 //! What the way between the hosts has seen of each flow.
 
 use super::Seen;
-use super::books::{Books, Sent};
+use super::books::{Books, Heard, Sent};
 use super::senders::Senders;
 use super::watch::Wire;
 use crate::socket_state::SocketState;
@@ -13,7 +13,7 @@ use retx_sim::Transmission;
 use retx_sim::engine::Arriving;
 use retx_sim::plan::Side;
 use retx_units::{SeqNr, Time};
-use retx_wire::{Flags, Segment};
+use retx_wire::Flags;
 
 /// A packet under way, as far as its flow's books are concerned.
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,8 +42,8 @@ struct Of {
 enum What {
     /// It takes sequence numbers of the data sender.
     Segment(SegmentCopy),
-    /// It tells the data sender that everything before this has arrived.
-    Ack(u64),
+    /// It tells the data sender what has arrived.
+    Ack(Heard),
 }
 
 /// What is known of all flows.
@@ -146,6 +146,9 @@ impl Ledger {
             row: None,
         };
         let mut passage = Passage { host: seen.host, of: None };
+        if self.may_have_come(seen, around.senders) {
+            self.adopt(now, around);
+        }
         if let Some(flow) = self.flows.get_mut(seen.flow as usize) {
             let what = flow.sent((now, seen), &mut arriving, around);
             let connection = arriving.connection;
@@ -167,11 +170,11 @@ impl Ledger {
         let Some(flow) = self.flow(of) else { return };
         match of.what {
             What::Segment(copy) => flow.books.arrived(copy),
-            What::Ack(position) => {
+            What::Ack(ack) => {
                 let state = around.senders.look(of.flow);
                 let sent_to = flow.streams[Side::Sender as usize].sent_to;
                 let tables = &mut *around.tables;
-                flow.books.heard(now, (position, sent_to), state.as_ref(), tables);
+                flow.books.heard(now, (&ack, sent_to), state.as_ref(), tables);
                 if let (true, Some(state)) = (every_ack, state) {
                     flow.sample(now, &state, tables);
                 }
@@ -193,7 +196,7 @@ impl Ledger {
         let Some(flow) = self.flow(of) else { return };
         match of.what {
             What::Segment(copy) => flow.books.dropped(copy, cause, tables, necessary),
-            What::Ack(position) => flow.books.ack_dropped(position),
+            What::Ack(ack) => flow.books.ack_dropped(ack.to),
         }
     }
 
@@ -208,10 +211,21 @@ impl Ledger {
         }
     }
 
-    /// A flow's sender has a socket that can be looked at.
-    pub fn adopted(&mut self, flow: u32, now: Time, around: &mut Around<'_>) {
-        if let Some(state) = around.senders.look(flow) {
-            self.flows[flow as usize].looked(now, None, &state, around.tables);
+    /// A sender's socket is there before what is sent with it.
+    fn may_have_come(&self, seen: &Seen, senders: &Senders) -> bool {
+        let sends = (seen.flow as usize) < self.flows.len() && seen.to == Side::Receiver;
+        sends && (seen.segment.flags.contains(Flags::SYN) || !senders.has(seen.flow))
+    }
+
+    /// Takes over the sockets that have come.
+    fn adopt(&mut self, now: Time, around: &mut Around<'_>) {
+        while let Some(index) = around.senders.receive() {
+            let state = around.senders.look(index);
+            let flow = &mut self.flows[index as usize];
+            flow.books.end_watch(now, around.tables);
+            if let Some(state) = state {
+                flow.looked(now, None, &state, around.tables);
+            }
         }
     }
 }
@@ -226,7 +240,7 @@ impl Flow {
         let segment = &seen.segment;
         let from = seen.to.other();
         if segment.flags.contains(Flags::SYN) {
-            self.note_syn((now, segment), from, around.tables);
+            self.note_syn(now, seen, around);
         }
         let stream = &mut self.streams[from as usize];
         let initial = *stream.initial.get_or_insert(segment.seq);
@@ -291,26 +305,36 @@ impl Flow {
         self.books.counters.acks_sent += u64::from(pure);
         let sender = self.streams[Side::Sender as usize];
         let initial = sender.initial.filter(|_| flags.contains(Flags::ACK))?;
-        let ack = seen.segment.ack.unwrap_near(initial, sender.sent_to).max(0) as u64;
+        let position = |number: SeqNr| number.unwrap_near(initial, sender.sent_to).max(0) as u64;
+        let ack = position(seen.segment.ack);
+        let mut selective = [(0, 0); 4];
+        for (room, block) in selective.iter_mut().zip(seen.segment.options.sack.as_slice()) {
+            *room = (position(block.left), position(block.right));
+        }
         if let Some(acks) = &mut tables.acks {
             let window_bytes = seen.window_bytes;
             let row = acks.push(tables::Ack { flow: seen.flow, sent: now, ack, window_bytes });
             arriving.row = Some(row);
         }
-        Some(What::Ack(ack))
+        Some(What::Ack(Heard { to: ack, selective }))
     }
 
     /// A SYN with another number than before begins a connection.
-    fn note_syn(&mut self, (now, segment): (Time, &Segment), from: Side, tables: &mut Tables) {
+    fn note_syn(&mut self, now: Time, seen: &Seen, around: &mut Around<'_>) {
+        let (number, from) = (seen.segment.seq, seen.to.other());
         let stream = &mut self.streams[from as usize];
-        if stream.initial == Some(segment.seq) {
+        if stream.initial == Some(number) {
             return;
         }
-        *stream = Stream { initial: Some(segment.seq), sent_to: 0 };
+        *stream = Stream { initial: Some(number), sent_to: 0 };
         if from == self.opener {
             self.connection += 1;
             self.streams[from.other() as usize] = Stream::default();
-            self.books.begin_connection(now, tables);
+            self.books.begin_connection(now, around.tables);
+        }
+        if from == self.opener && from == Side::Receiver {
+            // The sender's has not come yet.
+            around.senders.forget(seen.flow);
         }
     }
 }
@@ -318,7 +342,7 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use retx_wire::Ecn;
+    use retx_wire::{Ecn, Segment};
 
     fn linux() -> retx_tcp::Config {
         (retx_tcp::presets::find("linux").expect("it is one").config)()

@@ -141,7 +141,7 @@ impl<'a, 'p> Path<'a, 'p> {
         clock: Clock,
         devices: Devices,
         inspector: Inspector,
-        (ledger, datagrams): (Ledger, Datagrams),
+        (ledger, senders, datagrams): (Ledger, Senders, Datagrams),
     ) -> Self {
         Self {
             engine,
@@ -149,7 +149,7 @@ impl<'a, 'p> Path<'a, 'p> {
             devices,
             inspector,
             ledger,
-            senders: Senders::default(),
+            senders,
             datagrams,
             lateness: Lateness::default(),
             packets: Vec::new(),
@@ -195,7 +195,6 @@ impl<'a, 'p> Path<'a, 'p> {
     ) -> Result<(), RunError> {
         let mut told = Time::ZERO;
         while !self.engine.is_over() {
-            self.adopt(progress);
             self.deliver(self.clock.now());
             self.note_warmup(self.engine.now());
             self.sample();
@@ -271,16 +270,6 @@ impl<'a, 'p> Path<'a, 'p> {
             self.warmup = None;
             self.ledger.begin_statistics(now);
             self.datagrams.begin_statistics();
-        }
-    }
-
-    /// Takes over sockets that the worker has handed over meanwhile.
-    fn adopt(&mut self, progress: &Progress) {
-        for (flow, socket) in progress.sockets() {
-            self.senders.adopt(flow, socket);
-            let now = self.engine.now();
-            let around = &mut Around { tables: self.engine.tables(), senders: &mut self.senders };
-            self.ledger.adopted(flow, now, around);
         }
     }
 

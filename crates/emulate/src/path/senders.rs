@@ -1,31 +1,55 @@
 //! The sockets of the flows' senders, to look at.
 //!
-//! A worker hands each over before anything is sent with it. A look waits for the program that has
-//! the socket, should it just be in the kernel with it: for some microseconds, and rarely.
+//! A worker hands each over before anything is sent with it, so that it is there when the first
+//! packet comes. A look waits for the program that has the socket, should it just be in the kernel
+//! with it: for some microseconds, and rarely.
 
+use crate::protocol::receive_sender;
 use crate::socket_state::SocketState;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// By the flow's index; `None` when its sender is not connected.
 #[derive(Debug, Default)]
-pub struct Senders(Vec<Option<OwnedFd>>);
+pub struct Senders {
+    way: Option<OwnedFd>,
+    sockets: Vec<Option<OwnedFd>>,
+}
 
 impl Senders {
-    /// A flow's sender has a new connection.
-    pub fn adopt(&mut self, flow: u32, socket: OwnedFd) {
-        let flow = flow as usize;
-        if flow >= self.0.len() {
-            self.0.resize_with(flow + 1, || None);
+    /// Those that come on this way.
+    pub const fn coming(way: Option<OwnedFd>) -> Self {
+        Self { way, sockets: Vec::new() }
+    }
+
+    /// Takes over the next socket that has come; whose it is.
+    pub fn receive(&mut self) -> Option<u32> {
+        let (flow, socket) = receive_sender(self.way.as_ref()?.as_fd())?;
+        let index = flow as usize;
+        if index >= self.sockets.len() {
+            self.sockets.resize_with(index + 1, || None);
         }
-        self.0[flow] = Some(socket);
+        self.sockets[index] = Some(socket);
+        Some(flow)
+    }
+
+    /// True when there is one to look at.
+    pub fn has(&self, flow: u32) -> bool {
+        self.sockets.get(flow as usize).is_some_and(Option::is_some)
+    }
+
+    /// Lets go of a flow's socket: it is of an earlier connection.
+    pub fn forget(&mut self, flow: u32) {
+        if let Some(socket) = self.sockets.get_mut(flow as usize) {
+            *socket = None;
+        }
     }
 
     /// How a flow's sender is doing. When its connection is over it is let go of.
     pub fn look(&mut self, flow: u32) -> Option<SocketState> {
-        let socket = self.0.get_mut(flow as usize)?;
-        let state = SocketState::of(socket.as_ref()?.as_fd()).ok()?;
+        let socket = self.sockets.get(flow as usize)?.as_ref()?;
+        let state = SocketState::of(socket.as_fd()).ok()?;
         if state.is_closed() {
-            *socket = None;
+            self.forget(flow);
         }
         Some(state)
     }

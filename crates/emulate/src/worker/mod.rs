@@ -20,7 +20,7 @@ pub use device::HARDWARE_ADDRESS;
 pub use leftover::{clean, mark};
 
 use crate::boundary;
-use crate::protocol::{Command, Order, Told, receive, receive_descriptor, send, send_descriptor};
+use crate::protocol::{Command, Order, Told, receive, receive_descriptor, send, send_sender};
 use hosts::Hosts;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
@@ -40,19 +40,23 @@ pub const INNER: &str = "--inner";
 
 /// How the worker tells the emulator; several threads do.
 #[derive(Debug, Clone)]
-struct Teller(Arc<Mutex<UnixStream>>);
+struct Teller {
+    socket: Arc<Mutex<UnixStream>>,
+    /// The way for senders' sockets.
+    senders: Arc<OwnedFd>,
+}
 
 impl Teller {
     fn tell(&self, told: &Told) {
-        let socket = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let socket = self.socket.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // When the emulator is gone nobody wants to know.
         let _ = send(&socket, told);
     }
 
-    /// The data sender of a flow is about to use this socket: the emulator wants to look at it.
+    /// The data sender of a flow, by its index, is about to connect with this socket, or to write
+    /// to it: the emulator wants to look at it.
     fn hand_over(&self, flow: u32, socket: BorrowedFd<'_>) {
-        let to = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let _ = send(&to, &Told::Sender(flow)).and_then(|()| send_descriptor(&to, socket));
+        let _ = send_sender(self.senders.as_fd(), flow, socket);
     }
 }
 
@@ -134,6 +138,7 @@ fn inside() -> Result<i32, String> {
     let broken = |error: io::Error| format!("the emulator is lost: {error}");
     let socket = socket().map_err(broken)?;
     let order: Order = receive(&socket).map_err(broken)?;
+    let senders = receive_descriptor(&socket).map_err(broken)?;
     let input = match order.has_input {
         true => Some(receive_descriptor(&socket).map_err(broken)?),
         false => None,
@@ -148,7 +153,7 @@ fn inside() -> Result<i32, String> {
     hosts.hand_over(&socket).map_err(broken)?;
     traffic.hand_over(&socket).map_err(broken)?;
     let writer = socket.try_clone().map_err(broken)?;
-    let teller = Teller(Arc::new(Mutex::new(writer)));
+    let teller = Teller { socket: Arc::new(Mutex::new(writer)), senders: Arc::new(senders) };
     let mut running = None;
     loop {
         match receive::<Command>(&socket) {

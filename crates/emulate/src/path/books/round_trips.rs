@@ -1,0 +1,135 @@
+//! Round-trip times of what was sent once.
+//!
+//! *Source.* The samples that Linux takes (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`): of the
+//! oldest segment that an acknowledgment acknowledges for the first time, unless any that it
+//! acknowledges was sent twice; else of the oldest that it selectively acknowledges for the first
+//! time and that was sent once.
+//! *What differs.* Linux takes the echo of a timestamp where neither gives one.
+
+use retx_tcp::Ranges;
+use retx_units::Time;
+use std::collections::VecDeque;
+
+/// Segments that are not acknowledged.
+#[derive(Debug, Default)]
+pub struct RoundTrips {
+    /// Position after each, and what is known of it.
+    segments: VecDeque<(u64, Segment)>,
+    /// What is selectively acknowledged.
+    sacked: Ranges,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Segment {
+    SentOnce(Time),
+    SentTwice,
+    Sacked,
+}
+
+impl RoundTrips {
+    /// A segment is sent that ends at `end`; some of it before, unless there is a time.
+    pub fn sent(&mut self, end: u64, once_at: Option<Time>) {
+        let segment = once_at.map_or(Segment::SentTwice, Segment::SentOnce);
+        self.segments.push_back((end, segment));
+    }
+
+    /// Some of `from … to` is sent again.
+    pub fn sent_again(&mut self, from: u64, to: u64) {
+        for (_, segment) in self.between(from, to) {
+            *segment = Segment::SentTwice;
+        }
+    }
+
+    /// `from … to`, not before what is acknowledged, is so selectively. When the oldest segment of
+    /// it was sent that is a sample.
+    pub fn sacked(&mut self, from: u64, to: u64) -> Option<Time> {
+        let (mut oldest, mut next) = (None, from);
+        while let Some((start, end)) = self.sacked.first_gap(next, to) {
+            for (_, segment) in self.between(start, end) {
+                if let Segment::SentOnce(at) = *segment {
+                    oldest.get_or_insert(at);
+                    *segment = Segment::Sacked;
+                }
+            }
+            next = end;
+        }
+        if from < to {
+            self.sacked.insert(from, to);
+        }
+        oldest
+    }
+
+    /// Everything before `position` is acknowledged. When the oldest segment of it was sent that is
+    /// a sample.
+    pub fn acknowledged(&mut self, position: u64) -> Option<Time> {
+        let (mut oldest, mut again) = (None, false);
+        while let Some(&(end, segment)) = self.segments.front()
+            && end <= position
+        {
+            self.segments.pop_front();
+            match segment {
+                Segment::SentOnce(at) => oldest = oldest.or(Some(at)),
+                Segment::SentTwice => again = true,
+                Segment::Sacked => {}
+            }
+        }
+        self.sacked.remove_below(position);
+        oldest.filter(|_| !again)
+    }
+
+    /// The segments of which some lies in `from … to`.
+    fn between(&mut self, from: u64, to: u64) -> impl Iterator<Item = &mut (u64, Segment)> {
+        let first = self.segments.partition_point(|(end, _)| *end <= from);
+        let mut start = from;
+        self.segments.range_mut(first..).take_while(move |(end, _)| {
+            let within = start < to;
+            start = *end;
+            within
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Option<Time> {
+        Some(Time::from_nanos(ms * 1_000_000))
+    }
+
+    /// Ten segments of ten bytes, sent a millisecond apart.
+    fn ten() -> RoundTrips {
+        let mut all = RoundTrips::default();
+        (1..=10).for_each(|number| all.sent(10 * number, at(number)));
+        all
+    }
+
+    #[test]
+    fn the_oldest_that_is_acknowledged_is_timed() {
+        let mut all = ten();
+        assert_eq!(all.acknowledged(30), at(1));
+        assert_eq!(all.acknowledged(35), None);
+        assert_eq!(all.acknowledged(40), at(4));
+    }
+
+    #[test]
+    fn nothing_sent_twice_is_timed() {
+        let mut all = ten();
+        all.sent_again(15, 20);
+        assert_eq!(all.acknowledged(30), None);
+        assert_eq!(all.sacked(40, 60), at(5));
+        all.sent_again(60, 70);
+        assert_eq!(all.sacked(60, 80), at(8));
+    }
+
+    #[test]
+    fn what_is_selectively_acknowledged_is_timed_once() {
+        let mut all = ten();
+        assert_eq!(all.sacked(20, 40), at(3));
+        assert_eq!(all.sacked(20, 50), at(5));
+        assert_eq!(all.sacked(20, 50), None);
+        // Of the first five, the others have been timed.
+        assert_eq!(all.acknowledged(50), at(1));
+        assert_eq!(all.acknowledged(60), at(6));
+    }
+}

@@ -1,0 +1,72 @@
+//! How messages and descriptors pass from one process to the other.
+
+use crate::boundary;
+use nix::sys::socket::{ControlMessage, MsgFlags, UnixAddr, sendmsg};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+/// Writes a message.
+///
+/// # Errors
+/// The other side is gone.
+pub fn send<M: Serialize>(mut socket: &UnixStream, message: &M) -> io::Result<()> {
+    let body = serde_json::to_vec(message).expect("messages are plain data");
+    let length = u32::try_from(body.len()).expect("a message of less than 4 GB");
+    let mut bytes = length.to_be_bytes().to_vec();
+    bytes.extend(body);
+    socket.write_all(&bytes)
+}
+
+/// Reads a message.
+///
+/// # Errors
+/// The other side is gone, or speaks another language.
+pub fn receive<M: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<M> {
+    let mut length = [0; 4];
+    socket.read_exact(&mut length)?;
+    let mut body = vec![0; u32::from_be_bytes(length) as usize];
+    socket.read_exact(&mut body)?;
+    serde_json::from_slice(&body).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+}
+
+/// Hands an open descriptor over.
+///
+/// # Errors
+/// The other side is gone.
+pub fn send_descriptor(socket: &UnixStream, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+    send_with(socket.as_fd(), descriptor, &[0])
+}
+
+/// Receives one.
+///
+/// # Errors
+/// The other side is gone, or has sent something else.
+pub fn receive_descriptor(socket: &UnixStream) -> io::Result<OwnedFd> {
+    boundary::receive_descriptor(socket.as_fd(), &mut [0], MsgFlags::empty())
+}
+
+/// Hands over the socket with which a flow's data sender is about to send.
+///
+/// # Errors
+/// The other side is gone.
+pub fn send_sender(way: BorrowedFd<'_>, flow: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
+    send_with(way, socket, &flow.to_be_bytes())
+}
+
+/// Receives the next that has been handed over; does not wait.
+pub fn receive_sender(way: BorrowedFd<'_>) -> Option<(u32, OwnedFd)> {
+    let mut flow = [0; 4];
+    let socket = boundary::receive_descriptor(way, &mut flow, MsgFlags::MSG_DONTWAIT).ok()?;
+    Some((u32::from_be_bytes(flow), socket))
+}
+
+fn send_with(way: BorrowedFd<'_>, descriptor: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
+    let descriptors = [descriptor.as_raw_fd()];
+    let control = [ControlMessage::ScmRights(&descriptors)];
+    let bytes = [IoSlice::new(bytes)];
+    sendmsg::<UnixAddr>(way.as_raw_fd(), &bytes, &control, MsgFlags::MSG_NOSIGNAL, None)?;
+    Ok(())
+}
