@@ -119,9 +119,9 @@ def test_only_takes_names_and_families() -> None:
 
 def test_the_table_of_the_benchmark_is_read() -> None:
     text = """
-                                                segments      events  events/      ns/     bare    times
-dumbbell of 100 flows, 1 Gbit/s, 10 ms           3896959    17916313     4.60      257       70     3.68
-"""  # noqa: E501 (as it is printed)
+                                        segments      events  events/    ns/    bare  times
+dumbbell of 100 flows, 1 Gbit/s, 10 ms   3896959    17916313     4.60    257      70   3.68
+"""
     found = read_benchmark(text)
     assert found is not None
     assert (found["engine_ns_per_segment"], found["bare_ns_per_segment"]) == (257, 70)
