@@ -1,0 +1,106 @@
+"""What `retx.tune` finds for α, β and cwnd_max, beside the paper's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+import retx
+from retx.study import Cell, Column, Estimate, Figure, Measured, Table, estimate
+
+from .mixed import ALPHA, BETA, CWND_MAX
+from .pairs import Named
+
+OWN = {ALPHA: 0.5, BETA: 10_000, CWND_MAX: 25_000}
+"""The paper's choice."""
+RUNS = 6
+OTHER_SEED = 1000
+"""Added to the seed: the best values are those for the draws that the search saw."""
+
+
+def search_values(measured: Measured) -> Named:
+    """By search: the best values, and what they bring over the paper's in other draws."""
+    found: Named = {}
+    for name in measured.study.searches:
+        tuning = measured.search(name)
+        if tuning is None:
+            continue
+        best = tuning.best.row(0, named=True)
+        found |= {
+            f"search_{name}_alpha": float(best[ALPHA]),
+            f"search_{name}_beta": float(best[BETA]),
+            f"search_{name}_cwnd_max": float(best[CWND_MAX]),
+            f"search_{name}_times": _times(measured, name, best),
+        }
+    return found
+
+
+def _times(measured: Measured, name: str, best: dict[str, float]) -> Estimate | None:
+    """Goodput of the best values over that of the paper's, in draws that no trial has seen."""
+    search = measured.study.searches[name]
+    goodputs = []
+    for values in (best, OWN):
+        runs = retx.replicate(
+            measured.study.folder / search.scenario,
+            RUNS,
+            seed=measured.plan.seed + OTHER_SEED,
+            overrides=search.set | {key: values[key] for key in OWN},
+            tables=False,
+            progress=False,
+        )
+        each = runs.flows.group_by("replication", maintain_order=True)
+        goodputs.append(each.agg(pl.col("goodput_bit_s").sum())["goodput_bit_s"].to_list())
+    return estimate([mine / theirs for mine, theirs in zip(*goodputs, strict=True)])
+
+
+def search_table(measured: Measured, values: Named) -> Table:
+    """The best values of each search; where Optuna is not installed there are none."""
+    rows: list[dict[str, Cell]] = [
+        {"case": "the paper", "alpha": 0.5, "beta": 10_000, "cwnd_max": 25_000, "trials": None}
+    ]
+    commands = [""]
+    for name, search in measured.study.searches.items():
+        tuning = measured.search(name)
+        if tuning is None:
+            continue
+        row: dict[str, Cell] = {"case": search.title, "trials": tuning.trials.height}
+        for key in ("alpha", "beta", "cwnd_max", "times"):
+            row[key] = values[f"search_{name}_{key}"]
+        rows.append(row)
+        commands.append(measured.search_command(name))
+    columns = [
+        Column("case", "scenario"),
+        Column("trials", "trials"),
+        Column("alpha", "α", "%", digits=2),
+        Column("beta", "β", "bytes", digits=0),
+        Column("cwnd_max", "cwnd_max", "bytes", digits=0),
+        Column("times", "goodput, times that of the paper's values"),
+    ]
+    note = "The last column is from six runs with draws that the search has not seen."
+    if len(rows) == 1:
+        note = "Not searched here: the search needs Optuna (pip install 'retx[tune]')."
+    return Table("search", "The best parameters by search", columns, rows, note, commands)
+
+
+def landscapes(measured: Measured) -> Iterator[Figure]:
+    """The trials of each search."""
+    for name, search in measured.study.searches.items():
+        tuning = measured.search(name)
+        if tuning is None:
+            continue
+        drawn = tuning.landscape()
+        drawn.set_size_inches(5.2, 4.4)
+        short = {ALPHA: "α (%)", BETA: "β (bytes)", CWND_MAX: "cwnd_max (bytes)"}
+        for axes in drawn.axes:
+            axes.set_xlabel(short.get(axes.get_xlabel(), axes.get_xlabel()))
+            if axes.get_xlabel() in short.values():
+                key = next(key for key, label in short.items() if label == axes.get_xlabel())
+                axes.axvline(OWN[key], color="#D55E00", lw=1, ls="--")
+        yield Figure(
+            f"landscape_{name}",
+            drawn,
+            f"Trials of the search: {search.title}. Late trials are darker; dashed: the paper's "
+            "choice.",
+            "Goodput of trials against each of three parameters.",
+        )
