@@ -21,6 +21,7 @@ import pytest
 from conftest import Cli
 from emulating import TINY, need_emulation
 from test_interruption import started, wait_for
+from tracepoints import Change, tracepoint
 
 import retx
 
@@ -167,6 +168,81 @@ def check_segments(real: retx.Result) -> None:
     assert (came["arrived_s"] - came["sent_s"]).min() >= 0.02
     assert real.acks["ack"].max() == 200_000 + 2
     assert flow["idle_max_s"] <= flow["idle_total_s"] < flow["response_time_s"]
+
+
+SCRIPT = PATH.replace("seed = 3", 'seed = 3\nsample_interval = "every_ack"').replace(
+    'model = "bernoulli", p = 0.01', 'model = "script", drop_seq = [5793, 5793, 130_321]'
+)
+"""The fifth segment is lost twice, and one of the last flight."""
+
+
+def test_recoveries_and_samples_are_those_of_a_simulation() -> None:
+    need_emulation()
+    real, model = retx.emulate(SCRIPT), retx.run(SCRIPT)
+    assert set(real.tables) == set(model.tables)
+    for name, table in model.tables.items():
+        assert set(table.columns) <= set(real.tables[name].columns), name
+    told = ("kind", "trigger_packet", "cause", "said_cause", "backoff", "retransmitted")
+    ours, theirs = (it.episodes.select(told).cast(pl.String).rows() for it in (real, model))
+    assert ours == theirs
+    assert len(ours) >= 2
+    # What a simulation fills an emulation fills, too.
+    flow, simulated = real.flows.row(0, named=True), model.flows.row(0, named=True)
+    assert {name for name, value in simulated.items() if value is not None} == {
+        name for name in simulated if flow[name] is not None
+    }
+    emulation = real.summary["emulation"]
+    assert emulation["states_from"] == "tcp_info"
+    samples = real.samples
+    assert samples["time_s"].is_sorted()
+    assert samples["ack_bytes"].to_list()[-1] == 200_000
+    assert set(samples["state"].cast(str)) >= {"slow_start", "fast_recovery"}
+    # In milliseconds: srtt + 4 times the variation, no less than 200, on the timer's grid.
+    assert samples["rto_s"].min() >= 0.24
+
+
+def test_every_plot_of_a_simulation_is_one_of_an_emulation(tmp_path: Path) -> None:
+    need_emulation()
+    plot = retx.emulate(SCRIPT.replace('"every_ack"', '"5 ms"')).plot
+    for name in ("cwnd", "rtt", "episodes", "queue", "sequence", "confusion"):
+        getattr(plot, name)().save(tmp_path / f"{name}.png")
+    plot.ladder(0.04, 0.1).save(tmp_path / "ladder.png")
+
+
+def recoveries(changes: list[Change]) -> list[tuple[str, float]]:
+    """Those of one socket, as its kernel's tracepoint has them."""
+    return [
+        ("rto" if it.state == 4 else "frr", it.time_s)
+        for it in changes
+        # A probe's repair takes the window down.
+        if it.state in (3, 4) or (it.state == 2 and it.probing)
+    ]
+
+
+@pytest.mark.parametrize("seed", [3, 4, 7])
+def test_looks_at_the_socket_find_what_the_tracepoint_tells(seed: int) -> None:
+    need_emulation()
+    lossy = PATH.replace("p = 0.01", "p = 0.08").replace('"linux_reno"', '"linux"')
+    with tracepoint() as kernel:
+        result = retx.emulate(lossy, seed=seed)
+        sockets: dict[tuple[int, int], list[Change]] = {}
+        for change in kernel.changes():
+            sockets.setdefault(change.ports, []).append(change)
+    ours = list(result.episodes.select(pl.col("kind").cast(str), "start_s").iter_rows())
+    assert ours
+
+    def same(theirs: list[tuple[str, float]]) -> bool:
+        """The same, but for when the clock began."""
+        return [kind for kind, _ in theirs] == [kind for kind, _ in ours] and all(
+            # An acknowledgment is dated by the link, a state by when it was set.
+            abs((it[1] - theirs[0][1]) - (us[1] - ours[0][1])) < late
+            for it, us in zip(theirs, ours, strict=True)
+        )
+
+    late = result.summary["emulation"]["lateness"]["max_s"] + 0.005
+    # Others may emulate meanwhile.
+    seen = [recoveries(changes) for changes in sockets.values()]
+    assert any(same(theirs) for theirs in seen), (ours, seen)
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
