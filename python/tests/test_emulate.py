@@ -470,14 +470,15 @@ def namespaces(process: Path) -> set[str]:
     """Those of a process that are not ours."""
     kinds = ("net", "mnt", "pid", "user")
     try:
-        return {os.readlink(process / "ns" / kind) for kind in kinds} - namespaces_of_ours()
+        return {str((process / "ns" / kind).readlink()) for kind in kinds} - namespaces_of_ours()
     except OSError:
         return set()
 
 
 @cache
 def namespaces_of_ours() -> frozenset[str]:
-    return frozenset(os.readlink(f"/proc/self/ns/{kind}") for kind in ("net", "mnt", "pid", "user"))
+    kinds = ("net", "mnt", "pid", "user")
+    return frozenset(str(Path(f"/proc/self/ns/{kind}").readlink()) for kind in kinds)
 
 
 def living() -> set[str]:
