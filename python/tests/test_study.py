@@ -34,7 +34,7 @@ from retx.study.measured import Measured
 from retx.study.verdicts import judge, judge_row
 
 REPLICATIONS = 8
-PLAN = Plan("quick", seed=1, replications=REPLICATIONS)
+PLAN = Plan("quick", seed=1, replications=REPLICATIONS, emulations=0)
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,9 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
     study = load("high-ber")
     tables = []
     for threads in (1, 2):
-        measured = Measured(study, Plan("quick", seed=5, replications=3, threads=threads))
+        measured = Measured(
+            study, Plan("quick", seed=5, replications=3, threads=threads, emulations=0)
+        )
         measured.run_all()
         tables.append([measured.table(name, "flows") for name in study.experiments])
     for one, two in zip(*tables, strict=True):
@@ -182,11 +184,11 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
 
 
 def test_an_earlier_report_gives_way_and_nothing_else(tmp_path: Path) -> None:
-    study, plan = load("high-ber"), Plan("quick", replications=2)
+    study, plan = load("high-ber"), Plan("quick", replications=2, emulations=0)
     target = tmp_path / "report"
     reproduce(study, plan, target)
     before = (target / "summary.json").read_text()
-    reproduce(study, Plan("quick", seed=2, replications=2), target)
+    reproduce(study, Plan("quick", seed=2, replications=2, emulations=0), target)
     assert (target / "summary.json").read_text() != before
     (target / "notes.txt").write_text("mine")
     with pytest.raises(FileExistsError, match=r"notes\.txt"):
@@ -200,7 +202,9 @@ def test_studies_are_found_by_name_and_by_folder(tmp_path: Path) -> None:
     shutil.copytree(find("high-ber"), copy)
     text = (copy / "study.toml").read_text()
     (copy / "study.toml").write_text(text.replace('"0.01 %"', '"<i>0.01 %"'))
-    report = reproduce(load(str(copy)), Plan("quick", replications=2), tmp_path / "out")
+    report = reproduce(
+        load(str(copy)), Plan("quick", replications=2, emulations=0), tmp_path / "out"
+    )
     assert report.study.name == "mine"
     page = report.page.read_text()
     assert "&lt;i&gt;0.01 %" in page
@@ -217,7 +221,9 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
     for file, block in zip(files, blocks, strict=True):
         (mine / file).write_text(block)
     shutil.copy(find("high-ber") / "download.toml", mine)
-    report = reproduce(load(str(mine)), Plan("quick", replications=4), tmp_path / "out")
+    report = reproduce(
+        load(str(mine)), Plan("quick", replications=4, emulations=0), tmp_path / "out"
+    )
     assert report.rows["T4"][0].verdict is Verdict.AGREES
     assert report.claims[0].verdict is Verdict.AGREES
     assert report.page.read_text().count("<img") == 1
@@ -230,6 +236,7 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
         ("study.toml", 'label = "1 %"', 'lable = "1 %"', "lable: unknown key"),
         ("study.toml", '"download.toml"', '"upload.toml"', "no file upload.toml"),
         ("study.toml", 'reference    = "0"', 'reference    = "2"', "no case '2'"),
+        ("study.toml", "{ quick = 3, full = 10 }", "{ quick = 1, full = 10 }", "of 2 at least"),
         ("claims.toml", 'rule       = "within"', 'rule       = "near"', "no rule 'near'"),
         ("claims.toml", '"throughput"\nunit', '"thruput"\nunit', "has no 'thruput'"),
         ("claims.toml", '"clean_s"', '"clean_h"', "computes no value 'clean_h'"),
@@ -251,14 +258,24 @@ def test_a_broken_study_is_told_where(
     assert old in text
     (copy / file).write_text(text.replace(old, new))
     with pytest.raises(StudyError, match=re.escape(message)):
-        reproduce(load(str(copy)), Plan("quick", replications=2), tmp_path / "out")
+        reproduce(load(str(copy)), Plan("quick", replications=2, emulations=0), tmp_path / "out")
 
 
 def test_the_command_line(cli, tmp_path: Path) -> None:
     listed = cli("study", "--list")
     assert listed.returncode == 0
     assert [line.split(":")[0] for line in listed.stdout.splitlines()] == names()
-    done = cli("study", "high-ber", "--quick", "--replications", 2, "--out", tmp_path / "r")
+    done = cli(
+        "study",
+        "high-ber",
+        "--quick",
+        "--replications",
+        2,
+        "--emulations",
+        0,
+        "--out",
+        tmp_path / "r",
+    )
     assert done.returncode == 0, done.stderr
     assert "Response time of the simulator" in done.stdout
     assert str(tmp_path / "r" / "report.html") in done.stdout
@@ -270,7 +287,7 @@ def test_all_runs_every_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for name in ("one", "two"):
         shutil.copytree(find("high-ber"), tmp_path / "studies" / name)
     monkeypatch.setattr("retx.study.library.HOME", tmp_path / "studies")
-    command("all", quick=True, replications=2, out=tmp_path / "out")
+    command("all", quick=True, replications=2, emulations=0, out=tmp_path / "out")
     for name in ("one", "two"):
         assert (tmp_path / "out" / name / "report.html").is_file()
 
@@ -282,6 +299,7 @@ def test_all_runs_every_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (("high-bear",), "did you mean 'high-ber'?"),
         (("high-ber", "--quick", "--full"), "exclude each other"),
         (("high-ber", "--replications", "1"), "replications"),
+        (("high-ber", "--emulations", "1"), "--emulations 1: 0 for none, or 2 at least"),
     ],
 )
 def test_bad_input_is_told(cli, arguments: tuple[str, ...], message: str) -> None:

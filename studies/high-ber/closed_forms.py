@@ -27,6 +27,16 @@ def per_exact(ber: float, length_bytes: int) -> float:
     return float(models.bit_errors.packet_error_rate(ber, length_bytes))
 
 
+def testbed_s(p: float, size_bytes: int) -> float:
+    """Padhye et al.: a file's time at the rate at which packets arrive, with the testbed's window.
+
+    Linux acknowledges every segment while the window is this small (quick ACKs, and a delayed one
+    would not wait for a second); its first timeout is the round trip and 200 ms.
+    """
+    rate = models.pftk.arriving_packets_s(p, RTT_S, RTT_S + 0.2, b=1, window_packets=6)
+    return size_bytes / MSS_BYTES / float(rate)
+
+
 def segments() -> float:
     """Equation 5: segments of the file; the last one is short."""
     return FILE_BYTES / MSS_BYTES

@@ -37,6 +37,14 @@ Replications = Annotated[
 Threads = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Use N cores instead of all.")
 ]
+Emulations = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Emulations of each case of which the study has some, instead of the form's: 0, or 2 "
+        "at least. They take real time.",
+    ),
+]
 Listing = Annotated[bool, typer.Option("--list", help="List the studies.")]
 
 
@@ -48,6 +56,7 @@ def command(
     seed: Seed = 1,
     replications: Replications = None,
     threads: Threads = None,
+    emulations: Emulations = None,
     listing: Listing = False,
 ) -> None:
     """Reproduce a published paper: published beside measured, as one HTML report.
@@ -64,6 +73,8 @@ def command(
         raise UsageError("name a study: `retx study --list` shows them")
     if quick and full:
         raise UsageError("--quick and --full exclude each other")
+    if emulations is not None and emulations != 0 and emulations < 2:
+        raise UsageError(f"--emulations {emulations}: 0 for none, or 2 at least")
     from retx.cli.going_on import say_how_to_go_on
     from retx.study.library import load, names
     from retx.study.measured import Plan
@@ -72,7 +83,7 @@ def command(
     from retx.study.terminal import print_report
 
     every = name == EVERY
-    plan = Plan("quick" if quick else "full", seed, replications, threads)
+    plan = Plan("quick" if quick else "full", seed, replications, threads, emulations)
     # Read before the first is run: a wrong file should not cost an hour.
     for study in [load(one) for one in (names() if every else [name])]:
         home = (out or Path("out")) / study.name if every else out or Path("out") / study.name

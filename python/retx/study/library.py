@@ -16,7 +16,7 @@ checkout by a symbolic link. Any other folder is a study by its path.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -79,6 +79,10 @@ class Experiment:
     """Tables of single events to keep of every run, as `retx sweep --table`."""
     derive_from: list[str] = field(default_factory=list)
     """Such tables that `quantities` in figures.py looks at; they are not kept."""
+    emulations: dict[str, int] = field(default_factory=dict)
+    """By form: so often each case is emulated with this machine's kernel, too."""
+    quick: dict[str, Any] = field(default_factory=dict)
+    """What the quick form sets besides, such as a shorter download."""
 
     def overrides(self, case: str) -> dict[str, Any]:
         """The values that a case sets, in this order, its forerunners' included."""
@@ -195,6 +199,16 @@ class Study:
     claims: list[Claim]
     assumptions: list[Assumption]
     searches: dict[str, Search] = field(default_factory=dict)
+
+    def in_form(self, form: str) -> Study:
+        """The study as it is run in this form."""
+        if form != "quick":
+            return self
+        experiments = {
+            name: replace(experiment, set=experiment.set | experiment.quick)
+            for name, experiment in self.experiments.items()
+        }
+        return replace(self, experiments=experiments)
 
     def published_number(self, claim: Claim) -> float | None:
         """The paper's number that a claim is about."""
@@ -314,6 +328,11 @@ def _check(study: Study) -> None:
             raise StudyError(f"{here}.grid.{own[0]}: belongs to the experiment, not to its grid")
         if set(experiment.replications) != set(FORMS):
             raise StudyError(f"{here}.replications: needs {' and '.join(FORMS)}")
+        if experiment.emulations:
+            if set(experiment.emulations) != set(FORMS) or min(experiment.emulations.values()) < 2:
+                raise StudyError(f"{here}.emulations: needs {' and '.join(FORMS)}, of 2 at least")
+            if experiment.grid:
+                raise StudyError(f"{here}.emulations: cases are emulated, points of a grid are not")
         known = list(experiment.cases)
         wanted = [experiment.reference, *(case.builds_on for case in experiment.cases.values())]
         for name in wanted:

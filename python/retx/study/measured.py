@@ -15,6 +15,14 @@ import retx
 from retx.progress import Progress
 from retx.source import toml_value
 from retx.study.data import StudyError
+from retx.study.emulated import (
+    EMULATIONS,
+    LEFT_OUT,
+    Found,
+    Point,
+    account,
+    emulate_all,
+)
 from retx.study.estimates import Estimate, estimate, paired_difference, paired_ratio
 from retx.study.library import Experiment, Study
 from retx.study.runs import Draws, Runs, Values, Whole
@@ -39,6 +47,13 @@ class Plan:
     replications: int | None = None
     """Instead of what the study says for the form."""
     threads: int | None = None
+    emulations: int | None = None
+    """Instead of what the study says for the form; 0 for none."""
+
+    def emulations_of(self, experiment: Experiment) -> int:
+        """How many emulations of each case."""
+        own = experiment.emulations.get(self.form, 0)
+        return own if self.emulations is None or not own else self.emulations
 
     def replications_of(self, experiment: Experiment, case: str) -> int:
         """How many draws of a case."""
@@ -62,9 +77,13 @@ class Measured:
     """Single runs, made again for figures."""
     _runs: Runs | None = None
     _searches: dict[str, Tuning | None] = field(default_factory=dict)
+    _emulated: dict[tuple[str, str], Found] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.study = self.study.in_form(self.plan.form)
 
     def run_all(self, out: Path | None = None, progress: Progress = None) -> None:
-        """Runs every case of every experiment as one queue, then searches.
+        """Runs every case of every experiment as one queue, then emulates, then searches.
 
         Args:
             out: Keep what is found there; what is there already is not run again.
@@ -77,6 +96,8 @@ class Measured:
         }
         whole = Whole.of(self.study, Draws(self.plan.seed, counts), self.derive)
         self._runs = Runs.make(whole, out, self.plan.threads, progress)
+        kept = None if out is None else out.parent / EMULATIONS
+        self._emulated = emulate_all(self.study, self._to_emulate(), self.plan.seed, kept)
         beside = None if out is None else out.parent / SEARCHES
         for name, search in self.study.searches.items():
             self._searches[name] = search.found(
@@ -161,6 +182,26 @@ class Measured:
         values = self.values(experiment, case, quantity or what.quantity, at=at)
         # Times, rates, shares and counts: none is ever negative.
         return estimate(values, least=0.0, ranked=what.ranked)
+
+    def _to_emulate(self) -> list[Point]:
+        return [
+            Point(name, case, count, self._found.point(name, case, None)[0])
+            for name, experiment in self.study.experiments.items()
+            if (count := self.plan.emulations_of(experiment))
+            for case in experiment.cases
+        ]
+
+    def emulated(self, experiment: str, case: str, quantity: str | None = None) -> Estimate | None:
+        """Mean and intervals of a quantity of a flow in the emulations; None when there is none."""
+        what = self._experiment(experiment)
+        found = self._emulated.get((experiment, case), Found())
+        return estimate(found.values(quantity or what.quantity), least=0.0, ranked=what.ranked)
+
+    def emulations(self, experiment: str) -> str:
+        """How an experiment's emulations were done, or why there are none: for a table's note."""
+        cases = self._experiment(experiment).cases
+        none = Found(refused=LEFT_OUT)
+        return account({case: self._emulated.get((experiment, case), none) for case in cases})
 
     def quotient(
         self, experiment: str, case: str, above: str, below: str, *, at: At = None

@@ -2,6 +2,7 @@
 
     DIR/report.html, summary.json, tables/, scenarios/
     DIR/runs/        what the runs found: a sweep's directory, which outlives reports
+    DIR/emulations/  what emulations found, where there are any; it outlives reports, too
     DIR/searches/    what searches have tried, likewise
 
 A report is written into `DIR/.partial`. When all is on the disk, the old page goes first and the
@@ -17,12 +18,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from retx.directory import sync, sync_path
+from retx.study.emulated import EMULATIONS
 from retx.study.runs import RUNS
 from retx.study.searches import SEARCHES
 
 PAGE = "report.html"
 PARTIAL = ".partial"
-OURS = frozenset({PAGE, "summary.json", "tables", "scenarios", RUNS, SEARCHES, PARTIAL})
+BESIDE = frozenset({RUNS, SEARCHES, EMULATIONS})
+OURS = frozenset({PAGE, "summary.json", "tables", "scenarios", PARTIAL}) | BESIDE
 
 
 @contextmanager

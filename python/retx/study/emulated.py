@@ -1,0 +1,175 @@
+"""Emulations of a study's experiments: the kernel's own TCP beside the simulations.
+
+What they found is kept beside the report, a file for each point: emulations take real time, an idle
+machine, and a kernel that allows them, and a report is to be built again without these. A run whose
+packets left too late is repeated, then left out; where nothing can be emulated, and nothing is kept
+from another time, the report says why.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retx._native import EmulationRefusedError
+from retx.comparing.emulations import Emulated, emulated
+from retx.comparing.emulations import Plan as Emulating
+from retx.directory import new_file
+from retx.running import parsed_scenario
+from retx.study.data import StudyError
+
+if TYPE_CHECKING:
+    from retx.study.library import Experiment, Study
+
+EMULATIONS = "emulations"
+"""The directory beside the report."""
+LEFT_OUT = "left out by --emulations 0"
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is emulated: a case of an experiment, and how often."""
+
+    experiment: str
+    case: str
+    count: int
+    key: str
+    """Names what is found, by everything that it depends on but the machine."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the emulations of a point came to."""
+
+    summaries: list[dict[str, Any]] = field(default_factory=list)
+    """Flows, links and the emulation's own account, of the valid ones."""
+    left_out: int = 0
+    """Those that were not valid, each time that they were tried."""
+    repeated: int = 0
+    refused: str = ""
+    """Why there are none."""
+
+    def values(self, quantity: str) -> list[float | None]:
+        """A quantity of a flow in each of them: `flow.NAME.COLUMN`.
+
+        Raises:
+            StudyError: Emulations have no such quantity.
+        """
+        kind, _, rest = quantity.partition(".")
+        name, _, column = rest.rpartition(".")
+        if kind != "flow":
+            raise StudyError(f"{quantity}: of emulations there are quantities flow.NAME.COLUMN")
+        found = []
+        for summary in self.summaries:
+            rows = [flow for flow in summary["flows"] if flow["name"] == name]
+            if not rows or column not in rows[0]:
+                raise StudyError(f"no quantity {quantity!r} of an emulation")
+            found.append(rows[0][column])
+        return found
+
+
+def emulate_all(
+    study: Study, points: list[Point], seed: int, out: Path | None
+) -> dict[tuple[str, str], Found]:
+    """Emulates what is not there yet, point by point.
+
+    Raises:
+        OSError: What is found cannot be kept.
+        StudyError: No kernel can run an experiment.
+    """
+    found = {}
+    for number, point in enumerate(points, start=1):
+        _say(f"emulations of {point.experiment}, case {point.case} ({number} of {len(points)})")
+        kept = out / f"{point.key}.json" if out else None
+        experiment = study.experiments[point.experiment]
+        found[point.experiment, point.case] = _point(study, experiment, point, (seed, kept))
+    _say("")
+    return found
+
+
+def _point(
+    study: Study, experiment: Experiment, point: Point, where: tuple[int, Path | None]
+) -> Found:
+    seed, kept = where
+    runs = _read(kept)[: point.count]
+    missing = point.count - len(runs)
+    if missing:
+        scenario, code = parsed_scenario(
+            study.folder / experiment.scenario, seed, experiment.overrides(point.case)
+        )
+        plan = Emulating(missing, first=len(runs))
+        try:
+            runs += [_told(one) for one in emulated(scenario, code, plan, None)]
+        except EmulationRefusedError as error:
+            return Found(refused=str(error))
+        _keep(kept, point, runs)
+    return Found(
+        [run["summary"] for run in runs if run["summary"]],
+        left_out=sum(run["summary"] is None for run in runs),
+        repeated=sum(bool(run["faults"]) for run in runs),
+    )
+
+
+def _told(one: Emulated) -> dict[str, Any]:
+    if one.result is None:
+        return {"summary": None, "faults": one.faults}
+    summary = one.result.summary
+    kept = {name: summary[name] for name in ("flows", "links", "emulation")}
+    return {"summary": kept, "faults": one.faults}
+
+
+def _read(kept: Path | None) -> list[dict[str, Any]]:
+    """What is there from another time."""
+    if kept is None or not kept.is_file():
+        return []
+    try:
+        runs: list[dict[str, Any]] = json.loads(kept.read_text(encoding="utf-8"))["runs"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise StudyError(f"{kept}: not what a study has written ({error}): delete it") from None
+    return runs
+
+
+def _keep(kept: Path | None, point: Point, runs: list[dict[str, Any]]) -> None:
+    if kept is None:
+        return
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    what = {"experiment": point.experiment, "case": point.case, "runs": runs}
+    with new_file(kept) as file:
+        file.write_text(json.dumps(what) + "\n", encoding="utf-8")
+
+
+def account(found: Mapping[str, Found]) -> str:
+    """How an experiment's emulations were done, by case: for the note of a table."""
+    refusals = {one.refused for one in found.values() if one.refused}
+    summaries = [summary for one in found.values() for summary in one.summaries]
+    return " ".join([*(_done(list(found.values()), summaries)), *map(_not_done, refusals)])
+
+
+def _done(found: list[Found], summaries: list[dict[str, Any]]) -> Iterator[str]:
+    if not summaries and not any(one.left_out for one in found):
+        return
+    accounts = [summary["emulation"] for summary in summaries]
+    kernels = " and ".join(sorted({account["kernel"] for account in accounts}))
+    late = max((account["lateness"]["p99_s"] or 0 for account in accounts), default=0)
+    yield (
+        f"Emulated: {len(summaries)} runs with Linux {kernels}; at the worst, one packet in a "
+        f"hundred left {1000 * late:.2g} ms late."
+    )
+    if repeated := sum(one.repeated for one in found):
+        yield f"{repeated} were late and repeated, with the same draws."
+    if left_out := sum(one.left_out for one in found):
+        yield f"{left_out} are left out: they were late each time."
+
+
+def _not_done(why: str) -> str:
+    return f"Not emulated here: {why}."
+
+
+def _say(what: str) -> None:
+    """Tells a terminal what takes so long."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[2K{what}", end="", file=sys.stderr, flush=True)

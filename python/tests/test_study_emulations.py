@@ -1,0 +1,85 @@
+"""Emulations of a study: made, kept, left out and refused, and said to be."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from emulating import need_emulation
+
+from retx._native import EmulationRefusedError
+from retx.comparing.emulations import Emulated
+from retx.study import Measured, Plan, load
+from retx.study.data import StudyError
+
+TIME = "flow.download.response_time_s"
+
+
+def one_case(emulations: int | None = 2) -> Measured:
+    """The testbed of high-ber without loss, by itself."""
+    study = load("high-ber")
+    whole = study.experiments["testbed"]
+    one = replace(whole, cases={"0": whole.cases["0"]})
+    study = replace(study, experiments={"testbed": one})
+    return Measured(study, Plan("quick", replications=2, emulations=emulations))
+
+
+def test_emulations_stand_beside_simulations_and_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_emulation()
+    measured = one_case()
+    measured.run_all(tmp_path / "runs")
+    found = measured.emulated("testbed", "0")
+    simulated = measured.mean("testbed", "0")
+    assert found is not None
+    assert found.n == 2
+    # 200,000 bytes in flights of 8760, one each 40 ms: as in the model, but for what the machine
+    # is late.
+    assert simulated <= found.mean < simulated + 0.1
+    assert "Emulated: 2 runs with Linux " in measured.emulations("testbed")
+
+    # Another time, where nothing can be emulated.
+    def refuse(*_: Any) -> list[Emulated]:
+        raise EmulationRefusedError("there is nothing to emulate with")
+
+    monkeypatch.setattr("retx.study.emulated.emulated", refuse)
+    again = one_case()
+    again.run_all(tmp_path / "runs")
+    assert again.emulated("testbed", "0") == found
+    # A third is not there.
+    more = one_case(3)
+    more.run_all(tmp_path / "runs")
+    assert more.emulated("testbed", "0") is None
+    assert more.emulations("testbed") == "Not emulated here: there is nothing to emulate with."
+
+
+def test_what_was_late_is_left_out_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "retx.study.emulated.emulated",
+        lambda *_: [Emulated(None, ["too late"] * 3), Emulated(None, ["too late"] * 3)],
+    )
+    measured = one_case()
+    measured.run_all(tmp_path / "runs")
+    assert measured.emulated("testbed", "0") is None
+    assert measured.emulations("testbed").endswith("2 are left out: they were late each time.")
+    (kept,) = (tmp_path / "emulations").iterdir()
+    assert [run["summary"] for run in json.loads(kept.read_text())["runs"]] == [None, None]
+    kept.write_text("{")
+    with pytest.raises(StudyError, match="delete it"):
+        one_case().run_all(tmp_path / "runs")
+
+
+def test_none_are_asked_for(tmp_path: Path) -> None:
+    measured = one_case(0)
+    measured.run_all(tmp_path / "runs")
+    assert measured.emulated("testbed", "0") is None
+    assert measured.emulations("testbed") == "Not emulated here: left out by --emulations 0."
+    assert not (tmp_path / "emulations").exists()
+    with pytest.raises(StudyError, match="no experiment 'testbet'; did you mean 'testbed'"):
+        measured.emulated("testbet", "0", TIME)
