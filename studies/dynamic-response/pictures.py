@@ -194,7 +194,8 @@ def _causes(measured: Measured) -> Figure:
             bottom += np.nan_to_num(shares)
         panel.set_ylabel(f"share of {title} (%)")
         panel.grid(visible=False, axis="x")
-    labels = [measured.study.experiments["mixes"].cases[tag].label for tag in tags]
+    cases = measured.study.experiments["mixes"].cases
+    labels = [cases[tag].label.replace(", ", "\n") for tag in tags]
     axes[1, 0].set_xticks(range(len(tags)), labels)
     axes[1, 0].set_xlabel("loss rate, wireless to congestion")
     legend(figure, axes[0, 0], 3)
