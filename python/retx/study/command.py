@@ -76,23 +76,30 @@ def command(
     if emulations is not None and emulations != 0 and emulations < 2:
         raise UsageError(f"--emulations {emulations}: 0 for none, or 2 at least")
     from retx.cli.going_on import say_how_to_go_on
+    from retx.study.index import check_index, write_index
     from retx.study.library import load, names
     from retx.study.measured import Plan
     from retx.study.reproduction import reproduce
     from retx.study.runs import RUNS
-    from retx.study.terminal import print_report
+    from retx.study.terminal import print_index, print_report
 
     every = name == EVERY
     plan = Plan("quick" if quick else "full", seed, replications, threads, emulations)
+    place = out or Path("out")
+    if every:
+        check_index(place)
+    reports = []
     # Read before the first is run: a wrong file should not cost an hour.
     for study in [load(one) for one in (names() if every else [name])]:
-        home = (out or Path("out")) / study.name if every else out or Path("out") / study.name
+        home = place if out and not every else place / study.name
         try:
-            report = reproduce(study, plan, home)
+            reports.append(reproduce(study, plan, home))
         except KeyboardInterrupt:
             say_how_to_go_on(home / RUNS)
             raise
-        print_report(report)
+        print_report(reports[-1])
+    if every:
+        print_index(write_index(place, reports))
 
 
 def _print_names() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
@@ -30,6 +32,11 @@ def print_report(report: Report) -> None:
             f"Not settled by these runs: {unsettled}; the report says what would settle them."
         )
     out.print(f"Report: {report.page}", soft_wrap=True)
+
+
+def print_index(page: Path) -> None:
+    """Says where the page over all reports lies."""
+    console().print(f"All reports: {page.resolve()}", soft_wrap=True)
 
 
 def _table(lines: list[Judged]) -> Table:

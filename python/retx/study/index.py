@@ -1,0 +1,83 @@
+"""The page over all reports of `retx study all`."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+import retx
+from retx.directory import new_file
+from retx.study.page import verdict_mark
+from retx.study.reproduction import Report
+from retx.study.verdicts import Judged, Verdict
+
+NAME = "index.html"
+MARK = '<meta name="generator" content="retx study">'
+"""By it an earlier page of ours is known."""
+MARK_WITHIN = 2000
+
+
+def check_index(folder: Path) -> None:
+    """Refuses a place where a page lies that no study has written.
+
+    Raises:
+        OSError: One does.
+    """
+    path = folder / NAME
+    if not path.exists():
+        return
+    if path.is_file():
+        with path.open(encoding="utf-8", errors="replace") as file:
+            if MARK in file.read(MARK_WITHIN):
+                return
+    raise FileExistsError(errno.EEXIST, "is not replaced: retx did not write it", str(path))
+
+
+def write_index(folder: Path, reports: Sequence[Report]) -> Path:
+    """Writes the page; an earlier one gives way.
+
+    Args:
+        folder: Where it goes; it links to the reports from there.
+        reports: In the order of the page.
+
+    Raises:
+        OSError: It cannot be written, or another page lies there.
+    """
+    check_index(folder)
+    environment = Environment(
+        loader=PackageLoader("retx.study"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["verdict"] = verdict_mark
+    text = environment.get_template("index.html").render(
+        entries=[_entry(folder, report) for report in reports],
+        verdicts=Verdict,
+        version=retx.__version__,
+        mark=MARK,
+    )
+    path = folder / NAME
+    with new_file(path) as file:
+        file.write_text(text, encoding="utf-8")
+    return path
+
+
+def _entry(folder: Path, report: Report) -> dict[str, object]:
+    everything = _everything(report)
+    return {
+        "study": report.study,
+        "plan": report.plan,
+        "link": Path(os.path.relpath(report.page, folder.resolve())).as_posix(),
+        "tally": {kind: sum(line.verdict is kind for line in everything) for kind in Verdict},
+        "unsettled": sum(line.doubt is not None for line in everything),
+    }
+
+
+def _everything(report: Report) -> list[Judged]:
+    return [*(line for lines in report.rows.values() for line in lines), *report.claims]

@@ -1,0 +1,367 @@
+"""Tables of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from retx.study import Cell, Column, Measured, Table
+
+from .runs import BER, COUNTS, QUEUE, RATES, Runs, of_means, ratio
+from .values import READINGS, TCPS, gain, power
+
+TICKS = tuple(f"{ticks}0 ms" for ticks in (51, 53, 55, 60))
+HARMLESS = 0.95
+"""Of the throughput without the rule: less is harm."""
+LOADS = (1, 3, 10)
+QUEUES = (5, 10, 20, 50, 100)
+HARM_TICKS = (51, 52, 53, 55, 59, 67, 83, 115)
+
+
+def tables(measured: Measured) -> Iterator[Table]:
+    """In the order of the report."""
+    yield _trends(measured)
+    yield _short(measured)
+    yield _open(measured)
+    yield _tcps(measured)
+    yield _remedies(measured, "remedies")
+    yield _remedies(measured, "last_hop")
+    yield _fairness(measured)
+    yield _onset(measured)
+    yield _surface(measured)
+    yield _delays(measured)
+
+
+def rate(ber: float) -> str:
+    """How an error rate is written."""
+    return f"1e-{power(ber)}" if ber else "none"
+
+
+def _trends(measured: Measured) -> Table:
+    """Figures 3, 5 and 7 in numbers."""
+    runs = Runs(measured, "threshold")
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    for reading, label in READINGS.items():
+        for count in COUNTS:
+            for ber in RATES:
+                at = (count, ber)
+                row: dict[str, Cell] = {
+                    "reading": label,
+                    "connections": count,
+                    "ber": rate(ber),
+                    "none": runs.estimate(reading, "throughput", *at, TICKS[0]),
+                    "right": runs.estimate(reading, "right", *at, TICKS[2]),
+                }
+                for ticks, high in zip((53, 55, 60), TICKS[1:], strict=True):
+                    row[f"gain_{ticks}"] = gain(runs, reading, high, TICKS[0], *at)
+                rows.append(row)
+                commands.append(runs.command(reading, *at, TICKS[2]))
+    columns = [
+        Column("reading", "reading"),
+        Column("connections", "connections"),
+        Column("ber", "bit errors", right=True),
+        Column("none", "51 ticks", "kbit/s"),
+        Column("gain_53", "53", "times"),
+        Column("gain_55", "55", "times"),
+        Column("gain_60", "60", "times"),
+        Column("right", "right at 55"),
+    ]
+    return Table(
+        "trends",
+        "Throughput by threshold (figures 3, 5 and 7)",
+        columns,
+        rows,
+        note="At 51 ticks, the base RTT, the rule does nothing. Right: of the recoveries that were "
+        "put down to the channel, the share that it had caused, in runs that had any. Commands: 55 "
+        "ticks.",
+        commands=commands,
+    )
+
+
+def _short(measured: Measured) -> Table:
+    """Figure 8 in numbers."""
+    runs = Runs(measured, "short")
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    for case, what in measured.study.experiments["short"].cases.items():
+        for ber in RATES:
+            row: dict[str, Cell] = {
+                "reading": what.label,
+                "ber": rate(ber),
+                "none": runs.estimate(case, "throughput", ber, "60 ms"),
+            }
+            for ticks in (8, 10, 15):
+                row[f"gain_{ticks}"] = gain(runs, case, f"{ticks}0 ms", "60 ms", ber)
+            rows.append(row)
+            commands.append(runs.command(case, ber, "100 ms"))
+    columns = [
+        Column("reading", "reading"),
+        Column("ber", "bit errors", right=True),
+        Column("none", "6 ticks", "kbit/s"),
+        Column("gain_8", "8", "times"),
+        Column("gain_10", "10", "times"),
+        Column("gain_15", "15", "times"),
+    ]
+    return Table(
+        "short",
+        "Round trip of 50 ms (figure 8)",
+        columns,
+        rows,
+        note="One connection. Commands: 10 ticks.",
+        commands=commands,
+    )
+
+
+def _open(measured: Measured) -> Table:
+    """What the text leaves open, and which of the trends hold then."""
+    runs = Runs(measured, "open")
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    for case, what in measured.study.experiments["open"].cases.items():
+        row: dict[str, Cell] = {"case": what.label}
+        gains = []
+        level = 0.0
+        for ber in RATES:
+            none, near, far = (
+                runs.values(case, "throughput", ber, ticks) for ticks in ("0 ms", "20 ms", "90 ms")
+            )
+            found = ratio(near, none)
+            assert found is not None
+            row[f"gain_{power(ber)}"] = found
+            gains.append(found.mean)
+            beyond = of_means(lambda last, first, base: (last - first) / base, far, near, none)
+            assert beyond is not None
+            level = max(level, max(0.0, beyond.bounds.low), max(0.0, -beyond.bounds.high))
+        row["significant"] = _held(min(gains) >= 1.1)
+        row["levels"] = _held(level <= 0.1)
+        row["order"] = _held(gains == sorted(gains, reverse=True))
+        rows.append(row)
+        commands.append(runs.command(case, 1e-6, "20 ms"))
+    columns = [
+        Column("case", "case"),
+        *(Column(f"gain_{power(ber)}", rate(ber), "times") for ber in RATES),
+        Column("significant", "by a tenth"),
+        Column("levels", "levels off"),
+        Column("order", "order"),
+    ]
+    return Table(
+        "open",
+        "What the text leaves open, one at a time",
+        columns,
+        rows,
+        note="Gain at 2 ticks above the base RTT (the paper's 53), one connection, and whether the "
+        "paper's trends hold: a gain of a tenth at each error rate; from 2 to 9 ticks a change of "
+        "no more than a tenth; the larger the error rate, the larger the gain (of the means). "
+        "Commands: 1e-6.",
+        commands=commands,
+    )
+
+
+def _held(holds: bool) -> str:
+    return "yes" if holds else "no"
+
+
+def _tcps(measured: Measured) -> Table:
+    runs = Runs(measured, "tcps")
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    for tcp, label in TCPS.items():
+        for ber in RATES:
+            none = runs.values("none", "throughput", tcp, ber)
+            row: dict[str, Cell] = {
+                "tcp": label,
+                "ber": rate(ber),
+                "none": runs.estimate("none", "throughput", tcp, ber),
+            }
+            for case in ("text", "fast"):
+                row[case] = ratio(runs.values(case, "throughput", tcp, ber), none)
+                row[f"right_{case}"] = runs.estimate(case, "right", tcp, ber)
+            rows.append(row)
+            commands.append(runs.command("text", tcp, ber))
+    columns = [
+        Column("tcp", "TCP"),
+        Column("ber", "bit errors", right=True),
+        Column("none", "without", "kbit/s"),
+        Column("text", "every loss judged", "times"),
+        Column("fast", "timeouts congestion", "times"),
+        Column("right_text", "right"),
+        Column("right_fast", "right, fast"),
+    ]
+    return Table(
+        "tcps",
+        "The rule under other TCPs",
+        columns,
+        rows,
+        note="4 ticks above the base RTT. Without: throughput; then how many times as much. Right: "
+        "share of what was put down to the channel that it had caused, for both readings.",
+        commands=commands,
+    )
+
+
+def _remedies(measured: Measured, name: str) -> Table:
+    runs = Runs(measured, name)
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    for case, what in measured.study.experiments[name].cases.items():
+        row: dict[str, Cell] = {"case": what.label}
+        for ber in RATES:
+            row[f"rate_{power(ber)}"] = runs.estimate(case, "throughput", ber)
+        row["taken"] = runs.estimate(case, "taken", 1e-6)
+        row["right"] = runs.estimate(case, "right", 1e-6)
+        rows.append(row)
+        commands.append(runs.command(case, 1e-6))
+    columns = [
+        Column("case", "remedy"),
+        *(Column(f"rate_{power(ber)}", rate(ber), "kbit/s") for ber in RATES),
+        Column("taken", "taken at 1e-6"),
+        Column("right", "right at 1e-6"),
+    ]
+    return Table(
+        name,
+        measured.study.experiments[name].title,
+        columns,
+        rows,
+        note="Throughput from end to end. Taken: share of the recoveries from congestion that the "
+        "sender put down to the channel; right: share of what it put down to the channel that was "
+        "lost there; in runs that had any. Commands: 1e-6.",
+        commands=commands,
+    )
+
+
+def _fairness(measured: Measured) -> Table:
+    runs = Runs(measured, "fairness")
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    for ber in (0.0, *reversed(RATES)):
+        for case, what in measured.study.experiments["fairness"].cases.items():
+            rows.append(
+                {
+                    "ber": rate(ber),
+                    "case": what.label,
+                    "long": runs.estimate(case, "long", ber),
+                    "short": runs.estimate(case, "short", ber),
+                    "both": runs.estimate(case, "throughput", ber),
+                    "jain": runs.estimate(case, "jain", ber),
+                }
+            )
+            commands.append(runs.command(case, ber))
+    columns = [
+        Column("ber", "bit errors", right=True),
+        Column("case", "who has the rule"),
+        Column("long", "500 ms", "kbit/s"),
+        Column("short", "50 ms", "kbit/s"),
+        Column("both", "both", "kbit/s"),
+        Column("jain", "Jain's index"),
+    ]
+    return Table(
+        "fairness",
+        "Long beside short",
+        columns,
+        rows,
+        note="Reno over one link of 800 kbit/s. Jain's index of the two throughputs: 1 is equal, "
+        "0.5 all for one.",
+        commands=commands,
+    )
+
+
+def _onset(measured: Measured) -> Table:
+    """The highest threshold that does no harm, by queue and load."""
+    runs = Runs(measured, "harm")
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    for case, what in measured.study.experiments["harm"].cases.items():
+        for load in LOADS:
+            row: dict[str, Cell] = {"case": what.label, "load": load}
+            for queue in QUEUES:
+                row[f"queue_{queue}"] = _highest(runs, case, load, queue)
+            rows.append(row)
+            commands.append(runs.command(case, 0.0, load, 20, "590 ms"))
+    full = ", ".join(f"{51 + queue} at {queue}" for queue in QUEUES)
+    columns = [
+        Column("case", "reading"),
+        Column("load", "connections"),
+        *(Column(f"queue_{queue}", f"queue {queue}", right=True) for queue in QUEUES),
+    ]
+    return Table(
+        "onset",
+        "The highest threshold without harm",
+        columns,
+        rows,
+        note="In ticks, of those tried; no errors. Harm: less than 95 % of the throughput without "
+        f"the rule. A full queue makes the RTT {full} packets. Commands: queue 20, 59 ticks.",
+        commands=commands,
+    )
+
+
+def _highest(runs: Runs, case: str, load: int, queue: int) -> str:
+    none = runs.values(case, "throughput", 0.0, load, queue, "510 ms")
+    best = 51
+    for ticks in HARM_TICKS[1:]:
+        found = ratio(runs.values(case, "throughput", 0.0, load, queue, f"{ticks}0 ms"), none)
+        if found is None or found.mean < HARMLESS:
+            return "none" if best == 51 else str(best)
+        best = ticks
+    return f"≥ {best}"
+
+
+def _surface(measured: Measured) -> Table:
+    """Every point, for the CSV."""
+    runs = Runs(measured, "harm")
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    points = measured.sweep("harm").grid.iter_rows(named=True)
+    for point in points:
+        case, *at = (point[key] for key in runs.keys)
+        none = runs.values(case, "throughput", *at[:-1], "510 ms")
+        rows.append(
+            {
+                "case": case,
+                "ber": point[BER],
+                "load": at[1],
+                "queue": point[QUEUE],
+                "threshold": at[-1],
+                "times": ratio(runs.values(case, "throughput", *at), none),
+                "taken": runs.estimate(case, "taken", *at),
+                "dropped": runs.estimate(case, "dropped", *at),
+            }
+        )
+        commands.append(runs.command(case, *at))
+    columns = [Column(name, name) for name in rows[0]]
+    return Table("surface", "Threshold, queue and load", columns, rows, commands=commands)
+
+
+def _delays(measured: Measured) -> Table:
+    runs = Runs(measured, "delays")
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    delays = (3.5, 8.5, 23.5, 48.5, 98.5, 248.5)
+    for delay in delays:
+        for ber in RATES:
+            at = (f"{delay} ms", ber)
+            none = runs.values("none", "throughput", *at)
+            row: dict[str, Cell] = {
+                "rtt": 2 * (delay + 1.5),
+                "ber": rate(ber),
+                "none": runs.estimate("none", "throughput", *at),
+            }
+            for case in ("text", "fast", "fast 1"):
+                row[case] = ratio(runs.values(case, "throughput", *at), none)
+            rows.append(row)
+            commands.append(runs.command("fast", *at))
+    columns = [
+        Column("rtt", "round trip", "ms"),
+        Column("ber", "bit errors", right=True),
+        Column("none", "without", "kbit/s"),
+        Column("text", "4 ticks", "times"),
+        Column("fast", "4 ticks, timeouts congestion", "times"),
+        Column("fast 1", "1 tick, timeouts congestion", "times"),
+    ]
+    return Table(
+        "delays",
+        "From satellite to terrestrial delays",
+        columns,
+        rows,
+        note="Propagation there and back; the threshold above the base RTT. Commands: 4 ticks, "
+        "timeouts congestion.",
+        commands=commands,
+    )
