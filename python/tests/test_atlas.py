@@ -1,0 +1,98 @@
+"""The atlas, run once with short runs, and how it tells who leads."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from retx.study import Plan, Report, Verdict, load, reproduce
+from retx.study.library import find
+from retx.study.reproduction import _module
+
+PLAN = Plan("quick", seed=1, replications=2)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    place = tmp_path_factory.mktemp("study")
+    short = place / "atlas"
+    shutil.copytree(find("atlas"), short)
+    for name in ("path.toml", "beside.toml"):
+        text = (short / name).read_text()
+        assert 'duration = "60 s"' in text
+        (short / name).write_text(text.replace('duration = "60 s"', 'duration = "6 s"'))
+    return reproduce(load(str(short)), PLAN, place / "report")
+
+
+@pytest.fixture(scope="module")
+def ranking() -> ModuleType:
+    """The study's own module of that name."""
+    name = _module(load("atlas")).__name__
+    return sys.modules[f"{name}.ranking"]
+
+
+def table(report: Report, name: str) -> list[dict[str, str]]:
+    with (report.folder / "tables" / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_cell_and_every_place_has_its_line(report: Report) -> None:
+    assert len(table(report, "cells")) == 4 * 4 * 2 * 2 * 2
+    assert len(table(report, "decisions")) == 4 * 4
+    cases = set(report.study.experiments["atlas"].cases)
+    assert {row["case"] for row in table(report, "algorithms")} == cases
+    assert {row["case"] for row in table(report, "fairness")} == cases
+
+
+def test_reno_beside_reno_keeps_all(report: Report) -> None:
+    row = next(row for row in table(report, "fairness") if row["case"] == "newreno")
+    assert {float(row[f"rtt_{rtt}"]) for rtt in (10, 50, 200, 600)} == {100.0}
+
+
+def test_what_differs_says_why_and_can_be_run_again(report: Report) -> None:
+    for claim in report.claims:
+        assert claim.command
+        if claim.verdict is not Verdict.AGREES:
+            assert claim.because, claim.id
+
+
+def test_every_preset_has_a_family(ranking: ModuleType) -> None:
+    assert set(ranking.FAMILY) == set(load("atlas").experiments["atlas"].cases)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "spread", "apart"),
+    [(0.5, 0.01, True), (0.0, 0.01, False), (0.5, 2.0, False)],
+    ids=["ahead", "level", "noisy"],
+)
+def test_a_leader_is_told_only_where_runs_separate_it(
+    ranking: ModuleType, ahead: float, spread: float, *, apart: bool
+) -> None:
+    """All share a course of luck; BBR is ahead by as much, or not; each has a spread of its own."""
+    generator = np.random.default_rng(7)
+    luck = generator.normal(0, 3, 10)
+    logs = {
+        name: luck + (ahead if name == "bbr" else 0) + generator.normal(0, spread, 10)
+        for name in ("bbr", "linux_bbr", "linux", "reno")
+    }
+    found = ranking.leader(logs)
+    assert found.apart is apart
+    if apart:
+        # Its twin, as good as that, would be no rival: presets of a family are not told apart.
+        assert (found.best, found.rivals) == ("bbr", ())
+        assert found.gain.mean == pytest.approx(np.exp(ahead), rel=0.05)
+
+
+def test_level_algorithms_are_seldom_told_apart(ranking: ModuleType) -> None:
+    """Of 400 cells without a difference no more than one in twenty names a leader (4σ: 37)."""
+    generator = np.random.default_rng(11)
+    told = 0
+    for _ in range(400):
+        logs = {name: generator.normal(0, 1, 6) for name in ranking.FAMILY}
+        told += ranking.leader(logs).apart
+    assert told <= 20 + 4 * (400 * 0.05 * 0.95) ** 0.5

@@ -1,0 +1,194 @@
+"""Figures of the atlas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+from matplotlib.patches import Patch, Rectangle
+
+from retx.analysis.groups import means
+from retx.plots import style
+from retx.study import Figure, Measured
+
+from .ranking import LINUX, Leader
+from .values import (
+    AT_ONCE,
+    DELAY,
+    LOSS,
+    LOSSES,
+    NEVER,
+    RANDOM,
+    RTT_MS,
+    downloads,
+    leaders,
+    reno_keeps,
+    worth,
+)
+
+WIDTH_INCHES = 5.2
+COLOURS = {
+    "BBR": style.BLUE,
+    "CUBIC": style.ORANGE,
+    "Reno": style.GREEN,
+    "Vegas": style.SKY,
+    "Veno": style.RED,
+    "Westwood": style.PURPLE,
+}
+OTHER = "#666666"
+DEFAULT_DOES, UNCLEAR = "#F2E6C2", "#E0E0E0"
+LINUX_LOOK = {
+    "linux": ("cubic (default)", style.ORANGE, "s"),
+    "linux_reno": ("reno", style.GREEN, "D"),
+    "linux_bbr": ("bbr", style.BLUE, "o"),
+    "vegas_linux": ("vegas", style.SKY, "v"),
+    "veno_linux": ("veno", style.RED, "^"),
+}
+TICKS = [f"{100 * p:g}" for p in LOSSES]
+
+
+def figures(measured: Measured) -> Iterator[Figure]:
+    """In the order of the report."""
+    with style.styled():
+        yield _map(measured)
+        yield _curves(measured)
+        yield _neighbours(measured)
+
+
+def _map(measured: Measured) -> Figure:
+    found = leaders(measured)
+    figure = style.Figure(figsize=(WIDTH_INCHES, 7.6), layout="constrained")
+    panels = figure.subplots(4, 2, sharex=True, sharey=True)
+    conditions = [(start, spikes) for start in (NEVER, AT_ONCE) for spikes in (0.0, 0.001)]
+    seen: set[str] = set()
+    for row, (start, spikes) in zip(panels, conditions, strict=True):
+        for axes, burst in zip(row, (1, 4), strict=True):
+            what = [
+                "single losses" if burst == 1 else "bursts of 4",
+                *(["cross traffic"] if start == AT_ONCE else []),
+                *(["spikes"] if spikes else []),
+            ]
+            axes.set_title(", ".join(what), fontsize=8)
+            for y, delay in enumerate(RTT_MS):
+                for x, loss in enumerate(LOSSES):
+                    seen |= _cell(axes, (x, y), found[delay, loss, burst, start, spikes])
+            axes.set_xlim(0, len(LOSSES))
+            axes.set_ylim(0, len(RTT_MS))
+            axes.set_xticks([x + 0.5 for x in range(len(LOSSES))], TICKS)
+            axes.set_yticks(
+                [y + 0.5 for y in range(len(RTT_MS))], [str(it) for it in RTT_MS.values()]
+            )
+            axes.grid(visible=False)
+            axes.tick_params(length=0, labelsize=7)
+    handles = [
+        Patch(facecolor=DEFAULT_DOES, label="the default (CUBIC) is within 5 %"),
+        *(
+            Patch(facecolor=COLOURS.get(name, OTHER), label=name)
+            for name in COLOURS
+            if name in seen
+        ),
+        *([Patch(facecolor=OTHER, label="another")] if seen - set(COLOURS) else []),
+        Patch(facecolor=UNCLEAR, label="not told apart"),
+    ]
+    figure.legend(handles=handles, loc="outside upper left", ncols=2)
+    figure.supxlabel("loss (%)", fontsize=9)
+    figure.supylabel("round trip (ms)", fontsize=9)
+    return Figure(
+        "map",
+        figure,
+        "Who leads. A colour: that family beats every other, and the default of Linux by more than "
+        "5 %, beyond chance. The number is the gain over the default, times. Grey: runs do not tell"
+        " who leads, though someone beats the default if there is a number.",
+        "Eight maps of the leading algorithm over loss rate and round trip.",
+    )
+
+
+def _cell(axes: Any, place: tuple[int, int], found: Leader) -> set[str]:  # noqa: ANN401
+    """Draws one cell; returns the family that it names."""
+    gain = worth(found)
+    named = gain is True and found.apart
+    colour = COLOURS.get(found.family, OTHER) if named else UNCLEAR
+    if gain is False:
+        colour = DEFAULT_DOES
+    axes.add_patch(Rectangle(place, 1, 1, facecolor=colour, edgecolor="white", lw=0.8))
+    if gain is True:
+        size = found.gain.mean
+        axes.text(
+            place[0] + 0.5,
+            place[1] + 0.5,
+            f"{size:.1f}" if size < 10 else f"{size:.0f}",
+            ha="center",
+            va="center",
+            fontsize=7,
+            color="white" if named else "black",
+        )
+    return {found.family} if named else set()
+
+
+def _curves(measured: Measured) -> Figure:
+    flows = downloads(measured).filter(RANDOM & pl.col("case").is_in(LINUX))
+    flows = flows.with_columns(mbit=pl.col("goodput_bit_s") / 1e6)
+    figure = style.Figure(figsize=(WIDTH_INCHES, 4.4), layout="constrained")
+    panels = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
+    for axes, (delay, rtt) in zip(panels, RTT_MS.items(), strict=True):
+        for case, (label, colour, mark) in LINUX_LOOK.items():
+            part = flows.filter((pl.col(DELAY) == delay) & (pl.col("case") == case))
+            found = means(part, [LOSS], "mbit").sort(LOSS)
+            axes.errorbar(
+                100 * found[LOSS],
+                found["mean"],
+                yerr=[found["mean"] - found["low"], found["high"] - found["mean"]],
+                color=colour,
+                marker=mark,
+                ms=3.5,
+                lw=1,
+                capsize=2,
+                label=label,
+            )
+        axes.set_title(f"{rtt} ms", fontsize=8)
+        axes.set_xscale("log")
+        axes.set_xticks([100 * p for p in LOSSES], TICKS)
+        axes.minorticks_off()
+    panels[0].set_ylim(bottom=0)
+    figure.supxlabel("loss (%)", fontsize=9)
+    figure.supylabel("goodput (Mbit/s)", fontsize=9)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=5)
+    return Figure(
+        "curves",
+        figure,
+        "What a Linux host can be set to, over a hop of 5 Mbit/s with single losses and nothing "
+        "else; means with 95 % confidence intervals.",
+        "Goodput of five algorithms against loss at four round trips.",
+    )
+
+
+def _neighbours(measured: Measured) -> Figure:
+    figure = style.Figure(figsize=(WIDTH_INCHES, 2.8), layout="constrained")
+    axes = figure.subplots()
+    width = 0.16
+    for number, (case, (label, colour, _)) in enumerate(LINUX_LOOK.items()):
+        for place, delay in enumerate(RTT_MS):
+            kept = reno_keeps(measured, case, delay)
+            low, high = kept.bounds.low, kept.bounds.high
+            axes.bar(
+                place + (number - 2) * width,
+                100 * kept.mean,
+                width,
+                color=colour,
+                yerr=[[100 * (kept.mean - low)], [100 * (high - kept.mean)]],
+                error_kw={"capsize": 2, "lw": 0.8},
+                label=label if place == 0 else None,
+            )
+    axes.axhline(100, color=style.BLACK, lw=0.8, ls="--")
+    axes.set_xticks(range(len(RTT_MS)), [f"{rtt} ms" for rtt in RTT_MS.values()])
+    axes.grid(visible=False, axis="x")
+    axes.set_ylabel("a Reno keeps (%)")
+    figure.legend(loc="outside upper left", ncols=5)
+    return Figure(
+        "neighbours",
+        figure,
+        "What a NewReno gets beside each, in per cent of what it gets beside another NewReno; mean "
+        "over losses of 0.001, 0.1 and 1 %, with 95 % confidence intervals.",
+        "Share that Reno keeps beside five algorithms at four round trips.",
+    )

@@ -1,0 +1,9 @@
+"""What the atlas makes of its runs."""
+
+from __future__ import annotations
+
+from .drawings import figures
+from .tables import tables
+from .values import values
+
+__all__ = ["figures", "tables", "values"]

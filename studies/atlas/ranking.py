@@ -1,0 +1,131 @@
+"""Who leads where, told only where runs with the same draws separate it.
+
+*Reference.* Hsu 1984, "Constrained simultaneous confidence intervals for multiple comparisons with
+the best", Annals of Statistics 12(3): the best is compared with each of the others at once, so each
+comparison has a share of the error (Bonferroni), and a test is of one side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtrit
+
+from retx.study import Estimate, Interval, estimate
+
+ALPHA = 0.05
+LEAST_BIT_S = 8 * 1460 / 60
+"""A segment in a run: less has no logarithm."""
+
+FAMILIES = {
+    "BBR": ("bbr", "linux_bbr"),
+    "CUBIC": ("cubic", "linux"),
+    "Reno": (
+        "reno",
+        "newreno",
+        "sack",
+        "rack",
+        "tahoe",
+        "linux_reno",
+        "linux24",
+        "linux24_reset",
+        "riverbed_reno",
+    ),
+    "Vegas": ("vegas", "vegas_linux"),
+    "Veno": ("veno", "veno_linux"),
+    "Westwood": ("westwood", "westwood_plus", "westwood_bulk_repeat_like"),
+    "JTCP-like": ("jtcp_like",),
+    "Prairie-like": ("prairie_like",),
+    "dynamic": ("dynamic",),
+    "Hybla": ("hybla",),
+    "threshold": ("threshold_reno",),
+}
+"""Presets that send by the same idea: within a family no winner is told."""
+FAMILY = {preset: family for family, presets in FAMILIES.items() for preset in presets}
+LINUX = ("linux", "linux_reno", "linux_bbr", "vegas_linux", "veno_linux")
+"""What a Linux host can be set to."""
+DEFAULT = "linux"
+
+Logs = dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]
+"""By preset: the logarithm of goodput of each run."""
+
+
+@dataclass(frozen=True)
+class Leader:
+    """The best preset of a cell."""
+
+    best: str
+    gain: Estimate
+    """Its goodput over that of Linux's default, run by run."""
+    rivals: tuple[str, ...]
+    """Families that it is not told apart from."""
+
+    @property
+    def family(self) -> str:
+        """Of the best preset."""
+        return FAMILY[self.best]
+
+    @property
+    def apart(self) -> bool:
+        """No other family may be as good."""
+        return not self.rivals
+
+
+def logs_by_cell(flows: pl.DataFrame, keys: Sequence[str]) -> dict[tuple[object, ...], Logs]:
+    """For each cell of these keys; over what else varies the logarithms are averaged, run by run.
+
+    Args:
+        flows: One row per point and replication, with `case` and `goodput_bit_s`.
+        keys: What makes a cell.
+    """
+    table = (
+        flows.with_columns(log=pl.col("goodput_bit_s").clip(LEAST_BIT_S).log())
+        .group_by(*keys, "case", "replication", maintain_order=True)
+        .agg(pl.col("log").mean())
+        .sort("replication", maintain_order=True)
+    )
+    cells: dict[tuple[object, ...], Logs] = {}
+    parts = (
+        table.partition_by(*keys, "case", as_dict=True)
+        if keys
+        else {(case,): part for (case,), part in table.partition_by("case", as_dict=True).items()}
+    )
+    for (*cell, case), part in parts.items():
+        cells.setdefault(tuple(cell), {})[str(case)] = part["log"].to_numpy()
+    return cells
+
+
+def leader(logs: Logs, among: Sequence[str] | None = None) -> Leader:
+    """The best of some presets, or of all, and the families that may be as good."""
+    names = list(among or logs)
+    best = max(names, key=lambda name: float(logs[name].mean()))
+    others = [name for name in names if FAMILY[name] != FAMILY[best]]
+    rivals = [name for name in others if not _separated(logs[best] - logs[name], len(others))]
+    families = tuple(dict.fromkeys(FAMILY[name] for name in rivals))
+    return Leader(best, ratio(logs, best, DEFAULT), families)
+
+
+def _separated(differences: np.ndarray[tuple[int], np.dtype[np.float64]], tests: int) -> bool:
+    """True when the mean difference is above 0, as one of so many tests."""
+    n = len(differences)
+    if n < 2:
+        return False
+    half = stdtrit(n - 1, 1 - ALPHA / tests) * float(differences.std(ddof=1)) / np.sqrt(n)
+    return bool(differences.mean() - half > 0)
+
+
+def ratio(
+    logs: Mapping[str, np.ndarray[tuple[int], np.dtype[np.float64]]], a: str, b: str
+) -> Estimate:
+    """Geometric mean of a over b, run by run."""
+    found = estimate([float(value) for value in logs[a] - logs[b]])
+    assert found is not None
+    ends = found.interval
+    return Estimate(
+        float(np.exp(found.mean)),
+        found.n,
+        ends and Interval(float(np.exp(ends.low)), float(np.exp(ends.high))),
+    )

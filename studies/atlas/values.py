@@ -1,0 +1,221 @@
+"""Named values of the atlas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import polars as pl
+
+from retx.study import Estimate, Measured, estimate
+
+from .ranking import LINUX, Leader, leader, logs_by_cell, ratio
+
+Named = dict[str, Estimate | float | None]
+
+CHANNEL = "link.air.forward.channel"
+LOSS, BURST, SPIKES = f"{CHANNEL}.0.loss", f"{CHANNEL}.0.mean_burst", f"{CHANNEL}.1.share"
+BURSTS, DELAY, QUEUE = "flow.bursts.start", "link.air.delay", "link.air.queue.packets"
+CELL = (DELAY, LOSS, BURST, BURSTS, SPIKES)
+NEVER, AT_ONCE = "1000 s", "0 s"
+RTT_MS = {"5 ms": 10, "25 ms": 50, "100 ms": 200, "300 ms": 600}
+LOSSES = (1e-5, 1e-3, 1e-2, 1e-1)
+WORTH = 1.05
+"""Gains over the default up to this are not worth a change."""
+
+
+def values(measured: Measured) -> Named:
+    """Everything that claims and texts name."""
+    return _map(measured) | _papers(measured) | _fairness(measured) | _causes(measured)
+
+
+def downloads(measured: Measured) -> pl.DataFrame:
+    """The flow in question of each run."""
+    flows = measured.table("atlas").filter(pl.col("name") == "download")
+    texts = [pl.col(name).cast(pl.String) for name in ("case", DELAY, BURSTS)]
+    return flows.with_columns(*texts)
+
+
+def leaders(measured: Measured, *, linux: bool = False) -> dict[tuple[object, ...], Leader]:
+    """Who leads in each of the cells; `linux`: of what a Linux host offers."""
+    cells = logs_by_cell(downloads(measured), CELL)
+    return {cell: leader(logs, LINUX if linux else None) for cell, logs in cells.items()}
+
+
+def worth(found: Leader) -> bool | None:
+    """Does the leader gain enough over the default? None where runs do not tell."""
+    bounds = found.gain.bounds
+    if bounds.low > WORTH:
+        return True
+    return False if bounds.high <= WORTH else None
+
+
+def _map(measured: Measured) -> Named:
+    found = leaders(measured)
+    gains = [worth(it) for it in found.values()]
+    apart = [it for it in found.values() if it.apart and worth(it)]
+    named: Named = {
+        "cells": float(len(found)),
+        "cells_default": float(sum(gain is False for gain in gains)),
+        "cells_worth": float(sum(gain is True for gain in gains)),
+        "cells_unclear": float(sum(gain is None for gain in gains)),
+        "cells_apart": float(len(apart)),
+        "cells_bbr": float(sum(it.family == "BBR" for it in apart)),
+        "cells_other": float(sum(it.family != "BBR" for it in apart)),
+    }
+    logs = logs_by_cell(downloads(measured), ())[()]
+    for name in logs:
+        named[f"overall_{name}"] = ratio(logs, name, "linux")
+    return named
+
+
+def over(measured: Measured, a: str, b: str, where: pl.Expr) -> Estimate:
+    """Geometric mean of a's goodput over b's in some cells, run by run."""
+    flows = downloads(measured).filter(where & pl.col("case").is_in([a, b]))
+    return ratio(logs_by_cell(flows, ())[()], a, b)
+
+
+CALM = (pl.col(BURSTS) == NEVER) & (pl.col(SPIKES) == 0)
+RANDOM = CALM & (pl.col(BURST) == 1)
+SPIKED = (pl.col(BURSTS) == NEVER) & (pl.col(SPIKES) > 0) & (pl.col(LOSS) < 1e-4)
+
+
+def _papers(measured: Measured) -> Named:
+    """The papers' advice, on this map."""
+    lossy = RANDOM & (pl.col(LOSS) >= 0.01)
+    long = RANDOM & (pl.col(DELAY) == "300 ms")
+    short = RANDOM & (pl.col(DELAY) == "5 ms")
+    found: Named = {
+        "veno_loss": over(measured, "veno", "reno", lossy),
+        "veno_linux_loss": over(measured, "veno_linux", "linux_reno", lossy),
+        "bbr_loss": over(measured, "linux_bbr", "linux", lossy),
+        "newreno_loss": over(measured, "newreno", "reno", lossy),
+        "rack_loss": over(measured, "rack", "reno", lossy),
+        "reno_spikes": over(measured, "reno", "veno", SPIKED),
+        "vegas_spikes": over(measured, "vegas", "reno", SPIKED),
+        "vegas_linux_spikes": over(measured, "vegas_linux", "linux_reno", SPIKED),
+        "threshold_long": over(measured, "threshold_reno", "reno", long & (pl.col(LOSS) >= 1e-3)),
+        "threshold_wired": over(measured, "threshold_reno", "reno", short & (pl.col(LOSS) < 1e-4)),
+        "threshold_short": over(measured, "threshold_reno", "reno", short),
+        "optimised": over(measured, "linux_bbr", "reno", RANDOM & (pl.col(LOSS) == 0.01)),
+        "optimised_cubic": over(measured, "linux", "reno", RANDOM & (pl.col(LOSS) == 0.01)),
+        "reset_bursts": over(
+            measured,
+            "linux24_reset",
+            "linux24",
+            CALM & (pl.col(BURST) > 1) & (pl.col(LOSS) == 0.1),
+        ),
+        "today_bursts": over(
+            measured, "linux_reno", "linux24", CALM & (pl.col(BURST) > 1) & (pl.col(LOSS) == 0.1)
+        ),
+        "dynamic_loss": over(
+            measured,
+            "dynamic",
+            "reno",
+            RANDOM & (pl.col(LOSS) == 0.01) & (pl.col(DELAY) != "300 ms"),
+        ),
+        "dynamic_long": over(measured, "dynamic", "reno", long & (pl.col(LOSS) >= 0.01)),
+        "clean_bbr": over(measured, "linux_bbr", "linux", RANDOM & (pl.col(LOSS) < 1e-4)),
+    }
+    for packets in (10, 50):
+        at = {QUEUE: packets}
+        found[f"park_{packets}"] = measured.ratio("park", "dynamic", "reno", at=at)
+        for case in ("reno", "dynamic"):
+            found[f"park_{packets}_{case}_needless"] = scaled(
+                measured.quotient(
+                    "park",
+                    case,
+                    "flow.download.retransmissions_unnecessary",
+                    "flow.download.segments_sent",
+                    at=at,
+                )
+            )
+    for delay, rtt in RTT_MS.items():
+        found[f"vegas_spikes_{rtt}"] = over(
+            measured, "vegas", "reno", SPIKED & (pl.col(DELAY) == delay)
+        )
+    for case in ("reno", "veno"):
+        flows = downloads(measured).filter(SPIKED & (pl.col("case") == case))
+        for count in ("rto", "frr"):
+            found[f"spikes_{case}_{count}"] = _per_run(flows, pl.col(f"{count}_count").mean())
+    for case in ("ms_40", "ms_5", "timeouts"):
+        found[f"threshold_{case}"] = measured.ratio("threshold", case, "reno")
+    for case in ("reno", "dynamic", "jtcp_like", "prairie_like", "linux", "linux_bbr"):
+        found[f"needless_{case}"] = needless(measured, case, lossy)
+    return found
+
+
+def scaled(found: Estimate | None) -> Estimate | None:
+    """In per cent."""
+    return found and estimate_of(found, lambda value: 100 * value)
+
+
+def estimate_of(found: Estimate, change: Callable[[float], float]) -> Estimate:
+    """The same through a rising function."""
+    ends = found.interval
+    return replace(
+        found,
+        mean=change(found.mean),
+        interval=ends and replace(ends, low=change(ends.low), high=change(ends.high)),
+        single=None,
+    )
+
+
+def needless(measured: Measured, case: str, where: pl.Expr | None = None) -> Estimate | None:
+    """Needless retransmissions in per cent of what was sent; over all cells, or some."""
+    flows = downloads(measured).filter(pl.col("case") == case)
+    if where is not None:
+        flows = flows.filter(where)
+    return _per_run(
+        flows, 100 * pl.col("retransmissions_unnecessary").sum() / pl.col("segments_sent").sum()
+    )
+
+
+def idle(measured: Measured, case: str) -> Estimate | None:
+    """Share of the time, in per cent, that the sender was silent with data to send."""
+    flows = downloads(measured).filter(pl.col("case") == case)
+    return _per_run(flows, 100 * pl.col("idle_total_s").mean() / 60)
+
+
+def _per_run(flows: pl.DataFrame, what: pl.Expr) -> Estimate | None:
+    each = flows.group_by("replication", maintain_order=True).agg(what.alias("value"))
+    return estimate(each["value"].to_list(), least=0.0)
+
+
+def reno_keeps(measured: Measured, case: str, delay: str | None = None) -> Estimate:
+    """What NewReno gets beside a preset, over what it gets beside another NewReno."""
+    flows = measured.table("beside").filter(pl.col("name") == "reno")
+    flows = flows.with_columns(*(pl.col(name).cast(pl.String) for name in ("case", DELAY)))
+    if delay is not None:
+        flows = flows.filter(pl.col(DELAY) == delay)
+    return ratio(logs_by_cell(flows, ())[()], case, "newreno")
+
+
+def _fairness(measured: Measured) -> Named:
+    found: Named = {}
+    for case in LINUX:
+        found[f"keeps_{case}"] = estimate_of(reno_keeps(measured, case), lambda it: 100 * it)
+        for delay, rtt in RTT_MS.items():
+            kept = reno_keeps(measured, case, delay)
+            found[f"keeps_{case}_{rtt}"] = estimate_of(kept, lambda it: 100 * it)
+    return found
+
+
+def _causes(measured: Measured) -> Named:
+    """Shares of losses that are the queue's, for Linux's default at 0.1 %."""
+    links = measured.table("atlas", "links", "linux")
+    links = links.filter(
+        (pl.col("direction") == "forward")
+        & (pl.col(LOSS) == 1e-3)
+        & (pl.col(BURST) == 1)
+        & (pl.col(SPIKES) == 0)
+    )
+    share = (
+        100 * pl.col("drops_queue").sum() / (pl.col("drops_queue") + pl.col("drops_channel")).sum()
+    )
+    return {
+        f"queue_share_{name}": _per_run(
+            links.filter(pl.col(BURSTS).cast(pl.String) == start), share
+        )
+        for name, start in (("calm", NEVER), ("bursts", AT_ONCE))
+    }
