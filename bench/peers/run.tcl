@@ -11,12 +11,20 @@ proc cpu_s {} {
     return [expr {[lindex $fields 11] / 100.0}]
 }
 
+# Stops a run that has had its CPU time. Looks seldom when that is cheap, often when time flies.
 proc watch {} {
-    global ns o
-    if {[cpu_s] > $o(limit)} {
+    global ns o step_s looked_s
+    set now_s [cpu_s]
+    if {$now_s > $o(limit)} {
         finish
     }
-    $ns at [expr {[$ns now] + $o(duration) / 200.0}] watch
+    if {$now_s - $looked_s < $o(limit) / 200.0} {
+        set step_s [expr {min(2 * $step_s, $o(duration) / 50.0)}]
+    } else {
+        set step_s [expr {$step_s / 2}]
+    }
+    set looked_s $now_s
+    $ns at [expr {[$ns now] + $step_s}] watch
 }
 
 proc finish {} {
@@ -35,7 +43,9 @@ proc finish {} {
 Agent/TCP instproc done {} { finish }
 
 proc run {} {
-    global ns o
+    global ns o step_s looked_s
+    set step_s [expr {$o(duration) / 1e6}]
+    set looked_s 0.0
     $ns at 0.0 { set setup_s [cpu_s] }
     $ns at 0.0 watch
     $ns at $o(duration) finish
