@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -60,6 +64,21 @@ def test_the_paper_contradicts_itself_where_its_numbers_do(report: Report) -> No
     # 899,390 bit/s for 165 s are 18,115 segments of 1024 bytes.
     assert computed["table-2-losses"] is not None
     assert computed["table-2-losses"].mean == pytest.approx(905.76, abs=0.01)
+
+
+def test_a_printed_command_gives_the_printed_row(report: Report) -> None:
+    row = table(report, "T2F_rto")[1]
+    run = subprocess.run(
+        f"{sys.executable} -m {row['command']} --json",
+        shell=True,
+        cwd=report.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    counts = [one["flows"][0]["rto_count"] for one in json.loads(run.stdout)["runs"]]
+    assert fmean(counts) == float(row["measured_RTOs"])
 
 
 def test_mixes_are_what_they_are_called(report: Report) -> None:

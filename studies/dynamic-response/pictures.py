@@ -24,6 +24,7 @@ def pictures(measured: Measured) -> Iterator[Figure]:
     """In the order of the report."""
     yield _windows(measured)
     yield _after_a_loss(measured)
+    yield _around_a_timeout(measured)
     yield _responses(measured)
     yield _silence(measured)
     yield _causes(measured)
@@ -95,6 +96,30 @@ def _after_a_loss(measured: Measured) -> Figure:
         "After a timeout: slow start up to the threshold, then linear growth (the paper's "
         "figure 2).",
         "The window doubles up to the threshold and then grows slowly.",
+    )
+
+
+def _around_a_timeout(measured: Measured) -> Figure:
+    """Figure 1c."""
+    result = measured.run("behaviour", "one_percent")
+    start = _first(result, "rto", 2)["start_s"]
+    near = pl.col("arrived_s").is_between(start - 1.3, start + 0.4)
+    arrived = result.segments.drop_nulls("arrived_s").filter(near)
+    figure, axes = panels(1, 1, 2.6)
+    for again, colour, label in ((False, style.BLUE, "first time"), (True, style.RED, "again")):
+        part = arrived.filter(pl.col("retransmission") == again)
+        axes[0, 0].plot(
+            part["arrived_s"], part["packet_number"], ".", ms=5, color=colour, label=f"sent {label}"
+        )
+    axes[0, 0].axvline(start, color=style.GREY, lw=0.8, ls=":", label="timeout")
+    axes[0, 0].set_xlabel("time of arrival (s)")
+    axes[0, 0].set_ylabel("segment")
+    legend(figure, axes[0, 0], 3)
+    return Figure(
+        "around_a_timeout",
+        figure,
+        "Segments that arrive before and after a timeout, 1 % lost (the paper's figure 1c).",
+        "Arrivals, a pause of a second, the retransmissions after it.",
     )
 
 

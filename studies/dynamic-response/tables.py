@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from retx.study import Cell, Column, Measured, Table
 
+from .mixed import ALPHA, CWND_MAX
 from .network import COUNT, TO
 from .pairs import DURATION, FAULTS, READINGS, TCP, At, P, by_tcp, over
 
@@ -13,6 +14,7 @@ def all_tables(measured: Measured) -> list[Table]:
     return [
         _mixes(measured),
         _switches(measured),
+        _cwnd_max(measured),
         _backoff(measured),
         _senders(measured),
         _friendliness(measured),
@@ -99,6 +101,35 @@ def _switches(measured: Measured) -> Table:
         columns,
         rows,
         commands=["", *(measured.command("mix_switches", name) for name in cases)],
+    )
+
+
+def _cwnd_max(measured: Measured) -> Table:
+    rows: list[dict[str, Cell]] = []
+    commands = []
+    for size in (10_000, 15_000, 25_000, 40_000, 65_535):
+        row: dict[str, Cell] = {"size": size}
+        for case in ("1 %", "5 %"):
+            for alpha in (0.5, 2, 10):
+                at = {ALPHA: alpha, CWND_MAX: size}
+                row[f"{case} {alpha}"] = measured.estimate("cwnd_max", case, "goodput", at=at)
+        rows.append(row)
+        commands.append(measured.command("cwnd_max", "1 %", at={ALPHA: 0.5, CWND_MAX: size}))
+    columns = [
+        Column("size", "cwnd_max", "bytes", digits=0),
+        *(
+            Column(f"{case} {alpha}", f"{case} lost, α = {alpha} %")
+            for case in ("1 %", "5 %")
+            for alpha in (0.5, 2, 10)
+        ),
+    ]
+    return Table(
+        "cwnd_max",
+        "Goodput (kbit/s) over cwnd_max, β = 10,000 bytes (figure 6b)",
+        columns,
+        rows,
+        note="The commands are for 1 % and α = 0.5 %.",
+        commands=commands,
     )
 
 
