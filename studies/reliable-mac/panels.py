@@ -57,7 +57,7 @@ def surfaces(
         drawn = place.pcolormesh(
             values, cmap=style.MAP, norm=Normalize(0.0, top), edgecolors="white", linewidth=0.3
         )
-        place.set_title(name, fontsize=8)
+        place.set_title(name, fontsize=8 if columns <= 2 else 6.5)
         place.grid(visible=False)
         place.set_xticks(np.arange(len(right)) + 0.5, [axes[0].tick(value) for value in right])
         place.set_yticks(np.arange(len(up)) + 0.5, [axes[1].tick(value) for value in up])
@@ -68,7 +68,7 @@ def surfaces(
         place.set_visible(False)
     figure.supxlabel(axes[0].label, fontsize=9)
     figure.supylabel(axes[1].label, fontsize=9)
-    figure.colorbar(drawn, ax=list(panels), label=height[1], shrink=0.8, pad=0.01)
+    figure.colorbar(drawn, ax=list(panels), label=height[1], shrink=0.6, aspect=30, pad=0.01)
     return figure
 
 

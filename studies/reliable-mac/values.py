@@ -296,7 +296,14 @@ def _switches(measured: Measured) -> Named:
 
 
 def _mac(measured: Measured) -> Named:
-    found: Named = {}
+    found: Named = {
+        "bulk_errors": measured.estimate(
+            "every_imposed",
+            "westwood_bulk_repeat_like",
+            "flow.ftp.said_frr_corruption_wireless",
+            at={P: 0.01, SHARE: 0},
+        )
+    }
     for length in ("0.1", "0.5", "1", "2"):
         for name, share in (("10", 0.1), ("30", 0.3), ("50", 0.5)):
             at = {
