@@ -134,6 +134,8 @@ def _papers(measured: Measured) -> Named:
         found[f"vegas_spikes_{rtt}"] = over(
             measured, "vegas", "reno", SPIKED & (pl.col(DELAY) == delay)
         )
+    unspiked = CALM & (pl.col(LOSS) < 1e-4) & (pl.col(DELAY) == "300 ms")
+    found["vegas_unspiked_600"] = over(measured, "vegas", "reno", unspiked)
     for case in ("reno", "veno"):
         flows = downloads(measured).filter(SPIKED & (pl.col("case") == case))
         for count in ("rto", "frr"):
