@@ -65,6 +65,9 @@ fn an_ordinary_user_needs_no_privileges() {
         if let Some(emulated) = allowed(emulate(&scenario(SMALL), &settings, &Control::default())) {
             check_small(&emulated);
         }
+        if let Some(emulated) = allowed(emulate(&scenario(MIXED), &settings, &Control::default())) {
+            check_mixed(&emulated);
+        }
     }
     fs::remove_dir_all(&folder).expect("it is ours");
 }
@@ -86,6 +89,52 @@ const SMALL: &str = r#"
     tcp = "linux_reno"
     app = { kind = "transfer", bytes = 28960 }
 "#;
+
+/// CUBIC, which no namespace may have by default, a proxy, and datagrams larger than others.
+const MIXED: &str = r#"
+    duration = "10 s"
+    [[link]]
+    name = "wire"
+    ends = ["server", "middle"]
+    rate = "10 Mbit/s"
+    delay = "5 ms"
+    [[link]]
+    name = "air"
+    ends = ["middle", "client"]
+    rate = "10 Mbit/s"
+    delay = "5 ms"
+    mtu = 2000
+    [[relay]]
+    kind = "split"
+    name = "proxy"
+    node = "middle"
+    [[flow]]
+    name = "f"
+    from = "server"
+    to = "client"
+    tcp = "linux"
+    app = { kind = "transfer", bytes = 28960 }
+    [[flow]]
+    name = "u"
+    from = "middle"
+    to = "client"
+    udp = { packet = 1800, backlog = 8, packets = 40 }
+    app = "bulk"
+"#;
+
+fn check_mixed(emulated: &Emulated) {
+    let flows = &emulated.summary.flows;
+    for flow in flows.iter().filter_map(|flow| flow.tcp()) {
+        assert_eq!(flow.fault, None);
+        assert_eq!(flow.summary.bytes_delivered, 28_960);
+    }
+    let datagrams = flows[2].udp().expect("it is of UDP");
+    assert_eq!(datagrams.fault, None);
+    assert_eq!((datagrams.seen.datagrams.delivered, datagrams.seen.datagrams.lost), (40, 0));
+    assert_eq!(emulated.summary.emulation.device_drops, 0);
+    let sysctls = &emulated.summary.emulation.sysctls["server"];
+    assert_eq!(sysctls["congestion control of programs"], "cubic");
+}
 
 fn small(backend: Backend) {
     let result = emulate(&scenario(SMALL), &settings(backend), &Control::default());

@@ -3,12 +3,14 @@
 What they found is kept beside the report, a file for each point: emulations take real time, an idle
 machine, and a kernel that allows them, and a report is to be built again without these. A run whose
 packets left too late is repeated, then left out; where nothing can be emulated, and nothing is kept
-from another time, the report says why.
+from another time, the report says why. What hosts wait for on a busy machine no lateness tells, so
+the machine's load is told, too.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 EMULATIONS = "emulations"
 """The directory beside the report."""
 LEFT_OUT = "left out by --emulations 0"
+IDLE_LOAD = 1.0
+"""Up to so many processes for each core none waits for long: the emulation's own are among them."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,7 @@ def _told(one: Emulated) -> dict[str, Any]:
         return {"summary": None, "faults": one.faults}
     summary = one.result.summary
     kept = {name: summary[name] for name in ("flows", "links", "emulation")}
+    kept["machine"] = {"load": os.getloadavg()[0], "cores": os.cpu_count() or 1}
     return {"summary": kept, "faults": one.faults}
 
 
@@ -159,6 +164,12 @@ def _done(found: list[Found], summaries: list[dict[str, Any]]) -> Iterator[str]:
         f"Emulated: {len(summaries)} runs with Linux {kernels}; at the worst, one packet in a "
         f"hundred left {1000 * late:.2g} ms late."
     )
+    loads = [summary["machine"]["load"] / summary["machine"]["cores"] for summary in summaries]
+    if max(loads, default=0) > IDLE_LOAD:
+        yield (
+            f"The machine was busy, with up to {max(loads):.1f} processes for each core: hosts "
+            "that wait for a core make transfers longer."
+        )
     if repeated := sum(one.repeated for one in found):
         yield f"{repeated} were late and repeated, with the same draws."
     if left_out := sum(one.left_out for one in found):
