@@ -6,16 +6,7 @@ import polars as pl
 
 from retx.study import Measured, exact
 
-from .pairs import (
-    FLOWS,
-    READINGS,
-    TCP,
-    Named,
-    by_tcp,
-    less,
-    over,
-    quotients,
-)
+from .pairs import FLOWS, READINGS, TCP, Named, P, by_tcp, less, over, quotients
 
 MIXES = {
     "1": "1 0:1",
@@ -81,18 +72,14 @@ def _causes(measured: Measured) -> Named:
             f"irrelevant_least_{experiment}": exact(least["irrelevant"]),
             f"irrelevant_least_wireless_{experiment}": exact(least["lost_wireless"]),
             f"irrelevant_least_flows_{experiment}": exact(least[FLOWS]),
-            f"unnecessary_worst_{experiment}": measured.estimate(
-                experiment,
-                "reno",
-                "unnecessary_share",
-                at={key: worst[key] for key in measured.sweep(experiment).keys if key != "case"},
-            ),
-            f"unnecessary_worst_flows_{experiment}": exact(worst[FLOWS]),
-            f"unnecessary_worst_lost_{experiment}": exact(worst["lost_percent"]),
+            f"unnecessary_worst_{experiment}": exact(worst["unnecessary_share"]),
             f"spurious_frr_most_{experiment}": exact(
                 float(points["frr_spurious"].to_numpy().max())
             ),
         }
+    found["unnecessary_worst"] = measured.estimate(
+        "causes", "reno", "unnecessary_share", at={FLOWS: 6, P: 0.15}
+    )
     return found
 
 
