@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from retx.progress import PATIENCE_S, Progress
+from retx.quantities import rate
 from retx.sweeps.plan import Plan
 from retx.sweeps.precision import Known, Metric, Precision
 
@@ -123,18 +124,21 @@ class Terminal(Display):
         )
         for known, point in rows[:SHOWN]:
             table.add_row(
-                self._values(course, point), known.name, _interval(known), f"n = {known.n}"
+                self._values(course, point), known.name, self._interval(known), f"n = {known.n}"
             )
         return table
+
+    def _interval(self, known: Known) -> str:
+        shown = rate if self._metric.endswith("_bit_s") else "{:.4g}".format
+        share = 100 * known.relative
+        return f"{shown(known.mean)} ± {share:.{0 if share >= 10 else 1}f} %"
 
     def _values(self, course: Course, point: int) -> str:
         index = self._plan.keys.index(course.keys[point])
         values = zip(self._plan.grid.keys, self._plan.grid.points[index], strict=True)
-        return ", ".join(f"{key.rsplit('.', 1)[-1]} = {value}" for key, value in values)
-
-
-def _interval(known: Known) -> str:
-    return f"{known.mean:.4g} ± {100 * known.relative:.2g} %"
+        return ", ".join(
+            f"{key.rsplit('.', 1)[-1]} = {value}" for key, value in values if value is not None
+        )
 
 
 def _remaining(course: Course, elapsed: float) -> float | None:
