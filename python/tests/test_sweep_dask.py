@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -18,6 +19,11 @@ import retx
 from retx.errors import UsageError
 
 distributed = pytest.importorskip("distributed")
+
+SEED = random.randrange(10**6)
+"""Of the moments at which workers are lost; printed when a test fails."""
+LOSSES = int(os.environ.get("RETX_WORKER_LOSSES", "1"))
+"""How many sweeps lose a worker."""
 
 Process = subprocess.Popen[str]
 
@@ -108,19 +114,34 @@ def test_a_worker_may_be_lost(cluster: Cluster, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     text = with_bytes(SCENARIO + LONG, 1_000_000)
     retx.sweep(text, out=here)
-    lost = False
+    moments = random.Random(SEED)
+    for _ in range(LOSSES):
+        moment, lost = moments.uniform(0.02, 0.9), False
 
-    def lose_one(fraction: float) -> None:
-        nonlocal lost
-        if fraction > 0.1 and not lost:
-            victim = cluster.workers.pop(0)
-            os.kill(victim.pid, signal.SIGKILL)
-            victim.wait()
-            cluster.add_worker()
-            lost = True
+        def lose_one(fraction: float, moment: float = moment) -> None:
+            nonlocal lost
+            if fraction > moment and not lost:
+                victim = cluster.workers.pop(0)
+                os.kill(victim.pid, signal.SIGKILL)
+                victim.wait()
+                cluster.add_worker()
+                lost = True
 
-    retx.sweep(text, out=there, dask=cluster.address, progress=lose_one)
-    assert lost
+        retx.sweep(text, out=there, dask=cluster.address, progress=lose_one, force=True)
+        assert lost
+        assert hashes(there) == hashes(here), f"seed {SEED}"
+
+
+def resent(run: retx.RunTables) -> dict[str, float | None]:
+    return {"resent": int(run.segments["retransmission"].sum())}
+
+
+def test_quantities_are_derived_here_from_runs_there(cluster: Cluster, tmp_path: Path) -> None:
+    """The caller's machine derives; the workers need nothing of its code."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    own = {"derive": resent, "derive_from": ["segments"]}
+    retx.sweep(SCENARIO + SWEEP, out=here, **own)
+    retx.sweep(SCENARIO + SWEEP, out=there, dask=cluster.address, **own)
     assert hashes(there) == hashes(here)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from retx.cli import options
 from retx.errors import UsageError
+from retx.quantities import rate
 
 if TYPE_CHECKING:
     from retx.sweeps.result import Sweep
@@ -108,6 +109,8 @@ def command(
             out=directory,
             force=force,
         )
+    except ValueError:
+        raise  # what is wrong with the command will not go on
     except BaseException:
         say_how_to_go_on(directory)
         raise
@@ -131,8 +134,11 @@ def _grid(vary: list[str] | None) -> dict[str, Any] | None:
             raise UsageError(f"--vary {text}: write KEY=VALUES, such as seed=[1, 2]")
         try:
             grid[key.strip()] = tomllib.loads(f"values = {values}")["values"]
-        except tomllib.TOMLDecodeError as error:
-            raise UsageError(f"--vary {text}: {error}") from None
+        except tomllib.TOMLDecodeError:
+            raise UsageError(
+                f"--vary {text}: {values!r} is no list: write the values in brackets, texts in "
+                'quotes: [0.1, 0.2], ["reno", "cubic"], or a range'
+            ) from None
     return grid
 
 
@@ -157,13 +163,15 @@ def print_summary(result: Sweep, metric: str) -> None:
     for heading in ("mean", "low", "high", "runs"):
         table.add_column(heading, justify="right")
     for row in means.iter_rows(named=True):
-        numbers = [_number(row[name]) for name in ("mean", "low", "high")]
+        numbers = [_number(row[name], metric) for name in ("mean", "low", "high")]
         missing = f" ({row['missing']} without)" if row["missing"] else ""
         table.add_row(*(str(row[label]) for label in labels), *numbers, f"{row['n']}{missing}")
     console().print(table)
 
 
-def _number(value: float | None) -> str:
+def _number(value: float | None, metric: str) -> str:
+    if metric.endswith("_bit_s"):
+        return rate(value)
     return "–" if value is None else f"{value:.5g}"
 
 
