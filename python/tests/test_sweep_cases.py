@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 from sweeping import SCENARIO, Timid, hashes
 
 import retx
+from retx.sweeps.derive import Derive, _files
 
 CASES = {
     "plain": {},
@@ -175,9 +176,20 @@ def test_a_failing_function_names_the_run() -> None:
         retx.sweep(SCENARIO, GRID, 2, derive=unread)
 
 
-def test_code_is_known_by_its_file_and_those_it_imports(tmp_path: Path) -> None:
-    from retx.sweeps.derive import _files
+def test_a_function_typed_at_a_prompt_is_known_by_what_it_does() -> None:
+    def typed(text: str) -> str:
+        names: dict[str, object] = {}
+        exec(f"def typed(run):\n    return {text}", names)
+        return Derive(names["typed"]).digest
 
+    assert typed("{'a': 1}") == typed("{'a':  1}")
+    assert typed("{'a': 1}") != typed("{'a': 2}")
+    assert typed("{'a': max(x for x in (1, 2))}") != typed("{'a': max(x for x in (1, 3))}")
+    with pytest.raises(ValueError, match="no function written in Python"):
+        _ = Derive(len).digest
+
+
+def test_code_is_known_by_its_file_and_those_it_imports(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("from .b import x\nfrom . import c\nimport os\n")
     (tmp_path / "b.py").write_text("from .d import y\nfrom .a import z\n")
     for name in ("c", "d", "e"):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
@@ -215,10 +216,10 @@ def _runs(batch: Batch, scenarios: Sequence[_native.Scenario]) -> Sequence[tuple
 
 
 def _code(function: Callable[..., Any]) -> bytes:
-    """The text that the function is made of.
+    """What the function is made of: its text, or what that was compiled to.
 
     Raises:
-        UsageError: It has none.
+        UsageError: It is not written in Python.
     """
     try:
         file = inspect.getsourcefile(function)
@@ -226,10 +227,24 @@ def _code(function: Callable[..., Any]) -> bytes:
             return b"\0".join(path.read_bytes() for path in _files(Path(file)))
         return inspect.getsource(function).encode()
     except (OSError, TypeError):
-        raise UsageError(
-            f"derive: {function!r} has no source text, by which a sweep knows whether it has "
-            "changed: define it in a file"
-        ) from None
+        # Typed at a prompt.
+        code = getattr(function, "__code__", None)
+    if code is None:
+        raise UsageError(f"derive: {function!r} is no function written in Python")
+    return repr(_compiled(code)).encode()
+
+
+def _compiled(code: CodeType) -> tuple[object, ...]:
+    """What a function does, less the place where it stands."""
+    constants = []
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            constants.append(_compiled(constant))
+        elif isinstance(constant, frozenset):
+            constants.append(tuple(sorted(map(repr, constant))))  # it has no order of its own
+        else:
+            constants.append(constant)
+    return (code.co_code, code.co_names, *constants)
 
 
 def _files(first: Path) -> list[Path]:
