@@ -7,6 +7,7 @@ use crate::protocol::{
     send, send_descriptor,
 };
 use crate::worker;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use retx_units::Time;
 use std::collections::BTreeMap;
 use std::io;
@@ -20,6 +21,9 @@ use std::time::Duration;
 
 /// How long a worker may take to end by itself.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Files that are open whatever the flows.
+const OTHER_FILES: usize = 100;
 
 /// How a worker is started.
 #[derive(Debug, Clone)]
@@ -121,6 +125,7 @@ impl Worker {
     /// What this machine does not allow or lacks.
     pub fn launch(launch: &Launch, order: &Order) -> Result<Self, EmulateError> {
         worker::clean();
+        allow_files(order)?;
         let lost = || EmulateError::broken("the worker cannot be started");
         let (socket, other) = UnixStream::pair().map_err(lost())?;
         let (senders, other_senders) = UnixStream::pair().map_err(lost())?;
@@ -228,6 +233,26 @@ impl Started {
         let gone = |_| lost()(io::ErrorKind::BrokenPipe.into());
         self.report.recv_timeout(PATIENCE).map_err(gone)
     }
+}
+
+/// Lets this process and the worker have as many files open as the sockets of the flows are.
+fn allow_files(order: &Order) -> Result<(), EmulateError> {
+    // At most a listener, two ends, and a second name for the sender of each.
+    let needed = (4 * (order.flows.len() + order.hosts.len()) + OTHER_FILES) as u64;
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((u64::MAX, u64::MAX));
+    if needed <= soft {
+        return Ok(());
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, needed.min(hard), hard)
+        .ok()
+        .filter(|()| needed <= hard)
+        .ok_or_else(|| {
+            EmulateError::Machine(format!(
+                "{} flows need {needed} open files, and this process may have {hard}: raise the \
+                 limit (ulimit -n), or emulate fewer",
+                order.flows.len()
+            ))
+        })
 }
 
 fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Report>) {

@@ -177,6 +177,12 @@ fn emulation(
     if device_drops > 0 {
         faults.push(format!("{device_drops} packets were dropped that no model has dropped"));
     }
+    if seen.unwatched > 0 {
+        faults.push(format!(
+            "the recoveries of {} connections are not known: their sockets could not be taken over",
+            seen.unwatched
+        ));
+    }
     let programs = settings.programs.iter().enumerate().map(|(number, program)| ProgramSummary {
         host: program.host.clone(),
         command: program.command.clone(),

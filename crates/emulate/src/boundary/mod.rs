@@ -195,6 +195,9 @@ pub fn receive_descriptor(
     let mut room = nix::cmsg_space!(RawFd);
     let flags = flags | MsgFlags::MSG_CMSG_CLOEXEC;
     let message = recvmsg::<UnixAddr>(socket.as_raw_fd(), &mut bytes, Some(&mut room), flags)?;
+    if message.bytes == 0 {
+        return Err(Error::from(ErrorKind::UnexpectedEof));
+    }
     for control in message.cmsgs()? {
         if let ControlMessageOwned::ScmRights(descriptors) = control
             && let [descriptor] = descriptors[..]

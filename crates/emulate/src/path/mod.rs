@@ -79,6 +79,8 @@ pub struct Sights {
     pub unroutable: u64,
     /// Packets that a device did not take.
     pub refused: u64,
+    /// Connections whose senders could not be looked at.
+    pub unwatched: u64,
 }
 
 /// The way between the hosts.
@@ -180,6 +182,7 @@ impl<'a, 'p> Path<'a, 'p> {
             lateness: self.lateness,
             unroutable: self.ledger.unroutable,
             refused: self.devices.refused,
+            unwatched: self.senders.lost,
         }
     }
 

@@ -6,24 +6,36 @@
 
 use crate::protocol::receive_sender;
 use crate::socket_state::SocketState;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// By the flow's index; `None` when its sender is not connected.
 #[derive(Debug, Default)]
 pub struct Senders {
     way: Option<OwnedFd>,
+    /// Those that have come and could not be taken.
+    pub lost: u64,
     sockets: Vec<Option<OwnedFd>>,
 }
 
 impl Senders {
     /// Those that come on this way.
     pub const fn coming(way: Option<OwnedFd>) -> Self {
-        Self { way, sockets: Vec::new() }
+        Self { way, lost: 0, sockets: Vec::new() }
     }
 
     /// Takes over the next socket that has come; whose it is.
     pub fn receive(&mut self) -> Option<u32> {
-        let (flow, socket) = receive_sender(self.way.as_ref()?.as_fd())?;
+        let way = self.way.as_ref()?.as_fd();
+        let (flow, socket) = loop {
+            match receive_sender(way) {
+                Ok(come) => break come,
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock | ErrorKind::UnexpectedEof => return None,
+                    _ => self.lost += 1,
+                },
+            }
+        };
         let index = flow as usize;
         if index >= self.sockets.len() {
             self.sockets.resize_with(index + 1, || None);

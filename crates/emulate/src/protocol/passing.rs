@@ -57,10 +57,14 @@ pub fn send_sender(way: BorrowedFd<'_>, flow: u32, socket: BorrowedFd<'_>) -> io
 }
 
 /// Receives the next that has been handed over; does not wait.
-pub fn receive_sender(way: BorrowedFd<'_>) -> Option<(u32, OwnedFd)> {
+///
+/// # Errors
+/// There is none (`WouldBlock`), or the other side is gone (`UnexpectedEof`); by any other, one has
+/// come and could not be taken.
+pub fn receive_sender(way: BorrowedFd<'_>) -> io::Result<(u32, OwnedFd)> {
     let mut flow = [0; 4];
-    let socket = boundary::receive_descriptor(way, &mut flow, MsgFlags::MSG_DONTWAIT).ok()?;
-    Some((u32::from_be_bytes(flow), socket))
+    let socket = boundary::receive_descriptor(way, &mut flow, MsgFlags::MSG_DONTWAIT)?;
+    Ok((u32::from_be_bytes(flow), socket))
 }
 
 fn send_with(way: BorrowedFd<'_>, descriptor: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
