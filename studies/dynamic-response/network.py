@@ -144,7 +144,7 @@ def _sharing(measured: Measured) -> Named:
 def _open(measured: Measured) -> Named:
     """What each change does: goodputs, the proposal over Reno, shares of needless copies."""
     found: Named = {}
-    for experiment in ("open", "open_faults", "open_dumbbell", "open_chain"):
+    for experiment in ("open", "open_faults", "open_dumbbell", "open_chain", "open_cell"):
         goodputs = by_tcp(measured, experiment)
         shares = by_tcp(measured, experiment, "unnecessary_share")
         for case in measured.study.experiments[experiment].cases:

@@ -22,6 +22,7 @@ def all_tables(measured: Measured) -> list[Table]:
         _open(measured, "open", "5 % lost independently"),
         _open(measured, "open_faults", "5 % of the time lost in 75 faults"),
         _open(measured, "open_dumbbell", "dumbbell with 30 faults"),
+        _open(measured, "open_cell", "one hop of 802.11b at 2 Mbit/s, 75 faults"),
         _open(measured, "open_chain", "four hops of 802.11b"),
     ]
 
