@@ -84,15 +84,33 @@ impl PendingAck {
         }
     }
 
-    fn is_linux(&self) -> bool {
+    /// Under Linux's own policy.
+    #[inline]
+    pub fn is_linux(&self) -> bool {
         self.config.policy == AckPolicy::Linux
     }
 
-    /// Data in order have come.
+    /// Data in order have come, and segments are counted whatever else there is to know: what to
+    /// do about them. `None` for Linux's own policy, which asks for [`Self::on_data`].
+    #[inline]
+    pub fn count(&mut self, bytes: u32) -> Option<Verdict> {
+        if self.is_linux() {
+            return None;
+        }
+        self.segments += 1;
+        self.bytes += u64::from(bytes);
+        Some(if self.segments >= self.config.segments {
+            Verdict::Now
+        } else {
+            Verdict::Within(self.config.timeout)
+        })
+    }
+
+    /// Data in order have come, under Linux's own policy.
     pub fn on_data(&mut self, arrival: &Arrival) {
         self.segments += 1;
         self.bytes += u64::from(arrival.bytes);
-        if !self.is_linux() || arrival.bytes == 0 {
+        if arrival.bytes == 0 {
             return;
         }
         if arrival.bytes >= self.mss {
@@ -134,15 +152,8 @@ impl PendingAck {
         self.quick = self.quick.max(if half == 0 { 2 } else { half });
     }
 
-    /// What to do now that these data wait.
+    /// What to do now that these data wait, under Linux's own policy.
     pub fn verdict(&self, arrival: &Arrival) -> Verdict {
-        if !self.is_linux() {
-            return if self.segments >= self.config.segments {
-                Verdict::Now
-            } else {
-                Verdict::Within(self.config.timeout)
-            };
-        }
         let most = u64::from(self.config.segments - 1) * u64::from(self.mss);
         if self.bytes > most || (self.quick > 0 && !self.interactive) {
             return Verdict::Now;
@@ -338,10 +349,10 @@ mod tests {
     fn fixed_counts_segments() {
         let mut pending =
             PendingAck::new(DelayedAck { segments: 3, timeout: MS(200), policy: AckPolicy::Fixed });
-        let small = Arrival { bytes: 1, push: true, ..full(0) };
-        assert_eq!(take(&mut pending, &small), Verdict::Within(MS(200)));
-        assert_eq!(take(&mut pending, &small), Verdict::Within(MS(200)));
+        assert_eq!(pending.count(1), Some(Verdict::Within(MS(200))));
+        assert_eq!(pending.count(1), Some(Verdict::Within(MS(200))));
         assert!(!pending.asks_after_read());
-        assert_eq!(take(&mut pending, &small), Verdict::Now);
+        assert_eq!(pending.count(1), Some(Verdict::Now));
+        assert_eq!(linux().count(1), None);
     }
 }

@@ -84,6 +84,21 @@ impl Delivered {
         }
     }
 
+    /// The first segments in flight, from `first` to `last`, are acknowledged cumulatively: so many
+    /// that were sent once, in order.
+    #[inline]
+    pub(crate) fn note_originals(&mut self, first: &Record, last: &Record, count: u64) {
+        self.bytes += last.end() - first.start;
+        self.segments += count;
+        self.first_acked.get_or_insert(first.sent);
+        let lowest = self.lowest_original_end.unwrap_or(u64::MAX);
+        self.lowest_original_end = Some(lowest.min(first.end()));
+        let newest = Some(Newest { sent: last.sent, end: last.end(), retransmitted: false });
+        self.newest = newest;
+        self.newest_original = newest;
+        self.highest_acked = newest;
+    }
+
     /// A segment is among what was delivered.
     fn note(&mut self, record: &Record, selectively: bool) {
         if !record.ever_retransmitted {

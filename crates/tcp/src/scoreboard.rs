@@ -5,6 +5,7 @@
 //! Costs do not grow with the window: a segment is marked a bounded number of times in its life,
 //! and looked up by binary search.
 
+mod acknowledge;
 mod by_time;
 mod without_sack;
 
@@ -70,6 +71,10 @@ pub struct Scoreboard {
     overtaken: VecDeque<(Time, u64)>,
     /// Everything below has been examined by [`Self::mark_lost_below`].
     examined: u64,
+    /// All segments between these have arrived or been sent again.
+    exhausted: (u64, u64),
+    /// Nobody asks for the order of time: `by_time` stays empty.
+    pub without_times: bool,
 }
 
 impl Scoreboard {
@@ -110,71 +115,6 @@ impl Scoreboard {
         self.note_time(now, start);
     }
 
-    /// Takes an acknowledgment: everything below `snd_una`, and the blocks (as positions). Adds to
-    /// `delivered` what it has delivered.
-    pub fn acknowledge(&mut self, snd_una: u64, blocks: &[(u64, u64)], delivered: &mut Delivered) {
-        let highest_before = self.sacked.end().unwrap_or(0);
-        let segments = self.records.len();
-        while let Some(record) = self.records.front().filter(|record| record.end() <= snd_una) {
-            work::steps(1);
-            let record = *record;
-            self.records.pop_front();
-            delivered.acked_retransmitted |= record.ever_retransmitted;
-            if record.sacked {
-                self.sacked_bytes -= u64::from(record.length);
-                self.sacked_segments -= 1;
-            } else {
-                self.forget(&record);
-                delivered.bytes += u64::from(record.length);
-                delivered.note_acked(&record);
-                if !record.ever_retransmitted && record.end() <= highest_before {
-                    delivered.reordered.get_or_insert(record.start);
-                }
-            }
-        }
-        self.assumed.acknowledged = (segments - self.records.len()) as u64;
-        self.sacked.remove_below(snd_una);
-        self.examined = self.examined.max(snd_una);
-        for &(left, right) in blocks {
-            self.take_block(left.max(snd_una), right, highest_before, delivered);
-        }
-        self.forget_arrived();
-    }
-
-    /// Marks what a SACK block covers for the first time.
-    fn take_block(&mut self, left: u64, right: u64, highest: u64, delivered: &mut Delivered) {
-        let mut from = left;
-        while let Some((gap_left, gap_right)) = self.sacked.first_gap(from, right) {
-            let mut index = self.records.partition_point(|record| record.start < gap_left);
-            while let Some(record) = self.records.get_mut(index).filter(|it| it.end() <= gap_right)
-            {
-                work::steps(1);
-                if !record.sacked {
-                    let copy = *record;
-                    record.sacked = true;
-                    record.lost = false;
-                    record.retransmitted = false;
-                    record.doubled = false;
-                    self.forget(&copy);
-                    self.sacked_bytes += u64::from(copy.length);
-                    self.sacked_segments += 1;
-                    delivered.bytes += u64::from(copy.length);
-                    delivered.sacked += u64::from(copy.length);
-                    delivered.note_sacked(&copy);
-                    if !copy.ever_retransmitted && copy.end() <= highest {
-                        let lowest = delivered.reordered.unwrap_or(u64::MAX).min(copy.start);
-                        delivered.reordered = Some(lowest);
-                    }
-                }
-                index += 1;
-            }
-            from = gap_right;
-        }
-        if left < right {
-            self.sacked.insert(left, right);
-        }
-    }
-
     /// A segment is neither lost nor retransmitted any more.
     fn forget(&mut self, record: &Record) {
         let length = u64::from(record.length);
@@ -193,7 +133,9 @@ impl Scoreboard {
         self.marked_segments += u64::from(!record.retransmitted || record.doubled);
         self.losses += 1;
         self.lost_bytes += length;
-        record.retransmitted = false;
+        if std::mem::take(&mut record.retransmitted) {
+            self.exhausted = (0, 0);
+        }
         if std::mem::take(&mut record.doubled) {
             self.doubled_bytes -= length;
         }
@@ -251,6 +193,7 @@ impl Scoreboard {
                 record.sacked = false;
             }
             self.sacked = Ranges::default();
+            self.exhausted = (0, 0);
             self.sacked_bytes = 0;
             self.sacked_segments = 0;
         }
@@ -292,17 +235,27 @@ impl Scoreboard {
 
     /// RFC 6675 §4, rule 3 of `NextSeg`: the first segment below the highest selectively
     /// acknowledged one that has neither arrived nor been sent again, lost or not.
-    pub fn next_below_highest_sacked(&self, above: u64) -> Option<(u64, u32)> {
+    pub fn next_below_highest_sacked(&mut self, above: u64) -> Option<(u64, u32)> {
         let highest = self.sacked.end()?;
-        let mut index = self.records.partition_point(|record| record.start < above);
-        loop {
-            let record = self.records.get(index).filter(|record| record.end() <= highest)?;
+        // What has been looked through is not looked through again.
+        let (from, to) = self.exhausted;
+        let (from, begin) = if (from..=to).contains(&above) { (from, to) } else { (above, above) };
+        let mut index = self.records.partition_point(|record| record.start < begin);
+        let mut end = begin;
+        let found = loop {
+            let Some(record) = self.records.get(index).filter(|record| record.end() <= highest)
+            else {
+                break None;
+            };
             work::steps(1);
             if !record.sacked && !record.retransmitted {
-                return Some((record.start, record.length));
+                break Some((record.start, record.length));
             }
+            end = record.end();
             index += 1;
-        }
+        };
+        self.exhausted = (from, end);
+        found
     }
 
     /// The last segment in flight that has not been selectively acknowledged: what a tail loss
@@ -384,11 +337,17 @@ impl Scoreboard {
         self.lost_bytes = 0;
         self.doubled_bytes = 0;
         self.marked_segments = 0;
+        self.exhausted = (0, 0);
         self.to_retransmit.clear();
         self.examined = self.records.front().map_or(self.examined, |record| record.start);
     }
 
     fn index_at(&self, start: u64) -> Option<usize> {
+        let first = self.records.front()?.start;
+        // Nearly always it is the first, or was.
+        if start <= first {
+            return (start == first).then_some(0);
+        }
         let index = self.records.partition_point(|record| record.start < start);
         self.records.get(index).filter(|record| record.start == start).map(|_| index)
     }

@@ -107,6 +107,10 @@ impl Exceptions {
         self.len() == 0
     }
 
+    pub fn has_retransmitted(&self) -> bool {
+        !self.retransmitted.list.is_empty()
+    }
+
     pub fn len(&self) -> usize {
         self.dropped.list.len() + self.retransmitted.list.len()
     }

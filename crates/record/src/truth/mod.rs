@@ -196,6 +196,9 @@ impl Truth {
 
     /// A copy has reached the receiver, which kept it.
     pub fn delivered(&mut self, copy: SegmentCopy) {
+        if self.open.is_empty() && self.watched.is_empty() && !self.exceptions.has_retransmitted() {
+            return;
+        }
         self.open.retain_mut(|open| {
             if copy.number < open.copy.number && copy.overlaps(open.copy.from, open.copy.to) {
                 subtract(&mut open.missing, copy.from, copy.to);
@@ -243,6 +246,11 @@ impl Truth {
             EpisodeKind::Rto => SubCause::Delay,
         };
         (Cause::Spurious, Some(sub_cause))
+    }
+
+    /// Something of it was lost or sent again that a verdict may ask for.
+    pub fn has_exceptions(&self) -> bool {
+        !self.exceptions.is_empty()
     }
 
     /// Everything before `position` is acknowledged: no verdict will ask for it again, except those

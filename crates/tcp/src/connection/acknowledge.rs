@@ -39,9 +39,9 @@ impl Connection {
         if segment.loss_notice {
             sender.noticed = ack;
         }
-        let window = u64::from(segment.window) << sender.snd_wscale;
-        let same_window = window == sender.snd_wnd;
         let old_una = sender.snd_una;
+        let window = self.window_of(segment);
+        let same_window = window == self.sender.snd_wnd;
         self.update_window(position, ack, window);
         if ack > old_una {
             self.on_new_ack(now, segment, ack, selective);
@@ -50,6 +50,11 @@ impl Connection {
             self.take_old_or_duplicate(now, segment, selective, duplicate);
         }
         true
+    }
+
+    /// The window that a segment tells, in bytes.
+    pub(super) fn window_of(&self, segment: &Segment) -> u64 {
+        u64::from(segment.window) << self.sender.snd_wscale
     }
 
     /// An acknowledgment of nothing new: a `duplicate`, or one that has news of its own (a block, a
@@ -117,7 +122,8 @@ impl Connection {
     }
 
     /// The last of the fifth step: an older segment must not put an older window in force.
-    fn update_window(&mut self, position: i64, ack: u64, window: u64) {
+    #[inline]
+    pub(super) fn update_window(&mut self, position: i64, ack: u64, window: u64) {
         let sender = &mut self.sender;
         let position = position.max(0) as u64;
         if sender.snd_wl1 < position || (sender.snd_wl1 == position && sender.snd_wl2 <= ack) {
@@ -270,6 +276,14 @@ impl Connection {
             self.deadline(now, self.rto() + self.pacing_delay(now))
         };
     }
+}
+
+/// Data with an acknowledgment that says nothing else: to an end that has nothing in flight it
+/// tells the window alone.
+#[inline]
+pub(super) fn is_plain(segment: &Segment) -> bool {
+    let silent = !segment.flags.contains(Flags::ECE) && !segment.loss_notice;
+    segment.payload_bytes > 0 && segment.options.sack.is_empty() && silent
 }
 
 /// The first SACK block lies within the second (RFC 2883 §4, case 2).

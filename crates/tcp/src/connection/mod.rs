@@ -18,6 +18,7 @@ mod pacing;
 mod receive;
 mod recover;
 mod reduction;
+mod retransmit;
 mod rtt;
 mod sender;
 mod syn;
@@ -59,7 +60,7 @@ pub enum State {
 }
 
 /// A segment to send, and what it carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Transmit {
     /// The segment.
     pub segment: Segment,

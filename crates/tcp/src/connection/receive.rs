@@ -102,9 +102,9 @@ impl Receiver {
         let taken = bytes.min(self.readable());
         self.read += taken;
         if taken > 0 {
-            let position = self.position();
-            if let Some(autotuning) = &mut self.autotuning {
-                autotuning.on_read(&position);
+            if self.autotuning.is_some() {
+                let position = self.position();
+                self.autotuning.iter_mut().for_each(|autotuning| autotuning.on_read(&position));
             }
             self.ack_now |= self.readable() == 0 && self.pending.asks_after_read();
         }
@@ -172,7 +172,13 @@ impl Receiver {
     /// Reading has made room: tell the peer at once when the window that it knows has more than
     /// doubled by it (as Linux does); else the next acknowledgment tells.
     pub fn update_window_after_read(&mut self) {
-        let (known, open) = (self.advertised(), self.window());
+        let known = self.advertised();
+        // No window is larger than the buffer.
+        let most = self.held_window.unwrap_or(self.buffer);
+        if self.autotuning.is_none() && 2 * known > most {
+            return;
+        }
+        let open = self.window();
         if open > known && open >= 2 * known {
             self.ack_now = true;
         }
@@ -204,6 +210,14 @@ impl Receiver {
             self.duplicate = Some((left, right));
             self.ack_now = true;
         }
+    }
+
+    /// What arrives next in order need only be counted: nothing waits beyond a gap, nobody looks at
+    /// its rhythm, and somebody will read it.
+    #[inline]
+    pub fn is_simple(&self) -> bool {
+        let watched = self.autotuning.is_some() || self.pending.is_linux();
+        !self.has_gap() && self.fin.is_none() && !self.detached && !watched
     }
 
     pub fn has_gap(&self) -> bool {
@@ -287,8 +301,8 @@ impl Connection {
 
     /// The receive buffer learns the RTT from a full segment, before that is taken.
     fn measure_peer(&mut self, now: Time, segment: &Segment) {
-        let full = segment.payload_bytes >= self.receiver.pending.mss();
-        if self.receiver.autotuning.is_none() || !full {
+        if self.receiver.autotuning.is_none() || segment.payload_bytes < self.receiver.pending.mss()
+        {
             return;
         }
         let echo = segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
@@ -301,6 +315,9 @@ impl Connection {
 
     /// The receive buffer learns of data, in order or not.
     fn tune(&mut self, now: Time, segment: &Segment) {
+        if self.receiver.autotuning.is_none() {
+            return;
+        }
         let position = self.receiver.position();
         let Some(autotuning) = &mut self.receiver.autotuning else { return };
         if segment.payload_bytes > 0 && autotuning.on_data(now, segment.payload_bytes, &position) {
@@ -310,7 +327,15 @@ impl Connection {
 
     /// RFC 5681 §4.2: an ACK for every second segment, and within a bounded time. Segments count
     /// whatever their size, as in ns-2 and ns-3, but for Linux's own policy.
-    fn schedule_ack(&mut self, now: Time, segment: &Segment) {
+    #[inline]
+    pub(super) fn schedule_ack(&mut self, now: Time, segment: &Segment) {
+        if let Some(verdict) = self.receiver.pending.count(segment.payload_bytes) {
+            return self.carry_out(now, verdict);
+        }
+        self.schedule_ack_as_linux(now, segment);
+    }
+
+    fn schedule_ack_as_linux(&mut self, now: Time, segment: &Segment) {
         let arrival = Arrival {
             now,
             bytes: segment.payload_bytes,
@@ -324,11 +349,18 @@ impl Connection {
         if segment.flags.contains(Flags::FIN) {
             receiver.pending.on_fin();
         }
-        if receiver.ack_now {
-            return;
+        if !receiver.ack_now {
+            let verdict = receiver.pending.verdict(&arrival);
+            self.carry_out(now, verdict);
         }
-        match receiver.pending.verdict(&arrival) {
-            Verdict::Now => receiver.ack_now = true,
+    }
+
+    /// Acknowledges now or later, unless it is to be now already.
+    #[inline]
+    fn carry_out(&mut self, now: Time, verdict: Verdict) {
+        match verdict {
+            _ if self.receiver.ack_now => {}
+            Verdict::Now => self.receiver.ack_now = true,
             Verdict::Within(wait) => {
                 let deadline = self.ack_deadline(now, wait);
                 self.timers.delayed_ack = self.timers.delayed_ack.min(deadline);

@@ -237,6 +237,13 @@ impl Sender {
         self.written + u64::from(self.fin_queued)
     }
 
+    /// All that was written is acknowledged, and nobody asks for a probe: there are no data to
+    /// send. A sender that paces looks at its gate first.
+    pub fn is_at_rest(&self) -> bool {
+        let asked = self.tail_probe | self.retransmit_first;
+        self.snd_una == self.end() && self.pacer.is_none() && !asked
+    }
+
     /// The peer has acknowledged our FIN.
     pub fn fin_acknowledged(&self) -> bool {
         self.fin_queued && self.snd_una > self.written

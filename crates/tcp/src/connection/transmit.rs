@@ -11,10 +11,10 @@ use retx_wire::{Ecn, Flags, Options, Segment};
 
 /// A piece of the stream to send: payload, and the FIN if it goes with it.
 #[derive(Debug, Clone, Copy)]
-struct Chunk {
-    position: u64,
-    length: u32,
-    fin: bool,
+pub(super) struct Chunk {
+    pub position: u64,
+    pub length: u32,
+    pub fin: bool,
 }
 
 impl Chunk {
@@ -27,150 +27,114 @@ impl Chunk {
 impl Connection {
     /// The next segment to send now, until `None`. Polling more often changes nothing.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+        let mut transmit = Transmit::default();
+        self.poll_transmit_into(now, &mut transmit).then_some(transmit)
+    }
+
+    /// The same for who has a place for it: writes it there and returns true, or returns false. A
+    /// segment that is not copied from hand to hand costs a tenth less to send.
+    #[inline]
+    pub fn poll_transmit_into(&mut self, now: Time, to: &mut Transmit) -> bool {
+        let is_silent = self.reply.is_none() && !self.receiver.ack_now;
+        // Nearly always so at the end that gets the data.
+        if is_silent && self.state == State::Established && self.sender.is_at_rest() {
+            return false;
+        }
+        self.next_transmit(now, to)
+    }
+
+    fn next_transmit(&mut self, now: Time, to: &mut Transmit) -> bool {
         if let Some(mut segment) = self.reply.take() {
             if let Some(timestamps) = &mut segment.options.timestamps {
                 timestamps.value = self.timestamp(now);
             }
-            return Some(Transmit {
+            *to = Transmit {
                 segment,
                 ecn: Ecn::NotEct,
                 position: self.sender.snd_nxt,
                 retransmission: false,
-            });
+            };
+            return true;
         }
         match self.state {
-            State::Closed | State::Listen => return None,
+            State::Closed | State::Listen => return false,
             State::SynSent | State::SynReceived => {
-                return (self.sender.snd_nxt == 0).then(|| self.send_syn(now));
+                let due = self.sender.snd_nxt == 0;
+                if due {
+                    *to = self.send_syn(now);
+                }
+                return due;
             }
             State::TimeWait | State::FinWait2 => {}
+            _ if self.sender.is_at_rest() => {}
             _ => {
-                if let Some(transmit) = self.send_data(now) {
-                    return Some(transmit);
+                if self.send_data(now, to) {
+                    return true;
                 }
             }
         }
-        self.receiver.ack_now.then(|| self.send(now, Chunk::nothing_at(self.sender.ack_position())))
+        let due = self.receiver.ack_now;
+        if due {
+            self.send(now, Chunk::nothing_at(self.sender.ack_position()), to);
+        }
+        due
     }
 
-    fn send_data(&mut self, now: Time) -> Option<Transmit> {
+    fn send_data(&mut self, now: Time, to: &mut Transmit) -> bool {
         if !self.sender.burst.is_open(now) && self.is_paced_out(now) {
-            return None;
+            return false;
         }
         if let Some(chunk) = self.next_retransmission() {
-            return Some(self.send(now, chunk));
+            self.send(now, chunk, to);
+            return true;
         }
-        if std::mem::take(&mut self.sender.tail_probe)
-            && let Some(transmit) = self.send_tail_probe(now)
-        {
-            return Some(transmit);
+        if std::mem::take(&mut self.sender.tail_probe) && self.send_tail_probe(now, to) {
+            return true;
         }
         if self.sender.snd_nxt < self.sender.end() {
             if let Some(length) = self.sendable_after_idle(now)
                 && !self.defers(now, length)
             {
-                return Some(self.send_next(now, length));
+                self.send_next(now, length, to);
+                return true;
             }
             if self.timers.retransmit == Time::NEVER {
-                return self.probe_or_wait(now);
+                return self.probe_or_wait(now, to);
             }
         }
         let high_rxt = self.sender.high_rxt;
         let rescue_rxt = self.sender.rescue_rxt;
-        let transmit = self.speculative_retransmission().map(|chunk| self.send(now, chunk));
+        let Some(chunk) = self.speculative_retransmission() else { return false };
+        self.send(now, chunk, to);
         if self.sender.rescue_rxt != rescue_rxt {
             // RFC 6675 §4, rule 4: a rescue does not move HighRxt.
             self.sender.high_rxt = high_rxt;
         }
-        transmit
-    }
-
-    /// What has to be sent again, before anything new.
-    fn next_retransmission(&mut self) -> Option<Chunk> {
-        let sender = &mut self.sender;
-        let forced = std::mem::take(&mut sender.retransmit_first);
-        if sender.tracks {
-            // F-RTO waits for what two new segments show.
-            let waiting = !forced && sender.spurious.is_waiting();
-            if sender.board.lost_bytes() == 0 || waiting {
-                return None;
-            }
-            // RFC 6675 §5, step C: one segment, where the pipe leaves room for it.
-            if !forced && sender.cwnd_room() < u64::from(sender.window.smss) {
-                return None;
-            }
-            // NextSeg, rule 1.
-            let (position, length) = sender.board.next_to_retransmit()?;
-            if forced {
-                // RFC 6675 §5, step 4.3: no rescue before more than this has arrived.
-                sender.rescue_rxt = position + u64::from(length);
-            }
-            return Some(self.again(position, length));
-        }
-        if !forced {
-            return None;
-        }
-        let outstanding = sender.snd_max - sender.snd_una;
-        let data = outstanding - u64::from(sender.snd_max > sender.written);
-        let length = data.min(sender.window.smss.into());
-        let fin = u64::from(length == data) * (outstanding - data);
-        let position = sender.snd_una;
-        Some(self.again(position, (length + fin) as u32))
-    }
-
-    /// The segment of so much sequence space at `position`, once more.
-    fn again(&self, position: u64, space: u32) -> Chunk {
-        let fin = position + u64::from(space) > self.sender.written;
-        Chunk { position, length: space - u32::from(fin), fin }
+        true
     }
 
     /// RFC 8985 §7.3: new data if there are any and the peer has room, else the last segment again;
     /// the retransmission timer starts anew.
-    fn send_tail_probe(&mut self, now: Time) -> Option<Transmit> {
+    fn send_tail_probe(&mut self, now: Time, to: &mut Transmit) -> bool {
         let sender = &mut self.sender;
         let queued = sender.written.saturating_sub(sender.snd_nxt);
         let room = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
         let fresh = queued.min(room).min(sender.window.smss.into());
-        let transmit = if fresh > 0 {
-            self.send_next(now, fresh as u32)
+        if fresh > 0 {
+            self.send_next(now, fresh as u32, to);
         } else {
-            let (position, space) = sender.board.last_unsacked()?;
-            self.send(now, self.again(position, space))
-        };
+            let Some((position, space)) = sender.board.last_unsacked() else { return false };
+            self.send(now, self.again(position, space), to);
+        }
         let sender = &mut self.sender;
         sender.loss_detection.on_probe_sent(loss_detection::Probe {
-            position: transmit.position,
+            position: to.position,
             end: sender.snd_max,
-            is_retransmission: transmit.retransmission,
+            is_retransmission: to.retransmission,
         });
         self.timers.tail_loss_probe = Time::NEVER;
         self.restart_retransmit_timer(now);
-        Some(transmit)
-    }
-
-    /// RFC 6675 §4, `NextSeg`, rules 3 and 4: in recovery, with room left and nothing lost or new
-    /// to send, a segment that may be lost; and once the last one, after an acknowledgment of more
-    /// than the first copy.
-    fn speculative_retransmission(&mut self) -> Option<Chunk> {
-        let sender = &mut self.sender;
-        let possible = sender.selective
-            && sender.loss_detection.guesses()
-            && sender.loss_detection.in_recovery()
-            && sender.cwnd_room() >= u64::from(sender.window.smss);
-        if !possible {
-            return None;
-        }
-        let above = sender.high_rxt.max(sender.snd_una);
-        if let Some((position, space)) = sender.board.next_below_highest_sacked(above) {
-            return Some(self.again(position, space));
-        }
-        if sender.snd_una <= sender.rescue_rxt {
-            return None;
-        }
-        let (position, space) = sender.board.last_unsacked()?;
-        // Not below RecoveryPoint: this recovery acknowledges no more.
-        sender.rescue_rxt = sender.snd_max;
-        Some(self.again(position, space))
+        true
     }
 
     /// What can be sent, after a pause out of the window of a restart. A sender that a closed
@@ -217,24 +181,26 @@ impl Connection {
 
     /// A persist timer waits while nothing can be sent; when it has fired, what the window allows
     /// is sent however little it is, or one byte beyond a closed window.
-    fn probe_or_wait(&mut self, now: Time) -> Option<Transmit> {
+    fn probe_or_wait(&mut self, now: Time, to: &mut Transmit) -> bool {
         if !std::mem::take(&mut self.sender.probe) {
             if self.timers.persist == Time::NEVER {
                 self.start_persist_timer(now);
             }
-            return None;
+            return false;
         }
         let sender = &self.sender;
         let queued = sender.written.saturating_sub(sender.snd_nxt);
         let allowed = sender.snd_wnd.min(sender.window.cwnd).min(sender.window.smss.into());
         if sender.snd_wnd > 0 && queued > 0 {
-            return Some(self.send_next(now, queued.min(allowed) as u32));
+            self.send_next(now, queued.min(allowed) as u32, to);
+            return true;
         }
         if sender.tracks {
             // As Linux does: a number from before the window, which asks for an answer.
             let position = sender.snd_una - 1;
             self.start_persist_timer(now);
-            return Some(self.send(now, Chunk::nothing_at(position)));
+            self.send(now, Chunk::nothing_at(position), to);
+            return true;
         }
         // The probe's byte stays to be sent: SND.NXT does not move, only the persist timer runs.
         let chunk = Chunk {
@@ -243,14 +209,14 @@ impl Connection {
             fin: queued == 0 || queued == 1 && sender.fin_queued,
         };
         self.start_persist_timer(now);
-        let transmit = self.send(now, chunk);
+        self.send(now, chunk, to);
         self.timers.retransmit = Time::NEVER;
-        Some(transmit)
+        true
     }
 
     /// Sends from `SND.NXT` and moves it on. A FIN goes with the last of the data where the peer's
     /// window has room for it.
-    fn send_next(&mut self, now: Time, length: u32) -> Transmit {
+    fn send_next(&mut self, now: Time, length: u32, to: &mut Transmit) {
         let sender = &mut self.sender;
         let position = sender.snd_nxt;
         let again = position == sender.snd_una && position < sender.snd_max && !sender.tracks;
@@ -264,22 +230,21 @@ impl Connection {
         let fin = sender.fin_queued
             && position + u64::from(length) == sender.written
             && sender.snd_una + sender.snd_wnd > sender.written;
-        let transmit = self.send(now, Chunk { position, length, fin });
+        self.send(now, Chunk { position, length, fin }, to);
         let sender = &mut self.sender;
         if length < sender.window.smss {
             sender.short_end = position + u64::from(length);
         }
-        sender.snd_nxt = position + u64::from(transmit.segment.seq_len());
+        sender.snd_nxt = position + u64::from(to.segment.seq_len());
         if sender.limited_credit > 0 && sender.snd_nxt > sender.snd_una + sender.window.cwnd {
             sender.limited_bytes += u64::from(length);
         }
         sender.probe = false;
         self.timers.persist = Time::NEVER;
-        transmit
     }
 
     /// Builds the segment of a chunk and notes that it has been sent.
-    fn send(&mut self, now: Time, chunk: Chunk) -> Transmit {
+    fn send(&mut self, now: Time, chunk: Chunk, to: &mut Transmit) {
         let Chunk { position, length, fin } = chunk;
         let mut flags = Flags::ACK.with(self.ecn.echo());
         if fin {
@@ -313,8 +278,7 @@ impl Connection {
             self.pace(now, length);
         }
         let (window, edge) = self.window_field();
-        // Few segments carry options; those of the others are written once, where they stay.
-        let mut transmit = Transmit {
+        *to = Transmit {
             segment: Segment {
                 seq: self.sequence(position),
                 ack: self.acknowledgment(),
@@ -328,12 +292,12 @@ impl Connection {
             position,
             retransmission,
         };
+        // Few segments carry options.
         if self.timestamps || self.selective() {
-            transmit.segment.options = self.options(now);
+            to.segment.options = self.options(now);
         }
         self.receiver.pending.on_ack_sent(now, length > 0);
         self.receiver.acknowledged(&mut self.timers, edge);
-        transmit
     }
 
     /// The scoreboard learns what goes out.

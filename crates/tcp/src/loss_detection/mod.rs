@@ -100,6 +100,11 @@ pub trait LossDetection {
         false
     }
 
+    /// True for those that ask in which order segments were sent.
+    fn reads_times(&self) -> bool {
+        false
+    }
+
     /// An acknowledgment came: new data (`bytes_acked` > 0) or a duplicate. The scoreboard has
     /// taken it in already, and is empty without SACK.
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction;
@@ -178,6 +183,10 @@ pub trait LossDetection {
 impl LossDetection for State {
     fn is_selective(&self) -> bool {
         dispatch!(self, it => it.is_selective())
+    }
+
+    fn reads_times(&self) -> bool {
+        dispatch!(self, it => it.reads_times())
     }
 
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {

@@ -262,6 +262,10 @@ impl LossDetection for State {
         true
     }
 
+    fn reads_times(&self) -> bool {
+        true
+    }
+
     fn proportional_rate_reduction(&self) -> bool {
         self.config.prr
     }

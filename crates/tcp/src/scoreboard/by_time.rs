@@ -7,6 +7,14 @@ use retx_units::Time;
 impl Scoreboard {
     /// Of what is sent at the same time, the lower position counts as the earlier (RFC 8985 §5.2).
     pub(super) fn note_time(&mut self, now: Time, start: u64) {
+        if self.without_times {
+            return;
+        }
+        if self.by_time.back().is_none_or(|last| *last <= (now, start)) {
+            work::steps(1);
+            self.by_time.push_back((now, start));
+            return;
+        }
         let later = self.by_time.iter().rev().take_while(|other| **other > (now, start)).count();
         work::steps(later + 1);
         self.by_time.insert(self.by_time.len() - later, (now, start));

@@ -1,0 +1,71 @@
+//! What to send again.
+
+use super::Connection;
+use super::transmit::Chunk;
+use crate::loss_detection::LossDetection;
+use crate::spurious::Detector;
+
+impl Connection {
+    /// What has to be sent again, before anything new.
+    pub(super) fn next_retransmission(&mut self) -> Option<Chunk> {
+        let sender = &mut self.sender;
+        let forced = std::mem::take(&mut sender.retransmit_first);
+        if sender.board.lost_bytes() == 0 && (sender.tracks || !forced) {
+            return None;
+        }
+        if sender.tracks {
+            // F-RTO waits for what two new segments show.
+            if !forced && sender.spurious.is_waiting() {
+                return None;
+            }
+            // RFC 6675 §5, step C: one segment, where the pipe leaves room for it.
+            if !forced && sender.cwnd_room() < u64::from(sender.window.smss) {
+                return None;
+            }
+            // NextSeg, rule 1.
+            let (position, length) = sender.board.next_to_retransmit()?;
+            if forced {
+                // RFC 6675 §5, step 4.3: no rescue before more than this has arrived.
+                sender.rescue_rxt = position + u64::from(length);
+            }
+            return Some(self.again(position, length));
+        }
+        let outstanding = sender.snd_max - sender.snd_una;
+        let data = outstanding - u64::from(sender.snd_max > sender.written);
+        let length = data.min(sender.window.smss.into());
+        let fin = u64::from(length == data) * (outstanding - data);
+        let position = sender.snd_una;
+        Some(self.again(position, (length + fin) as u32))
+    }
+
+    /// The segment of so much sequence space at `position`, once more.
+    pub(super) fn again(&self, position: u64, space: u32) -> Chunk {
+        let fin = position + u64::from(space) > self.sender.written;
+        Chunk { position, length: space - u32::from(fin), fin }
+    }
+
+    /// RFC 6675 §4, `NextSeg`, rules 3 and 4: in recovery, with room left and nothing lost or new
+    /// to send, a segment that may be lost; and once the last one, after an acknowledgment of more
+    /// than the first copy.
+    pub(super) fn speculative_retransmission(&mut self) -> Option<Chunk> {
+        let sender = &mut self.sender;
+        let possible = sender.selective
+            && sender.loss_detection.in_recovery()
+            && sender.loss_detection.guesses()
+            && sender.cwnd_room() >= u64::from(sender.window.smss);
+        if !possible {
+            return None;
+        }
+        let above = sender.high_rxt.max(sender.snd_una);
+        if let Some((position, space)) = sender.board.next_below_highest_sacked(above) {
+            return Some(self.again(position, space));
+        }
+        if sender.snd_una <= sender.rescue_rxt {
+            return None;
+        }
+        let (position, space) = sender.board.last_unsacked()?;
+        // Not below RecoveryPoint: this recovery acknowledges no more.
+        sender.rescue_rxt = sender.snd_max;
+        Some(self.again(position, space))
+    }
+}

@@ -1,0 +1,99 @@
+//! An acknowledgment takes segments off the board, or marks them.
+
+use super::{Record, Scoreboard};
+use crate::delivered::Delivered;
+use crate::work;
+
+impl Scoreboard {
+    /// Takes an acknowledgment: everything below `snd_una`, and the blocks (as positions). Adds to
+    /// `delivered` what it has delivered.
+    pub fn acknowledge(&mut self, snd_una: u64, blocks: &[(u64, u64)], delivered: &mut Delivered) {
+        let highest_before = self.sacked.end().unwrap_or(0);
+        let segments = self.records.len();
+        if self.sacked.is_empty() {
+            self.acknowledge_originals(snd_una, delivered);
+        }
+        while let Some(record) = self.records.front().filter(|record| record.end() <= snd_una) {
+            work::steps(1);
+            let record = *record;
+            self.records.pop_front();
+            delivered.acked_retransmitted |= record.ever_retransmitted;
+            if record.sacked {
+                self.sacked_bytes -= u64::from(record.length);
+                self.sacked_segments -= 1;
+            } else {
+                self.forget(&record);
+                delivered.bytes += u64::from(record.length);
+                delivered.note_acked(&record);
+                if !record.ever_retransmitted && record.end() <= highest_before {
+                    delivered.reordered.get_or_insert(record.start);
+                }
+            }
+        }
+        self.assumed.acknowledged = (segments - self.records.len()) as u64;
+        if !self.sacked.is_empty() {
+            self.sacked.remove_below(snd_una);
+        }
+        self.examined = self.examined.max(snd_una);
+        for &(left, right) in blocks {
+            self.take_block(left.max(snd_una), right, highest_before, delivered);
+        }
+        self.forget_arrived();
+    }
+
+    /// Takes out the first segments as far as they were sent once and are not taken for lost, while
+    /// nothing is selectively acknowledged: nearly all. They lie in the order in which they were
+    /// sent, so the last of them is the newest.
+    #[inline]
+    fn acknowledge_originals(&mut self, snd_una: u64, delivered: &mut Delivered) {
+        let is_original = |record: &Record| !(record.lost | record.ever_retransmitted);
+        let Some(first) = self.records.front().copied() else { return };
+        let (mut last, mut count) = (first, 0);
+        while let Some(record) = self.records.front()
+            && record.end() <= snd_una
+            && is_original(record)
+        {
+            work::steps(1);
+            last = *record;
+            count += 1;
+            self.records.pop_front();
+        }
+        if count > 0 {
+            delivered.note_originals(&first, &last, count);
+        }
+    }
+
+    /// Marks what a SACK block covers for the first time.
+    fn take_block(&mut self, left: u64, right: u64, highest: u64, delivered: &mut Delivered) {
+        let mut from = left;
+        while let Some((gap_left, gap_right)) = self.sacked.first_gap(from, right) {
+            let mut index = self.records.partition_point(|record| record.start < gap_left);
+            while let Some(record) = self.records.get_mut(index).filter(|it| it.end() <= gap_right)
+            {
+                work::steps(1);
+                if !record.sacked {
+                    let copy = *record;
+                    record.sacked = true;
+                    record.lost = false;
+                    record.retransmitted = false;
+                    record.doubled = false;
+                    self.forget(&copy);
+                    self.sacked_bytes += u64::from(copy.length);
+                    self.sacked_segments += 1;
+                    delivered.bytes += u64::from(copy.length);
+                    delivered.sacked += u64::from(copy.length);
+                    delivered.note_sacked(&copy);
+                    if !copy.ever_retransmitted && copy.end() <= highest {
+                        let lowest = delivered.reordered.unwrap_or(u64::MAX).min(copy.start);
+                        delivered.reordered = Some(lowest);
+                    }
+                }
+                index += 1;
+            }
+            from = gap_right;
+        }
+        if left < right {
+            self.sacked.insert(left, right);
+        }
+    }
+}
