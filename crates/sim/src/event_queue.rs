@@ -1,4 +1,9 @@
-//! Which event is next? A heap in which every node has four children on one cache line.
+//! Which event is next? A heap in which the two children of a node lie together.
+//!
+//! With four children it is half as high, but to find the least of four keys of 128 bits takes more
+//! than the levels that it saves: 222 instructions to take an event out and put one in with 60
+//! pending, against 172, in the same time. A radix heap took 160, in a quarter more time, for its
+//! branches follow the data; a tournament of all targets took 236.
 //!
 //! Events are ordered by time, and at the same time by the order in which they were put in: both
 //! are in the key, so nothing depends on how the heap happens to lie.
@@ -20,10 +25,10 @@ type Key = u128;
 /// Later than any event; fills the places that hold none.
 const NONE: Key = Key::MAX;
 
-/// The four children of a node.
+/// The children of a node.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-struct Children([Key; 4]);
+#[repr(align(32))]
+struct Children([Key; 2]);
 
 /// Events to come.
 ///
@@ -32,7 +37,7 @@ struct Children([Key; 4]);
 #[derive(Debug, Clone)]
 pub struct EventQueue {
     root: Key,
-    /// The children of node n are `nodes[n]`, which are the nodes 4n + 1 … 4n + 4; the root is
+    /// The children of node n are `nodes[n]`, which are the nodes 2n + 1 and 2n + 2; the root is
     /// node 0.
     nodes: Vec<Children>,
     /// Nodes in the heap, the hole at the root included.
@@ -119,7 +124,7 @@ impl EventQueue {
             return;
         }
         let last = self.len - 1;
-        let slot = &mut self.nodes[last >> 2].0[last & 3];
+        let slot = &mut self.nodes[last >> 1].0[last & 1];
         let key = std::mem::replace(slot, NONE);
         // The last may have been the only child left: then it stands alone.
         self.sift_down(key);
@@ -140,18 +145,18 @@ impl EventQueue {
         }
         self.root = least;
         loop {
-            let hole = at * 4 + which;
+            let hole = at * 2 + which;
             at = hole + 1;
             let Some(children) = self.nodes.get(at) else {
-                self.nodes[hole >> 2].0[hole & 3] = key;
+                self.nodes[hole >> 1].0[hole & 1] = key;
                 return;
             };
             (least, which) = self::least(&children.0);
             if key <= least {
-                self.nodes[hole >> 2].0[hole & 3] = key;
+                self.nodes[hole >> 1].0[hole & 1] = key;
                 return;
             }
-            self.nodes[hole >> 2].0[hole & 3] = least;
+            self.nodes[hole >> 1].0[hole & 1] = least;
         }
     }
 
@@ -162,39 +167,38 @@ impl EventQueue {
             self.len = 1;
             return;
         }
-        // Place p is node p + 1, a child of node p / 4.
+        // Place p is node p + 1, a child of node p / 2.
         let mut place = self.len - 1;
         self.len += 1;
-        if place >> 2 == self.nodes.len() {
-            self.nodes.push(Children([NONE; 4]));
+        if place >> 1 == self.nodes.len() {
+            self.nodes.push(Children([NONE; 2]));
         }
         loop {
-            let parent = place >> 2;
+            let parent = place >> 1;
             let above = if parent == 0 {
                 self.root
             } else {
-                self.nodes[(parent - 1) >> 2].0[(parent - 1) & 3]
+                self.nodes[(parent - 1) >> 1].0[(parent - 1) & 1]
             };
             if above <= key {
                 break;
             }
-            self.nodes[place >> 2].0[place & 3] = above;
+            self.nodes[place >> 1].0[place & 1] = above;
             if parent == 0 {
                 self.root = key;
                 return;
             }
             place = parent - 1;
         }
-        self.nodes[place >> 2].0[place & 3] = key;
+        self.nodes[place >> 1].0[place & 1] = key;
     }
 }
 
-/// The least of four keys, and which it is.
+/// The lesser of two keys, and which it is: found without a branch, which nobody could foresee.
 #[inline]
-fn least(keys: &[Key; 4]) -> (Key, usize) {
-    let (left, left_at) = if keys[1] < keys[0] { (keys[1], 1) } else { (keys[0], 0) };
-    let (right, right_at) = if keys[3] < keys[2] { (keys[3], 3) } else { (keys[2], 2) };
-    if right < left { (right, right_at) } else { (left, left_at) }
+fn least(keys: &[Key; 2]) -> (Key, usize) {
+    let which = usize::from(keys[1] < keys[0]);
+    (keys[which], which)
 }
 
 #[cfg(test)]
