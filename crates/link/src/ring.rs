@@ -95,6 +95,20 @@ impl<T: Copy + Default> Ring<T> {
         self.tail = self.tail.wrapping_sub(1);
     }
 
+    /// How many there are from the first on for which `is` holds, as it does for no other.
+    pub fn partition_point(&self, is: impl Fn(&T) -> bool) -> usize {
+        let (mut from, mut to) = (0, self.len());
+        while from < to {
+            let middle = from + (to - from) / 2;
+            if is(&self.slots[self.place(self.head.wrapping_add(middle))]) {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        from
+    }
+
     /// Empties it.
     #[inline]
     pub const fn clear(&mut self) {
@@ -154,6 +168,10 @@ mod tests {
                 }
                 prop_assert_eq!(ring.front(), queue.front());
                 prop_assert_eq!(ring.is_empty(), queue.is_empty());
+                if queue.iter().is_sorted() {
+                    let below = queue.partition_point(|other| *other < value);
+                    prop_assert_eq!(ring.partition_point(|other| *other < value), below);
+                }
                 prop_assert_eq!(ring.iter().collect::<Vec<_>>(), queue.iter().collect::<Vec<_>>());
             }
         }

@@ -58,6 +58,11 @@ pub struct Recorder {
     pub capture: Option<Box<Capture>>,
     /// A sample is taken at each acknowledgment.
     pub every_ack: bool,
+    /// Somebody wants to know who enters a pipe or another stage.
+    watches: bool,
+    /// Places that packets have entered, in order: only there may a queue have changed since it was
+    /// last found empty. Kept where a sample is taken at each acknowledgment.
+    pub entered_places: Vec<u32>,
     /// Verdicts that have just changed; empty between events.
     pub corrections: Vec<Correction>,
 }
@@ -73,7 +78,10 @@ impl Recorder {
         } else {
             Some(Box::new(Capture::new(plan, &options.capture)?))
         };
+        let every_ack = plan.sampling == Sampling::EveryAck;
         Ok(Self {
+            watches: every_ack || capture.is_some(),
+            entered_places: Vec::new(),
             tables: Tables {
                 samples: (plan.sampling != Sampling::Off).then(tables::Samples::default),
                 link_samples: (plan.sampling != Sampling::Off).then(tables::LinkSamples::default),
@@ -85,7 +93,7 @@ impl Recorder {
                     .then(tables::Exchanges::default),
             },
             capture,
-            every_ack: plan.sampling == Sampling::EveryAck,
+            every_ack,
             corrections: Vec::new(),
         })
     }
@@ -108,8 +116,20 @@ impl Recorder {
     /// A packet enters a pipe or another stage, at this place.
     #[inline]
     pub fn entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
+        if self.watches {
+            self.watch_entry(now, place, id, packets);
+        }
+    }
+
+    #[inline(never)]
+    fn watch_entry(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(capture) = &mut self.capture {
             capture.entered(now, place, id, packets);
+        }
+        if self.every_ack
+            && let Err(at) = self.entered_places.binary_search(&place)
+        {
+            self.entered_places.insert(at, place);
         }
     }
 

@@ -107,6 +107,16 @@ impl Statistics {
 }
 
 impl Pipe {
+    /// Packets that wait for the transmitter at `now`: [`Statistics::queued`] alone. It grows only
+    /// when a packet enters.
+    pub fn queued(&self, now: Time) -> u64 {
+        match (&self.repairs, &self.line) {
+            (Some(repairs), _) => repairs.waiting(),
+            (None, Some(line)) => line.held(),
+            (None, None) => self.transmitter.queued(now),
+        }
+    }
+
     /// What has been counted by `now`, the waiting and the busy time up to then included.
     pub fn statistics(&self, now: Time) -> Statistics {
         if let Some(repairs) = &self.repairs {

@@ -13,16 +13,26 @@ impl Engine<'_> {
     }
 
     /// Writes down the queues that have changed since they were last looked at.
-    #[cold]
     pub(super) fn sample_changed_queues(&mut self) {
-        self.sample_queues(LinkSamples::push_changed);
+        let Some(samples) = &mut self.recorder.tables.link_samples else { return };
+        if samples.rows().is_empty() || !self.stages.is_empty() {
+            // Stages that are no pipes tell less of what has changed.
+            return self.sample_queues(LinkSamples::push_changed);
+        }
+        let (time, pipes) = (self.now, &self.pipes);
+        self.recorder.entered_places.retain(|place| {
+            let queue_packets = pipes[*place as usize].queued(time);
+            samples.push_changed(LinkSample { time, place: *place, queue_packets });
+            // Without a packet more it stays empty.
+            queue_packets > 0
+        });
     }
 
     fn sample_queues(&mut self, push: fn(&mut LinkSamples, LinkSample)) {
         let Some(samples) = &mut self.recorder.tables.link_samples else { return };
         let time = self.now;
         for (place, pipe) in (0..).zip(&self.pipes) {
-            let queue_packets = pipe.statistics(time).queued;
+            let queue_packets = pipe.queued(time);
             push(samples, LinkSample { time, place, queue_packets });
         }
         for placed in &self.stages {
