@@ -15,7 +15,8 @@ use crate::proxy::Proxy;
 use crate::recorder::{Drop, Recorder};
 use crate::run::{Options, RunError};
 use retx_link::Pipe;
-use retx_link::stage::{Departure, Entry, Packet};
+use retx_link::stage::{Entry, Packet};
+use retx_tcp::Transmit;
 use retx_units::{StreamKey, Time};
 use retx_wire::Ecn;
 
@@ -23,6 +24,7 @@ mod agents;
 mod closing;
 mod datagrams;
 mod layout;
+mod otherwise;
 mod outside;
 mod relay;
 mod sampling;
@@ -64,6 +66,8 @@ pub struct Engine<'a> {
     over: bool,
     events: u64,
     counts: Counts,
+    /// The segment that is being sent.
+    transmit: Transmit,
     /// Where packets come from and go to when there are no flows.
     outside: Option<Box<Outside>>,
 }
@@ -150,6 +154,7 @@ impl<'a> Engine<'a> {
             baseline: Baseline::default(),
             events: 0,
             counts: Counts::default(),
+            transmit: Transmit::default(),
             outside: None,
         };
         engine.first_events();
@@ -227,33 +232,16 @@ impl<'a> Engine<'a> {
     #[inline]
     fn pipe_due(&mut self, index: u32) {
         let pipe = &mut self.pipes[index as usize];
-        let departure = pipe.poll_transmit(self.now);
-        // At once, into the place that the event has left in the queue.
-        self.agenda.wake(index, pipe.poll_timeout());
-        match departure {
-            Some(Departure::Delivered { id }) => self.forward(index, id),
-            Some(other) => self.depart_otherwise(index, &other),
-            None => {}
+        // Nearly all packets go this way.
+        if let Some(id) = pipe.poll_plain(self.now) {
+            self.agenda.wake(index, pipe.poll_timeout());
+            return self.forward(index, id);
         }
-    }
-
-    /// What a pipe or another stage tells of a packet that does not leave it where it is to go;
-    /// `index` is the place where it came in.
-    #[inline(never)]
-    fn depart_otherwise(&mut self, index: u32, departure: &Departure) {
-        match *departure {
-            Departure::Delivered { id } => self.forward(index, id),
-            Departure::Lost { id, at, reason } => {
-                self.drop(id, &Drop::by_channel(at, index, reason));
-            }
-            Departure::Dropped { id, at } => self.drop(id, &Drop::by_queue(at, index)),
-            Departure::Marked { id } => self.packets.get_mut(id).mark(),
-            Departure::Copied { id } => self.copy(index, id),
-        }
+        self.pipe_due_otherwise(index);
     }
 
     /// A packet has left a pipe or another stage at this place: on to the next, or to its host.
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, from: u32, id: u32) {
         self.recorder.left(self.now, from, id, &mut self.packets);
         let packet = self.packets.get_mut(id);
@@ -264,7 +252,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, index: u32, id: u32) {
         let Some(pipe) = self.pipes.get_mut(index as usize) else {
             return self.enter_stage(index, id);
@@ -275,19 +263,8 @@ impl<'a> Engine<'a> {
         match pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable }) {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
             Entry::AcceptedTwice => self.copy(index, id),
-            Entry::QueueFull => self.drop(id, &Drop::by_queue(self.now, index)),
+            Entry::QueueFull => self.turn_away(index, id),
         }
-    }
-
-    /// A channel has made a copy of a packet.
-    #[cold]
-    fn copy(&mut self, index: u32, id: u32) {
-        self.counts.copied += 1;
-        let copy = self.packets.copy(id);
-        self.tell_of_copy(id, copy);
-        let pipe = &mut self.pipes[index as usize];
-        pipe.add_copy(copy);
-        self.agenda.wake(index, pipe.poll_timeout());
     }
 
     #[inline]
@@ -340,15 +317,19 @@ impl<'a> Engine<'a> {
 
     #[inline(always)]
     fn transmit(&mut self, index: u32, side: Side) {
-        // By reference: a copy of what was just written would wait until it is in the cache.
-        while let Some(transmit) = &self.flows[index as usize].poll_transmit(self.now, side) {
+        loop {
+            // In one place: a copy of what was just written would wait until it is in the cache.
+            let transmit = &mut self.transmit;
+            if !self.flows[index as usize].poll_transmit(self.now, side, transmit) {
+                break;
+            }
             self.counts.sent += 1;
             let id = self.packets.insert(&transmit.segment, transmit.ecn);
             let packet = self.packets.get_mut(id);
             let flow = &mut self.flows[index as usize];
             flow.sent(self.now, (side, transmit), packet, &mut self.recorder);
             let first = self.routes[packet.hop as usize];
-            self.enter(first, id);
+            self.send_into(first, id);
         }
         self.rearm(index, side);
     }

@@ -291,15 +291,15 @@ impl Flow {
         }
     }
 
-    /// The next segment that `side` sends now, until `None`.
+    /// Writes down the next segment that `side` sends now, until false.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time, side: Side) -> Option<Transmit> {
-        self.ends[side as usize].poll_transmit(now)
+    pub fn poll_transmit(&mut self, now: Time, side: Side, to: &mut Transmit) -> bool {
+        self.ends[side as usize].poll_transmit_into(now, to)
     }
 
     /// A segment that `side` sends goes out as `packet`: fills in what the network and the record
     /// need to know.
-    #[inline]
+    #[inline(always)]
     pub fn sent(
         &mut self,
         now: Time,

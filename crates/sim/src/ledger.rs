@@ -308,7 +308,9 @@ impl Ledger {
     #[inline]
     pub fn acknowledged(&mut self, now: Time, sender: &Connection, to: &mut Recorder) {
         let snd_una = sender.snd_una();
-        if let Some(truth) = &mut self.truth {
+        if let Some(truth) = &mut self.truth
+            && truth.has_exceptions()
+        {
             // An episode may yet be about what a probe has repaired.
             truth.advance(sender.open_probe().map_or(snd_una, |probe| probe.min(snd_una)));
         }

@@ -207,7 +207,7 @@ pub struct Packets {
 
 impl Packets {
     /// A packet that carries this segment; returns its number.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, segment: &Segment, ecn: Ecn) -> u32 {
         let packet = Packet::new(segment, ecn);
         let id = if let Some(id) = self.free.pop() {

@@ -156,7 +156,7 @@ impl Pipe {
     }
 
     /// A packet arrives at the near end.
-    #[inline]
+    #[inline(always)]
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Entry {
         self.counts.packets_in += 1;
         if !self.settles {
@@ -172,7 +172,7 @@ impl Pipe {
     }
 
     /// The packet's transmission ends at `end`: its fate and its arrival follow.
-    #[inline]
+    #[inline(always)]
     fn go(&mut self, end: Time, packet: &Packet) -> Entry {
         if end >= self.next_change {
             self.change(end);
@@ -184,6 +184,7 @@ impl Pipe {
         self.pass_channels(end, packet)
     }
 
+    #[inline(never)]
     fn pass_channels(&mut self, end: Time, packet: &Packet) -> Entry {
         let journey = match self.fate(end, &packet.frame) {
             Ok(journey) => journey,
@@ -280,13 +281,22 @@ impl Pipe {
     /// The next packet that has left by `now`, until `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Departure> {
-        // Nearly all packets go this way; a number in a register is all that the caller gets.
-        if self.settles && !self.air.has_exceptions() {
-            let id = self.air.pop_in_line(now)?;
-            self.counts.delivered += 1;
-            return Some(Departure::Delivered { id });
+        match self.poll_plain(now) {
+            Some(id) => Some(Departure::Delivered { id }),
+            None => self.poll_exceptions(now),
         }
-        self.poll_exceptions(now)
+    }
+
+    /// The same, of those that are simply delivered while there are no others: nearly all. A number
+    /// in a register is all that the caller gets.
+    #[inline]
+    pub fn poll_plain(&mut self, now: Time) -> Option<u32> {
+        if !self.settles || self.air.has_exceptions() {
+            return None;
+        }
+        let id = self.air.pop_in_line(now)?;
+        self.counts.delivered += 1;
+        Some(id)
     }
 
     #[inline(never)]

@@ -45,7 +45,7 @@ impl Transmitter {
     }
 
     /// True when a packet that arrives at `now` may wait, or need not.
-    #[inline]
+    #[inline(always)]
     pub fn admits(&mut self, now: Time, queue: &droptail::Limits, bytes: u32) -> bool {
         if self.busy_until <= now {
             self.waiting.clear();
@@ -65,7 +65,7 @@ impl Transmitter {
     }
 
     /// Takes a packet that [`Self::admits`] has let in; returns when its transmission ends.
-    #[inline]
+    #[inline(always)]
     pub fn start(&mut self, now: Time, bytes: u32) -> Time {
         let Some(rate) = self.rate else { return self.start_otherwise(now, bytes) };
         let start = self.turn(now, bytes);
@@ -90,7 +90,7 @@ impl Transmitter {
     }
 
     /// When the transmission of a packet begins that arrives at `now`.
-    #[inline]
+    #[inline(always)]
     fn turn(&mut self, now: Time, bytes: u32) -> Time {
         let start = self.busy_until.max(now);
         if start > now {
@@ -102,16 +102,27 @@ impl Transmitter {
         start
     }
 
-    #[inline]
+    #[inline(always)]
     fn duration_of(&mut self, rate: Rate, bytes: u32) -> Duration {
         let on_wire = bytes + self.overhead;
         if self.known[0].0 != on_wire {
-            self.known.swap(0, 1);
-            if self.known[0].0 != on_wire {
-                self.known[0] = (on_wire, rate.duration_of(on_wire));
-            }
+            self.learn(rate, on_wire);
         }
         self.known[0].1
+    }
+
+    /// The size before the last comes again, or another.
+    #[inline(never)]
+    fn learn(&mut self, rate: Rate, on_wire: u32) {
+        self.known.swap(0, 1);
+        if self.known[0].0 != on_wire {
+            self.known[0] = (on_wire, rate.duration_of(on_wire));
+        }
+    }
+
+    /// How many wait at `now`.
+    pub fn queued(&self, now: Time) -> u64 {
+        (self.waiting.len() - self.waiting.partition_point(|(start, _)| *start <= now)) as u64
     }
 
     /// Who waits at `now`.

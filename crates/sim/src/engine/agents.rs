@@ -46,9 +46,9 @@ impl Engine<'_> {
             Verdict::Absorb => self.absorb(id, place),
             Verdict::Mark => {
                 self.packets.get_mut(id).notice_loss();
-                self.forward(place, id);
+                self.move_on(place, id);
             }
-            Verdict::Pass | Verdict::Keep => self.forward(place, id),
+            Verdict::Pass | Verdict::Keep => self.move_on(place, id),
         }
     }
 
@@ -68,7 +68,7 @@ impl Engine<'_> {
                 Order::Send(held) => {
                     let copy = self.copy_packet(held);
                     let place = self.stages[index as usize].first;
-                    self.forward(place, copy);
+                    self.move_on(place, copy);
                 }
                 Order::Forget(held) => self.forget(held),
             }

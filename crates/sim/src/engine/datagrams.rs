@@ -13,7 +13,7 @@ impl Engine<'_> {
             self.counts.sent += 1;
             let id = self.insert_datagram(index, datagram);
             let first = self.routes[self.packets.get(id).hop as usize];
-            self.enter(first, id);
+            self.send_into(first, id);
         }
         self.settle_datagrams(index);
     }
@@ -61,7 +61,7 @@ impl Engine<'_> {
         }
         match next {
             super::HOST => self.deliver(id),
-            next => self.enter(next, id),
+            next => self.send_into(next, id),
         }
     }
 

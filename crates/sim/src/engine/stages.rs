@@ -18,7 +18,7 @@ impl Engine<'_> {
             let first = self.stages[placed].first;
             let port = self.port_of(departure.id());
             match departure {
-                Departure::Delivered { id } => self.forward(first + u32::from(port.exit), id),
+                Departure::Delivered { id } => self.move_on(first + u32::from(port.exit), id),
                 other => self.depart_otherwise(first + u32::from(port.entry), &other),
             }
         }
