@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: build demo test lint test-rust test-python tshark bench bench-peers docs conformance \
+.PHONY: build demo test lint test-rust test-python tshark bench bench-peers bench-scale docs conformance \
     certify clean
 
 PYTHON ?= python3
@@ -49,6 +49,13 @@ bench: build
 	$(BIN)/python bench/user_code.py
 	$(BIN)/python bench/sweep.py
 	$(BIN)/python tools/drill_speed.py
+	tools/packages.sh valgrind=valgrind
+	$(RUST) $(BIN)/python bench/instructions.py
+
+# What a segment costs as flows, hops, the window or samples become more.
+bench-scale: build
+	tools/packages.sh valgrind=valgrind
+	$(RUST) $(BIN)/python bench/scale.py --figure target/scale.png
 
 # retx beside ns-2 and ns-3, which it installs; PEERS="--only dumbbell --limit 20": docs/speed.md.
 bench-peers: build

@@ -5,11 +5,14 @@
 //! `cargo bench -p retx-sim --bench engine`, or `… -- NAME` for what bears a part of the name; a
 //! bare `run` beside it leaves the bare loop out, so that `perf stat` sees the engine alone.
 //! Figures are medians of several repetitions; CPU time is that of this thread.
+//!
+//! A bare `count` runs what is named once and short, and tells the segments delivered: who counts
+//! the instructions of the process (`bench/instructions.py`) can divide.
 
 #[path = "../tests/plans/mod.rs"]
 mod plans;
 
-use plans::{LinkOf, cell, dumbbell, high_ber, one_flow, tcp, wifi};
+use plans::{LinkOf, bernoulli, cell, dumbbell, high_ber, one_flow, tcp, wifi};
 use retx_link::channel::Frame;
 use retx_link::wlan::{Cell, Packet, Port};
 use retx_sim::Options;
@@ -38,9 +41,13 @@ fn main() {
     // `cargo test --benches` runs it once, to see that it works; `cargo bench` says `--bench`.
     let quick = arguments.iter().any(|argument| argument == "--test");
     let bare = !arguments.iter().any(|argument| argument == "run");
-    let filter = arguments.iter().find(|word| !word.starts_with("--") && *word != "run");
+    let filter =
+        arguments.iter().find(|word| !word.starts_with("--") && *word != "run" && *word != "count");
     let wanted = |name: &str| filter.is_none_or(|filter| name.contains(filter.as_str()));
     let seconds = |full: u64| Duration::from_secs(if quick { 1 } else { full });
+    if arguments.iter().any(|argument| argument == "count") {
+        return count(filter.expect("count goes with a name"));
+    }
     let repetitions = if quick { 1 } else { REPETITIONS };
     println!(
         "{:<44}{:>12}{:>12}{:>9}{:>9}{:>9}{:>9}",
@@ -50,17 +57,11 @@ fn main() {
         "{:<44}{:>12}{:>12}{:>9}{:>9}{:>9}{:>9}",
         "", "/CPU s", "/CPU s", "segment", "segment", "ns/seg.", "bare"
     );
-    let with_sack = Plan { tcps: vec![tcp("sack")], ..dumbbell(10, seconds(20)) };
-    let scenarios: [(&str, Vec<Plan>); 5] = [
-        ("one flow, 1 Gbit/s x 10 ms", vec![fast_flow(seconds(20))]),
-        ("dumbbell of 100 flows, 1 Gbit/s, 10 ms", vec![dumbbell(100, seconds(20))]),
-        ("dumbbell of 10 flows, SACK", vec![with_sack]),
-        (
-            "download, 2 x 10 Mbit/s, 20 ms, 1 % loss, x100",
-            (0..if quick { 2 } else { 100 }).map(|seed| Plan { seed, ..high_ber(0.01) }).collect(),
-        ),
-        ("802.11b, one station, one flow", vec![wifi(seconds(1000))]),
-    ];
+    let scenarios = scenarios(&Spans {
+        wired: seconds(20),
+        slow: seconds(1000),
+        downloads: if quick { 2 } else { 100 },
+    });
     for (name, plans) in scenarios.iter().filter(|(name, _)| wanted(name)) {
         report(name, plans, repetitions, bare);
     }
@@ -81,6 +82,58 @@ fn main() {
         println!("event queue, {pending} pending: {nanos:.1} ns to take one out and put one in");
     }
     println!("peak memory: {}", peak_memory().unwrap_or_else(|| "unknown here".to_owned()));
+}
+
+/// How long the scenarios are.
+struct Spans {
+    wired: Duration,
+    /// Where a segment takes milliseconds, or a loss long to repair.
+    slow: Duration,
+    downloads: u64,
+}
+
+fn scenarios(spans: &Spans) -> Vec<(&'static str, Vec<Plan>)> {
+    let with_sack = Plan { tcps: vec![tcp("sack")], ..dumbbell(10, spans.wired) };
+    let download = |seed| Plan { seed, ..high_ber(0.01) };
+    vec![
+        ("one flow, 1 Gbit/s x 10 ms", vec![fast_flow(spans.wired)]),
+        ("dumbbell of 100 flows, 1 Gbit/s, 10 ms", vec![dumbbell(100, spans.wired)]),
+        ("dumbbell of 10 flows, SACK", vec![with_sack]),
+        ("satellite, 100 Mbit/s x 600 ms, SACK, 0.1 % loss", vec![satellite(spans.slow)]),
+        (
+            "download, 2 x 10 Mbit/s, 20 ms, 1 % loss, x100",
+            (0..spans.downloads).map(download).collect(),
+        ),
+        ("802.11b, one station, one flow", vec![wifi(spans.slow)]),
+    ]
+}
+
+/// Runs once, and prints a line of JSON for each scenario.
+fn count(filter: &str) {
+    let (wired, slow) = (Duration::from_secs(2), Duration::from_secs(200));
+    let scenarios = scenarios(&Spans { wired, slow, downloads: 5 });
+    for (name, plans) in scenarios.iter().filter(|(name, _)| name.contains(filter)) {
+        let run = measure(plans);
+        println!(
+            "{{\"name\": \"{name}\", \"segments\": {:.0}, \"events\": {:.0}, \"inserted\": {}}}",
+            run.segments, run.events, run.inserted
+        );
+    }
+}
+
+/// A window of thousands of segments: one flow whose buffers do not hold it back, and a queue of a
+/// bandwidth-delay product.
+fn satellite(end: Duration) -> Plan {
+    let mut link = LinkOf::new("satellite", ["server", "client"]);
+    link.mbit_s = Some(100);
+    link.delay = Duration::from_millis(300);
+    link.packets = Some(5000);
+    link.forward = vec![bernoulli(0.001)];
+    let mut tcp = tcp("sack");
+    tcp.config.window_scaling = true;
+    tcp.config.send_buffer = retx_tcp::Size::Bytes(64_000_000);
+    tcp.config.receive_buffer = retx_tcp::Size::Bytes(64_000_000);
+    Plan { end: Time::ZERO + end, ..one_flow(&[link], tcp, Work::Bulk) }
 }
 
 fn fast_flow(end: Duration) -> Plan {

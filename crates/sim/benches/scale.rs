@@ -1,0 +1,116 @@
+//! What a delivered segment costs as one thing grows: `scale AXIS VALUE [SECONDS]` runs once and
+//! prints a line of JSON, for those who count the instructions, the memory or the time of the
+//! process (`bench/scale.py`).
+//!
+//! Axes: `flows` over a bottleneck; `hops` of one flow; `window` of one flow, in segments, without
+//! loss; `lossy_window`, the same with SACK and a loss in five windows; `sampling` of ten flows, in
+//! milliseconds, 0 for every acknowledgment, `off` for none; `segments` of one flow.
+
+#[path = "../tests/plans/mod.rs"]
+mod plans;
+
+use plans::{LinkOf, bernoulli, dumbbell, one_flow, tcp};
+use retx_sim::Options;
+use retx_sim::engine::Engine;
+use retx_sim::plan::{Plan, Sampling, Work};
+use retx_tcp::Size;
+use retx_units::{Duration, Time};
+
+const SMSS: u64 = 1460;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut words = arguments.iter().filter(|word| !word.starts_with("--"));
+    let (Some(axis), Some(value)) = (words.next(), words.next()) else {
+        // `cargo test --benches` only looks whether it runs.
+        return run("hops", "3", &hops(3, 1));
+    };
+    let seconds = words.next().map_or(2, |word| word.parse().expect("whole seconds"));
+    let number = || value.parse::<u64>().expect("a whole number");
+    let plan = match axis.as_str() {
+        "flows" => dumbbell(number() as u32, Duration::from_secs(seconds)),
+        "hops" => hops(number() as usize, seconds),
+        "window" => window(number(), 0.0, seconds),
+        "lossy_window" => window(number(), 0.2 / number() as f64, seconds),
+        "sampling" => sampling(value, seconds),
+        "segments" => one_flow(&[fast("link", 5)], tcp("newreno"), Work::transfer(number() * SMSS)),
+        other => {
+            panic!("{other} is no axis: flows, hops, window, lossy_window, sampling, segments")
+        }
+    };
+    run(axis, value, &plan);
+}
+
+fn run(axis: &str, value: &str, plan: &Plan) {
+    let mut engine = Engine::new(plan, &Options::default()).expect("it fits");
+    while !engine.is_over() {
+        engine.step();
+    }
+    engine.finish().expect("packets are conserved");
+    println!(
+        "{{\"axis\": \"{axis}\", \"value\": \"{value}\", \"segments\": {}, \"events\": {}, \
+         \"peak_kib\": {}}}",
+        engine.bytes_delivered() / SMSS,
+        engine.events(),
+        peak_kib()
+    );
+}
+
+/// One flow over so many links, 10 ms in all.
+fn hops(count: usize, seconds: u64) -> Plan {
+    const NODES: [&str; 2] = ["left", "right"];
+    let link = |_| {
+        let mut link = LinkOf::new("link", NODES);
+        link.mbit_s = Some(1000);
+        link.delay = Duration::from_nanos(10_000_000 / count as u64);
+        link.packets = Some(1000);
+        link
+    };
+    let links: Vec<LinkOf> = (0..count).map(link).collect();
+    let end = Time::ZERO + Duration::from_secs(seconds);
+    Plan { end, ..one_flow(&links, tcp("newreno"), Work::Bulk) }
+}
+
+/// One flow that always has so many segments on its way: the link's delay fits, and the receiver's
+/// buffer limits.
+fn window(segments: u64, loss: f64, seconds: u64) -> Plan {
+    let mut link = fast("link", 0);
+    // 1538 bytes on the wire at 1 Gbit/s; twice that for the way back.
+    link.delay = Duration::from_nanos(segments * 12_304 / 2);
+    link.packets = None;
+    let mut tcp = tcp(if loss > 0.0 { "sack" } else { "newreno" });
+    tcp.config.window_scaling = true;
+    tcp.config.send_buffer = Size::Mss(4 * segments);
+    tcp.config.receive_buffer = Size::Mss(segments);
+    tcp.config.initial_window = Size::Mss(segments);
+    if loss > 0.0 {
+        link.forward = vec![bernoulli(loss)];
+    }
+    let end = Time::ZERO + Duration::from_secs(seconds);
+    Plan { end, ..one_flow(&[link], tcp, Work::Bulk) }
+}
+
+fn sampling(value: &str, seconds: u64) -> Plan {
+    let sampling = match value {
+        "off" => Sampling::Off,
+        "0" => Sampling::EveryAck,
+        millis => Sampling::Every(Duration::from_millis(millis.parse().expect("milliseconds"))),
+    };
+    let plan = dumbbell(10, Duration::from_secs(seconds));
+    Plan { sampling, tcps: vec![tcp("sack")], ..plan }
+}
+
+fn fast(name: &'static str, millis: u64) -> LinkOf {
+    let mut link = LinkOf::new(name, ["server", "client"]);
+    link.mbit_s = Some(1000);
+    link.delay = Duration::from_millis(millis);
+    link.packets = Some(1000);
+    link
+}
+
+/// The most memory that this process ever had; 0 where the system does not tell.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM"));
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
+}
