@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -67,7 +69,13 @@ def _row(measured: Measured, experiment: str, label: str, at: Mapping[str, Any])
 
 
 def _commands(measured: Measured, experiment: str, points: list[dict[str, Any]]) -> list[str]:
-    return ["\n".join(measured.command(experiment, tcp, at=at) for tcp in TCPS) for at in points]
+    """One for each row: a sweep over the three senders."""
+    varied = shlex.quote(f"{SENDER}={json.dumps(TCPS)}")
+    return [
+        measured.command(experiment, "reno", at=at).replace("retx run", "retx sweep", 1)
+        + f" --vary {varied} --out out/{experiment}-{number}"
+        for number, at in enumerate(points, 1)
+    ]
 
 
 def _loss(measured: Measured) -> Table:

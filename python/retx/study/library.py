@@ -27,6 +27,7 @@ from retx.study.searches import Search
 
 HOME = Path(__file__).parents[1] / "_studies"
 FORMS = ("quick", "full")
+KICKER = "A published study, run again"
 RULES = ("single_run", "within", "at_least", "at_most", "arithmetic", "undecided")
 """What `retx.study.verdicts` can judge by."""
 
@@ -192,6 +193,8 @@ class Study:
     name: str
     folder: Path
     title: str
+    kicker: str
+    """What stands above the title."""
     paper: Paper
     experiments: dict[str, Experiment]
     published: Published
@@ -265,13 +268,14 @@ def load(name: str) -> Study:
     for key in ("title", "paper", "experiment"):
         if key not in head:
             raise StudyError(f"{where}: lacks `{key}`")
-    unknown = sorted(set(head) - {"title", "paper", "experiment", "assumption", "search"})
+    unknown = sorted(set(head) - {"title", "kicker", "paper", "experiment", "assumption", "search"})
     if unknown:
         raise StudyError(f"{where}: {unknown[0]}: unknown key")
     study = Study(
         name=folder.resolve().name,
         folder=folder,
         title=head["title"],
+        kicker=head.get("kicker", KICKER),
         paper=build(Paper, head["paper"], f"{where}: paper"),
         experiments=dict(_experiments(head["experiment"], f"{where}: experiment")),
         published=_published(folder / "published.toml"),
