@@ -73,7 +73,7 @@ def _commands(measured: Measured, experiment: str, points: list[dict[str, Any]])
     varied = shlex.quote(f"{SENDER}={json.dumps(TCPS)}")
     return [
         measured.command(experiment, "reno", at=at).replace("retx run", "retx sweep", 1)
-        + f" --vary {varied} --out out/{experiment}-{number}"
+        + f" --vary {varied} --out ../rows/{experiment}-{number}"
         for number, at in enumerate(points, 1)
     ]
 
