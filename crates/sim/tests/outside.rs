@@ -4,8 +4,8 @@ use retx_scenario::{Source, parse};
 use retx_sim::engine::{Arriving, Engine, Left};
 use retx_sim::plan::{Plan, Side};
 use retx_sim::{Options, Outcome, Transmission, build};
-use retx_units::Time;
-use retx_wire::{Ecn, Segment};
+use retx_units::{SeqNr, Time};
+use retx_wire::{Ecn, Flags, Segment};
 
 fn plan(link: &str) -> Plan {
     let text = format!(
@@ -126,4 +126,118 @@ fn the_run_ends_for_packets_from_outside_too() {
     assert!(!engine.is_over());
     assert_eq!(engine.advance(at_ms(20_000)), None);
     assert!(engine.is_over());
+}
+
+fn plan_of(text: &str) -> Plan {
+    build::plan(&parse(&Source { name: "test", text, overrides: &[] }).expect("a sound scenario"))
+}
+
+/// The copy that a snoop agent keeps is told of before the packet that it is of goes on; that one's
+/// drop is no loss, as long as the copy is there.
+#[test]
+fn a_relay_keeps_a_copy_and_gives_it_up() {
+    let plan = plan_of(
+        r#"
+        duration = "10 s"
+        [[link]]
+        name = "wire"
+        ends = ["a", "b"]
+        delay = "1 ms"
+        [[link]]
+        name = "air"
+        ends = ["b", "c"]
+        delay = "1 ms"
+        forward.channel = { model = "script", drop = [1] }
+        [[relay]]
+        kind = "snoop"
+        name = "agent"
+        node = "b"
+        link = "air"
+        [[flow]]
+        name = "f"
+        from = "a"
+        to = "c"
+        tcp = "reno"
+        app = "bulk"
+        "#,
+    );
+    let mut engine = Engine::for_outside(&plan, &Options::default()).expect("a small plan");
+    let mut pass = |seq: u32, payload_bytes: u32, flags: Flags, ms: u64| {
+        let segment = Segment { seq: SeqNr(seq), payload_bytes, flags, ..Segment::default() };
+        let position = u64::from(seq - 100);
+        let packet = Arriving { position, ..arriving(&segment, 40 + payload_bytes, 0) };
+        let id = engine.arrive(at_ms(ms), &packet);
+        let left: Vec<Left> = std::iter::from_fn(|| engine.advance(at_ms(ms + 4))).collect();
+        (id, left)
+    };
+    let (_, left) = pass(100, 0, Flags::SYN, 0);
+    assert!(matches!(left[..], [Left::Delivered { again: false, .. }]), "{left:?}");
+    let (data, left) = pass(101, 1000, Flags::ACK, 5);
+    let [Left::Copied { from, to }, Left::Dropped { id, lost, in_first_hop, .. }] = left[..] else {
+        panic!("{left:?}");
+    };
+    assert_eq!((from, id, lost, in_first_hop), (data, data, false, false));
+    // A reset: the agent has nothing to repair any more.
+    let (_, left) = pass(1101, 0, Flags::RST, 10);
+    let given_up = left.iter().any(|it| matches!(it, Left::GivenUp { id, .. } if *id == to));
+    assert!(given_up, "{left:?}");
+    engine.finish().expect("packets are conserved");
+}
+
+/// A source that keeps its first hop full hears what has come through it, and what was turned away.
+#[test]
+fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
+    let plan = plan_of(
+        r#"
+        duration = "10 s"
+        [[link]]
+        name = "first"
+        ends = ["a", "b"]
+        rate = "1 Mbit/s"
+        overhead = 0
+        queue = { discipline = "droptail", packets = 1 }
+        [[link]]
+        name = "second"
+        ends = ["b", "c"]
+        delay = "5 ms"
+        [[flow]]
+        name = "u"
+        from = "a"
+        to = "c"
+        udp = { packet = 1250, backlog = 3 }
+        app = "bulk"
+        "#,
+    );
+    let options = Options { drops: true, ..Options::default() };
+    let mut engine = Engine::for_outside(&plan, &options).expect("a small plan");
+    let segment = Segment { payload_bytes: 1222, ..Segment::default() };
+    let mut left = Vec::new();
+    for number in 1..=3 {
+        let packet = Arriving {
+            route: plan.datagrams[0].route,
+            position: number,
+            connection: 0,
+            ..arriving(&segment, 1250, 0)
+        };
+        engine.arrive(Time::ZERO, &packet);
+        left.extend(std::iter::from_fn(|| engine.advance(Time::ZERO)));
+    }
+    left.extend(std::iter::from_fn(|| engine.advance(at_ms(30))));
+    let told: Vec<String> = left
+        .iter()
+        .map(|left| match left {
+            Left::Dropped { id, lost: true, in_first_hop: true, .. } => format!("{id} turned away"),
+            Left::PassedFirstHop { id } => format!("{id} through"),
+            Left::Delivered { id, at, .. } => format!("{id} at {} ms", at.as_nanos() / 1_000_000),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    // 10 ms each on the first, 5 ms on the second.
+    let expected =
+        ["2 turned away", "0 through", "0 at 15 ms", "1 through", "1 at 25 ms"].map(str::to_owned);
+    assert_eq!(told, expected);
+    engine.finish().expect("packets are conserved");
+    // As a datagram's, by its number.
+    let drops = Outcome::of(&plan, &options, engine).tables.drops.expect("they were asked for");
+    assert_eq!(drops.rows()[0].packet_number, Some(3));
 }
