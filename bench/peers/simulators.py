@@ -202,14 +202,17 @@ class Retx:
         self.command = command.absolute()
 
     def prepare(self) -> str:
-        """The version of the command."""
+        """The version of the command, and what of the repository is checked out."""
         try:
             done = subprocess.run([self.command, "--version"], capture_output=True, text=True)
         except OSError as error:
             raise PeerError(f"there is no {self.command}; `make build` makes it") from error
         if done.returncode != 0:
             raise PeerError(f"{self.command} --version: {done.stderr.strip()}")
-        return done.stdout.split()[-1]
+        git = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+        commit = subprocess.run(git, capture_output=True, text=True)
+        version: str = done.stdout.split()[-1]
+        return f"{version} ({commit.stdout.strip()})" if commit.returncode == 0 else version
 
     def commands(self, job: Job) -> list[list[str]]:
         """Writes the scenario file, which is no part of what is measured."""
