@@ -205,7 +205,9 @@ def _ratio(ratio: float | None) -> str:
 
 def _share(each: dict[str, Any], name: str) -> str:
     share = each["delivered_beside_retx"].get(name)
-    return "–" if share is None else f"{100 * share:.1f} %"
+    if share is None:
+        return "–"
+    return f"{100 * share:.1f} %{_mark(each['measured'][name])}"
 
 
 def _loads(result: dict[str, Any]) -> str:

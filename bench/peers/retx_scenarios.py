@@ -103,6 +103,7 @@ name = "{name}"
 from = "{hosts[0]}"
 to = "{hosts[1]}"
 tcp = "peer"
+initiator = "from"
 app = {app}
 start = "{start_s * 1e6:.0f} us\""""
 

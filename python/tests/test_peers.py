@@ -70,9 +70,9 @@ def test_ns2_delivers_what_retx_delivers(
     theirs = outcome(peer, job)
     ours = outcome(Retx(Path(sys.executable).parent / "retx"), job)
     assert theirs.simulated_s == pytest.approx(ours.simulated_s)
-    # A delayed acknowledgment's worth at the end; in the cell, the finding of routes.
-    share = 0.03 if isinstance(scenario, Wlan) else 0.002
-    assert theirs.segments == pytest.approx(ours.segments, rel=share)
+    # ns-2's are those acknowledged: up to a window less. In the cell backoffs are drawn.
+    fewer, more = (50, 2) if isinstance(scenario, Wired) else (0.03 * ours.segments,) * 2
+    assert ours.segments - fewer <= theirs.segments <= ours.segments + more
     assert ours.segments > 500
 
 
