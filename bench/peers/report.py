@@ -27,7 +27,7 @@ def machine() -> dict[str, Any]:
         "cpu": cpu[1] if cpu else platform.processor(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gb": round(int(memory[1]) / 2**20) if memory else None,
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "python": platform.python_version(),
     }
 
@@ -60,8 +60,9 @@ def markdown(result: dict[str, Any]) -> str:
     versions = ", ".join(f"{NAMES[name]} {text}" for name, text in result["versions"].items())
     parts = [
         f"Measured on {result['date'][:10]}: {where['cpu']}, {where['cores']} cores, "
-        f"{where['memory_gb']} GB, {where['system']}; {versions}. Medians of {result['repeat']} "
-        f"runs; peers had {result['limit_s']:g} CPU seconds for each. {_loads(result)}"
+        f"{where['memory_gb']} GB, {where['system']}; {versions}. Runs of each: "
+        f"{result['repeat']}. CPU seconds that a peer had: {result['limit_s']:g}. {_loads(result)} "
+        f"{result.get('note', '')}".strip()
     ]
     for title, head, rows in filled(result):
         lines = [f"| {' | '.join(row)} |" for row in [head, *rows]]
@@ -200,7 +201,7 @@ def _mark(found: dict[str, Any]) -> str:
 
 
 def _ratio(ratio: float | None) -> str:
-    return "–" if ratio is None else f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
+    return "–" if ratio is None else f"{ratio:.1f}" if ratio < 10 else f"{ratio:,.0f}"
 
 
 def _share(each: dict[str, Any], name: str) -> str:

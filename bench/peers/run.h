@@ -137,7 +137,7 @@ class Run
             Simulator::Stop();
         }
         const bool slow = now - m_looked > m_limit / 200;
-        m_step = slow ? m_step / 2 : std::min(2 * m_step, m_duration / 50);
+        m_step = slow ? m_step / 2 : std::min(2 * m_step, m_duration / 500);
         m_looked = now;
         Simulator::Schedule(Seconds(m_step), &Run::Watch, this);
     }

@@ -19,7 +19,7 @@ proc watch {} {
         finish
     }
     if {$now_s - $looked_s < $o(limit) / 200.0} {
-        set step_s [expr {min(2 * $step_s, $o(duration) / 50.0)}]
+        set step_s [expr {min(2 * $step_s, $o(duration) / 500.0)}]
     } else {
         set step_s [expr {$step_s / 2}]
     }
