@@ -254,10 +254,12 @@ impl<'a> Engine<'a> {
 
     #[inline(always)]
     fn enter(&mut self, index: u32, id: u32) {
+        if self.recorder.watches {
+            self.watch_entry(index, id);
+        }
         let Some(pipe) = self.pipes.get_mut(index as usize) else {
             return self.enter_stage(index, id);
         };
-        self.recorder.entered(self.now, index, id, &mut self.packets);
         let packet = self.packets.get(id);
         let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
         match pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable }) {

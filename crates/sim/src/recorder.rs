@@ -59,10 +59,10 @@ pub struct Recorder {
     /// A sample is taken at each acknowledgment.
     pub every_ack: bool,
     /// Somebody wants to know who enters a pipe or another stage.
-    watches: bool,
-    /// Places that packets have entered, in order: only there may a queue have changed since it was
-    /// last found empty. Kept where a sample is taken at each acknowledgment.
-    pub entered_places: Vec<u32>,
+    pub watches: bool,
+    /// Pipes where packets have had to wait, in order: only there may a queue have changed since it
+    /// was last found empty. Kept where a sample is taken at each acknowledgment.
+    pub waited_in: Vec<u32>,
     /// Verdicts that have just changed; empty between events.
     pub corrections: Vec<Correction>,
 }
@@ -81,7 +81,7 @@ impl Recorder {
         let every_ack = plan.sampling == Sampling::EveryAck;
         Ok(Self {
             watches: every_ack || capture.is_some(),
-            entered_places: Vec::new(),
+            waited_in: Vec::new(),
             tables: Tables {
                 samples: (plan.sampling != Sampling::Off).then(tables::Samples::default),
                 link_samples: (plan.sampling != Sampling::Off).then(tables::LinkSamples::default),
@@ -114,22 +114,18 @@ impl Recorder {
     }
 
     /// A packet enters a pipe or another stage, at this place.
-    #[inline]
     pub fn entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
-        if self.watches {
-            self.watch_entry(now, place, id, packets);
-        }
-    }
-
-    #[inline(never)]
-    fn watch_entry(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(capture) = &mut self.capture {
             capture.entered(now, place, id, packets);
         }
+    }
+
+    /// A packet has to wait in a pipe, or may have to.
+    pub fn waits(&mut self, pipe: u32) {
         if self.every_ack
-            && let Err(at) = self.entered_places.binary_search(&place)
+            && let Err(at) = self.waited_in.binary_search(&pipe)
         {
-            self.entered_places.insert(at, place);
+            self.waited_in.insert(at, pipe);
         }
     }
 

@@ -2,8 +2,9 @@
 
 mod plans;
 
-use plans::{LinkOf, bernoulli, dumbbell, high_ber, one_flow, script, tcp};
-use retx_sim::plan::{FlowPlan, Plan, Sampling, Side, Sizes, Work};
+use plans::{LinkOf, bernoulli, cell, dumbbell, high_ber, one_flow, script, tcp};
+use retx_link::queue;
+use retx_sim::plan::{FlowPlan, Plan, Sampling, Side, Sizes, StagePlan, WlanPlan, Work};
 use retx_sim::{Control, Options, Outcome, RunError, run_plan};
 use retx_units::{Duration, Time};
 
@@ -265,6 +266,23 @@ fn queues_are_sampled_with_the_senders() {
     let first: Vec<u64> =
         changed.rows().iter().filter(|row| row.place == 0).map(|row| row.queue_packets).collect();
     assert!(first.len() > 100 && first.windows(2).all(|pair| pair[0] != pair[1]));
+}
+
+/// At an acknowledgment only those queues are looked at that may have changed. Beside a cell that
+/// nobody uses all are looked at, and no more changes are seen.
+#[test]
+fn no_change_of_a_queue_is_missed() {
+    let mut plan = dumbbell(3, Duration::from_millis(400));
+    plan.pipes[6].config.queue = queue::Config::codel(queue::codel::Config::default());
+    plan.sampling = Sampling::EveryAck;
+    let some = run(&plan).tables.link_samples.expect("asked for");
+    let config = cell(2);
+    plan.stages.push(StagePlan::Wlan(WlanPlan { name: "idle".to_owned(), config }));
+    let all = run(&plan).tables.link_samples.expect("asked for");
+    let pipes = plan.pipes.len() as u32;
+    let all: Vec<_> = all.rows().iter().filter(|row| row.place < pipes).collect();
+    assert!(all.len() > 1000, "{}", all.len());
+    assert_eq!(some.rows().iter().collect::<Vec<_>>(), all);
 }
 
 #[test]

@@ -107,8 +107,13 @@ impl Statistics {
 }
 
 impl Pipe {
+    /// False when a packet that enters at `now` leaves the queue as empty as it is.
+    pub fn makes_wait(&self, now: Time) -> bool {
+        !self.settles || self.transmitter.busy_until() > now
+    }
+
     /// Packets that wait for the transmitter at `now`: [`Statistics::queued`] alone. It grows only
-    /// when a packet enters.
+    /// when a packet enters of which [`Self::makes_wait`] was true.
     pub fn queued(&self, now: Time) -> u64 {
         match (&self.repairs, &self.line) {
             (Some(repairs), _) => repairs.waiting(),

@@ -43,6 +43,16 @@ impl Engine<'_> {
         self.forward(from, id);
     }
 
+    /// A packet is about to enter a pipe, or something else, and somebody wants to know.
+    #[inline(never)]
+    pub(super) fn watch_entry(&mut self, index: u32, id: u32) {
+        let Some(pipe) = self.pipes.get(index as usize) else { return };
+        if pipe.makes_wait(self.now) {
+            self.recorder.waits(index);
+        }
+        self.recorder.entered(self.now, index, id, &mut self.packets);
+    }
+
     /// A pipe's queue is full.
     #[inline(never)]
     pub(super) fn turn_away(&mut self, index: u32, id: u32) {

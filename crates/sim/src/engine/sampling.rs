@@ -20,7 +20,7 @@ impl Engine<'_> {
             return self.sample_queues(LinkSamples::push_changed);
         }
         let (time, pipes) = (self.now, &self.pipes);
-        self.recorder.entered_places.retain(|place| {
+        self.recorder.waited_in.retain(|place| {
             let queue_packets = pipes[*place as usize].queued(time);
             samples.push_changed(LinkSample { time, place: *place, queue_packets });
             // Without a packet more it stays empty.
