@@ -60,13 +60,14 @@ impl Config {
     }
 }
 
-/// The three rules, and what chooses among them.
+/// The three rules, and what chooses among them. Elsewhere, or every sender would have room for
+/// them, whatever rule it goes by.
 #[derive(Debug, Clone)]
 pub struct State {
-    config: Config,
-    spike: spike::State,
-    zigzag: zigzag::State,
-    mbiaz: mbiaz::State,
+    config: Box<Config>,
+    spike: Box<spike::State>,
+    zigzag: Box<zigzag::State>,
+    mbiaz: Box<mbiaz::State>,
     times: SendTimes,
     /// The smallest and the newest RTT.
     rtts: Option<(Duration, Duration)>,
@@ -84,10 +85,10 @@ impl State {
     /// A rule that has seen nothing.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         Self {
-            config: *config,
-            spike: spike::State::new(&config.spike, tcp),
-            zigzag: zigzag::State::new(&config.zigzag, tcp),
-            mbiaz: mbiaz::State::new(&config.mbiaz, tcp),
+            config: Box::new(*config),
+            spike: Box::new(spike::State::new(&config.spike, tcp)),
+            zigzag: Box::new(zigzag::State::new(&config.zigzag, tcp)),
+            mbiaz: Box::new(mbiaz::State::new(&config.mbiaz, tcp)),
             times: SendTimes::default(),
             rtts: None,
         }
