@@ -16,7 +16,7 @@ from peers import report
 from peers.comparing import Plan, compare, count_instructions
 from peers.limits import bare_event_loop, columns
 from peers.measuring import PeerError
-from peers.scenarios import named
+from peers.scenarios import Scenario, named
 from peers.simulators import Ns2, Ns3, Retx, Simulator
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,10 @@ Command = Annotated[Path, typer.Option("--retx", help="The command retx.")]
 Folder = Annotated[Path, typer.Option(help="Where the results go.")]
 Docs = Annotated[bool, typer.Option("--docs", help=f"Put the tables into docs/{PAGE.name}, too.")]
 Render = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Measure nothing; show these results.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", exists=True, dir_okay=False, help="Measure nothing; show these results."
+    ),
 ]
 
 
@@ -55,10 +58,13 @@ def main(
     """Run retx, ns-2 and ns-3 on the same scenarios in turn, and compare what they take."""
     console = Console()
     if render is None:
+        scenarios, extras = chosen(only or [])
         simulators, versions = ready(peers.split(","), command, console)
+        if not simulators:
+            raise typer.Exit(1)
         with tempfile.TemporaryDirectory() as folder:
             plan = Plan(simulators, repeat, limit, Path(folder))
-            result = head(plan, versions) | measure(plan, only or [], console)
+            result = head(plan, versions) | measure(plan, scenarios, extras, console)
         console.print(f"Results: {report.write(result, out)}")
     else:
         result = json.loads(render.read_text(encoding="utf-8"))
@@ -101,19 +107,26 @@ def head(plan: Plan, versions: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def measure(plan: Plan, only: list[str], console: Console) -> dict[str, Any]:
+def chosen(only: list[str]) -> tuple[list[Scenario], list[str]]:
+    """The scenarios, and what is measured beside them."""
+    extras = [name for name in EXTRAS if not only or name in only]
+    names = [name for name in only if name not in EXTRAS]
+    if only and not names:
+        return [], extras
+    try:
+        return named(names), extras
+    except LookupError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def measure(
+    plan: Plan, scenarios: list[Scenario], extras: list[str], console: Console
+) -> dict[str, Any]:
     """All that was asked for; what cannot be measured here is said, and the rest goes on."""
 
     def say(line: str) -> None:
         console.print(line, highlight=False, soft_wrap=True)
 
-    extras = [name for name in EXTRAS if not only or name in only]
-    try:
-        scenarios = named([name for name in only if name not in EXTRAS]) if only else named([])
-    except LookupError as error:
-        raise typer.BadParameter(str(error)) from error
-    if only and all(name in EXTRAS for name in only):
-        scenarios = []
     result: dict[str, Any] = {"scenarios": [compare(plan, each, say) for each in scenarios]}
     if "instructions" in extras:
         result["instructions"] = count_instructions(plan, say)
