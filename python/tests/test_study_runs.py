@@ -178,6 +178,14 @@ def test_quantities_are_kept_and_segments_are_not(study: Path, tmp_path: Path) -
     assert both == flows.select("case", "replication", "segments_retransmitted").rows()
 
 
+def test_single_runs_do_not_pile_up(study: Path) -> None:
+    measured = measured_of(study, Plan("quick", replications=2))
+    asked = [measured.run("plain", "reno", number) for number in range(40)]
+    assert len(measured.shown) == 32
+    assert measured.run("plain", "reno", 39) is asked[39]
+    assert measured.run("plain", "reno", 0).flows.equals(asked[0].flows)
+
+
 def command(study: Path, out: Path, *more: object) -> list[str]:
     # Parts at short intervals, so that there is something to be killed in.
     code = (

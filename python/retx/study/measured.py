@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from retx.sweeps.result import Sweep
     from retx.tuning.result import Tuning
 
+SHOWN = 32
+"""Single runs that are held, with all their tables."""
+
 At = Mapping[str, Any] | None
 """Which point of an experiment's grid: a value by each key."""
 
@@ -276,7 +279,11 @@ class Measured:
                 replication=replication,
                 progress=False,
             )
-        return self.shown[key]
+        found = self.shown[key]
+        # A figure asks for the same few runs again; values may ask for hundreds, once.
+        while len(self.shown) > SHOWN:
+            del self.shown[next(iter(self.shown))]
+        return found
 
     def command(self, experiment: str, case: str, *, at: At = None) -> str:
         """What a reader types, in the report's directory, to run a case again."""
