@@ -76,6 +76,19 @@ def test_ns2_delivers_what_retx_delivers(
     assert ours.segments > 500
 
 
+@pytest.mark.parametrize("scenario", [BRIEF, CELL], ids=lambda each: each.name)
+def test_ns3_delivers_what_retx_delivers(scenario: Wired | Wlan, tmp_path: Path) -> None:
+    folder = ROOT / "target" / "peers"
+    if not (folder / "wlan").exists():
+        pytest.skip("ns-3's programs are not built; `make bench-peers` builds them")
+    job = Job(scenario, 1, 60, tmp_path)
+    theirs = outcome(Ns3(folder), job)
+    ours = outcome(Retx(Path(sys.executable).parent / "retx"), job)
+    # Wired, nothing is drawn. In the cell ns-3's stations gain: docs/speed.md.
+    share = 0.001 if isinstance(scenario, Wired) else 0.05
+    assert theirs.segments == pytest.approx(ours.segments, rel=share)
+
+
 def outcome(simulator: Simulator, job: Job) -> Outcome:
     outputs = [measured(command, 60)[0] for command in simulator.commands(job)]
     return simulator.outcome(job, outputs)
