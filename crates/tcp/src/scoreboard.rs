@@ -93,6 +93,11 @@ impl Scoreboard {
         self.note_time(now, start);
     }
 
+    /// Segments taken for lost that have not arrived, those that were sent again included.
+    pub fn marked_segments(&self) -> u64 {
+        self.marked_segments
+    }
+
     /// When the first segment in flight was sent last.
     pub fn first_sent(&self) -> Option<Time> {
         self.records.front().map(|record| record.sent)

@@ -92,7 +92,7 @@ impl Sender {
             Reaction::FastRetransmit | Reaction::PartialAck { .. } | Reaction::GoBackN => {
                 model.losses += 1;
             }
-            Reaction::EndRecovery => self.left_network = 0,
+            Reaction::EndRecovery | Reaction::NextRecovery => self.left_network = 0,
             _ => {}
         }
     }

@@ -78,6 +78,10 @@ impl Connection {
                 }
                 self.sender.retransmit_first = true;
             }
+            Reaction::NextRecovery => {
+                self.react(now, Reaction::EndRecovery, progress);
+                self.react(now, Reaction::SelectiveRecovery, progress);
+            }
             Reaction::EndRecovery => {
                 // RFC 5681 §3.2, step 6.
                 let sender = &mut self.sender;

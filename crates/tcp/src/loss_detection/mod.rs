@@ -91,6 +91,9 @@ pub enum Reaction {
     },
     /// Recovery is over: deflate the window to `ssthresh`.
     EndRecovery,
+    /// Recovery is over, and what is lost beyond it begins another: as `EndRecovery`, then
+    /// `SelectiveRecovery`.
+    NextRecovery,
 }
 
 /// A way to find losses without the retransmission timer.

@@ -239,11 +239,23 @@ impl State {
             self.in_timeout_recovery = false;
             self.probe = None;
         }
-        if recovery_ends && was_in_recovery {
+        let is_linux = self.as_linux();
+        if recovery_ends && was_in_recovery && !is_linux {
             return Reaction::EndRecovery;
         }
         self.window = self.reordering_window(ack, board);
-        let lost = self.detect(ack.now, board);
+        let mut lost = self.detect(ack.now, board);
+        if recovery_ends && is_linux {
+            // `tcp_time_to_recover`: what was lost counts until it has arrived.
+            lost |= board.marked_segments() > 0;
+            if was_in_recovery && lost {
+                self.enter(ack.snd_max);
+                return Reaction::NextRecovery;
+            }
+            if was_in_recovery {
+                return Reaction::EndRecovery;
+            }
+        }
         if self.in_recovery {
             return Reaction::Nothing;
         }
