@@ -113,7 +113,7 @@ def _draw(rows: dict[str, list[dict[str, Any]]], file: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 4, figsize=(12, 3.2), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 4, figsize=(12, 3.2), layout="constrained")
     panels = [["flows"], ["hops"], ["window", "lossy_window"], ["sampling"]]
     for panel, names in zip(axes, panels, strict=True):
         for axis in (name for name in names if name in rows):
@@ -123,9 +123,10 @@ def _draw(rows: dict[str, list[dict[str, Any]]], file: Path) -> None:
             if axis == "sampling":
                 places = ["none", "1 s", "100 ms", "10 ms", "each ACK"]
                 panel.plot(places, costs, "o-")
+                panel.tick_params(axis="x", labelsize=8)
                 continue
             panel.plot([int(row["value"]) for row in found], costs, "o-", label=label)
-            panel.set_xscale("log")
+            panel.set_xscale("linear" if axis == "hops" else "log")
         panel.set_xlabel("samples" if names == ["sampling"] else AXES[names[0]][0])
         panel.set_ylim(bottom=0)
         if len(names) > 1:
