@@ -50,9 +50,9 @@ def main() -> int:
         compiler = subprocess.run(
             ["rustc", "--version"], capture_output=True, text=True, check=True
         )
-        told = {"compiler": compiler.stdout.strip(), "scenarios": list(rows.values())}
+        written = {"compiler": compiler.stdout.strip(), "scenarios": list(rows.values())}
         RECORD.parent.mkdir(exist_ok=True)
-        RECORD.write_text(json.dumps(told, indent=2) + "\n")
+        RECORD.write_text(json.dumps(written, indent=2) + "\n")
         return 0
     if worse:
         print(f"More than {options.threshold:g} % dearer: mend it, or say why in CHANGELOG.md.")
@@ -77,7 +77,7 @@ def _build() -> str:
     )
     messages = map(json.loads, done.stdout.splitlines())
     programs = [message["executable"] for message in messages if message.get("executable")]
-    return programs[-1]
+    return str(programs[-1])
 
 
 def _count(program: str, part: str) -> dict[str, float | str]:

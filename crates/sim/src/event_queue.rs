@@ -3,8 +3,8 @@
 //! With four children it is half as high, but to find the least of four keys of 128 bits takes more
 //! than the levels that it saves: 222 instructions to take an event out and put one in with 60
 //! pending, against 172, in the same time. (With 600 and more pending it is four children that take
-//! less time, by some 4 % of a run.) A radix heap took 160 instructions, in a quarter more time, for
-//! its branches follow the data; a tournament of all targets took 236.
+//! less time, by some 4 % of a run.) A radix heap took 160 instructions, in a quarter more time,
+//! for its branches follow the data; a tournament of all targets took 236.
 //!
 //! Events are ordered by time, and at the same time by the order in which they were put in: both
 //! are in the key, so nothing depends on how the heap happens to lie.
