@@ -38,26 +38,7 @@ impl Connection {
                 self.sender.looks = 2;
                 self.repeat_window();
             }
-            Reaction::SelectiveRecovery => {
-                let cwnd_before = self.sender.window.cwnd;
-                self.on_loss(now, None);
-                let sender = &mut self.sender;
-                if sender.loss_detection.proportional_rate_reduction() {
-                    let left = sender.flight_size().saturating_sub(sender.board.sacked_bytes());
-                    if !sender.loss_detection.as_linux() {
-                        sender.reduction = Some(Reduction::new(left + progress.delivered));
-                    } else if !self.ecn.is_reducing() {
-                        let whole = Reduction::whole_segments(cwnd_before, sender.window.smss);
-                        sender.reduction = Some(whole);
-                    }
-                    self.ecn.leave_reduction();
-                }
-                self.sender.retransmit_first = true;
-                // Set once the first copy is sent.
-                self.sender.rescue_rxt = u64::MAX;
-                self.sender.high_rxt = self.sender.snd_una;
-                self.repeat_window();
-            }
+            Reaction::SelectiveRecovery => self.begin_selective_recovery(now, progress),
             Reaction::ProbeRepairedLoss { position } => {
                 self.on_loss(now, Some(position));
                 self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
@@ -91,6 +72,28 @@ impl Connection {
                 self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
             }
         }
+    }
+
+    /// A loss, with a scoreboard.
+    fn begin_selective_recovery(&mut self, now: Time, progress: Progress) {
+        let cwnd_before = self.sender.window.cwnd;
+        self.on_loss(now, None);
+        let sender = &mut self.sender;
+        if sender.loss_detection.proportional_rate_reduction() {
+            let left = sender.flight_size().saturating_sub(sender.board.sacked_bytes());
+            if !sender.loss_detection.as_linux() {
+                sender.reduction = Some(Reduction::new(left + progress.delivered));
+            } else if !self.ecn.is_reducing() {
+                let whole = Reduction::whole_segments(cwnd_before, sender.window.smss);
+                sender.reduction = Some(whole);
+            }
+            self.ecn.leave_reduction();
+        }
+        self.sender.retransmit_first = true;
+        // Set once the first copy is sent.
+        self.sender.rescue_rxt = u64::MAX;
+        self.sender.high_rxt = self.sender.snd_una;
+        self.repeat_window();
     }
 
     /// New data were acknowledged. On the first two ACKs after a fast retransmit Vegas looks
