@@ -159,7 +159,7 @@ fn what_the_first_hop_turns_away_waits() {
     let simulated = simulated(&text);
     let [link, expected] = [&emulated.summary.links[0], &simulated.links[0]];
     assert!(expected.drops.queue > 100, "{}", expected.drops.queue);
-    // One each millisecond, and some more as the end may be late; a source that spins has thousands.
+    // One each millisecond, and some more as the end may be late; one that spins has thousands.
     assert!((1..=1100).contains(&link.drops.queue), "{}", link.drops.queue);
     assert!(link.utilisation > 0.95 * expected.utilisation, "{}", link.utilisation);
 }
