@@ -159,8 +159,10 @@ fn what_the_first_hop_turns_away_waits() {
     let simulated = simulated(&text);
     let [link, expected] = [&emulated.summary.links[0], &simulated.links[0]];
     assert!(expected.drops.queue > 100, "{}", expected.drops.queue);
-    // One each millisecond, and some more as the end may be late; one that spins has thousands.
-    assert!((1..=1100).contains(&link.drops.queue), "{}", link.drops.queue);
+    // One each millisecond as there; and what a late machine lets go before it hears of the first
+    // refusal, which is no more than the backlog.
+    let most = expected.drops.queue + 40;
+    assert!((1..=most).contains(&link.drops.queue), "{}", link.drops.queue);
     assert!(link.utilisation > 0.95 * expected.utilisation, "{}", link.utilisation);
 }
 
