@@ -73,8 +73,10 @@ def _build() -> str:
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
-        check=True,
+        check=False,
     )
+    if done.returncode != 0:
+        sys.exit("The engine's benchmark cannot be built: see above.")
     messages = map(json.loads, done.stdout.splitlines())
     programs = [message["executable"] for message in messages if message.get("executable")]
     return str(programs[-1])

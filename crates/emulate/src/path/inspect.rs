@@ -244,7 +244,7 @@ impl Flow {
         packet: &mut [u8],
     ) -> Segment {
         let Some(window) = self.advertised_windows[from as usize] else { return segment };
-        let field = (window >> shift).min(u32::from(u16::MAX)) as u16;
+        let field = window_field(window, shift);
         if !segment.flags.contains(Flags::RST) {
             let ip_header = usize::from(packet[0] & 15) * 4;
             rewrite::set_window(packet, ip_header, field);
@@ -254,6 +254,28 @@ impl Flow {
     }
 }
 
+/// A window as its field tells it: rounded up to the unit of the window scale, as Linux rounds its
+/// own. Rounded down, a window of twelve segments would admit eleven, and one below the unit none.
+fn window_field(window: u32, shift: u8) -> u16 {
+    window.div_ceil(1 << shift).min(u32::from(u16::MAX)) as u16
+}
+
 fn total_length(packet: &[u8]) -> u32 {
     u32::from(u16::from_be_bytes([packet[2], packet[3]]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::window_field;
+
+    #[test]
+    fn a_window_admits_the_segments_that_it_is_for() {
+        let window = 12 * 1460;
+        for shift in 0..=14 {
+            let told = u32::from(window_field(window, shift)) << shift;
+            assert!(told >= window, "{told} with a shift of {shift}");
+            assert!(told < window + (1 << shift), "{told} with a shift of {shift}");
+        }
+        assert_eq!(window_field(u32::MAX, 0), u16::MAX);
+    }
 }

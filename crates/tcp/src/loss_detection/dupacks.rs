@@ -38,3 +38,49 @@ impl Dupacks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Ack, LossDetection, Reaction, newreno, reno};
+    use crate::scoreboard::Scoreboard;
+    use retx_units::{Duration, Time};
+
+    const fn ack(bytes_acked: u64, snd_una: u64) -> Ack<'static> {
+        Ack {
+            now: Time::ZERO,
+            srtt: None,
+            least_rtt: Duration::MAX,
+            sampled: false,
+            overdue: false,
+            smss: 1_000,
+            selective: None,
+            bytes_acked,
+            snd_una,
+            snd_max: 20_000,
+            dupack_threshold: 3,
+        }
+    }
+
+    /// RFC 6582 §3.2 step 1: duplicate ACKs of what was sent before a timeout start nothing.
+    fn starts_no_recovery_for_data_sent_before_a_timeout(mut state: impl LossDetection) {
+        let board = &mut Scoreboard::default();
+        state.on_timeout(10_000);
+        for _ in 0..5 {
+            assert_ne!(state.on_ack(&ack(0, 5_000), board), Reaction::FastRetransmit);
+        }
+        assert!(!state.in_recovery());
+        state.on_ack(&ack(7_000, 12_000), board);
+        let reactions = [(); 4].map(|()| state.on_ack(&ack(0, 12_000), board));
+        use Reaction::{FastRetransmit, Inflate, LimitedTransmit};
+        assert_eq!(reactions, [LimitedTransmit, LimitedTransmit, FastRetransmit, Inflate]);
+    }
+
+    #[test]
+    fn no_recovery_for_data_sent_before_a_timeout() {
+        let of = (crate::presets::find("reno").expect("a preset").config)();
+        let reno = reno::State::new(&reno::Config::default(), &of);
+        starts_no_recovery_for_data_sent_before_a_timeout(reno);
+        let newreno = newreno::State::new(&newreno::Config::default(), &of);
+        starts_no_recovery_for_data_sent_before_a_timeout(newreno);
+    }
+}

@@ -71,39 +71,3 @@ impl LossDetection for State {
         self.in_recovery
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use retx_units::Duration;
-
-    /// RFC 6582 §3.2 step 1: duplicate ACKs of what was sent before a timeout start nothing.
-    #[test]
-    fn no_recovery_for_data_sent_before_a_timeout() {
-        let mut state =
-            State { recover_test: true, dupacks: Dupacks::default(), in_recovery: false };
-        let board = &mut Scoreboard::default();
-        let ack = |bytes_acked, snd_una| Ack {
-            now: retx_units::Time::ZERO,
-            srtt: None,
-            least_rtt: Duration::MAX,
-            sampled: false,
-            overdue: false,
-            smss: 1_000,
-            selective: None,
-            bytes_acked,
-            snd_una,
-            snd_max: 20_000,
-            dupack_threshold: 3,
-        };
-        state.on_timeout(10_000);
-        for _ in 0..5 {
-            assert_ne!(state.on_ack(&ack(0, 5_000), board), Reaction::FastRetransmit);
-        }
-        assert!(!state.in_recovery());
-        state.on_ack(&ack(7_000, 12_000), board);
-        let reactions = [(); 4].map(|()| state.on_ack(&ack(0, 12_000), board));
-        use Reaction::{FastRetransmit, Inflate, LimitedTransmit};
-        assert_eq!(reactions, [LimitedTransmit, LimitedTransmit, FastRetransmit, Inflate]);
-    }
-}
