@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from markupsafe import escape
 
 import retx
 from retx.study import Plan, Report, Verdict, load, reproduce
@@ -53,6 +54,31 @@ def test_what_differs_says_why_and_can_be_run_again(report: Report) -> None:
         assert line.command or line.rule == "arithmetic", line.id
     text = report.page.read_text()
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text).lower().split()
+
+
+def test_what_differs_names_runs_that_switch_one_thing(report: Report) -> None:
+    everything = [*report.claims, *(line for lines in report.rows.values() for line in lines)]
+    text = report.page.read_text()
+    for line in everything:
+        if line.verdict is Verdict.DIFFERS:
+            assert line.switched, line.id
+            assert all(str(escape(one)) in text for one in line.switched), line.id
+
+
+def test_with_windows_of_13_segments_the_proposal_recovers_sooner(report: Report) -> None:
+    rows = {row["case"]: row for row in table(report, "recoveries")}
+    row = rows["largest window of 13 segments"]
+    assert float(row["dynamic_times"]) < 1
+
+
+def test_without_optuna_the_report_has_no_searches(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(report.folder / "runs", tmp_path / "report" / "runs")
+    monkeypatch.setattr("retx.study.searches.find_spec", lambda _: None)
+    again = reproduce(load(str(report.study.folder)), PLAN, tmp_path / "report")
+    assert len(table(again, "search")) == 1
+    assert "pip install" in again.page.read_text()
 
 
 def test_the_paper_contradicts_itself_where_its_numbers_do(report: Report) -> None:

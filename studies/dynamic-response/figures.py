@@ -16,14 +16,16 @@ from .pictures import pictures
 from .quantities import quantities as quantities
 from .searched import landscapes, search_table, search_values
 from .single import single_values
+from .switches import switch_values
 from .tables import all_tables
 
 
 def values(measured: Measured) -> Named:
     """Everything that claims and texts name."""
     found: Named = {}
-    parts = (single_values, mixed_values, network_values, paper_values, search_values)
-    for part in parts:
+    for part in (
+        single_values, mixed_values, network_values, switch_values, paper_values, search_values,
+    ):  # fmt: skip
         own = part(measured)
         assert not found.keys() & own.keys(), found.keys() & own.keys()
         found |= own

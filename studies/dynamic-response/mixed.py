@@ -43,7 +43,7 @@ MANY = 20
 
 def mixed_values(measured: Measured) -> Named:
     """All of them."""
-    parts = (_causes, _mixes, _switches, _backoff, _parameters)
+    parts = (_causes, _mixes, _backoff, _parameters)
     return {name: value for part in parts for name, value in part(measured).items()}
 
 
@@ -103,17 +103,6 @@ def _mixes(measured: Measured) -> Named:
         gains = [quotients(goodputs(c, tcp), goodputs(c, "reno")) for c in ("5 8:2", "5 1:9")]
         found[f"{tcp}_mix_gain_rises"] = less(*gains)
     return found
-
-
-def _switches(measured: Measured) -> Named:
-    """At 3 %, 7:3, with faults: what else could have been."""
-    return {
-        f"switch_{case.replace(' ', '_')}_{quantity}": measured.estimate(
-            "mix_switches", case, quantity
-        )
-        for case in measured.study.experiments["mix_switches"].cases
-        for quantity in ("rto_each", "frr_each", "rto_congestion", "frr_congestion")
-    }
 
 
 def _backoff(measured: Measured) -> Named:

@@ -6,7 +6,7 @@ from typing import Any
 
 from retx.study import Estimate, Measured
 
-from .pairs import READINGS, RIVALS, TCP, At, Named, by_tcp, less, over, quotients
+from .pairs import READINGS, RIVALS, At, Named, less, over, quotients
 
 COUNT, UDP, DELAY, TO = (
     "link.wireless.channel.count",
@@ -18,7 +18,7 @@ COUNT, UDP, DELAY, TO = (
 
 def network_values(measured: Measured) -> Named:
     """All of them."""
-    return _dumbbell(measured) | _chain(measured) | _sharing(measured) | _open(measured)
+    return _dumbbell(measured) | _chain(measured) | _sharing(measured)
 
 
 def beside_rivals(
@@ -138,25 +138,4 @@ def _sharing(measured: Measured) -> Named:
             else None
         )
     found["all_reno"] = measured.estimate("friendliness_reno", "5", "goodput")
-    return found
-
-
-def _open(measured: Measured) -> Named:
-    """What each change does: goodputs, the proposal over Reno, shares of needless copies."""
-    found: Named = {}
-    for experiment in ("open", "open_faults", "open_dumbbell", "open_chain", "open_cell"):
-        goodputs = by_tcp(measured, experiment)
-        shares = by_tcp(measured, experiment, "unnecessary_share")
-        for case in measured.study.experiments[experiment].cases:
-            name = f"{experiment}_{case.replace(' ', '_')}"
-            reno = goodputs(case, "reno")
-            ones: list[float | None] = [1.0] * len(reno)
-            for tcp in ("reno", *READINGS):
-                found[f"{name}_{tcp}"] = over(goodputs(case, tcp), ones)
-                found[f"{name}_{tcp}_unnecessary"] = over(shares(case, tcp), ones)
-                found[f"{name}_{tcp}_times"] = over(goodputs(case, tcp), reno)
-                for quantity in ("rto", "frr", "frr_spurious"):
-                    found[f"{name}_{tcp}_{quantity}"] = measured.estimate(
-                        experiment, case, quantity, at={TCP: tcp}
-                    )
     return found

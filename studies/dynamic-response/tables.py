@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from retx.study import Cell, Column, Measured, Table
+from retx.study import Cell, Column, Measured, Table, by_case
 
 from .mixed import ALPHA, CWND_MAX
 from .network import COUNT, TO
-from .pairs import DURATION, FAULTS, READINGS, TCP, At, P, by_tcp, over
+from .pairs import DURATION, FAULTS, TCP, At, P
+from .switch_tables import switch_tables
 
 
 def all_tables(measured: Measured) -> list[Table]:
     """In the order of the report."""
     return [
         _mixes(measured),
-        _switches(measured),
         _cwnd_max(measured),
         _backoff(measured),
         _senders(measured),
         _friendliness(measured),
         _pairs(measured),
-        _open(measured, "open", "5 % lost independently"),
-        _open(measured, "open_faults", "5 % of the time lost in 75 faults"),
-        _open(measured, "open_dumbbell", "dumbbell with 30 faults"),
-        _open(measured, "open_cell", "one hop of 802.11b at 2 Mbit/s, 75 faults"),
-        _open(measured, "open_chain", "four hops of 802.11b"),
+        *switch_tables(measured),
     ]
 
 
@@ -67,44 +63,6 @@ def _mixes(measured: Measured) -> Table:
     )
 
 
-def _switches(measured: Measured) -> Table:
-    cases = measured.study.experiments["mix_switches"].cases
-    quantities = ("rto_each", "rto_congestion", "frr_each", "frr_congestion", "lost_percent")
-    rows: list[dict[str, Cell]] = [
-        {
-            "case": case.label,
-            **{one: measured.estimate("mix_switches", name, one) for one in quantities},
-        }
-        for name, case in cases.items()
-    ]
-    rows.insert(
-        0,
-        {
-            "case": "published",
-            "rto_each": 44,
-            "rto_congestion": 0.11,
-            "frr_each": 28,
-            "frr_congestion": 0.61,
-            "lost_percent": 3,
-        },
-    )
-    columns = [
-        Column("case", "changed"),
-        Column("rto_each", "RTOs of a flow"),
-        Column("rto_congestion", "by congestion"),
-        Column("frr_each", "FRRs of a flow"),
-        Column("frr_congestion", "by congestion"),
-        Column("lost_percent", "lost", "%"),
-    ]
-    return Table(
-        "mix_switches",
-        "At 3 %, 7:3, with eight flows and faults: one change at a time",
-        columns,
-        rows,
-        commands=["", *(measured.command("mix_switches", name) for name in cases)],
-    )
-
-
 def _cwnd_max(measured: Measured) -> Table:
     rows: list[dict[str, Cell]] = []
     commands = []
@@ -135,19 +93,11 @@ def _cwnd_max(measured: Measured) -> Table:
 
 
 def _backoff(measured: Measured) -> Table:
+    quantities = ("backoff", "idle_max", "idle", "lost_percent", "goodput")
+    rows = by_case(measured, "backoff", {one: one for one in quantities})
     cases = measured.study.experiments["backoff"].cases
-    published = {"reno": 32, "dynamic": 8}
-    rows: list[dict[str, Cell]] = [
-        {
-            "case": case.label,
-            "published": published.get(name),
-            **{
-                quantity: measured.estimate("backoff", name, quantity)
-                for quantity in ("backoff", "idle_max", "idle", "lost_percent", "goodput")
-            },
-        }
-        for name, case in cases.items()
-    ]
+    for case, row in zip(cases, rows, strict=True):
+        row["published"] = {"reno": 32, "dynamic": 8}.get(case)
     columns = [
         Column("case", "sender"),
         Column("published", "published", "times"),
@@ -243,15 +193,8 @@ def _friendliness(measured: Measured) -> Table:
 
 def _pairs(measured: Measured) -> Table:
     cases = measured.study.experiments["pair"].cases
-    rows: list[dict[str, Cell]] = [
-        {
-            "case": case.label,
-            "one": measured.estimate("pair", name, "goodput_one"),
-            "other": measured.estimate("pair", name, "goodput_other"),
-            "all": measured.estimate("pair", name, "goodput"),
-        }
-        for name, case in cases.items()
-    ]
+    quantities = {"one": "goodput_one", "other": "goodput_other", "all": "goodput"}
+    rows = by_case(measured, "pair", quantities)
     columns = [
         Column("case", "pair"),
         Column("one", "the first", "kbit/s"),
@@ -264,42 +207,4 @@ def _pairs(measured: Measured) -> Table:
         columns,
         rows,
         commands=[measured.command("pair", name) for name in cases],
-    )
-
-
-def _open(measured: Measured, experiment: str, where: str) -> Table:
-    cases = measured.study.experiments[experiment].cases
-    goodputs = by_tcp(measured, experiment)
-    shares = by_tcp(measured, experiment, "unnecessary_share")
-    rows: list[dict[str, Cell]] = []
-    commands = []
-    for name, case in cases.items():
-        reno = goodputs(name, "reno")
-        row: dict[str, Cell] = {
-            "case": case.label,
-            "reno": measured.estimate(experiment, name, "goodput", at={TCP: "reno"}),
-            "reno_unnecessary": over(shares(name, "reno"), [1.0] * len(reno)),
-            "dynamic_unnecessary": over(shares(name, "dynamic"), [1.0] * len(reno)),
-        }
-        for tcp in READINGS:
-            row[tcp] = over(goodputs(name, tcp), reno)
-        rows.append(row)
-        commands.append(measured.command(experiment, name, at={TCP: "dynamic"}))
-    columns = [
-        Column("case", "changed"),
-        Column("reno", "Reno", "kbit/s"),
-        Column("dynamic", "proposal, times Reno"),
-        Column("dynamic_path", "ABW × least RTT"),
-        Column("reno_unnecessary", "unnecessary, Reno"),
-        Column("dynamic_unnecessary", "proposal"),
-    ]
-    return Table(
-        experiment,
-        f"One change at a time: {where}",
-        columns,
-        rows,
-        note="Goodput over Reno's under the same change, run by run; unnecessary: share of "
-        "retransmissions. The commands run the proposal; flow.ftp.tcp names the others: reno, "
-        "dynamic_path.",
-        commands=commands,
     )

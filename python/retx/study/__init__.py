@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retx.study.measured import Measured, Plan
     from retx.study.page import plain
     from retx.study.reproduction import Report, reproduce
-    from retx.study.tables import Cell, Column, Noted, Table, effects
+    from retx.study.tables import Cell, Column, Noted, Table, by_case, effects
     from retx.study.verdicts import Verdict
     from retx.sweeps.derive import RunTables
 
@@ -36,6 +36,7 @@ _HOME = {
     "RunTables": "retx.sweeps.derive",
     "Table": "retx.study.tables",
     "Verdict": "retx.study.verdicts",
+    "by_case": "retx.study.tables",
     "effects": "retx.study.tables",
     "estimate": "retx.study.estimates",
     "exact": "retx.study.estimates",
@@ -58,6 +59,7 @@ __all__ = [
     "RunTables",
     "Table",
     "Verdict",
+    "by_case",
     "command",
     "describe",
     "effects",

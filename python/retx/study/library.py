@@ -24,6 +24,7 @@ from typing import Any
 from retx.errors import UsageError
 from retx.study.data import StudyError, build, read_toml
 from retx.study.searches import Search
+from retx.study.switched import check_switched
 
 HOME = Path(__file__).parents[1] / "_studies"
 FORMS = ("quick", "full")
@@ -142,6 +143,8 @@ class Rows:
     """Why this tolerance."""
     because: dict[str, str] = field(default_factory=dict)
     """By case: what makes it differ, if it does. Jinja."""
+    switched: dict[str, list[str]] = field(default_factory=dict)
+    """By case: the runs that `because` rests on, each one switch away; as in a `Claim`."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,8 @@ class Claim:
     """Why this tolerance, bound or direction."""
     because: str = ""
     """What makes it differ, if it does; why it cannot be decided. Jinja."""
+    switched: list[str] = field(default_factory=list)
+    """The runs that `because` rests on, each one switch away: `EXPERIMENT/CASE`."""
     remark: str = ""
     """What to know even if it agrees. Jinja."""
     unit: str = ""
@@ -355,6 +360,8 @@ def _check(study: Study) -> None:
         )
         if beyond:
             raise StudyError(f"{here}: no case {sorted(beyond)[0]!r} in {row.experiment}")
+        for runs in row.switched.values():
+            check_switched(study, runs, here)
     for claim in study.claims:
         here = f"{study.folder / 'claims.toml'}: {claim.id}"
         if claim.rule not in RULES:
@@ -365,6 +372,7 @@ def _check(study: Study) -> None:
             raise StudyError(f"{here}: published.toml has no {claim.published!r}") from None
         if claim.experiment and claim.case not in study.experiments[claim.experiment].cases:
             raise StudyError(f"{here}: no case {claim.case!r} in {claim.experiment}")
+        check_switched(study, claim.switched, here)
 
 
 def _check_search(study: Study, search: Search) -> None:

@@ -21,6 +21,7 @@ from retx.study.measured import Measured, Plan
 from retx.study.page import Writer
 from retx.study.place import check_ours, report_directory
 from retx.study.runs import RUNS
+from retx.study.switched import labels
 from retx.study.tables import Table, comparison, write_csv
 from retx.study.verdicts import Judged, bounds_of, doubt, judge, judge_row
 
@@ -147,6 +148,9 @@ def _judge_rows(
                     unit=series.unit,
                     why=rows.why,
                     because=writer.text(rows.because.get(case, rows.because.get("*", ""))),
+                    switched=labels(
+                        measured.study, rows.switched.get(case, rows.switched.get("*", []))
+                    ),
                     command=measured.command(rows.experiment, case),
                     case=measured.study.experiments[rows.experiment].cases[case].label,
                 )
@@ -174,6 +178,7 @@ def _judge(claim: Claim, measured: Measured, values: dict[str, Estimate], writer
         unit=claim.unit,
         why=claim.why,
         because=writer.text(claim.because),
+        switched=labels(measured.study, claim.switched),
         remark=writer.text(claim.remark),
         rule=claim.rule,
         command=_command(claim, measured),
@@ -228,6 +233,7 @@ def _summary(report: Report, measured: Measured) -> dict[str, Any]:
                 "settled": line.doubt is None,
                 "runs_to_settle": line.doubt.runs if line.doubt else None,
                 "command": line.command,
+                "switched": list(line.switched),
             }
             for line in everything
         ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,30 @@ def comparison(rows: Rows, judged: list[Judged], measured: Measured) -> Table:
         note=series.subtract_why,
         commands=[row.command for row in judged],
     )
+
+
+def by_case(
+    measured: Measured,
+    name: str,
+    quantities: Mapping[str, str],
+    *,
+    at: Mapping[str, Any] | None = None,
+) -> list[dict[str, Cell]]:
+    """A row for each case of an experiment: its label as `case`, and means of quantities.
+
+    Args:
+        measured: What the runs found.
+        name: The experiment.
+        quantities: By the key of their column.
+        at: A point of the experiment's grid.
+    """
+    rows: list[dict[str, Cell]] = []
+    for case, what in measured.study.experiments[name].cases.items():
+        row: dict[str, Cell] = {"case": what.label}
+        for key, quantity in quantities.items():
+            row[key] = measured.estimate(name, case, quantity, at=at)
+        rows.append(row)
+    return rows
 
 
 def effects(measured: Measured, name: str, quantity: str | None = None) -> Table:

@@ -54,6 +54,8 @@ class Judged:
     unit: str = ""
     why: str = ""
     because: str = ""
+    switched: tuple[str, ...] = ()
+    """Labels of the runs that `because` rests on."""
     remark: str = ""
     rule: str = "single_run"
     command: str = ""
