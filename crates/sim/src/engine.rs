@@ -9,7 +9,7 @@ use crate::agenda::Agenda;
 use crate::datagram::DatagramFlow;
 use crate::event_queue::{MAX_TARGETS, Target};
 use crate::flow::{Context, Flow};
-use crate::packet::Packets;
+use crate::packet::{Packets, Unpacked};
 use crate::plan::{Plan, Port, Sampling, Side};
 use crate::proxy::Proxy;
 use crate::recorder::{Drop, Recorder};
@@ -21,6 +21,7 @@ use retx_units::{StreamKey, Time};
 use retx_wire::Ecn;
 
 mod agents;
+mod ahead;
 mod closing;
 mod datagrams;
 mod layout;
@@ -68,6 +69,8 @@ pub struct Engine<'a> {
     counts: Counts,
     /// The segment that is being sent.
     transmit: Transmit,
+    /// The segment that is being delivered.
+    arriving: Unpacked,
     /// Where packets come from and go to when there are no flows.
     outside: Option<Box<Outside>>,
 }
@@ -155,8 +158,10 @@ impl<'a> Engine<'a> {
             events: 0,
             counts: Counts::default(),
             transmit: Transmit::default(),
+            arriving: Unpacked::default(),
             outside: None,
         };
+        engine.find_followers();
         engine.first_events();
         Ok(engine)
     }
@@ -260,9 +265,17 @@ impl<'a> Engine<'a> {
         let Some(pipe) = self.pipes.get_mut(index as usize) else {
             return self.enter_stage(index, id);
         };
+        if pipe.leads() {
+            return self.enter_leader(index, id);
+        }
         let packet = self.packets.get(id);
-        let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
-        match pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable }) {
+        let entry = if pipe.is_plain() {
+            pipe.handle_plain(self.now, id, packet.bytes)
+        } else {
+            let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
+            pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable })
+        };
+        match entry {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
             Entry::AcceptedTwice => self.copy(index, id),
             Entry::QueueFull => self.turn_away(index, id),
@@ -279,8 +292,8 @@ impl<'a> Engine<'a> {
             return self.deliver_elsewhere(id);
         };
         self.recorder.delivered(self.now, packet);
-        let segment = self.packets.segment(id);
-        flow.handle_packet(self.now, packet, &segment, &mut self.recorder);
+        self.packets.unpack(id, &mut self.arriving);
+        flow.handle_packet(self.now, packet, self.arriving.segment(), &mut self.recorder);
         if self.recorder.every_ack {
             self.sample_changed_queues();
         }
@@ -322,13 +335,12 @@ impl<'a> Engine<'a> {
         loop {
             // In one place: a copy of what was just written would wait until it is in the cache.
             let transmit = &mut self.transmit;
-            if !self.flows[index as usize].poll_transmit(self.now, side, transmit) {
+            let flow = &mut self.flows[index as usize];
+            if !flow.poll_transmit(self.now, side, transmit) {
                 break;
             }
             self.counts.sent += 1;
-            let id = self.packets.insert(&transmit.segment, transmit.ecn);
-            let packet = self.packets.get_mut(id);
-            let flow = &mut self.flows[index as usize];
+            let (id, packet) = self.packets.insert(&transmit.segment, transmit.ecn);
             flow.sent(self.now, (side, transmit), packet, &mut self.recorder);
             let first = self.routes[packet.hop as usize];
             self.send_into(first, id);

@@ -4,7 +4,7 @@ use crate::plan::Side;
 use crate::recorder::Drop;
 use retx_link::channel::Frame;
 use retx_units::SeqNr;
-use retx_wire::{Ecn, Flags, Options, Segment};
+use retx_wire::{Ecn, Flags, IPV4_HEADER_BYTES, Options, Segment, TCP_HEADER_BYTES};
 
 /// Stands for no row in a table, no packet in a capture.
 pub const NONE: u32 = u32::MAX;
@@ -81,12 +81,19 @@ impl Packet {
     /// A packet that carries this segment; who sends it fills in the rest.
     #[inline]
     fn new(segment: &Segment, ecn: Ecn) -> Self {
+        let with_options = has_options(&segment.options);
+        // Few have options: only then what they take is counted.
+        let headers = if with_options {
+            segment.packet_bytes() - segment.payload_bytes
+        } else {
+            IPV4_HEADER_BYTES + TCP_HEADER_BYTES
+        };
         Self {
             position: 0,
             copy: 0,
             hop: 0,
             to: 0,
-            bytes: segment.packet_bytes(),
+            bytes: headers + segment.payload_bytes,
             payload_bytes: segment.payload_bytes,
             connection: 0,
             row: NONE,
@@ -100,8 +107,7 @@ impl Packet {
             transmission: Transmission::First,
             others: Others::None,
             later: false,
-            bits: has_options(&segment.options) as u8 * HAS_OPTIONS
-                + segment.loss_notice as u8 * LOSS_NOTICE,
+            bits: with_options as u8 * HAS_OPTIONS + segment.loss_notice as u8 * LOSS_NOTICE,
         }
     }
 
@@ -194,6 +200,21 @@ pub enum Others {
     OnTheirWay,
 }
 
+/// What a packet says, in a place that is used again: most have no options, and need none
+/// written.
+#[derive(Debug, Clone, Default)]
+pub struct Unpacked {
+    segment: Segment,
+    has_options: bool,
+}
+
+impl Unpacked {
+    /// What it says.
+    pub const fn segment(&self) -> &Segment {
+        &self.segment
+    }
+}
+
 /// The packets in the network.
 #[derive(Debug, Clone, Default)]
 pub struct Packets {
@@ -206,23 +227,28 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// A packet that carries this segment; returns its number.
+    /// A packet that carries this segment; returns its number, and the packet for who sends it to
+    /// fill in the rest.
     #[inline(always)]
-    pub fn insert(&mut self, segment: &Segment, ecn: Ecn) -> u32 {
+    pub fn insert(&mut self, segment: &Segment, ecn: Ecn) -> (u32, &mut Packet) {
         let packet = Packet::new(segment, ecn);
-        let id = if let Some(id) = self.free.pop() {
-            self.slots[id as usize] = packet;
-            id
-        } else {
-            self.slots.push(packet);
-            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets on their way")
-        };
+        let id = self.free.pop().unwrap_or_else(|| self.add_slot());
         if packet.bits & HAS_OPTIONS != 0 {
             self.keep_options(id, &segment.options);
         }
+        let slot = &mut self.slots[id as usize];
+        *slot = packet;
+        (id, slot)
+    }
+
+    #[cold]
+    fn add_slot(&mut self) -> u32 {
+        let id = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets on their way");
+        self.slots.push(Packet::new(&Segment::default(), Ecn::NotEct));
         id
     }
 
+    #[inline(never)]
     fn keep_options(&mut self, id: u32, options: &Options) {
         let place = id as usize;
         if place >= self.options.len() {
@@ -243,7 +269,7 @@ impl Packets {
             self.twins[group as usize] = Twins { alive: 1, ..Twins::default() };
             self.get_mut(id).twins = group;
         }
-        let copy = self.insert(&segment, Ecn::NotEct);
+        let (copy, _) = self.insert(&segment, Ecn::NotEct);
         *self.get_mut(copy) = Packet { captured: NONE, ..*self.get(id) };
         let group = self.get(id).twins;
         self.twins[group as usize].alive += 1;
@@ -314,22 +340,29 @@ impl Packets {
     }
 
     /// What a packet says.
-    #[inline]
     pub fn segment(&self, id: u32) -> Segment {
+        let mut unpacked = Unpacked::default();
+        self.unpack(id, &mut unpacked);
+        unpacked.segment
+    }
+
+    /// The same, in the place of another segment.
+    #[inline]
+    pub fn unpack(&self, id: u32, to: &mut Unpacked) {
         let packet = self.get(id);
-        let mut segment = Segment {
-            seq: packet.seq,
-            ack: packet.ack,
-            window: packet.window,
-            flags: packet.flags,
-            payload_bytes: packet.payload_bytes,
-            loss_notice: packet.bits & LOSS_NOTICE != 0,
-            options: Options::default(),
-        };
-        if packet.bits & HAS_OPTIONS != 0 {
-            segment.options = self.options[id as usize];
+        let with_options = packet.bits & HAS_OPTIONS != 0;
+        if with_options || to.has_options {
+            let options = if with_options { self.options[id as usize] } else { Options::default() };
+            to.segment.options = options;
+            to.has_options = with_options;
         }
-        segment
+        let segment = &mut to.segment;
+        segment.seq = packet.seq;
+        segment.ack = packet.ack;
+        segment.window = packet.window;
+        segment.flags = packet.flags;
+        segment.payload_bytes = packet.payload_bytes;
+        segment.loss_notice = packet.bits & LOSS_NOTICE != 0;
     }
 
     /// A packet has left: its number is free.

@@ -294,10 +294,9 @@ fn datagram_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<DatagramSummary> 
 fn link_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<LinkSummary> {
     let baseline = &engine.baseline;
     let span = engine.now().since(baseline.at).as_nanos() as f64;
-    let pipes = plan.pipes.iter().zip(&engine.pipes).zip(&baseline.pipes);
+    let pipes = plan.pipes.iter().zip(engine.pipe_statistics()).zip(&baseline.pipes);
     pipes
-        .map(|((plan, pipe), start)| {
-            let end = pipe.statistics(engine.now());
+        .map(|((plan, end), start)| {
             let mean = |total: f64| if span > 0.0 { total / span } else { 0.0 };
             let Statistics { queued, in_air, queue_max, .. } = end;
             LinkSummary {

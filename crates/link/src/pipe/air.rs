@@ -49,13 +49,27 @@ impl Air {
     /// Returns when.
     #[inline]
     pub fn send(&mut self, arrival: Time, id: u32) -> Time {
-        let arrival = arrival.max(self.line);
-        self.line = arrival;
+        let arrival = self.line_up(arrival);
         self.put(arrival, id);
         if !self.held.is_empty() {
             self.overtake(arrival);
         }
         arrival
+    }
+
+    /// When a packet in line arrives that would arrive at `arrival` were it alone.
+    #[inline]
+    pub fn line_up(&mut self, arrival: Time) -> Time {
+        self.line = self.line.max(arrival);
+        self.line
+    }
+
+    /// A packet that arrives at `arrival`, no earlier than any other: all do where the delay is
+    /// constant.
+    #[inline]
+    pub fn append(&mut self, arrival: Time, id: u32) {
+        self.next = self.next.min(arrival);
+        self.delivered.push_back((arrival, id));
     }
 
     /// A packet out of line: it arrives at `arrival`, whatever overtakes what.
@@ -159,6 +173,11 @@ impl Air {
         };
         self.next = self.first();
         Some(departure)
+    }
+
+    /// The packets that arrive, and when.
+    pub fn arriving(&self) -> impl Iterator<Item = &(Time, u32)> {
+        self.delivered.iter()
     }
 
     /// Packets in the pipe, those that wait for the transmitter included.

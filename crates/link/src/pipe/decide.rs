@@ -194,7 +194,7 @@ mod tests {
                 rate: config.rate,
                 overhead: config.overhead,
             };
-            held.settles = false;
+            (held.settles, held.plain) = (false, false);
             held.line = Some(Box::new(Line::new(config.queue.build(surroundings))));
             let (settled, held) = (run(settled, &arrivals), run(held, &arrivals));
             prop_assert_eq!(settled.0, held.0);

@@ -18,9 +18,12 @@
 //! *A link that repairs* what its channel loses ([`repair`]) decides when a transmission begins;
 //! then the pipe waits for the next transmission, too.
 //!
+//! *A pipe that only one other pipe feeds* may be passed ahead of time ([`ahead`]).
+//!
 //! *Rates that change* are known beforehand, by a schedule or a trace, so that the end of a
 //! transmission still follows at arrival: it integrates the rate.
 
+pub mod ahead;
 mod air;
 mod changes;
 mod decide;
@@ -34,6 +37,7 @@ use crate::channel::{self, Channel, Fate, Frame, Model, Reason};
 use crate::queue::{self, droptail};
 pub use crate::stage::{Departure, Entry, Packet};
 use crate::stage::{later, later_by};
+use ahead::Ahead;
 use air::Air;
 pub use changes::Change;
 use changes::Changes;
@@ -70,6 +74,9 @@ pub struct Config {
 pub struct Pipe {
     /// All follows at a packet's arrival: it has neither `line` nor `repairs`.
     settles: bool,
+    /// It settles, and nothing happens in it but waiting, transmission and a constant delay.
+    plain: bool,
+    ahead: Ahead,
     transmitter: Transmitter,
     room: droptail::Limits,
     /// For disciplines that hold the packets.
@@ -139,8 +146,11 @@ impl Pipe {
                 (droptail::Config::default(), Some(Box::new(Line::new(queue))))
             }
         };
+        let settles = line.is_none() && config.repair.is_none();
         Self {
-            settles: line.is_none() && config.repair.is_none(),
+            settles,
+            plain: settles && config.channel.is_empty() && changes.is_none(),
+            ahead: Ahead::default(),
             room: room.limits(),
             line,
             transmitter: Transmitter::new(config.rate, rates, config.overhead),
@@ -156,23 +166,49 @@ impl Pipe {
     }
 
     /// A packet arrives at the near end.
-    #[inline(always)]
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Entry {
-        self.counts.packets_in += 1;
+        if self.plain {
+            return self.handle_plain(now, packet.id, packet.frame.bytes);
+        }
         if !self.settles {
+            self.counts.packets_in += 1;
             return self.join(now, packet);
         }
-        let frame = &packet.frame;
-        if !self.transmitter.admits(now, &self.room, frame.bytes) {
-            self.counts.drops.queue += 1;
-            return Entry::QueueFull;
+        match self.admit(now, packet.frame.bytes) {
+            Some(end) => self.go(end, packet),
+            None => Entry::QueueFull,
         }
-        let end = self.transmitter.start(now, frame.bytes);
-        self.go(end, packet)
+    }
+
+    /// True when nothing happens in it but waiting in a droptail queue, transmission and a constant
+    /// delay: then [`Self::handle_plain`] will do.
+    #[inline]
+    pub const fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// A packet of `bytes` arrives at the near end of a plain pipe. Nearly all pipes are.
+    #[inline(always)]
+    pub fn handle_plain(&mut self, now: Time, id: u32, bytes: u32) -> Entry {
+        let Some(end) = self.admit(now, bytes) else { return Entry::QueueFull };
+        self.air.append(later(end, self.delay), id);
+        Entry::Accepted
+    }
+
+    /// A packet of `bytes` arrives at a pipe that settles: when its transmission ends, if there is
+    /// room for it.
+    #[inline(always)]
+    fn admit(&mut self, now: Time, bytes: u32) -> Option<Time> {
+        self.counts.packets_in += 1;
+        if self.transmitter.admits(now, &self.room, bytes) {
+            Some(self.transmitter.start(now, bytes))
+        } else {
+            self.counts.drops.queue += 1;
+            None
+        }
     }
 
     /// The packet's transmission ends at `end`: its fate and its arrival follow.
-    #[inline(always)]
     fn go(&mut self, end: Time, packet: &Packet) -> Entry {
         if end >= self.next_change {
             self.change(end);
@@ -291,7 +327,7 @@ impl Pipe {
     /// in a register is all that the caller gets.
     #[inline]
     pub fn poll_plain(&mut self, now: Time) -> Option<u32> {
-        if !self.settles || self.air.has_exceptions() {
+        if !self.plain && (!self.settles || self.air.has_exceptions()) {
             return None;
         }
         let id = self.air.pop_in_line(now)?;

@@ -122,18 +122,23 @@ impl Pipe {
         }
     }
 
-    /// What has been counted by `now`, the waiting and the busy time up to then included.
+    /// What has been counted by `now`, the waiting and the busy time up to then included. Where
+    /// pipes are passed ahead of time, [`super::ahead::statistics`] tells.
     pub fn statistics(&self, now: Time) -> Statistics {
+        let mut all = self.counted(now);
+        if self.settles {
+            assert!(all.queued <= all.in_air, "who waits has not left");
+            all.in_air -= all.queued;
+        }
+        all
+    }
+
+    /// The same; but in a pipe that settles those that wait still count as in the air, and in one
+    /// that follows another what is known to come as past.
+    pub(super) fn counted(&self, now: Time) -> Statistics {
         if let Some(repairs) = &self.repairs {
             return self.statistics_with_repairs(now, repairs);
         }
-        let (queued, in_air) = if let Some(line) = &self.line {
-            (line.held(), self.air.len())
-        } else {
-            let queued = self.transmitter.waiting(now).packets;
-            assert!(queued <= self.air.len(), "who waits has not left");
-            (queued, self.air.len() - queued)
-        };
         let line = self.line.as_ref();
         Statistics {
             packets_in: self.counts.packets_in,
@@ -142,10 +147,14 @@ impl Pipe {
             copies: self.counts.copies,
             drops: self.counts.drops,
             bursts: self.counts.bursts,
-            queued,
-            in_air,
+            queued: self.queued(now),
+            in_air: self.air.len(),
             waited: line.map_or_else(|| self.transmitter.waited(now), |line| line.waited(now)),
-            busy: self.transmitter.busy(now),
+            busy: if self.follows() {
+                self.transmitter.busy_in_all()
+            } else {
+                self.transmitter.busy(now)
+            },
             queue_max: line.map_or_else(|| self.transmitter.queue_max(), |line| line.longest()),
             frames_repeated: 0,
             frames_parity: 0,

@@ -75,6 +75,27 @@ impl Transmitter {
         self.busy_until
     }
 
+    /// A packet that comes at `at`, when nothing is in transmission; returns when its transmission
+    /// ends. For constant rates, or none.
+    #[inline(always)]
+    pub fn start_idle(&mut self, at: Time, bytes: u32) -> Time {
+        let Some(rate) = self.rate else { return at };
+        let duration = self.duration_of(rate, bytes);
+        self.busy += duration;
+        self.busy_until = later(at, duration);
+        self.busy_until
+    }
+
+    /// How long a transmission takes; for constant rates, or none.
+    pub fn takes(&self, bytes: u32) -> Duration {
+        self.rate.map_or(Duration::ZERO, |rate| rate.duration_of(bytes + self.overhead))
+    }
+
+    /// All transmission times so far, whole.
+    pub const fn busy_in_all(&self) -> Duration {
+        self.busy
+    }
+
     /// Without a constant rate.
     fn start_otherwise(&mut self, now: Time, bytes: u32) -> Time {
         if self.service.is_none() {

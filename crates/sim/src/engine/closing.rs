@@ -5,7 +5,6 @@ use super::{Counts, Engine};
 use crate::proxy::Proxy;
 use crate::run::RunError;
 use crate::stage::Snapshot;
-use retx_link::Pipe;
 use retx_link::pipe::Statistics;
 use retx_record::counters::FlowCounters;
 use retx_record::datagrams::DatagramCounters;
@@ -31,10 +30,6 @@ impl Engine<'_> {
     /// Statistics start now.
     pub(super) fn take_baseline(&mut self) {
         let now = self.now;
-        let pipe = |pipe: &mut Pipe| {
-            pipe.restart_maximum(now);
-            pipe.statistics(now)
-        };
         let snapshot = |placed: &mut Placed| {
             placed.stage.restart_maxima();
             placed.stage.snapshot(now)
@@ -45,10 +40,11 @@ impl Engine<'_> {
         for flow in &mut self.datagrams {
             flow.books.counters = DatagramCounters::default();
         }
+        self.pipes.iter_mut().for_each(|pipe| pipe.restart_maximum(now));
         self.baseline = Baseline {
             at: now,
             flows: self.flows.iter_mut().map(|flow| flow.ledger.begin_statistics(now)).collect(),
-            pipes: self.pipes.iter_mut().map(pipe).collect(),
+            pipes: self.pipe_statistics(),
             stages: self.stages.iter_mut().map(snapshot).collect(),
             proxies: self.proxies.iter_mut().map(|proxy| proxy.begin_statistics(now)).collect(),
         };
@@ -77,8 +73,7 @@ impl Engine<'_> {
     /// other stage, and of the network.
     fn check_conservation(&self) -> Result<(), RunError> {
         let mut inside = 0;
-        for (pipe, plan) in self.pipes.iter().zip(&self.plan.pipes) {
-            let statistics = pipe.statistics(self.now);
+        for (statistics, plan) in self.pipe_statistics().iter().zip(&self.plan.pipes) {
             inside += statistics.queued + statistics.in_air;
             if !statistics.is_conserved() {
                 let place = format!("{}.{}", plan.link, plan.direction);

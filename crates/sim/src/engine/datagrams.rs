@@ -20,9 +20,9 @@ impl Engine<'_> {
 
     fn insert_datagram(&mut self, index: u32, datagram: Datagram) -> u32 {
         let Datagram { number, payload_bytes } = datagram;
-        let id = self.packets.insert(&Segment { payload_bytes, ..Segment::default() }, Ecn::NotEct);
+        let segment = Segment { payload_bytes, ..Segment::default() };
+        let (id, packet) = self.packets.insert(&segment, Ecn::NotEct);
         let flow = &self.datagrams[index as usize];
-        let packet = self.packets.get_mut(id);
         packet.position = number;
         packet.copy = self.now.as_nanos();
         packet.hop = flow.first_hop;

@@ -145,8 +145,7 @@ impl<'a> Engine<'a> {
         assert!(outside.left.is_empty(), "what has left is fetched first");
         let first = outside.starts[arriving.route as usize];
         self.counts.sent += 1;
-        let id = self.packets.insert(arriving.segment, arriving.ecn);
-        let packet = self.packets.get_mut(id);
+        let (id, packet) = self.packets.insert(arriving.segment, arriving.ecn);
         packet.position = arriving.position;
         packet.copy = arriving.copy;
         packet.hop = first;

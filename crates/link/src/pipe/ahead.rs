@@ -1,0 +1,201 @@
+//! Ahead of time: a packet passes a pipe before it gets there.
+//!
+//! *Which pipes.* One that is fed by a single other pipe, which delivers in order, and in which
+//! nothing happens but waiting, transmission and a constant delay ([`Pipe::is_plain`]): it
+//! *follows* the one that feeds it. What comes next to it is known when the packet enters the pipe
+//! before; that packet's arrival at the near end then settles its arrival at the far end, without
+//! an event between.
+//!
+//! *Which packets.* Those that will find the transmitter idle. They neither wait nor are turned
+//! away, so nothing about them has to be told at its time. One that would find it busy goes by an
+//! event, and so do all behind it that come before it has gone in: packets keep their order.
+//!
+//! *Counts* belong to the past. Nothing is noted about a packet on its way: when somebody asks,
+//! [`statistics`] finds from the arrivals at the far ends which packets have not yet got to where
+//! they have been counted. What arrives at the very instant of the question has arrived.
+
+use super::statistics::Statistics;
+use super::{Config, Packet, Pipe, later, later_by};
+use crate::channel::Model;
+use crate::queue;
+use retx_units::{Duration, Time};
+
+/// What a pipe knows of the one before it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ahead {
+    /// Others follow it.
+    leads: bool,
+    /// The pipe that it follows.
+    leader: Option<u32>,
+    /// The latest arrival of a packet that comes by an event.
+    by_event: Time,
+    /// Packets that have passed without one.
+    passed: u64,
+}
+
+/// What becomes of a packet that enters a pipe which others follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Crossing {
+    /// It arrives then. It is in no pipe: [`Pipe::put`] has to follow, or [`Pipe::foresee`].
+    Arrives(Time),
+    /// The channel loses it; the pipe tells at its time.
+    Lost,
+    /// The queue turned it away.
+    QueueFull,
+}
+
+impl Config {
+    /// True when others may follow such a pipe: what becomes of a packet is settled as it enters,
+    /// and packets arrive in order.
+    pub fn can_lead(&self) -> bool {
+        let later = self.changes.iter().filter_map(|change| change.channel.as_ref());
+        matches!(self.queue, queue::Config::droptail(_))
+            && self.repair.is_none()
+            && later.chain([&self.channel]).flatten().all(Model::keeps_order)
+    }
+}
+
+impl Pipe {
+    /// This plain pipe is fed by the pipe with the index `leader` alone, which can lead
+    /// ([`Config::can_lead`]).
+    ///
+    /// # Panics
+    /// When it is not plain.
+    pub fn follow(&mut self, leader: u32) {
+        assert!(self.plain, "only plain pipes are passed ahead of time");
+        self.ahead.leader = Some(leader);
+    }
+
+    /// Others follow this pipe: its packets come by [`Self::cross`].
+    pub const fn lead(&mut self) {
+        self.ahead.leads = true;
+    }
+
+    /// True when others follow this pipe.
+    #[inline]
+    pub const fn leads(&self) -> bool {
+        self.ahead.leads
+    }
+
+    /// True when it follows another.
+    #[inline]
+    pub const fn follows(&self) -> bool {
+        self.ahead.leader.is_some()
+    }
+
+    /// A packet arrives at a pipe that others follow.
+    #[inline(always)]
+    pub fn cross(&mut self, now: Time, packet: &Packet) -> Crossing {
+        let Some(end) = self.admit(now, packet.frame.bytes) else { return Crossing::QueueFull };
+        if self.plain {
+            return Crossing::Arrives(later(end, self.delay));
+        }
+        self.cross_channels(end, packet)
+    }
+
+    #[inline(never)]
+    fn cross_channels(&mut self, end: Time, packet: &Packet) -> Crossing {
+        if end >= self.next_change {
+            self.change(end);
+        }
+        match self.fate(end, &packet.frame) {
+            Ok(journey) => {
+                self.counts.bursts.survived();
+                let own = later(end, later_by(self.delay, journey.extra));
+                Crossing::Arrives(self.air.line_up(own))
+            }
+            Err(reason) => {
+                self.counts.bursts.lost();
+                self.air.lose(end, packet.id, reason);
+                Crossing::Lost
+            }
+        }
+    }
+
+    /// A packet comes to this pipe at `at`, known already `now`: when it arrives at the far end.
+    /// `None` when it has to come by an event.
+    #[inline(always)]
+    pub fn foresee(&mut self, now: Time, at: Time, bytes: u32) -> Option<Time> {
+        // An event at this instant may not yet have been.
+        if self.ahead.by_event >= now || self.transmitter.busy_until() > at {
+            self.ahead.by_event = at;
+            return None;
+        }
+        self.ahead.passed += 1;
+        Some(later(self.transmitter.start_idle(at, bytes), self.delay))
+    }
+
+    /// A packet that has crossed this pipe, or passed it ahead of time, arrives at `arrival`.
+    #[inline(always)]
+    pub fn put(&mut self, arrival: Time, id: u32) {
+        if self.plain {
+            self.air.append(arrival, id);
+        } else {
+            let _ = self.air.send(arrival, id);
+        }
+    }
+
+    /// The packets that have been counted and come later than `now`: when, and how long they are.
+    /// `further` are arrivals at the far end, which have not yet been, of those that have gone on.
+    /// Also how much of its transmission time is yet to come.
+    fn to_come(
+        &self,
+        now: Time,
+        mut all: Vec<(Time, u32)>,
+        bytes: impl Fn(u32) -> u32,
+    ) -> (Vec<(Time, u32)>, Duration) {
+        all.extend(self.air.arriving().map(|(time, id)| (*time, bytes(*id))));
+        let mut busy = Duration::ZERO;
+        for (time, bytes) in &mut all {
+            let before = |time: Time, by: Duration| {
+                Time::from_nanos(time.as_nanos().saturating_sub(by.as_nanos()))
+            };
+            let end = before(*time, self.delay);
+            // Nobody who came ahead of time has waited: a transmission begins at an arrival.
+            *time = before(end, self.transmitter.takes(*bytes));
+            busy += end.since(now.max(*time));
+        }
+        all.retain(|(start, _)| *start > now);
+        all.sort_unstable_by_key(|(start, _)| *start);
+        // The first of them are here, and wait.
+        let waiting = self.transmitter.queued(now) as usize;
+        (all.split_off(waiting), busy)
+    }
+}
+
+/// What has been counted by `now` in pipes of which some follow others; `bytes` tells how long a
+/// packet is.
+pub fn statistics(pipes: &[Pipe], now: Time, bytes: impl Fn(u32) -> u32) -> Vec<Statistics> {
+    let mut all: Vec<Statistics> = pipes.iter().map(|pipe| pipe.counted(now)).collect();
+    let mut further: Vec<Vec<(Time, u32)>> = vec![Vec::new(); pipes.len()];
+    for index in followers_first(pipes) {
+        let pipe = &pipes[index];
+        let Some(leader) = pipe.ahead.leader else { continue };
+        let leader = leader as usize;
+        let (to_come, busy) = pipe.to_come(now, std::mem::take(&mut further[index]), &bytes);
+        let count = to_come.len() as u64;
+        all[index].packets_in += pipe.ahead.passed - count;
+        all[index].in_air -= count;
+        all[index].busy = all[index].busy - busy;
+        all[leader].packets_delivered += pipe.ahead.passed - count;
+        all[leader].in_air += count;
+        further[leader].extend(to_come);
+    }
+    for (all, pipe) in all.iter_mut().zip(pipes).filter(|(_, pipe)| pipe.settles) {
+        assert!(all.queued <= all.in_air, "who waits has not left {pipe:?}");
+        all.in_air -= all.queued;
+    }
+    all
+}
+
+/// The pipes that follow others, each before the one that it follows.
+fn followers_first(pipes: &[Pipe]) -> Vec<usize> {
+    let depth = |index: &usize| {
+        let leader = |index: &usize| pipes[*index].ahead.leader.map(|leader| leader as usize);
+        std::iter::successors(Some(*index), leader).count()
+    };
+    let mut order: Vec<usize> = (0..pipes.len()).filter(|index| pipes[*index].follows()).collect();
+    order.sort_by_cached_key(|index| std::cmp::Reverse(depth(index)));
+    order
+}
