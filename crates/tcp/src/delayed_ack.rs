@@ -213,8 +213,17 @@ impl PendingAck {
     }
 
     /// An acknowledgment goes out, by itself or with data.
+    #[inline]
     pub fn on_ack_sent(&mut self, now: Time, with_data: bool) {
         let beyond_gap = std::mem::take(&mut self.beyond_gap);
+        if self.is_linux() {
+            self.note_ack_sent(now, with_data, beyond_gap);
+        }
+        self.segments = 0;
+        self.bytes = 0;
+    }
+
+    fn note_ack_sent(&mut self, now: Time, with_data: bool, beyond_gap: bool) {
         if (self.segments > 0 || beyond_gap) && self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
@@ -223,9 +232,7 @@ impl PendingAck {
         }
         // `tcp_event_data_sent`: data soon after data are an answer.
         let soon = !self.wait.is_zero() && now.since(self.last_arrival) < self.wait;
-        self.interactive |= with_data && self.is_linux() && soon;
-        self.segments = 0;
-        self.bytes = 0;
+        self.interactive |= with_data && soon;
         self.pushed = [false; 2];
     }
 }

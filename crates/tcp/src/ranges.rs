@@ -30,6 +30,18 @@ impl Ranges {
 
     /// Adds `left` … `right` − 1, merging what touches.
     pub fn insert(&mut self, left: u64, right: u64) {
+        match self.0.back_mut() {
+            // Nearly always at the end.
+            Some(last) if (last.0..=last.1).contains(&left) => last.1 = last.1.max(right),
+            Some(last) if left < last.0 => self.insert_below(left, right),
+            _ => {
+                work::steps(1);
+                self.0.push_back((left, right));
+            }
+        }
+    }
+
+    fn insert_below(&mut self, left: u64, right: u64) {
         let first = self.0.partition_point(|range| range.1 < left);
         let after = self.0.partition_point(|range| range.0 <= right);
         if first == after {
@@ -50,6 +62,10 @@ impl Ranges {
 
     /// The range that holds `position`.
     pub fn range_at(&self, position: u64) -> Option<Range> {
+        let last = *self.0.back()?;
+        if position >= last.0 {
+            return (position < last.1).then_some(last);
+        }
         let index = self.0.partition_point(|range| range.1 <= position);
         self.0.get(index).copied().filter(|range| range.0 <= position)
     }
@@ -68,6 +84,10 @@ impl Ranges {
 
     /// The first stretch of `left` … `right` − 1 that is not in the set.
     pub fn first_gap(&self, left: u64, right: u64) -> Option<Range> {
+        if self.0.back().is_none_or(|last| last.0 <= left) {
+            let start = self.end().map_or(left, |end| end.max(left));
+            return (start < right).then_some((start, right));
+        }
         let index = self.0.partition_point(|range| range.1 <= left);
         let start = match self.0.get(index) {
             Some(range) if range.0 <= left => range.1,

@@ -7,9 +7,11 @@
 
 mod acknowledge;
 mod by_time;
+mod in_order;
 mod without_sack;
 
 pub use crate::delivered::{Delivered, Newest};
+pub(crate) use in_order::InOrder;
 use crate::ranges::Ranges;
 use crate::work;
 use retx_units::Time;
@@ -152,7 +154,7 @@ impl Scoreboard {
     pub fn mark_lost_below(&mut self, position: u64) -> u64 {
         let before = self.lost_bytes;
         if position > self.examined {
-            let first = self.records.partition_point(|record| record.start < self.examined);
+            let first = self.first_from(self.examined);
             let mut index = first;
             while self.records.get(index).is_some_and(|record| record.end() <= position) {
                 work::steps(1);
@@ -245,7 +247,7 @@ impl Scoreboard {
         // What has been looked through is not looked through again.
         let (from, to) = self.exhausted;
         let (from, begin) = if (from..=to).contains(&above) { (from, to) } else { (above, above) };
-        let mut index = self.records.partition_point(|record| record.start < begin);
+        let mut index = self.first_from(begin);
         let mut end = begin;
         let found = loop {
             let Some(record) = self.records.get(index).filter(|record| record.end() <= highest)
@@ -353,7 +355,7 @@ impl Scoreboard {
         if start <= first {
             return (start == first).then_some(0);
         }
-        let index = self.records.partition_point(|record| record.start < start);
+        let index = self.first_from(start);
         self.records.get(index).filter(|record| record.start == start).map(|_| index)
     }
 }

@@ -278,14 +278,6 @@ impl Connection {
     }
 }
 
-/// Data with an acknowledgment that says nothing else: to an end that has nothing in flight it
-/// tells the window alone.
-#[inline]
-pub(super) fn is_plain(segment: &Segment) -> bool {
-    let silent = !segment.flags.contains(Flags::ECE) && !segment.loss_notice;
-    segment.payload_bytes > 0 && segment.options.sack.is_empty() && silent
-}
-
 /// The first SACK block lies within the second (RFC 2883 §4, case 2).
 fn is_within_second(segment: &Segment) -> bool {
     match segment.options.sack.as_slice() {

@@ -1,6 +1,5 @@
 //! A segment arrives: RFC 9293 §3.10.7, in its order.
 
-use super::acknowledge::is_plain;
 use super::{Connection, Event, State};
 use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
@@ -16,35 +15,20 @@ impl Connection {
 
     #[inline]
     pub(super) fn take_segment(&mut self, now: Time, segment: &Segment) {
+        if !self.take_at_once(now, segment) {
+            self.examine(now, segment);
+        }
+    }
+
+    /// A segment that takes more than a short way.
+    fn examine(&mut self, now: Time, segment: &Segment) {
         match self.state {
-            State::Established if self.expects(segment) => self.take_expected(now, segment),
             State::Closed => self.refuse(segment),
             State::Listen => self.handle_in_listen(segment),
             State::SynSent => self.handle_in_syn_sent(now, segment),
             _ => self.handle_synchronised(now, segment),
         }
-    }
-
-    /// Header prediction (Jacobson, "4BSD header prediction", 1990): an end that has nothing in
-    /// flight gets the next data in order, and they say nothing else. Most segments are such.
-    #[inline]
-    fn expects(&self, segment: &Segment) -> bool {
-        let (sender, receiver) = (&self.sender, &self.receiver);
-        let data = receiver.rcv_nxt + u64::from(segment.payload_bytes) <= receiver.edge
-            && segment.seq == self.acknowledgment()
-            && (segment.flags == Flags::ACK || segment.flags == Flags::ACK.with(Flags::PSH))
-            && receiver.is_simple();
-        let ack = segment.ack == self.sequence(sender.snd_una) && sender.snd_una == sender.snd_max;
-        data && ack && is_plain(segment) && !self.timestamps && !self.ecn.is_enabled()
-    }
-
-    /// What [`Self::handle_synchronised`] does about a segment that [`Self::expects`] knows.
-    #[inline]
-    fn take_expected(&mut self, now: Time, segment: &Segment) {
-        let window = self.window_of(segment);
-        self.update_window(self.receiver.rcv_nxt as i64, self.sender.snd_una, window);
-        self.receiver.rcv_nxt += u64::from(segment.payload_bytes);
-        self.schedule_ack(now, segment);
+        self.settle();
     }
 
     /// RFC 9293 §3.5.2, §3.10.7.1: what reaches a closed end is answered by a reset, which takes
@@ -311,6 +295,7 @@ impl Connection {
             autotuning.on_open(now, smss, known);
         }
         self.state = State::Established;
+        self.choose_course();
         self.events.push_back(Event::Connected);
     }
 

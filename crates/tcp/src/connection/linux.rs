@@ -21,13 +21,17 @@ impl Sender {
         if ack.bytes_acked == 0 {
             return;
         }
-        let before = self.window.cwnd;
         if self.loss_detection.as_linux() {
-            let counted = congestion_control::Ack { bytes_acked: ack.delivered, ..*ack };
-            self.congestion_control.on_ack(&mut self.window, &counted);
+            self.widen(&congestion_control::Ack { bytes_acked: ack.delivered, ..*ack });
         } else {
-            self.congestion_control.on_ack(&mut self.window, ack);
+            self.widen(ack);
         }
+    }
+
+    /// The congestion control widens the window, if that limits.
+    pub fn widen(&mut self, ack: &congestion_control::Ack) {
+        let before = self.window.cwnd;
+        self.congestion_control.on_ack(&mut self.window, ack);
         if !ack.cwnd_limited {
             self.window.cwnd = self.window.cwnd.min(before);
         }

@@ -10,6 +10,7 @@ mod cost;
 mod deferral;
 mod delivery;
 mod ecn;
+mod fast_path;
 mod header;
 mod info;
 mod linux;
@@ -134,6 +135,8 @@ pub struct Connection {
     /// Both ends offered timestamps.
     timestamps: bool,
     ecn: ecn::Notification,
+    /// Whether the short ways are open.
+    course: fast_path::Course,
     /// A reset or a challenge to send before anything else.
     reply: Option<Segment>,
     events: VecDeque<Event>,
@@ -205,6 +208,7 @@ impl Connection {
             },
             timestamps: false,
             ecn: ecn::Notification::new(config.ecn),
+            course: fast_path::Course::default(),
             reply: None,
             events: VecDeque::new(),
         }
@@ -253,12 +257,14 @@ impl Connection {
             // The handshake goes on, the FIN waits for it.
             _ => self.sender.fin_queued = true,
         }
+        self.settle();
     }
 
     /// Nobody will read any more, and all that came has been read: new data that arrive from now on
     /// are lost, which the peer is told by a reset (RFC 9293 §3.6.1, SHLD-3).
     pub fn detach(&mut self) {
         self.receiver.detached = true;
+        self.settle();
     }
 
     /// Sends a reset and forgets everything (RFC 9293 §3.10.5).
@@ -275,6 +281,7 @@ impl Connection {
             self.timers = Timers::OFF;
             self.receiver.ack_now = false;
             self.events.push_back(event);
+            self.settle();
         }
     }
 

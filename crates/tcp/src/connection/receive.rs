@@ -106,7 +106,7 @@ impl Receiver {
                 let position = self.position();
                 self.autotuning.iter_mut().for_each(|autotuning| autotuning.on_read(&position));
             }
-            self.ack_now |= self.readable() == 0 && self.pending.asks_after_read();
+            self.ack_now |= self.pending.asks_after_read() && self.readable() == 0;
         }
         taken
     }

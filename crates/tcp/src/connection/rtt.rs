@@ -3,7 +3,7 @@
 use super::{Connection, Event};
 use crate::RttSamples;
 use crate::rto::Estimator;
-use crate::scoreboard::Delivered;
+use crate::scoreboard::{Delivered, InOrder};
 use retx_units::{Duration, Time};
 use retx_wire::Segment;
 
@@ -45,6 +45,22 @@ impl Connection {
             let echo = segment.options.timestamps.filter(|_| self.timestamps)?.echo;
             self.rtt_of_echo(now, echo)
         })
+    }
+
+    /// The same where nothing is out of order, and neither end uses timestamps.
+    #[inline]
+    pub(super) fn rtt_in_order(
+        &mut self,
+        now: Time,
+        ack: u64,
+        taken: Option<&InOrder>,
+    ) -> Option<Duration> {
+        let sent = match (self.parameters.rtt_samples, taken) {
+            (RttSamples::Timed, _) => return self.rtt_of_timed(now, ack),
+            (RttSamples::EveryAck, Some(taken)) => taken.first_sent,
+            (RttSamples::EveryAck, None) => self.sender.send_times.take(ack),
+        };
+        sent.map(|sent| self.measured_rtt(now, sent))
     }
 
     /// Of the timed segment: exact, and never of a retransmitted one (Karn, RFC 6298 §3).

@@ -53,6 +53,7 @@ impl Connection {
         if Timers::expire(&mut self.timers.time_wait, now) {
             self.state = State::Closed;
         }
+        self.settle();
     }
 
     /// RFC 6298 §5.4 – §5.7, RFC 5681 §3.1.
@@ -154,7 +155,7 @@ impl Connection {
     /// starts anew with new data sent or acknowledged (RFC 8985 §7.2).
     pub(super) fn schedule_loss_detection(&mut self, now: Time, progress: bool) {
         let sender = &self.sender;
-        if !sender.selective {
+        if !sender.selective || sender.board.without_times {
             return;
         }
         let reordering = sender.loss_detection.deadline();

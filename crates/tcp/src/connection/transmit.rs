@@ -1,5 +1,6 @@
 //! What to send next.
 
+use super::fast_path::Short;
 use super::{Connection, Parameters, State, Transmit};
 use crate::congestion_control::{CongestionControl, Sent};
 use crate::loss_cause::LossCause;
@@ -35,12 +36,21 @@ impl Connection {
     /// segment that is not copied from hand to hand costs a tenth less to send.
     #[inline]
     pub fn poll_transmit_into(&mut self, now: Time, to: &mut Transmit) -> bool {
+        if self.course.sends {
+            match self.send_at_once(now, to) {
+                Short::Sent => return true,
+                Short::Nothing => return false,
+                Short::Unknown => {}
+            }
+        }
         let is_silent = self.reply.is_none() && !self.receiver.ack_now;
         // Nearly always so at the end that gets the data.
         if is_silent && self.state == State::Established && self.sender.is_at_rest() {
             return false;
         }
-        self.next_transmit(now, to)
+        let sent = self.next_transmit(now, to);
+        self.settle();
+        sent
     }
 
     fn next_transmit(&mut self, now: Time, to: &mut Transmit) -> bool {

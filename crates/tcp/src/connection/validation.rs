@@ -63,9 +63,11 @@ impl Validation {
     /// no room for another segment.
     pub fn on_flight(&mut self, in_use: &InUse, window: &Window, sent: bool) {
         let full = in_use.pipe + u64::from(window.smss) > window.cwnd;
-        self.full |= full;
-        if full || sent {
-            self.usage.note(in_use, full);
+        match self.policy {
+            CwndValidation::None => {}
+            CwndValidation::Rfc7661 => self.full |= full,
+            CwndValidation::Linux if full || sent => self.usage.note(in_use, full),
+            CwndValidation::Linux => {}
         }
     }
 

@@ -16,6 +16,11 @@ impl Dupacks {
         self.count = 0;
     }
 
+    /// None has come since.
+    pub fn is_none(&self) -> bool {
+        self.count == 0
+    }
+
     /// The retransmission timer expired.
     pub fn on_timeout(&mut self, snd_max: u64) {
         self.count = 0;

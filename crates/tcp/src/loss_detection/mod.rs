@@ -112,6 +112,13 @@ pub trait LossDetection {
     /// taken it in already, and is empty without SACK.
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction;
 
+    /// True when an acknowledgment of new data would change nothing here and ask for nothing, with
+    /// nothing selectively acknowledged or lost: no duplicate is counted, nothing is repaired, and
+    /// nobody asks for times.
+    fn is_at_rest(&self) -> bool {
+        false
+    }
+
     /// The retransmission timer expired; everything up to `snd_max` may be in the network.
     fn on_timeout(&mut self, snd_max: u64);
 
@@ -194,6 +201,10 @@ impl LossDetection for State {
 
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
         dispatch!(self, it => it.on_ack(ack, board))
+    }
+
+    fn is_at_rest(&self) -> bool {
+        dispatch!(self, it => it.is_at_rest())
     }
 
     fn on_timeout(&mut self, snd_max: u64) {

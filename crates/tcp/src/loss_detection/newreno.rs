@@ -79,6 +79,10 @@ impl LossDetection for State {
         reaction
     }
 
+    fn is_at_rest(&self) -> bool {
+        !self.in_recovery && self.dupacks.is_none()
+    }
+
     fn on_timeout(&mut self, snd_max: u64) {
         self.dupacks.on_timeout(snd_max);
         self.in_recovery = false;

@@ -81,6 +81,10 @@ impl LossDetection for State {
         }
     }
 
+    fn is_at_rest(&self) -> bool {
+        !self.in_recovery && self.dupacks == 0 && self.without.is_at_rest()
+    }
+
     fn on_timeout(&mut self, snd_max: u64) {
         self.without.on_timeout(snd_max);
         self.dupacks = 0;

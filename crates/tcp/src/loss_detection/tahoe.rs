@@ -43,6 +43,10 @@ impl LossDetection for State {
         reaction
     }
 
+    fn is_at_rest(&self) -> bool {
+        self.dupacks.is_none()
+    }
+
     fn on_timeout(&mut self, snd_max: u64) {
         self.dupacks.on_timeout(snd_max);
     }

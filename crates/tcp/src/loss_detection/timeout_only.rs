@@ -28,6 +28,10 @@ impl LossDetection for State {
         Reaction::Nothing
     }
 
+    fn is_at_rest(&self) -> bool {
+        true
+    }
+
     fn on_timeout(&mut self, _: u64) {}
 
     fn in_recovery(&self) -> bool {

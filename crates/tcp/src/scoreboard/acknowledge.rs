@@ -67,7 +67,7 @@ impl Scoreboard {
     fn take_block(&mut self, left: u64, right: u64, highest: u64, delivered: &mut Delivered) {
         let mut from = left;
         while let Some((gap_left, gap_right)) = self.sacked.first_gap(from, right) {
-            let mut index = self.records.partition_point(|record| record.start < gap_left);
+            let mut index = self.first_from(gap_left);
             while let Some(record) = self.records.get_mut(index).filter(|it| it.end() <= gap_right)
             {
                 work::steps(1);

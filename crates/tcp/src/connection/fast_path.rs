@@ -1,0 +1,239 @@
+//! The short ways of what happens most: the next data arrive, they are acknowledged, a full segment
+//! goes.
+//!
+//! *Reference.* Header prediction: Jacobson, "4BSD header prediction", 1990; Linux
+//! `tcp_rcv_established`.
+//!
+//! *What must hold.* [`Connection::settle`] looks at it once something unusual has happened, and
+//! notes it in a [`Course`]. A short way changes nothing of it, so that it need not be looked at
+//! again:
+//! - the connection is established, has nothing to answer by a reset, and neither uses timestamps
+//!   or ECN nor paces its segments, models the path or sends in bursts;
+//! - to send: everything up to SND.NXT is out for the first time, nothing is known to have arrived
+//!   out of order or to be lost, no duplicate ACK is being counted, no recovery, probe or FIN is
+//!   under way, there is nothing to tell the peer in an option, and loss detection has nothing to do with an acknowledgment of new data
+//!   ([`LossDetection::is_at_rest`]);
+//! - to receive: nothing waits beyond a gap, there is no FIN, and segments are simply counted
+//!   ([`super::Receiver::is_simple`]).
+//!
+//! *Why it is exact.* A short way is the long one without what then has no effect: it calls the
+//! same functions in the same order, and whatever it cannot say at a glance it leaves to the long
+//! way. A test takes random connections along both and compares all that they keep.
+
+use super::usage::InUse;
+use super::{Connection, State, Transmit};
+use crate::Push;
+use crate::backoff::{self, Backoff};
+use crate::congestion_control::{Ack, CongestionControl};
+use crate::loss_cause::LossCause;
+use crate::rto::Estimator;
+use retx_units::Time;
+use retx_wire::{Ecn, Flags, Options, Segment};
+
+/// Which short ways are open.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Course {
+    /// What was agreed in the handshake leaves them open.
+    plain: bool,
+    /// To an acknowledgment of new data, and to new data.
+    pub sends: bool,
+    /// To the next data in order.
+    pub receives: bool,
+    /// A test wants none.
+    #[cfg(test)]
+    pub closed: bool,
+}
+
+/// What the short way of sending says.
+pub(super) enum Short {
+    /// A segment is written down.
+    Sent,
+    /// There is nothing to send.
+    Nothing,
+    /// Ask the long way.
+    Unknown,
+}
+
+impl Connection {
+    /// The handshake is over.
+    pub(super) fn choose_course(&mut self) {
+        let sender = &self.sender;
+        let own_pace = sender.pacer.is_some() || sender.model.is_some() || self.parameters.tso;
+        self.course.plain = !self.timestamps
+            && !self.ecn.is_enabled()
+            && !own_pace
+            && self.parameters.push == Push::End;
+    }
+
+    /// Something has happened that no short way knows: which of them are open from here on?
+    #[inline(never)]
+    pub(super) fn settle(&mut self) {
+        let open = self.course.plain && self.state == State::Established && self.reply.is_none();
+        #[cfg(test)]
+        let open = open && !self.course.closed;
+        self.course.receives = open && self.receiver.is_simple();
+        let bare = !self.selective() && self.timers.persist == Time::NEVER;
+        self.course.sends = open && bare && self.sender.is_calm();
+    }
+
+    /// A segment has arrived: true when it was one of those that come most, and is dealt with.
+    #[inline]
+    pub(super) fn take_at_once(&mut self, now: Time, segment: &Segment) -> bool {
+        let flags = segment.flags.0 & !Flags::PSH.0;
+        let says_more = !segment.options.sack.is_empty() | segment.loss_notice;
+        if says_more || flags != Flags::ACK.0 || segment.seq != self.acknowledgment() {
+            return false;
+        }
+        if segment.payload_bytes > 0 {
+            self.course.receives && self.take_next_data(now, segment)
+        } else {
+            self.course.sends && self.take_next_ack(now, segment)
+        }
+    }
+
+    /// The next data come to an end that has nothing in flight.
+    #[inline]
+    fn take_next_data(&mut self, now: Time, segment: &Segment) -> bool {
+        let (sender, receiver) = (&self.sender, &self.receiver);
+        let right = receiver.rcv_nxt + u64::from(segment.payload_bytes);
+        let idle = sender.snd_una == sender.snd_max && segment.ack == self.sequence(sender.snd_una);
+        if right > receiver.edge || !idle {
+            return false;
+        }
+        let window = self.window_of(segment);
+        self.update_window(self.receiver.rcv_nxt as i64, self.sender.snd_una, window);
+        self.receiver.rcv_nxt = right;
+        self.schedule_ack(now, segment);
+        true
+    }
+
+    /// An acknowledgment of new data, and of nothing that was not sent.
+    fn take_next_ack(&mut self, now: Time, segment: &Segment) -> bool {
+        let sender = &self.sender;
+        let flight_before = sender.flight_size();
+        let next = self.sequence(sender.snd_una);
+        let bytes_acked = u64::from(segment.ack.0.wrapping_sub(next.0));
+        if bytes_acked == 0 || bytes_acked > flight_before {
+            return false;
+        }
+        let ack = sender.snd_una + bytes_acked;
+        let window = self.window_of(segment);
+        self.update_window(self.receiver.rcv_nxt as i64, ack, window);
+        let sender = &mut self.sender;
+        sender.snd_una = ack;
+        sender.last_una = ack;
+        let taken = sender.selective.then(|| sender.board.acknowledge_in_order(ack));
+        let rtt = self.rtt_in_order(now, ack, taken.as_ref());
+        if let Some(rtt) = rtt {
+            self.take_rtt_sample(rtt);
+        }
+        let sender = &mut self.sender;
+        sender.backoff.on_ack(&backoff::Ack {
+            advances: true,
+            sampled: rtt.is_some(),
+            loss_state_over: true,
+        });
+        let delivered = match &taken {
+            Some(taken) => taken.bytes,
+            None => sender.delivered(bytes_acked, None),
+        };
+        let mut ack = Ack {
+            now,
+            bytes_acked,
+            delivered,
+            flight_size: flight_before,
+            rtt,
+            srtt: sender.estimator.srtt(),
+            snd_una: ack,
+            snd_nxt: sender.snd_nxt,
+            cwnd_limited: false,
+            in_recovery: false,
+            receiver_time: None,
+        };
+        sender.validation.on_ack(&ack);
+        ack.cwnd_limited = sender.validation.allows_growth(&sender.window);
+        sender.congestion_control.observe(&ack, sender.window.smss);
+        sender.loss_cause.on_ack(&ack, &sender.window);
+        sender.widen(&ack);
+        self.restart_retransmit_timer(now);
+        self.sender.validation.end_ack();
+        self.note_flight(false);
+        true
+    }
+
+    /// Everything in flight counts.
+    #[inline]
+    fn note_flight(&mut self, sent: bool) {
+        let sender = &mut self.sender;
+        let (snd_una, snd_max) = (sender.snd_una, sender.snd_max);
+        let in_use = InUse { snd_una, snd_max, pipe: snd_max - snd_una };
+        sender.validation.on_flight(&in_use, &sender.window, sent);
+    }
+
+    /// A full segment if the windows let it go; else an acknowledgment if one is due.
+    #[inline]
+    pub(super) fn send_at_once(&mut self, now: Time, to: &mut Transmit) -> Short {
+        let sender = &self.sender;
+        let smss = u64::from(sender.window.smss);
+        let flight = sender.flight_size();
+        let queued = sender.written - sender.snd_nxt;
+        let room = sender.window.cwnd.min(sender.snd_wnd).saturating_sub(flight);
+        if queued.min(room) >= smss && flight > 0 {
+            self.send_next_segment(now, to);
+            return Short::Sent;
+        }
+        // Neither the last of the data nor half of the peer's window: it is worth waiting for more,
+        // and the acknowledgment of what is in flight will bring it.
+        let short = room < smss.min(queued) && room < sender.max_snd_wnd / 2;
+        let waits = queued == 0 || short && self.timers.retransmit != Time::NEVER;
+        if !waits {
+            return Short::Unknown;
+        }
+        if !self.receiver.ack_now {
+            return Short::Nothing;
+        }
+        self.write_down(now, self.sender.ack_position(), 0, to);
+        Short::Sent
+    }
+
+    /// New data: a full segment.
+    #[inline]
+    fn send_next_segment(&mut self, now: Time, to: &mut Transmit) {
+        let sender = &mut self.sender;
+        let position = sender.snd_nxt;
+        let length = sender.window.smss;
+        if sender.selective {
+            sender.board.push(now, position, length);
+        }
+        let right = position + u64::from(length);
+        sender.snd_nxt = right;
+        self.note_sent(now, position, right, false);
+        self.write_down(now, position, length, to);
+    }
+
+    /// A segment without options, and with no bits but those that every segment has.
+    #[inline]
+    fn write_down(&mut self, now: Time, position: u64, length: u32, to: &mut Transmit) {
+        let is_last = length > 0 && position + u64::from(length) == self.sender.written;
+        let (window, edge) = self.window_field();
+        *to = Transmit {
+            segment: Segment {
+                seq: self.sequence(position),
+                ack: self.acknowledgment(),
+                window,
+                flags: if is_last { Flags::ACK.with(Flags::PSH) } else { Flags::ACK },
+                payload_bytes: length,
+                loss_notice: false,
+                options: Options::default(),
+            },
+            ecn: Ecn::NotEct,
+            position,
+            retransmission: false,
+        };
+        self.receiver.pending.on_ack_sent(now, length > 0);
+        self.receiver.acknowledged(&mut self.timers, edge);
+    }
+}
+
+#[cfg(test)]
+mod tests;

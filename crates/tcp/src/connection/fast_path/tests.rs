@@ -1,0 +1,240 @@
+//! Two connections, each twice: one takes the short ways, its double only the long one. Whatever
+//! happens to them, they say the same, and keep the same.
+
+use super::Course;
+use crate::connection::{Connection, Event, Transmit};
+use crate::{Config, CwndValidation, Size, congestion_control, loss_cause, presets, spurious};
+use retx_units::{Duration, SeqNr, Stream, StreamKey, Time};
+use retx_wire::{Ecn, Flags, SackBlock};
+
+const SEEDS: u64 = 2_000;
+const STEPS: u32 = 300;
+
+/// One end, twice: with and without short ways.
+type End = [Connection; 2];
+
+/// What is on its way to an end.
+struct Flight {
+    at: Time,
+    to: usize,
+    transmit: Transmit,
+}
+
+struct World {
+    seed: u64,
+    stream: Stream,
+    now: Time,
+    ends: [End; 2],
+    flights: Vec<Flight>,
+    /// One of so many packets is lost, and one is late.
+    lost: u64,
+    late: u64,
+    /// Times that a short way was open.
+    open: u64,
+}
+
+/// Everything that a connection keeps, but for which ways it takes.
+fn kept(connection: &Connection) -> String {
+    let mut connection = connection.clone();
+    connection.course = Course::default();
+    connection.sender.board.tidy(connection.sender.snd_una);
+    format!("{connection:?}")
+}
+
+fn pick<T: Copy>(stream: &mut Stream, of: &[T]) -> T {
+    of[stream.below(of.len() as u64) as usize]
+}
+
+/// A preset with some of its values changed.
+fn config(stream: &mut Stream) -> Config {
+    let name = match stream.below(3) {
+        0 => "newreno",
+        1 => "sack",
+        _ => pick(stream, presets::PRESETS).name,
+    };
+    let mut config = (presets::find(name).expect("a preset").config)();
+    config.mss = pick(stream, &[100, 536, 1_460]);
+    config.initial_window = Size::Mss(1 + stream.below(10));
+    config.delayed_ack.segments = 1 + stream.below(3) as u32;
+    config.nagle = stream.below(2) == 0;
+    config.sack |= stream.below(4) == 0;
+    config.timestamps |= stream.below(8) == 0;
+    config.ecn = stream.below(8) == 0;
+    config.slow_start_after_idle = stream.below(2) == 0;
+    config.receive_buffer = Size::Bytes(pick(stream, &[3_000, 60_000, 4 << 20]));
+    config.send_buffer = Size::Bytes(pick(stream, &[20_000, 4 << 20]));
+    config.timer_granularity = Duration::from_millis(pick(stream, &[0, 10]));
+    config.rtt_samples = pick(stream, &[crate::RttSamples::Timed, crate::RttSamples::EveryAck]);
+    let validations = [CwndValidation::None, CwndValidation::Rfc7661, CwndValidation::Linux];
+    config.cwnd_validation = pick(stream, &validations);
+    let named = |name: &str| format!("it = \"{name}\"");
+    if stream.below(4) == 0 {
+        let name = pick(stream, spurious::Config::NAMES);
+        config.spurious = chosen(&named(name));
+    }
+    if stream.below(4) == 0 {
+        let name = pick(stream, loss_cause::Config::BUILT_IN);
+        config.loss_cause = chosen(&named(name));
+    }
+    if stream.below(4) == 0 {
+        let name = pick(stream, congestion_control::Config::BUILT_IN);
+        config.congestion_control = chosen(&named(name));
+    }
+    config
+}
+
+fn chosen<T: serde::de::DeserializeOwned>(text: &str) -> T {
+    let mut table: std::collections::BTreeMap<String, T> = toml::from_str(text).expect("a choice");
+    table.remove("it").expect("it was given")
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut stream = StreamKey { seed, replication: 0 }.stream("two ways");
+        let twice = |connection: Connection| {
+            let mut long = connection.clone();
+            long.course.closed = true;
+            [connection, long]
+        };
+        let configs = [(); 2].map(|()| config(&mut stream));
+        let [near, far] = [(); 2].map(|()| SeqNr(stream.next_u64() as u32));
+        let ends = [
+            twice(Connection::connect(&configs[0], near)),
+            twice(Connection::listen(&configs[1], far)),
+        ];
+        let lost = pick(&mut stream, &[u64::MAX, 100, 15]);
+        let late = pick(&mut stream, &[u64::MAX, 200, 20]);
+        Self { seed, stream, now: Time::ZERO, ends, flights: vec![], lost, late, open: 0 }
+    }
+
+    /// Does the same to an end and its double, which must answer the same.
+    fn both<T: PartialEq + std::fmt::Debug>(
+        &mut self,
+        end: usize,
+        mut act: impl FnMut(&mut Connection) -> T,
+    ) -> T {
+        let [short, long] = &mut self.ends[end];
+        let answer = act(short);
+        assert_eq!(answer, act(long), "seed {}, end {end}, at {:?}", self.seed, self.now);
+        answer
+    }
+
+    fn check(&self) {
+        for (end, [short, long]) in self.ends.iter().enumerate() {
+            let seed = self.seed;
+            assert_eq!(kept(short), kept(long), "seed {seed}, end {end}, at {:?}", self.now);
+        }
+    }
+
+    /// Sends what there is to send, and takes the events.
+    fn serve(&mut self) {
+        let now = self.now;
+        for end in 0..2 {
+            self.open += u64::from(self.ends[end][0].course.sends);
+            while self.both(end, Connection::poll_event).is_some_and(|it| it != Event::Reset) {}
+            while let Some(transmit) = self.both(end, |it| it.poll_transmit(now)) {
+                if self.stream.below(self.lost) == 0 {
+                    continue;
+                }
+                let late = self.stream.below(self.late) == 0;
+                let extra = if late { self.stream.below(60_000) } else { self.stream.below(100) };
+                let delay = Duration::from_micros(20_000 + extra);
+                let after = self.flights.iter().filter(|it| it.to != end && !late);
+                let at = after.map(|it| it.at).fold(now + delay, Time::max);
+                self.flights.push(Flight { at, to: 1 - end, transmit });
+            }
+            self.both(end, |it| it.poll_timeout());
+        }
+    }
+
+    /// The earliest of the timers and arrivals.
+    fn go_on(&mut self) {
+        let timer = |end: usize| self.ends[end][0].poll_timeout();
+        let first = if timer(0) <= timer(1) { 0 } else { 1 };
+        let arrival = (0..self.flights.len()).min_by_key(|index| self.flights[*index].at);
+        match arrival.filter(|index| self.flights[*index].at <= timer(first)) {
+            Some(index) => {
+                let Flight { at, to, transmit } = self.flights.remove(index);
+                self.now = self.now.max(at);
+                self.deliver(to, transmit);
+            }
+            None if timer(first) < Time::NEVER => {
+                self.now = self.now.max(timer(first));
+                let now = self.now;
+                self.both(first, |it| it.handle_timeout(now));
+            }
+            None => {}
+        }
+    }
+
+    fn deliver(&mut self, to: usize, mut transmit: Transmit) {
+        if self.stream.below(60) == 0 {
+            self.disturb(&mut transmit);
+        }
+        let copies = if self.stream.below(80) == 0 { 2 } else { 1 };
+        let now = self.now;
+        for _ in 0..copies {
+            self.both(to, |it| it.handle_packet(now, &transmit.segment, transmit.ecn));
+        }
+    }
+
+    /// A field is not what was sent.
+    fn disturb(&mut self, transmit: &mut Transmit) {
+        let any = self.stream.next_u64() as u32;
+        let segment = &mut transmit.segment;
+        match any >> 24 & 7 {
+            0 => {
+                segment.flags =
+                    segment.flags.with(pick(&mut self.stream, &[Flags::PSH, Flags::ECE]))
+            }
+            1 => segment.window = any as u16 & pick(&mut self.stream, &[0, 0xf, u16::MAX]),
+            2 => segment.ack = segment.ack.add((any & 0xfff).wrapping_sub(0x800)),
+            3 => segment.seq = segment.seq.add((any & 0xfff).wrapping_sub(0x800)),
+            4 => segment.loss_notice = true,
+            5 => segment.payload_bytes /= 2,
+            6 => transmit.ecn = Ecn::Ce,
+            _ => {
+                let left = segment.ack.add(any & 0xfff);
+                segment.options.sack.push(SackBlock { left, right: left.add(1_460) });
+            }
+        }
+    }
+
+    /// What an application does.
+    fn act(&mut self) {
+        let end = self.stream.below(2) as usize;
+        let bytes = self.stream.below(if end == 0 { 40_000 } else { 400 });
+        match self.stream.below(60) {
+            0 => self.both(end, Connection::close),
+            1 => self.both(end, Connection::detach),
+            2 if self.stream.below(4) == 0 => self.both(end, Connection::abort),
+            3..=20 => drop(self.both(end, |it| it.read(bytes))),
+            21..=40 => drop(self.both(end, |it| it.read(u64::MAX))),
+            _ if end == 1 && self.stream.below(4) > 0 => {}
+            _ => drop(self.both(end, |it| it.write(bytes))),
+        }
+    }
+}
+
+#[test]
+fn the_short_ways_lead_where_the_long_one_does() {
+    let mut open = 0;
+    for seed in 0..SEEDS {
+        let mut world = World::new(seed);
+        for step in 0..STEPS {
+            if world.stream.below(4) == 0 {
+                world.act();
+            } else {
+                world.go_on();
+            }
+            world.serve();
+            if step % 16 == 0 {
+                world.check();
+            }
+        }
+        world.check();
+        open += world.open;
+    }
+    // Of both ends at each step; many connections never have any.
+    assert!(open > SEEDS * u64::from(STEPS) / 4, "{open}");
+}
