@@ -1,4 +1,4 @@
-"""A study, run once in quick form with few replications, and what judges it."""
+"""A study in quick form, and what judges it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import csv
 import json
 import re
 import shutil
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from statistics import fmean
 
 import pytest
+from conftest import QuickReports
 from polars.testing import assert_frame_equal
+from small_study import write_study
 
 from retx.study import (
     Estimate,
@@ -33,13 +32,10 @@ from retx.study.library import Claim, Rows, find, names
 from retx.study.measured import Measured
 from retx.study.verdicts import judge, judge_row
 
-REPLICATIONS = 8
-PLAN = Plan("quick", seed=1, replications=REPLICATIONS, emulations=0)
-
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    return reproduce(load("high-ber"), PLAN, tmp_path_factory.mktemp("study") / "high-ber")
+def report(quick_reports: QuickReports) -> Report:
+    return quick_reports["high-ber"]
 
 
 def table(report: Report, name: str) -> list[dict[str, str]]:
@@ -64,7 +60,7 @@ def test_rows_with_loss_have_intervals(report: Report) -> None:
         assert [row["case"] for row in rows] == ["0 %", "0.01 %", "0.1 %", "1 %", "10 %"]
         for row in rows[1:]:
             assert float(row[f"{key}_low"]) <= float(row[key]) <= float(row[f"{key}_high"])
-            assert int(row[f"{key}_n"]) == REPLICATIONS
+            assert int(row[f"{key}_n"]) == report.study.experiments["drop"].replications["quick"]
         # Each tenfold loss makes it worse, far beyond what chance does.
         means = [float(row[key]) for row in rows[1:]]
         assert means == sorted(means)
@@ -151,25 +147,6 @@ def test_the_page_stands_alone(report: Report) -> None:
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text).lower().split()
 
 
-@pytest.mark.parametrize("place", [("T4", 4), ("steps", 5)])
-def test_a_printed_command_gives_the_printed_row(report: Report, place: tuple[str, int]) -> None:
-    name, number = place
-    row = table(report, name)[number]
-    assert row["command"].startswith("retx ")
-    run = subprocess.run(
-        f"{sys.executable} -m {row['command']} --json",
-        shell=True,
-        cwd=report.folder,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    times = [one["flows"][0]["response_time_s"] for one in json.loads(run.stdout)["runs"]]
-    assert len(times) == REPLICATIONS
-    assert fmean(times) == pytest.approx(float(row["measured_s"]), rel=1e-12)
-
-
 def test_the_same_seed_gives_the_same_numbers() -> None:
     study = load("high-ber")
     tables = []
@@ -184,11 +161,11 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
 
 
 def test_an_earlier_report_gives_way_and_nothing_else(tmp_path: Path) -> None:
-    study, plan = load("high-ber"), Plan("quick", replications=2, emulations=0)
+    study, plan = load(str(write_study(tmp_path / "small"))), Plan("quick", replications=2)
     target = tmp_path / "report"
     reproduce(study, plan, target)
     before = (target / "summary.json").read_text()
-    reproduce(study, Plan("quick", seed=2, replications=2, emulations=0), target)
+    reproduce(study, Plan("quick", seed=2, replications=2), target)
     assert (target / "summary.json").read_text() != before
     (target / "notes.txt").write_text("mine")
     with pytest.raises(FileExistsError, match=r"notes\.txt"):
@@ -284,11 +261,11 @@ def test_the_command_line(cli, tmp_path: Path) -> None:
 
 
 def test_all_runs_every_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two of the same, so that it takes no longer."""
+    """Two small ones in their place."""
     for name in ("one", "two"):
-        shutil.copytree(find("high-ber"), tmp_path / "studies" / name)
+        write_study(tmp_path / "studies" / name)
     monkeypatch.setattr("retx.study.library.HOME", tmp_path / "studies")
-    command("all", quick=True, replications=2, emulations=0, out=tmp_path / "out")
+    command("all", quick=True, replications=2, out=tmp_path / "out")
     for name in ("one", "two"):
         assert (tmp_path / "out" / name / "report.html").is_file()
 

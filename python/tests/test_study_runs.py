@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from small_study import FIGURES, QUANTITIES, STUDY, write_study
 from sweeping import SCENARIO
 
 import retx
@@ -27,90 +28,10 @@ SEED = random.randrange(10**6)
 
 QUICK = Plan("quick")
 
-STUDY = """
-title = "A small study"
-
-[paper]
-title = "A paper"
-authors = "Its authors"
-reference = "Its journal"
-
-[experiment.plain]
-title = "Two TCPs"
-scenario = "s.toml"
-quantity = "flow.download.response_time_s"
-replications = { quick = 6, full = 12 }
-reference = "reno"
-case = [
-    { name = "reno", label = "Reno" },
-    { name = "cubic", label = "CUBIC", set = { "flow.download.tcp" = "cubic" } },
-    { name = "fast", label = "faster", random = false, set = { "link.cloud.rate" = "99 Mbit/s" } },
-]
-
-[experiment.surface]
-title = "Two TCPs over loss and delay"
-scenario = "s.toml"
-quantity = "flow.download.goodput_bit_s"
-replications = { quick = 3, full = 5 }
-cases_of = "plain"
-tables = ["episodes"]
-derive_from = ["segments"]
-
-[experiment.surface.grid]
-"link.cloud.forward.channel.p" = { from = 1e-3, to = 0.1, steps = 3, scale = "log" }
-link.cloud.delay = ["5 ms", "50 ms"]
-"""
-
-FIGURES = """
-from .quantities import quantities
-
-
-def values(measured):
-    at = {"link.cloud.forward.channel.p": 0.01, "link.cloud.delay": "50 ms"}
-    return {
-        "ratio": measured.ratio("plain", "cubic", "reno"),
-        "resent": measured.estimate("surface", "cubic", "resent", at=at),
-    }
-
-
-def tables(measured):
-    return []
-
-
-def figures(measured):
-    return []
-"""
-
-BODY = """
-{% extends "base.html" %}{% block body %}{{ v.ratio | estimate }}{% endblock %}
-"""
-
-QUANTITIES = """
-def quantities(run):
-    try:
-        segments = run.segments
-    except LookupError:
-        return {}
-    return {"resent": int(segments["retransmission"].sum()), "never": None}
-"""
-
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    home = tmp_path / "small"
-    home.mkdir()
-    files = {
-        "s.toml": SCENARIO,
-        "study.toml": STUDY,
-        "figures.py": FIGURES,
-        "quantities.py": QUANTITIES,
-        "published.toml": "",
-        "claims.toml": "",
-        "body.html": BODY,
-    }
-    for name, text in files.items():
-        (home / name).write_text(text)
-    return home
+    return write_study(tmp_path / "small")
 
 
 def measured_of(study: Path, plan: Plan = QUICK, out: Path | None = None) -> Measured:
@@ -142,6 +63,15 @@ def test_a_grid_is_crossed_with_the_cases(study: Path) -> None:
     assert "'link.cloud.delay=\"50 ms\"'" in command
     summary = surface.summary("goodput_bit_s")
     assert len(summary) == 18
+
+
+def test_a_form_may_have_a_grid_of_its_own(study: Path) -> None:
+    text = STUDY.replace('["5 ms", "50 ms"]', '{ quick = ["50 ms"], full = ["5 ms", "50 ms"] }')
+    assert text != STUDY
+    (study / "study.toml").write_text(text)
+    for form, delays in (("quick", {"50 ms"}), ("full", {"5 ms", "50 ms"})):
+        whole = measured_of(study, Plan(form, replications=2))
+        assert set(whole.sweep("surface").grid["link.cloud.delay"].to_list()) == delays
 
 
 @pytest.mark.parametrize(
@@ -306,7 +236,7 @@ def test_an_interrupted_study_keeps_its_runs_and_the_report_that_was_there(
 
 def test_the_same_study_twice_at_once_is_refused(study: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    long = ("--replications", 20_000)
+    long = ("--replications", 5_000)
     first = subprocess.Popen(command(study, out, *long), stderr=subprocess.PIPE, text=True)
     try:
         for _ in range(600):

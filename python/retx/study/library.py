@@ -76,7 +76,8 @@ class Experiment:
     ranked: bool = False
     """The range of single runs goes by rank: for quantities far from a normal law."""
     grid: dict[str, Any] = field(default_factory=dict)
-    """What varies besides the cases, as in a scenario's `[sweep]`."""
+    """What varies besides the cases, as in a scenario's `[sweep]`; `{ quick = […], full = […] }` in
+    the place of a list where the forms differ."""
     tables: list[str] = field(default_factory=list)
     """Tables of single events to keep of every run, as `retx sweep --table`."""
     derive_from: list[str] = field(default_factory=list)
@@ -91,6 +92,20 @@ class Experiment:
         this = self.cases[case]
         before = self.overrides(this.builds_on) if this.builds_on else self.set
         return before | this.set
+
+    def in_form(self, form: str) -> Experiment:
+        """The experiment as it is run in this form."""
+        common = self.set | self.quick if form == "quick" else self.set
+        return replace(self, set=common, grid=_of_form(self.grid, form))
+
+
+def _of_form(value: Any, form: str) -> Any:  # noqa: ANN401
+    """A part of a grid, with the list of this form wherever each has its own."""
+    if isinstance(value, dict):
+        if set(value) == set(FORMS) and all(isinstance(it, list) for it in value.values()):
+            return value[form]
+        return {key: _of_form(part, form) for key, part in value.items()}
+    return [_of_form(part, form) for part in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
@@ -210,12 +225,7 @@ class Study:
 
     def in_form(self, form: str) -> Study:
         """The study as it is run in this form."""
-        if form != "quick":
-            return self
-        experiments = {
-            name: replace(experiment, set=experiment.set | experiment.quick)
-            for name, experiment in self.experiments.items()
-        }
+        experiments = {name: it.in_form(form) for name, it in self.experiments.items()}
         return replace(self, experiments=experiments)
 
     def published_number(self, claim: Claim) -> float | None:
