@@ -1,32 +1,24 @@
-"""The atlas, run once with short runs, and how it tells who leads."""
+"""The atlas in quick form, and how it tells who leads."""
 
 from __future__ import annotations
 
 import csv
-import shutil
 import sys
 from types import ModuleType
 
 import numpy as np
 import pytest
+from conftest import QuickReports
 
-from retx.study import Plan, Report, Verdict, load, reproduce
-from retx.study.library import find
+import retx
+from retx.study import Report, Verdict, load
 from retx.study.reproduction import _module
-
-PLAN = Plan("quick", seed=1, replications=2)
+from retx.sweeps.grid import read_grid
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    place = tmp_path_factory.mktemp("study")
-    short = place / "atlas"
-    shutil.copytree(find("atlas"), short)
-    for name in ("path.toml", "beside.toml"):
-        text = (short / name).read_text()
-        assert 'duration = "60 s"' in text
-        (short / name).write_text(text.replace('duration = "60 s"', 'duration = "6 s"'))
-    return reproduce(load(str(short)), PLAN, place / "report")
+def report(quick_reports: QuickReports) -> Report:
+    return quick_reports["atlas"]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +35,10 @@ def table(report: Report, name: str) -> list[dict[str, str]]:
 
 def test_every_cell_and_every_place_has_its_line(report: Report) -> None:
     assert len(table(report, "cells")) == 4 * 4 * 2 * 2 * 2
-    assert len(table(report, "decisions")) == 4 * 4
+    assert len(table(report, "places")) == 4 * 4
+    assert [row["rtt"] for row in table(report, "decisions")] == [
+        f"{rtt}\u00a0ms" for rtt in (10, 50, 200, 600)
+    ]
     cases = set(report.study.experiments["atlas"].cases)
     assert {row["case"] for row in table(report, "algorithms")} == cases
     assert {row["case"] for row in table(report, "fairness")} == cases
@@ -61,8 +56,26 @@ def test_what_differs_says_why_and_can_be_run_again(report: Report) -> None:
             assert claim.because, claim.id
 
 
-def test_every_preset_has_a_family(ranking: ModuleType) -> None:
-    assert set(ranking.FAMILY) == set(load("atlas").experiments["atlas"].cases)
+def test_every_preset_is_there_and_has_a_family(ranking: ModuleType) -> None:
+    cases = set(load("atlas").experiments["atlas"].cases)
+    assert set(ranking.FAMILY) == cases
+    assert {entry["name"] for entry in retx.describe()["tcp"]} <= cases
+
+
+def test_the_full_form_is_finer_and_holds_what_claims_name() -> None:
+    grids = {
+        form: read_grid(load("atlas").in_form(form).experiments["atlas"].grid).columns()
+        for form in ("quick", "full")
+    }
+    loss, delay = "link.air.forward.channel.0.loss", "link.air.delay"
+    for key in (loss, delay):
+        assert set(grids["quick"][key]) < set(grids["full"][key])
+    halves = [1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1]
+    assert sorted(set(grids["full"][loss])) == halves
+    assert len(set(grids["full"][delay])) == 6
+    for claim in load("atlas").claims:
+        for grid in grids.values():
+            assert all(value in set(grid[key]) for key, value in claim.at.items()), claim.id
 
 
 @pytest.mark.parametrize(

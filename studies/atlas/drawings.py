@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, log10
 from typing import Any
 
 import polars as pl
@@ -17,16 +18,20 @@ from .values import (
     AT_ONCE,
     DELAY,
     LOSS,
-    LOSSES,
     NEVER,
     RANDOM,
-    RTT_MS,
+    beside_losses,
+    delays,
     downloads,
     leaders,
+    losses,
+    places,
     reno_keeps,
     worth,
 )
 
+FINE = 6
+"""So many loss rates make cells too small for figures of the usual size."""
 WIDTH_INCHES = 5.2
 COLOURS = {
     "BBR": style.BLUE,
@@ -45,19 +50,74 @@ LINUX_LOOK = {
     "vegas_linux": ("vegas", style.SKY, "v"),
     "veno_linux": ("veno", style.RED, "^"),
 }
-TICKS = [f"{100 * p:g}" for p in LOSSES]
 
 
 def figures(measured: Measured) -> Iterator[Figure]:
     """In the order of the report."""
     with style.styled():
+        yield _decide(measured)
         yield _map(measured)
         yield _curves(measured)
         yield _neighbours(measured)
 
 
+def _decide(measured: Measured) -> Figure:
+    rates, rounds = losses(measured), delays(measured)
+    found = places(measured)
+    figure = style.Figure(figsize=(WIDTH_INCHES, 1.2 + 0.34 * len(rounds)), layout="constrained")
+    axes = figure.subplots()
+    seen: set[str] = set()
+    for y, delay in enumerate(rounds):
+        for x, loss in enumerate(rates):
+            seen |= _cell(axes, (x, y), found[delay, loss], 8)
+    _ticks(axes, rates, rounds, 8)
+    _legend(figure, seen)
+    axes.set_xlabel("loss (%)", fontsize=9)
+    axes.set_ylabel("round trip (ms)", fontsize=9)
+    return Figure(
+        "decide",
+        figure,
+        "What to set a Linux host to, over all conditions of a place. A colour: that one is best, "
+        "and gains more than 5 % over CUBIC, beyond chance; the number is the gain, times. Grey "
+        "with a number: a change gains so much, but which one is best is not told. Grey without: "
+        "it is open whether a change is worth it.",
+        "Map of what to use over loss rate and round trip, of what Linux offers.",
+    )
+
+
+def _ticks(
+    axes: Any,  # noqa: ANN401
+    rates: Sequence[float],
+    rounds: Mapping[str, float],
+    size: float,
+) -> None:
+    """Of a map: a cell for each loss rate and round trip."""
+    axes.set_xlim(0, len(rates))
+    axes.set_ylim(0, len(rounds))
+    axes.set_xticks([x + 0.5 for x in range(len(rates))], [f"{100 * p:g}" for p in rates])
+    axes.set_yticks([y + 0.5 for y in range(len(rounds))], [f"{it:g}" for it in rounds.values()])
+    axes.grid(visible=False)
+    axes.tick_params(length=0, labelsize=size)
+
+
+def _legend(figure: Any, seen: set[str]) -> None:  # noqa: ANN401
+    handles = [
+        Patch(facecolor=DEFAULT_DOES, label="the default (CUBIC) is within 5 %"),
+        *(
+            Patch(facecolor=COLOURS.get(name, OTHER), label=name)
+            for name in COLOURS
+            if name in seen
+        ),
+        *([Patch(facecolor=OTHER, label="another")] if seen - set(COLOURS) else []),
+        Patch(facecolor=UNCLEAR, label="not told apart"),
+    ]
+    figure.legend(handles=handles, loc="outside upper left", ncols=2)
+
+
 def _map(measured: Measured) -> Figure:
     found = leaders(measured)
+    rates, rounds = losses(measured), delays(measured)
+    size = 7 if len(rates) < FINE else 5.5
     figure = style.Figure(figsize=(WIDTH_INCHES, 7.6), layout="constrained")
     panels = figure.subplots(4, 2, sharex=True, sharey=True)
     conditions = [(start, spikes) for start in (NEVER, AT_ONCE) for spikes in (0.0, 0.001)]
@@ -70,41 +130,29 @@ def _map(measured: Measured) -> Figure:
                 *(["spikes"] if spikes else []),
             ]
             axes.set_title(", ".join(what), fontsize=8)
-            for y, delay in enumerate(RTT_MS):
-                for x, loss in enumerate(LOSSES):
-                    seen |= _cell(axes, (x, y), found[delay, loss, burst, start, spikes])
-            axes.set_xlim(0, len(LOSSES))
-            axes.set_ylim(0, len(RTT_MS))
-            axes.set_xticks([x + 0.5 for x in range(len(LOSSES))], TICKS)
-            axes.set_yticks(
-                [y + 0.5 for y in range(len(RTT_MS))], [str(it) for it in RTT_MS.values()]
-            )
-            axes.grid(visible=False)
-            axes.tick_params(length=0, labelsize=7)
-    handles = [
-        Patch(facecolor=DEFAULT_DOES, label="the default (CUBIC) is within 5 %"),
-        *(
-            Patch(facecolor=COLOURS.get(name, OTHER), label=name)
-            for name in COLOURS
-            if name in seen
-        ),
-        *([Patch(facecolor=OTHER, label="another")] if seen - set(COLOURS) else []),
-        Patch(facecolor=UNCLEAR, label="not told apart"),
-    ]
-    figure.legend(handles=handles, loc="outside upper left", ncols=2)
+            for y, delay in enumerate(rounds):
+                for x, loss in enumerate(rates):
+                    seen |= _cell(axes, (x, y), found[delay, loss, burst, start, spikes], size)
+            _ticks(axes, rates, rounds, size)
+    _legend(figure, seen)
     figure.supxlabel("loss (%)", fontsize=9)
     figure.supylabel("round trip (ms)", fontsize=9)
     return Figure(
         "map",
         figure,
-        "Who leads. A colour: that family beats every other, and the default of Linux by more than "
-        "5 %, beyond chance. The number is the gain over the default, times. Grey: runs do not tell"
-        " who leads, though someone beats the default if there is a number.",
+        "Who leads, of all algorithms. A colour: that family beats every other, and the default of "
+        "Linux by more than 5 %, beyond chance. The number is the gain over the default, times. "
+        "Grey: runs do not tell who leads, though someone beats the default if there is a number.",
         "Eight maps of the leading algorithm over loss rate and round trip.",
     )
 
 
-def _cell(axes: Any, place: tuple[int, int], found: Leader) -> set[str]:  # noqa: ANN401
+def _cell(
+    axes: Any,  # noqa: ANN401
+    place: tuple[int, int],
+    found: Leader,
+    size: float,
+) -> set[str]:
     """Draws one cell; returns the family that it names."""
     gain = worth(found)
     named = gain is True and found.apart
@@ -113,14 +161,14 @@ def _cell(axes: Any, place: tuple[int, int], found: Leader) -> set[str]:  # noqa
         colour = DEFAULT_DOES
     axes.add_patch(Rectangle(place, 1, 1, facecolor=colour, edgecolor="white", lw=0.8))
     if gain is True:
-        size = found.gain.mean
+        times = found.gain.mean
         axes.text(
             place[0] + 0.5,
             place[1] + 0.5,
-            f"{size:.1f}" if size < 10 else f"{size:.0f}",
+            f"{times:.1f}" if times < 10 else f"{times:.0f}",
             ha="center",
             va="center",
-            fontsize=7,
+            fontsize=size,
             color="white" if named else "black",
         )
     return {found.family} if named else set()
@@ -129,9 +177,12 @@ def _cell(axes: Any, place: tuple[int, int], found: Leader) -> set[str]:  # noqa
 def _curves(measured: Measured) -> Figure:
     flows = downloads(measured).filter(RANDOM & pl.col("case").is_in(LINUX))
     flows = flows.with_columns(mbit=pl.col("goodput_bit_s") / 1e6)
-    figure = style.Figure(figsize=(WIDTH_INCHES, 4.4), layout="constrained")
-    panels = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
-    for axes, (delay, rtt) in zip(panels, RTT_MS.items(), strict=True):
+    rounds = delays(measured)
+    rows = ceil(len(rounds) / 2)
+    figure = style.Figure(figsize=(WIDTH_INCHES, 0.6 + 1.9 * rows), layout="constrained")
+    panels = figure.subplots(rows, 2, sharex=True, sharey=True).ravel()
+    decades = [p for p in losses(measured) if log10(p) == round(log10(p))]
+    for axes, (delay, rtt) in zip(panels, rounds.items(), strict=False):
         for case, (label, colour, mark) in LINUX_LOOK.items():
             part = flows.filter((pl.col(DELAY) == delay) & (pl.col("case") == case))
             found = means(part, [LOSS], "mbit").sort(LOSS)
@@ -146,9 +197,9 @@ def _curves(measured: Measured) -> Figure:
                 capsize=2,
                 label=label,
             )
-        axes.set_title(f"{rtt} ms", fontsize=8)
+        axes.set_title(f"{rtt:g} ms", fontsize=8)
         axes.set_xscale("log")
-        axes.set_xticks([100 * p for p in LOSSES], TICKS)
+        axes.set_xticks([100 * p for p in decades], [f"{100 * p:g}" for p in decades])
         axes.minorticks_off()
     panels[0].set_ylim(bottom=0)
     figure.supxlabel("loss (%)", fontsize=9)
@@ -159,7 +210,7 @@ def _curves(measured: Measured) -> Figure:
         figure,
         "What a Linux host can be set to, over a hop of 5 Mbit/s with single losses and nothing "
         "else; means with 95 % confidence intervals.",
-        "Goodput of five algorithms against loss at four round trips.",
+        "Goodput of five algorithms against loss, a panel for each round trip.",
     )
 
 
@@ -167,8 +218,9 @@ def _neighbours(measured: Measured) -> Figure:
     figure = style.Figure(figsize=(WIDTH_INCHES, 2.8), layout="constrained")
     axes = figure.subplots()
     width = 0.16
+    rounds = delays(measured)
     for number, (case, (label, colour, _)) in enumerate(LINUX_LOOK.items()):
-        for place, delay in enumerate(RTT_MS):
+        for place, delay in enumerate(rounds):
             kept = reno_keeps(measured, case, delay)
             low, high = kept.bounds.low, kept.bounds.high
             axes.bar(
@@ -181,7 +233,7 @@ def _neighbours(measured: Measured) -> Figure:
                 label=label if place == 0 else None,
             )
     axes.axhline(100, color=style.BLACK, lw=0.8, ls="--")
-    axes.set_xticks(range(len(RTT_MS)), [f"{rtt} ms" for rtt in RTT_MS.values()])
+    axes.set_xticks(range(len(rounds)), [f"{rtt:g} ms" for rtt in rounds.values()])
     axes.grid(visible=False, axis="x")
     axes.set_ylabel("a Reno keeps (%)")
     figure.legend(loc="outside upper left", ncols=5)
@@ -189,6 +241,6 @@ def _neighbours(measured: Measured) -> Figure:
         "neighbours",
         figure,
         "What a NewReno gets beside each, in per cent of what it gets beside another NewReno; mean "
-        "over losses of 0.001, 0.1 and 1 %, with 95 % confidence intervals.",
-        "Share that Reno keeps beside five algorithms at four round trips.",
+        f"over losses of {beside_losses(measured)} %, with 95 % confidence intervals.",
+        "Share that Reno keeps beside five algorithms, by round trip.",
     )

@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
-from retx.study import Estimate, Interval, estimate
+from retx.analysis.intervals import half_width
+from retx.study import Estimate, Interval
 
 ALPHA = 0.05
 LEAST_BIT_S = 8 * 1460 / 60
@@ -33,6 +34,10 @@ FAMILIES = {
         "linux24",
         "linux24_reset",
         "riverbed_reno",
+        "newreno_frto",
+        "newreno_eifel",
+        "newreno_stoder",
+        "newreno_park",
     ),
     "Vegas": ("vegas", "vegas_linux"),
     "Veno": ("veno", "veno_linux"),
@@ -42,6 +47,13 @@ FAMILIES = {
     "dynamic": ("dynamic",),
     "Hybla": ("hybla",),
     "threshold": ("threshold_reno",),
+    "discriminator": (
+        "newreno_spike",
+        "newreno_zigzag",
+        "newreno_mbiaz",
+        "newreno_zbs",
+        "newreno_trend",
+    ),
 }
 """Presets that send by the same idea: within a family no winner is told."""
 FAMILY = {preset: family for family, presets in FAMILIES.items() for preset in presets}
@@ -59,7 +71,8 @@ class Leader:
 
     best: str
     gain: Estimate
-    """Its goodput over that of Linux's default, run by run."""
+    """Its goodput over that of Linux's default, run by run. The interval is one of as many as there
+    are others to choose from (Bonferroni): so it holds for the one that turned out best, too."""
     rivals: tuple[str, ...]
     """Families that it is not told apart from."""
 
@@ -105,7 +118,7 @@ def leader(logs: Logs, among: Sequence[str] | None = None) -> Leader:
     others = [name for name in names if FAMILY[name] != FAMILY[best]]
     rivals = [name for name in others if not _separated(logs[best] - logs[name], len(others))]
     families = tuple(dict.fromkeys(FAMILY[name] for name in rivals))
-    return Leader(best, ratio(logs, best, DEFAULT), families)
+    return Leader(best, ratio(logs, best, DEFAULT, tests=len(names) - 1), families)
 
 
 def _separated(differences: np.ndarray[tuple[int], np.dtype[np.float64]], tests: int) -> bool:
@@ -118,14 +131,16 @@ def _separated(differences: np.ndarray[tuple[int], np.dtype[np.float64]], tests:
 
 
 def ratio(
-    logs: Mapping[str, np.ndarray[tuple[int], np.dtype[np.float64]]], a: str, b: str
+    logs: Mapping[str, np.ndarray[tuple[int], np.dtype[np.float64]]],
+    a: str,
+    b: str,
+    tests: int = 1,
 ) -> Estimate:
-    """Geometric mean of a over b, run by run."""
-    found = estimate([float(value) for value in logs[a] - logs[b]])
-    assert found is not None
-    ends = found.interval
-    return Estimate(
-        float(np.exp(found.mean)),
-        found.n,
-        ends and Interval(float(np.exp(ends.low)), float(np.exp(ends.high))),
-    )
+    """Geometric mean of a over b, run by run; its interval is one of so many."""
+    differences = logs[a] - logs[b]
+    mean, n = float(differences.mean()), len(differences)
+    if n < 2:
+        return Estimate(float(np.exp(mean)), n)
+    half = half_width(float(differences.std(ddof=1)), n, 1 - ALPHA / tests)
+    ends = Interval(float(np.exp(mean - half)), float(np.exp(mean + half)))
+    return Estimate(float(np.exp(mean)), n, ends)

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from math import exp
+from typing import Any
 
 import polars as pl
 
-from retx.study import Cell, Column, Measured, Table
+from retx.study import Cell, Column, Estimate, Measured, Table
 
-from .ranking import DEFAULT, FAMILIES, FAMILY, LINUX, Leader, leader, logs_by_cell, ratio
+from .ranking import DEFAULT, FAMILY, LINUX, Leader, logs_by_cell, ratio
 from .values import (
+    AT_ONCE,
     BURST,
     BURSTS,
     DELAY,
+    LEAST,
     LOSS,
-    LOSSES,
     NEVER,
     QUEUE,
-    RTT_MS,
     SPIKES,
     WORTH,
+    beside_losses,
+    delays,
     downloads,
     estimate_of,
     idle,
     leaders,
+    losses,
     needless,
+    percent,
+    places,
+    queues,
     reno_keeps,
+    rtt_ms,
+    scaled,
     worth,
 )
 
-QUEUES = {"5 ms": 10, "25 ms": 20, "100 ms": 81, "300 ms": 244}
 SETTINGS = {
     "linux": "cubic",
     "linux_reno": "reno",
@@ -44,17 +54,14 @@ SETTINGS = {
 def tables(measured: Measured) -> Iterator[Table]:
     """In the order of the report; `cells` is for those who want all of it."""
     yield _decisions(measured)
+    yield _places(measured)
     yield _algorithms(measured)
     yield _fairness(measured)
     yield _cells(measured)
 
 
-def percent(p: float) -> str:
-    """A loss rate."""
-    return f"{100 * p:g}\u00a0%"
-
-
-def _advice(found: Leader) -> str:
+def advice(found: Leader) -> str:
+    """What to set a Linux host to; where runs leave it open, both."""
     gain = worth(found)
     default = SETTINGS[DEFAULT]
     if found.best == DEFAULT or gain is False:
@@ -67,46 +74,127 @@ def _advice(found: Leader) -> str:
 
 
 def _decisions(measured: Measured) -> Table:
+    """One row for each round trip: where to stay, where to change, and where it is not settled."""
+    found = places(measured)
+    rates = losses(measured)
+    rows: list[dict[str, Cell]] = []
+    for delay, rtt in delays(measured).items():
+        row = {loss: found[delay, loss] for loss in rates}
+        changed = [it.gain.mean for it in row.values() if worth(it)]
+        rows.append(
+            {
+                "rtt": f"{rtt:g}\u00a0ms",
+                "keep": _ranges(row, {loss for loss in row if worth(row[loss]) is False}),
+                "open": _ranges(row, {loss for loss in row if worth(row[loss]) is None}),
+                "change": _changes(row),
+                "gain": f"{min(changed):.2f}\u00a0…\u00a0{max(changed):.2f}" if changed else "",
+                "keeps": estimate_of(
+                    reno_keeps(measured, "linux_bbr", delay), lambda kept: 100 * kept
+                ),
+            }
+        )
+    return Table(
+        "decisions",
+        "Which to use where, of what Linux offers, by the loss rate in per cent",
+        [
+            Column("rtt", "round trip", right=True),
+            Column("keep", "stay with CUBIC"),
+            Column("open", "not settled"),
+            Column("change", "change to"),
+            Column("gain", "and gain, times", right=True),
+            Column("keeps", "a Reno beside BBR keeps", "%"),
+        ],
+        rows,
+        note="Means over eight conditions: losses single or in bursts, with and without cross "
+        "traffic, with and without delay spikes. Stay: nothing gains more than "
+        f"{100 * (WORTH - 1):.0f} % over CUBIC, the default, beyond doubt. Change: the best gains "
+        "more, beyond doubt; “or”: they are not told apart. Not settled: runs leave open whether a "
+        "change is worth it. The commands run a row again.",
+        commands=[_row_command(measured, delay) for delay in delays(measured)],
+    )
+
+
+def _ranges(rates: Iterable[float], wanted: Set[float]) -> str:
+    """Those loss rates, in per cent; where they stand side by side as a range."""
+    parts: list[list[float]] = []
+    joined = False
+    for loss in rates:
+        if loss in wanted:
+            if not joined:
+                parts.append([])
+            parts[-1].append(loss)
+        joined = loss in wanted
+    ends = [[percent(part[0]), percent(part[-1])][: len(part)] for part in parts]
+    return ", ".join("\u00a0…\u00a0".join(pair) for pair in ends)
+
+
+def _changes(row: Mapping[float, Leader]) -> str:
+    """What to change to, and at which loss rates."""
+    wanted = {loss: advice(found) for loss, found in row.items() if worth(found)}
+    return "; ".join(
+        f"{name} at {_ranges(row, {loss for loss in wanted if wanted[loss] == name})}"
+        for name in dict.fromkeys(wanted.values())
+    )
+
+
+def _row_command(measured: Measured, delay: str) -> str:
+    """A sweep over everything that the row is about."""
+    at = {DELAY: delay, QUEUE: queues(measured)[delay]}
+    varied: dict[str, Sequence[object]] = {
+        "tcp.sender.like": LINUX,
+        LOSS: losses(measured),
+        BURST: (1, 4),
+        SPIKES: (0, 0.001),
+        BURSTS: (NEVER, AT_ONCE),
+    }
+    words = ["retx", "sweep", "scenarios/path.toml", "--seed", str(measured.plan.seed)]
+    experiment = measured.study.experiments["atlas"]
+    words += ["--replications", str(measured.plan.replications_of(experiment, DEFAULT))]
+    for key, value in at.items():
+        words += ["--set", f"{key}={json.dumps(value)}"]
+    for key, values in varied.items():
+        words += ["--vary", f"{key}={json.dumps(values)}"]
+    return shlex.join([*words, "--out", f"../rows/rtt-{rtt_ms(delay):g}"])
+
+
+def _places(measured: Measured) -> Table:
     """By round trip and loss rate, over the other conditions."""
-    mean = logs_by_cell(downloads(measured), [DELAY, LOSS])
     single = leaders(measured, linux=True)
     rows: list[dict[str, Cell]] = []
     commands = []
-    for delay, rtt in RTT_MS.items():
-        for loss in LOSSES:
-            found = leader(mean[delay, loss], LINUX)
-            cells = [it for cell, it in single.items() if cell[:2] == (delay, loss)]
-            agreeing = [it for it in cells if worth(it) is worth(found) and _same(it, found)]
-            gains = [it.gain.mean for it in cells]
-            rows.append(
-                {
-                    "case": f"{rtt}\u00a0ms, {percent(loss)}",
-                    "advice": _advice(found),
-                    "gain": found.gain,
-                    "range": f"{min(gains):.2f} … {max(gains):.2f}",
-                    "agree": f"{len(agreeing)} of {len(cells)}",
-                    "keeps": estimate_of(
-                        reno_keeps(measured, found.best, delay), lambda x: 100 * x
-                    ),
-                }
-            )
-            commands.append(_command(measured, found.best, delay, loss))
+    for (delay, loss), found in places(measured).items():
+        cells = [it for cell, it in single.items() if cell[:2] == (delay, loss)]
+        agreeing = [it for it in cells if worth(it) is worth(found) and _same(it, found)]
+        gains = [it.gain.mean for it in cells]
+        at = _at(measured, delay, loss)
+        rows.append(
+            {
+                "case": f"{rtt_ms(delay):g}\u00a0ms, {percent(loss)}\u00a0%",
+                "advice": advice(found),
+                "gain": found.gain,
+                "range": f"{min(gains):.2f} … {max(gains):.2f}",
+                "agree": f"{len(agreeing)} of {len(cells)}",
+                "keeps": estimate_of(reno_keeps(measured, found.best, delay), lambda x: 100 * x),
+                "goodput": _mbit(measured, found.best, at),
+            }
+        )
+        commands.append(measured.command("atlas", found.best, at=at))
     return Table(
-        "decisions",
-        "Which to use where, of what Linux offers",
+        "places",
+        "Every place, of what Linux offers",
         [
             Column("case", "round trip, loss"),
             Column("advice", "use"),
             Column("gain", "best over CUBIC", "times"),
-            Column("keeps", "a Reno beside it keeps", "%"),
             Column("range", "single conditions", "times", right=True),
             Column("agree", "that agree", right=True),
+            Column("keeps", "a Reno beside it keeps", "%"),
+            Column("goodput", "best, single losses only", "Mbit/s"),
         ],
         rows,
-        note="Geometric mean over eight conditions: losses single or in bursts, with and without "
-        "cross traffic, with and without delay spikes. Where the best surely gains at most "
-        f"{100 * (WORTH - 1):.0f} % over CUBIC, the default, it stays; “perhaps”: runs leave that "
-        "open. The commands run the best with single losses and nothing else.",
+        note="Geometric mean over the eight conditions. Where the best surely gains at most "
+        f"{100 * (WORTH - 1):.0f} % over CUBIC it stays; “perhaps”: not settled. The commands run "
+        "the best with single losses and nothing else: the last column.",
         commands=commands,
     )
 
@@ -115,19 +203,25 @@ def _same(one: Leader, other: Leader) -> bool:
     return worth(one) is False or one.family == other.family
 
 
-def _command(measured: Measured, case: str, delay: str, loss: float) -> str:
-    at = {LOSS: loss, BURST: 1, SPIKES: 0, BURSTS: NEVER, DELAY: delay, QUEUE: QUEUES[delay]}
-    return measured.command("atlas", case, at=at)
+def _at(measured: Measured, delay: str, loss: float) -> dict[str, Any]:
+    """Single losses and nothing else."""
+    queue = queues(measured)[delay]
+    return {LOSS: loss, BURST: 1, SPIKES: 0, BURSTS: NEVER, DELAY: delay, QUEUE: queue}
+
+
+def _mbit(measured: Measured, case: str, at: Mapping[str, Any]) -> Estimate | None:
+    return scaled(measured.estimate("atlas", case, at=at), 1e-6)
 
 
 def _algorithms(measured: Measured) -> Table:
     logs = logs_by_cell(downloads(measured), ())[()]
-    calm = logs_by_cell(downloads(measured).filter(pl.col(LOSS) < 1e-4), ())[()]
+    calm = logs_by_cell(downloads(measured).filter(pl.col(LOSS) == LEAST), ())[()]
     rough = logs_by_cell(downloads(measured).filter(pl.col(LOSS) >= 1e-2), ())[()]
     cells = logs_by_cell(downloads(measured), [DELAY, LOSS])
     found = leaders(measured)
     rows: list[dict[str, Cell]] = []
     names = sorted(logs, key=lambda name: -float(logs[name].mean()))
+    at = _at(measured, "25 ms", 0.01)
     for name in names:
         worst = min(float((one[name] - one[DEFAULT]).mean()) for one in cells.values())
         front = [it for it in found.values() if FAMILY[name] in (it.family, *it.rivals)]
@@ -142,6 +236,7 @@ def _algorithms(measured: Measured) -> Table:
                 "needless": needless(measured, name),
                 "idle": idle(measured, name),
                 "keeps": estimate_of(reno_keeps(measured, name), lambda x: 100 * x),
+                "goodput": _mbit(measured, name, at),
             }
         )
     return Table(
@@ -157,13 +252,13 @@ def _algorithms(measured: Measured) -> Table:
             Column("needless", "needless retransmissions", "%"),
             Column("idle", "idle", "%"),
             Column("keeps", "a Reno beside it keeps", "%"),
+            Column("goodput", "1 % single losses, 50 ms", "Mbit/s"),
         ],
         rows,
         note="Goodput over that of Linux's default, geometric means; worst place: the least mean "
         "over the eight conditions of a round trip and a loss rate. In front: best, or not told "
-        "apart from the best. Needless: of segments sent. The commands run 1 % single losses at "
-        "50 ms.",
-        commands=[_command(measured, name, "25 ms", 0.01) for name in names],
+        "apart from the best. Needless: of segments sent. The commands run the last column.",
+        commands=[measured.command("atlas", name, at=at) for name in names],
     )
 
 
@@ -172,22 +267,24 @@ def _fairness(measured: Measured) -> Table:
     commands = []
     for name in measured.study.experiments["beside"].cases:
         row: dict[str, Cell] = {"case": name}
-        for delay, rtt in RTT_MS.items():
-            row[f"rtt_{rtt}"] = estimate_of(reno_keeps(measured, name, delay), lambda x: 100 * x)
-        rows.append(row)
+        for delay, rtt in delays(measured).items():
+            row[f"rtt_{rtt:g}"] = estimate_of(reno_keeps(measured, name, delay), lambda x: 100 * x)
         at = {"link.air.forward.channel.p": 0.001, DELAY: "25 ms", QUEUE: 20}
+        row["goodput"] = scaled(measured.estimate("beside", name, at=at), 1e-6)
+        rows.append(row)
         commands.append(measured.command("beside", name, at=at))
     return Table(
         "fairness",
         "What a Reno keeps beside each",
         [
             Column("case", "beside"),
-            *(Column(f"rtt_{rtt}", f"{rtt} ms", "%") for rtt in RTT_MS.values()),
+            *(Column(f"rtt_{rtt:g}", f"{rtt:g} ms", "%") for rtt in delays(measured).values()),
+            Column("goodput", "0.1 %, 50 ms", "Mbit/s"),
         ],
         rows,
         note="Of the goodput that NewReno has beside another NewReno on the same path; geometric "
-        "mean over losses of 0.001, 0.1 and 1 %. Above 100: it gets more than its share. The "
-        "commands run 0.1 % at 50 ms.",
+        f"mean over losses of {beside_losses(measured)} %. Above 100: it gets more than its share. "
+        "The commands run 0.1 % at 50 ms: the last column has that Reno's goodput.",
         commands=commands,
     )
 
@@ -201,9 +298,10 @@ def _cells(measured: Measured) -> Table:
         delay, loss, burst, start, spikes = cell
         assert isinstance(delay, str)
         assert isinstance(loss, float)
+        at = _at(measured, delay, loss) | {BURST: burst, SPIKES: spikes, BURSTS: start}
         rows.append(
             {
-                "rtt": RTT_MS[delay],
+                "rtt": rtt_ms(delay),
                 "loss": loss,
                 "burst": str(burst),
                 "cross": "no" if start == NEVER else "yes",
@@ -211,25 +309,13 @@ def _cells(measured: Measured) -> Table:
                 "best": found.best,
                 "gain": found.gain,
                 "rivals": ", ".join(found.rivals),
+                "goodput": _mbit(measured, found.best, at),
                 "linux": linux[cell].best,
                 "linux_gain": linux[cell].gain,
                 "linux_rivals": ", ".join(linux[cell].rivals),
             }
         )
-        at = {
-            LOSS: loss,
-            BURST: burst,
-            SPIKES: spikes,
-            BURSTS: start,
-            DELAY: delay,
-            QUEUE: QUEUES[delay],
-        }
         commands.append(measured.command("atlas", found.best, at=at))
-    names = ("rtt", "loss", "burst", "cross", "spikes", "best", "gain", "rivals")
+    names = ("rtt", "loss", "burst", "cross", "spikes", "best", "gain", "rivals", "goodput")
     columns = [Column(name, name) for name in (*names, "linux", "linux_gain", "linux_rivals")]
     return Table("cells", "All cells", columns, rows, commands=commands)
-
-
-def legend() -> str:
-    """Which presets make a family."""
-    return "; ".join(f"{family}: {', '.join(presets)}" for family, presets in FAMILIES.items())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 
 import polars as pl
 
 from retx.study import Estimate, Measured, estimate
+from retx.sweeps.result import Sweep
 
 from .ranking import LINUX, Leader, leader, logs_by_cell, ratio
 
@@ -18,10 +20,23 @@ LOSS, BURST, SPIKES = f"{CHANNEL}.0.loss", f"{CHANNEL}.0.mean_burst", f"{CHANNEL
 BURSTS, DELAY, QUEUE = "flow.bursts.start", "link.air.delay", "link.air.queue.packets"
 CELL = (DELAY, LOSS, BURST, BURSTS, SPIKES)
 NEVER, AT_ONCE = "1000 s", "0 s"
-RTT_MS = {"5 ms": 10, "25 ms": 50, "100 ms": 200, "300 ms": 600}
-LOSSES = (1e-5, 1e-3, 1e-2, 1e-1)
+LEAST = 1e-5
+"""The least loss rate: next to none."""
+NAMED_MS = (10, 50, 200, 600)
+"""Round trips of both forms, which texts name."""
 WORTH = 1.05
 """Gains over the default up to this are not worth a change."""
+TEXTS = ("case", DELAY, BURSTS)
+"""Keys whose values are texts."""
+LOOKED_AT = (
+    "replication",
+    "goodput_bit_s",
+    "segments_sent",
+    "retransmissions_unnecessary",
+    "idle_total_s",
+    "rto_count",
+    "frr_count",
+)
 
 
 def values(measured: Measured) -> Named:
@@ -29,17 +44,70 @@ def values(measured: Measured) -> Named:
     return _map(measured) | _papers(measured) | _fairness(measured) | _causes(measured)
 
 
+def rtt_ms(delay: str) -> float:
+    """The round trip of a link with this delay."""
+    return 2 * float(delay.removesuffix(" ms"))
+
+
+def delays(measured: Measured) -> dict[str, float]:
+    """Each delay of the grid, with its round trip in ms, the shortest first."""
+    found = {str(delay): rtt_ms(str(delay)) for delay in measured.sweep("atlas").grid[DELAY]}
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def losses(measured: Measured) -> list[float]:
+    """The loss rates of the grid, the least first."""
+    return sorted(set(measured.sweep("atlas").grid[LOSS].to_list()))
+
+
+def queues(measured: Measured) -> dict[str, int]:
+    """The queue that goes with each delay."""
+    return dict(measured.sweep("atlas").grid.select(pl.col(DELAY).cast(pl.String), QUEUE).rows())
+
+
+def beside_losses(measured: Measured) -> str:
+    """The loss rates of the runs beside Reno, in per cent, as a list in words."""
+    grid = measured.sweep("beside").grid["link.air.forward.channel.p"]
+    *some, last = (percent(p) for p in sorted(set(grid.to_list())))
+    return f"{', '.join(some)} and {last}"
+
+
+def percent(p: float) -> str:
+    """A loss rate."""
+    return f"{100 * p:g}"
+
+
 def downloads(measured: Measured) -> pl.DataFrame:
     """The flow in question of each run."""
-    flows = measured.table("atlas").filter(pl.col("name") == "download")
-    texts = [pl.col(name).cast(pl.String) for name in ("case", DELAY, BURSTS)]
-    return flows.with_columns(*texts)
+    return _own(measured.sweep("atlas"), "download")
+
+
+@lru_cache(maxsize=4)
+def _own(sweep: Sweep, name: str) -> pl.DataFrame:
+    """The columns of that flow that are looked at; the full form has a million rows."""
+    keys = [pl.col(key).cast(pl.String) if key in TEXTS else pl.col(key) for key in sweep.keys]
+    return sweep.flows.filter(pl.col("name") == name).select(*keys, *LOOKED_AT)
 
 
 def leaders(measured: Measured, *, linux: bool = False) -> dict[tuple[object, ...], Leader]:
     """Who leads in each of the cells; `linux`: of what a Linux host offers."""
-    cells = logs_by_cell(downloads(measured), CELL)
+    return _leaders(measured.sweep("atlas"), linux)
+
+
+@lru_cache(maxsize=4)
+def _leaders(sweep: Sweep, linux: bool) -> dict[tuple[object, ...], Leader]:
+    cells = logs_by_cell(_own(sweep, "download"), CELL)
     return {cell: leader(logs, LINUX if linux else None) for cell, logs in cells.items()}
+
+
+def places(measured: Measured) -> dict[tuple[str, float], Leader]:
+    """What leads, of what a Linux host offers, by round trip and loss; over what else varies."""
+    logs = logs_by_cell(downloads(measured), [DELAY, LOSS])
+    return {
+        (delay, loss): leader(logs[delay, loss], LINUX)
+        for delay in delays(measured)
+        for loss in losses(measured)
+    }
 
 
 def worth(found: Leader) -> bool | None:
@@ -63,9 +131,10 @@ def _map(measured: Measured) -> Named:
         "cells_bbr": float(sum(it.family == "BBR" for it in apart)),
         "cells_other": float(sum(it.family != "BBR" for it in apart)),
     }
-    logs = logs_by_cell(downloads(measured), ())[()]
-    for name in logs:
-        named[f"overall_{name}"] = ratio(logs, name, "linux")
+    advised = [worth(it) for it in places(measured).values()]
+    named["places"] = float(len(advised))
+    for name, gain in (("keep", False), ("change", True), ("open", None)):
+        named[f"places_{name}"] = float(sum(it is gain for it in advised))
     return named
 
 
@@ -77,14 +146,16 @@ def over(measured: Measured, a: str, b: str, where: pl.Expr) -> Estimate:
 
 CALM = (pl.col(BURSTS) == NEVER) & (pl.col(SPIKES) == 0)
 RANDOM = CALM & (pl.col(BURST) == 1)
-SPIKED = (pl.col(BURSTS) == NEVER) & (pl.col(SPIKES) > 0) & (pl.col(LOSS) < 1e-4)
+SPIKED = (pl.col(BURSTS) == NEVER) & (pl.col(SPIKES) > 0) & (pl.col(LOSS) == LEAST)
 
 
 def _papers(measured: Measured) -> Named:
     """The papers' advice, on this map."""
     lossy = RANDOM & (pl.col(LOSS) >= 0.01)
+    worst = CALM & (pl.col(BURST) > 1) & (pl.col(LOSS) == 0.1)
     long = RANDOM & (pl.col(DELAY) == "300 ms")
     short = RANDOM & (pl.col(DELAY) == "5 ms")
+    wired = short & (pl.col(LOSS) == LEAST)
     found: Named = {
         "veno_loss": over(measured, "veno", "reno", lossy),
         "veno_linux_loss": over(measured, "veno_linux", "linux_reno", lossy),
@@ -95,19 +166,12 @@ def _papers(measured: Measured) -> Named:
         "vegas_spikes": over(measured, "vegas", "reno", SPIKED),
         "vegas_linux_spikes": over(measured, "vegas_linux", "linux_reno", SPIKED),
         "threshold_long": over(measured, "threshold_reno", "reno", long & (pl.col(LOSS) >= 1e-3)),
-        "threshold_wired": over(measured, "threshold_reno", "reno", short & (pl.col(LOSS) < 1e-4)),
+        "threshold_wired": over(measured, "threshold_reno", "reno", wired),
         "threshold_short": over(measured, "threshold_reno", "reno", short),
         "optimised": over(measured, "linux_bbr", "reno", RANDOM & (pl.col(LOSS) == 0.01)),
         "optimised_cubic": over(measured, "linux", "reno", RANDOM & (pl.col(LOSS) == 0.01)),
-        "reset_bursts": over(
-            measured,
-            "linux24_reset",
-            "linux24",
-            CALM & (pl.col(BURST) > 1) & (pl.col(LOSS) == 0.1),
-        ),
-        "today_bursts": over(
-            measured, "linux_reno", "linux24", CALM & (pl.col(BURST) > 1) & (pl.col(LOSS) == 0.1)
-        ),
+        "reset_bursts": over(measured, "linux24_reset", "linux24", worst),
+        "today_bursts": over(measured, "linux_reno", "linux24", worst),
         "dynamic_loss": over(
             measured,
             "dynamic",
@@ -115,7 +179,7 @@ def _papers(measured: Measured) -> Named:
             RANDOM & (pl.col(LOSS) == 0.01) & (pl.col(DELAY) != "300 ms"),
         ),
         "dynamic_long": over(measured, "dynamic", "reno", long & (pl.col(LOSS) >= 0.01)),
-        "clean_bbr": over(measured, "linux_bbr", "linux", RANDOM & (pl.col(LOSS) < 1e-4)),
+        "clean_bbr": over(measured, "linux_bbr", "linux", RANDOM & (pl.col(LOSS) == LEAST)),
     }
     for packets in (10, 50):
         at = {QUEUE: packets}
@@ -130,11 +194,11 @@ def _papers(measured: Measured) -> Named:
                     at=at,
                 )
             )
-    for delay, rtt in RTT_MS.items():
+    for rtt in NAMED_MS:
         found[f"vegas_spikes_{rtt}"] = over(
-            measured, "vegas", "reno", SPIKED & (pl.col(DELAY) == delay)
+            measured, "vegas", "reno", SPIKED & (pl.col(DELAY) == f"{rtt // 2} ms")
         )
-    unspiked = CALM & (pl.col(LOSS) < 1e-4) & (pl.col(DELAY) == "300 ms")
+    unspiked = CALM & (pl.col(LOSS) == LEAST) & (pl.col(DELAY) == "300 ms")
     found["vegas_unspiked_600"] = over(measured, "vegas", "reno", unspiked)
     for case in ("reno", "veno"):
         flows = downloads(measured).filter(SPIKED & (pl.col("case") == case))
@@ -147,9 +211,9 @@ def _papers(measured: Measured) -> Named:
     return found
 
 
-def scaled(found: Estimate | None) -> Estimate | None:
-    """In per cent."""
-    return found and estimate_of(found, lambda value: 100 * value)
+def scaled(found: Estimate | None, factor: float = 100.0) -> Estimate | None:
+    """In another unit; in per cent unless told."""
+    return found and estimate_of(found, lambda value: factor * value)
 
 
 def estimate_of(found: Estimate, change: Callable[[float], float]) -> Estimate:
@@ -186,8 +250,7 @@ def _per_run(flows: pl.DataFrame, what: pl.Expr) -> Estimate | None:
 
 def reno_keeps(measured: Measured, case: str, delay: str | None = None) -> Estimate:
     """What NewReno gets beside a preset, over what it gets beside another NewReno."""
-    flows = measured.table("beside").filter(pl.col("name") == "reno")
-    flows = flows.with_columns(*(pl.col(name).cast(pl.String) for name in ("case", DELAY)))
+    flows = _own(measured.sweep("beside"), "reno")
     if delay is not None:
         flows = flows.filter(pl.col(DELAY) == delay)
     return ratio(logs_by_cell(flows, ())[()], case, "newreno")
@@ -197,8 +260,8 @@ def _fairness(measured: Measured) -> Named:
     found: Named = {}
     for case in LINUX:
         found[f"keeps_{case}"] = estimate_of(reno_keeps(measured, case), lambda it: 100 * it)
-        for delay, rtt in RTT_MS.items():
-            kept = reno_keeps(measured, case, delay)
+        for rtt in NAMED_MS:
+            kept = reno_keeps(measured, case, f"{rtt // 2} ms")
             found[f"keeps_{case}_{rtt}"] = estimate_of(kept, lambda it: 100 * it)
     return found
 
