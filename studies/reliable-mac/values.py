@@ -238,16 +238,18 @@ def _windows(measured: Measured, order: str, reorder: bool) -> Named:
         for p in (0, 0.001, 0.003, 0.01, 0.03, 0.06)
         for share in (0, 0.003, 0.01, 0.03, 0.1, 0.3)
     ]
-    per_window = [
-        measured.mean("surface", "veno", GOODPUT, at=at)
+    per_window = {
+        (at[P], at[SHARE]): measured.mean("surface", "veno", GOODPUT, at=at)
         / measured.mean("surface", "veno", CWND, at=at)
         for at in cells
-    ]
+    }
+    of_loss = [value for (_, share), value in per_window.items() if share == 0]
     return {
         f"cwnd_fit_{order}": float(fit**2),
         f"cwnd_10_{order}": measured.mean("delay", "reno", CWND, at=points[1]) / MSS_BYTES,
         f"cwnd_30_{order}": measured.mean("delay", "reno", CWND, at=points[3]) / MSS_BYTES,
-        f"per_window_spread_{order}": max(per_window) / min(per_window),
+        f"per_window_spread_{order}": max(per_window.values()) / min(per_window.values()),
+        f"per_window_spread_loss_{order}": max(of_loss) / min(of_loss),
     }
 
 
