@@ -36,8 +36,13 @@ lint: $(VENV)/tested
 test-rust: $(VENV)/tested tshark
 	$(RUST) cargo test --workspace --exclude retx-py --locked
 
+# Two at a time: what looks at the reports of studies, whose output comes last, and all else.
 test-python: $(VENV)/tested tshark
-	$(BIN)/pytest -rs
+	mkdir -p target
+	$(BIN)/pytest -rs -m studies >target/test-studies.log 2>&1 & studies=$$!; \
+	trap 'kill $$studies 2>/dev/null || true' EXIT; status=0; \
+	$(BIN)/pytest -rs -m 'not studies' || status=$$?; \
+	wait $$studies || status=$$?; cat target/test-studies.log; exit $$status
 
 # Tests of captures ask tshark what it reads in them.
 tshark:

@@ -1,4 +1,4 @@
-"""What the tests share: a small scenario, and the command line as a user has it."""
+"""What the tests share: a small scenario, the command line as a user has it, and all studies."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from retx.study import Plan, Report, load, reproduce
 
 LOSSY = """\
 title = "A short download over a noisy channel"
@@ -50,6 +52,18 @@ app = { kind = "bulk" }
 """
 """Hours of work: for tests that stop it."""
 
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what looks at reports of studies: it can run beside all else, in a process of its own.
+
+    So `make test` does. Reports are made once for all tests of a process.
+    """
+    for item in items:
+        if "quick_reports" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.studies)
+
+
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -77,3 +91,25 @@ def cli(tmp_path: Path) -> Cli:
         )
 
     return call
+
+
+class QuickReports:
+    """Every study in quick form, run from scratch when a test first asks for it, and only then.
+
+    Emulations need real time and an idle machine, and have tests of their own.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self._made: dict[str, Report] = {}
+
+    def __getitem__(self, name: str) -> Report:
+        if name not in self._made:
+            plan = Plan("quick", emulations=0)
+            self._made[name] = reproduce(load(name), plan, self.home / name)
+        return self._made[name]
+
+
+@pytest.fixture(scope="session")
+def quick_reports(tmp_path_factory: pytest.TempPathFactory) -> QuickReports:
+    return QuickReports(tmp_path_factory.mktemp("studies"))

@@ -1,29 +1,24 @@
-"""The study bursty-rto, run once with few replications, and its fit."""
+"""The study bursty-rto in quick form, and its fit."""
 
 from __future__ import annotations
 
 import csv
-import json
-import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import pytest
+from conftest import QuickReports
 
-from retx.study import Plan, Report, Verdict, exact, load, reproduce
+from retx.study import Report, Verdict, exact, load
 from retx.study.library import find
 from retx.study.measured import Measured
 
-REPLICATIONS = 3
-PLAN = Plan("quick", seed=1, replications=REPLICATIONS)
-
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    return reproduce(load("bursty-rto"), PLAN, tmp_path_factory.mktemp("study") / "report")
+def report(quick_reports: QuickReports) -> Report:
+    return quick_reports["bursty-rto"]
 
 
 def table(report: Report, name: str) -> list[dict[str, str]]:
@@ -60,25 +55,13 @@ def test_what_differs_says_why(report: Report) -> None:
 
 def test_policies_share_the_channel_of_table_1(report: Report) -> None:
     """Fading is drawn before the first frame, so the same test is the same run everywhere."""
-    one, other = table(report, "test_2")[0], table(report, "policies")[0]
-    assert float(one["measured"]) == float(other["throughput"])
-    assert table(report, "switches")[0]["throughput"] == other["throughput"]
-
-
-def test_a_printed_command_gives_the_printed_row(report: Report) -> None:
-    row = table(report, "policies")[1]
-    run = subprocess.run(
-        f"{sys.executable} -m {row['command']} --json",
-        shell=True,
-        cwd=report.folder,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    rates = [one["flows"][0]["goodput_bit_s"] / 1e6 for one in json.loads(run.stdout)["runs"]]
-    assert len(rates) == REPLICATIONS
-    assert fmean(rates) == pytest.approx(float(row["throughput"]), rel=1e-12)
+    measured = Measured(report.study, report.plan)
+    first = next(iter(report.study.experiments["switches"].cases))
+    same = [("table_1", "2"), ("policies", "2 keep"), ("switches", first)]
+    runs = [measured.run(name, case).flows["goodput_bit_s"][0] for name, case in same]
+    assert len(set(runs)) == 1
+    rows = [table(report, name)[0]["throughput"] for name in ("policies", "switches")]
+    assert rows[0] == rows[1]
 
 
 def test_errors_on_data_only_lose_no_acks(report: Report) -> None:
@@ -86,7 +69,7 @@ def test_errors_on_data_only_lose_no_acks(report: Report) -> None:
     for name in ("policies", "policies_outages"):
         experiment = study.experiments[name]
         assert experiment.overrides("2 keep data")["wlan.office.channel_senders"] == ["server"]
-    measured = Measured(study, PLAN)
+    measured = Measured(study, report.plan)
     assert measured.run("policies_outages", "2 keep").stations["drops_retry_limit"][1] > 0
     data_only = measured.run("policies_outages", "2 keep data").stations
     # What is left are collisions, four in a row.

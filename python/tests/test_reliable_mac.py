@@ -1,33 +1,19 @@
-"""The study reliable-mac, run once with short runs."""
+"""The study reliable-mac in quick form."""
 
 from __future__ import annotations
 
 import csv
 import re
-import shutil
 
 import pytest
+from conftest import QuickReports
 
-from retx.study import Plan, Report, Verdict, exact, load, reproduce
-from retx.study.library import find
-
-PLAN = Plan("quick", seed=1, replications=2)
+from retx.study import Report, Verdict, exact
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """With runs of five seconds, and three hours of which the first loss rates are left."""
-    place = tmp_path_factory.mktemp("study")
-    short = place / "reliable-mac"
-    shutil.copytree(find("reliable-mac"), short)
-    for name, old, new in (
-        ("hop.toml", 'duration = "100 s"', 'duration = "5 s"'),
-        ("study.toml", '"duration" = "60 s"', '"duration" = "5 s"'),
-    ):
-        text = (short / name).read_text()
-        assert old in text
-        (short / name).write_text(text.replace(old, new))
-    return reproduce(load(str(short)), PLAN, place / "report")
+def report(quick_reports: QuickReports) -> Report:
+    return quick_reports["reliable-mac"]
 
 
 def table(report: Report, name: str) -> list[dict[str, str]]:

@@ -1,24 +1,18 @@
-"""The study satellite-threshold, run once with few replications."""
+"""The study satellite-threshold in quick form."""
 
 from __future__ import annotations
 
 import csv
-import json
-import subprocess
-import sys
-from statistics import fmean
 
 import pytest
+from conftest import QuickReports
 
-from retx.study import Plan, Report, exact, load, reproduce
-
-REPLICATIONS = 3
+from retx.study import Report, exact
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    plan = Plan("quick", seed=1, replications=REPLICATIONS)
-    return reproduce(load("satellite-threshold"), plan, tmp_path_factory.mktemp("study") / "report")
+def report(quick_reports: QuickReports) -> Report:
+    return quick_reports["satellite-threshold"]
 
 
 def table(report: Report, name: str) -> list[dict[str, str]]:
@@ -63,21 +57,3 @@ def test_right_of_the_stair_congestion_is_taken_for_corruption(report: Report) -
             assert float(row["taken"]) > 0.95, row
         elif row["threshold"] == "510 ms":
             assert float(row["taken"]) == 0, row
-
-
-def test_a_printed_command_gives_the_printed_row(report: Report) -> None:
-    row = table(report, "fairness")[-1]
-    run = subprocess.run(
-        f"{sys.executable} -m {row['command']} --json",
-        shell=True,
-        cwd=report.folder,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    runs = json.loads(run.stdout)["runs"]
-    assert len(runs) == REPLICATIONS
-    for flow, column in enumerate(("long", "short")):
-        rates = [one["flows"][flow]["goodput_bit_s"] / 1e3 for one in runs]
-        assert fmean(rates) == pytest.approx(float(row[column]), rel=1e-12)

@@ -1,0 +1,169 @@
+"""The command beside a row of a report, typed as it stands, gives the figure of that row."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+from conftest import QuickReports
+
+import retx
+from retx.study.library import names
+
+ROWS = 3
+"""Of each study, drawn from those below."""
+SEED = random.randrange(10**6)
+"""Of the draw; printed when a row does not come out."""
+
+Flows = list[dict[str, Any]]
+"""All flows of one run."""
+Figure = Callable[[Flows], float | None]
+
+
+def first(column: str, factor: float = 1.0) -> Figure:
+    """Of the first flow."""
+
+    def of(flows: Flows) -> float | None:
+        value = flows[0][column]
+        return None if value is None else factor * value
+
+    return of
+
+
+def named(name: str, column: str, factor: float = 1.0) -> Figure:
+    """The mean over the flows whose names begin so."""
+    return lambda flows: fmean(
+        factor * flow[column] for flow in flows if flow["name"].startswith(name)
+    )
+
+
+def together(flows: Flows) -> float:
+    """Goodput of all that send by TCP, in kbit/s."""
+    return sum(flow["goodput_bit_s"] for flow in flows if flow["tcp"] is not None) / 1e3
+
+
+MBIT = first("goodput_bit_s", 1e-6)
+RESENT = first("segments_retransmitted")
+TIME = first("response_time_s")
+
+FIGURES: dict[str, list[tuple[str, str, Figure]]] = {
+    "atlas": [
+        ("algorithms", "goodput", MBIT),
+        ("cells", "goodput", MBIT),
+        ("places", "goodput", MBIT),
+        ("fairness", "goodput", named("reno", "goodput_bit_s", 1e-6)),
+    ],
+    "bursty-rto": [
+        ("policies", "throughput", MBIT),
+        ("policies", "idle_max_s", first("idle_max_s")),
+        ("switches", "throughput", MBIT),
+        ("idle_total", "measured_s", first("idle_total_s")),
+        ("rtt_mean", "measured_ms", first("rtt_mean_s", 1e3)),
+    ],
+    "dynamic-response": [
+        ("T2_goodput", "measured", first("goodput_bit_s")),
+        ("T2F_resent", "measured_packets", RESENT),
+        ("T2F_rto", "measured_RTOs", first("rto_count")),
+        ("T2_frr", "measured_FRRs", first("frr_count")),
+        ("backoff", "goodput", together),
+        ("mixes", "rto_each", named("ftp", "rto_count")),
+        ("pairs", "one", named("one", "goodput_bit_s", 1e-3)),
+        ("pairs", "all", together),
+        ("friendliness", "reno", named("one", "goodput_bit_s", 1e-3)),
+    ],
+    "high-ber": [
+        ("T4", "measured_s", TIME),
+        ("T5", "measured_packets", RESENT),
+        ("T7", "unnecessary", first("retransmissions_unnecessary")),
+        ("T8", "simulated_s", TIME),
+        ("steps", "measured_s", TIME),
+        ("switches", "measured_s", TIME),
+    ],
+    "reliable-mac": [
+        ("loss", "reno", MBIT),
+        ("delay", "vegas", MBIT),
+        ("readings", "veno", MBIT),
+        ("mac", "vegas", MBIT),
+        ("switches", "reno_0.01", MBIT),
+        ("switches_delay", "reno_kept", MBIT),
+        ("explained", "after", first("goodput_bit_s", 1e-3)),
+        ("every_imposed", "goodput", MBIT),
+        ("every_mac", "idle_s", first("idle_total_s")),
+    ],
+    "satellite-threshold": [
+        ("fairness", "long", first("goodput_bit_s", 1e-3)),
+        ("fairness", "both", together),
+        ("remedies", "rate_6", together),
+        ("last_hop", "rate_6", together),
+    ],
+}
+"""Tables whose command runs what one of their columns tells: its name, and how to read a run."""
+
+
+def figures(report: retx.study.Report) -> list[tuple[str, str, Figure, dict[str, str]]]:
+    """Table, column, how to read a run, and the row: of all rows that can be compared."""
+    return [
+        (table, column, figure, row)
+        for table, column, figure in FIGURES[report.study.name]
+        for row in rows_of(report, table)
+        if row["command"] and row[column]
+    ]
+
+
+def rows_of(report: retx.study.Report, table: str) -> list[dict[str, str]]:
+    with (report.folder / "tables" / f"{table}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def runs_of(command: str, place: Path, column: str) -> Iterator[Flows]:
+    """What each run of a printed command tells of its flows; of a sweep those of one sender."""
+    words = shlex.split(command)
+    assert words[:2] in (["retx", "run"], ["retx", "sweep"]), command
+    sweep = words[1] == "sweep"
+    done = subprocess.run(
+        f"{shlex.quote(sys.executable)} -m {command}{'' if sweep else ' --json'}",
+        shell=True,
+        cwd=place,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stderr}"
+    if sweep:
+        flows = retx.load_sweep(place / words[words.index("--out") + 1]).flows
+        sender = flows.filter(flows["tcp.sender.like"].cast(str) == column)
+        for flow in sender.iter_rows(named=True):
+            yield [flow]
+        return
+    told = json.loads(done.stdout)
+    for run in told.get("runs", [told]):
+        yield run["flows"]
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_printed_command_gives_the_figure_of_its_row(
+    quick_reports: QuickReports, name: str, tmp_path: Path
+) -> None:
+    report = quick_reports[name]
+    # As in the report's directory, and nothing is written there.
+    place = tmp_path / "report"
+    shutil.copytree(report.folder / "scenarios", place / "scenarios")
+    chosen = random.Random(SEED).sample(figures(report), ROWS)
+    for number, (table, column, figure, row) in enumerate(chosen):
+        where = f"seed {SEED}: {name}, {table}, {column}: {row['command']}"
+        command = row["command"].replace("../rows/", f"../rows/{number}-")
+        values = [figure(flows) for flows in runs_of(command, place, column)]
+        known = [value for value in values if value is not None]
+        assert len(known) == int(row[f"{column}_n"]), where
+        assert fmean(known) == pytest.approx(float(row[column]), rel=1e-9), where
