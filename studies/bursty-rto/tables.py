@@ -70,8 +70,17 @@ def _exchange(measured: Measured) -> Table:
 
 def _channels(measured: Measured) -> Table:
     """What was fitted."""
-    rows: list[dict[str, Cell]] = []
-    commands = []
+    columns = [Column("case", "channel"), Column("channel", "parameters")]
+    for name, label in (("fer", "FER"), ("efb_mean", "mean burst"), ("efb_max", "longest")):
+        columns += [Column(f"{name}_published", label, right=True), Column(name, "measured")]
+    table = Table(
+        "channels",
+        "Channels fitted to the errors of frames",
+        columns,
+        note="By fit.py: three parameters to three numbers. K: power of the direct path over the "
+        "others'. Bursts in frames, those lost in a collision left out: a station that sends "
+        "receives nothing.",
+    )
     for experiment, label in (("table_1", "fading"), ("outages", "outages")):
         for test in "12345":
             line: dict[str, Cell] = {"case": f"test {test}, {label}"}
@@ -81,21 +90,8 @@ def _channels(measured: Measured) -> Table:
                 published = measured.study.published.series[name].values[test]
                 line[f"{name}_published"] = plain(published)
                 line[name] = measured.estimate(experiment, test, quantity)
-            rows.append(line)
-            commands.append(measured.command(experiment, test))
-    columns = [Column("case", "channel"), Column("channel", "parameters")]
-    for name, label in (("fer", "FER"), ("efb_mean", "mean burst"), ("efb_max", "longest")):
-        columns += [Column(f"{name}_published", label, right=True), Column(name, "measured")]
-    return Table(
-        "channels",
-        "Channels fitted to the errors of frames",
-        columns,
-        rows,
-        note="By fit.py: three parameters to three numbers. K: power of the direct path over the "
-        "others'. Bursts in frames, those lost in a collision left out: a station that sends "
-        "receives nothing.",
-        commands=commands,
-    )
+            table.add(line, measured.command(experiment, test))
+    return table
 
 
 def _fitted(measured: Measured) -> dict[str, str]:
@@ -228,23 +224,6 @@ def _effects(measured: Measured, name: str) -> Table:
 
 
 def _policies(measured: Measured) -> Table:
-    rows: list[dict[str, Cell]] = []
-    commands = []
-    for kind, experiment in KINDS.items():
-        for test in TESTS:
-            for policy in POLICIES:
-                case = f"{test} {policy}"
-                rows.append(
-                    {
-                        "case": f"test {test}, {KIND_LABELS[kind]}",
-                        "policy": POLICY_LABELS[policy],
-                        "throughput": measured.estimate(experiment, case, "throughput"),
-                        "idle_max": measured.estimate(experiment, case, IDLE_MAX),
-                        "idle": measured.estimate(experiment, case, IDLE_TOTAL),
-                        "share": measured.estimate(experiment, case, "idle_percent"),
-                    }
-                )
-                commands.append(measured.command(experiment, case))
     columns = [
         Column("case", "channel"),
         Column("policy", "policy"),
@@ -253,27 +232,27 @@ def _policies(measured: Measured) -> Table:
         Column("idle", "total idle", "s"),
         Column("share", "of the transfer", "%"),
     ]
-    return Table("policies", "Policies", columns, rows, commands=commands)
+    table = Table("policies", "Policies", columns)
+    for kind, experiment in KINDS.items():
+        for test in TESTS:
+            for policy in POLICIES:
+                case = f"{test} {policy}"
+                table.add(
+                    {
+                        "case": f"test {test}, {KIND_LABELS[kind]}",
+                        "policy": POLICY_LABELS[policy],
+                        "throughput": measured.estimate(experiment, case, "throughput"),
+                        "idle_max": measured.estimate(experiment, case, IDLE_MAX),
+                        "idle": measured.estimate(experiment, case, IDLE_TOTAL),
+                        "share": measured.estimate(experiment, case, "idle_percent"),
+                    },
+                    measured.command(experiment, case),
+                )
+    return table
 
 
 def _gains(measured: Measured) -> Table:
     """Paired: each policy beside the backoff kept, on the same channel."""
-    rows: list[dict[str, Cell]] = []
-    commands = []
-    for kind, experiment in KINDS.items():
-        for test in TESTS:
-            for policy in POLICIES[1:]:
-                case, keep = f"{test} {policy}", f"{test} keep"
-                rows.append(
-                    {
-                        "case": f"test {test}, {KIND_LABELS[kind]}",
-                        "policy": POLICY_LABELS[policy],
-                        "ratio": measured.ratio(experiment, case, keep, "throughput"),
-                        "idle_max": measured.difference(experiment, case, keep, IDLE_MAX),
-                        "idle": measured.difference(experiment, case, keep, IDLE_TOTAL),
-                    }
-                )
-                commands.append(measured.command(experiment, case))
     columns = [
         Column("case", "channel"),
         Column("policy", "policy"),
@@ -281,25 +260,52 @@ def _gains(measured: Measured) -> Table:
         Column("idle_max", "longest idle, more by", "s"),
         Column("idle", "total idle, more by", "s"),
     ]
-    return Table(
+    table = Table(
         "gains",
         "What a policy gains over the backoff kept",
         columns,
-        rows,
         note="Run by run, with the same draws; geometric mean of the ratios, mean of the "
         "differences.",
-        commands=commands,
     )
+    for kind, experiment in KINDS.items():
+        for test in TESTS:
+            for policy in POLICIES[1:]:
+                case, keep = f"{test} {policy}", f"{test} keep"
+                table.add(
+                    {
+                        "case": f"test {test}, {KIND_LABELS[kind]}",
+                        "policy": POLICY_LABELS[policy],
+                        "ratio": measured.ratio(experiment, case, keep, "throughput"),
+                        "idle_max": measured.difference(experiment, case, keep, IDLE_MAX),
+                        "idle": measured.difference(experiment, case, keep, IDLE_TOTAL),
+                    },
+                    measured.command(experiment, case),
+                )
+    return table
 
 
 def _acks(measured: Measured) -> Table:
     """Errors in both directions, and on the frames of the server only."""
-    rows: list[dict[str, Cell]] = []
-    commands = []
+    columns = [
+        Column("case", "channel"),
+        Column("ack_loss", "ACKs lost", "%"),
+        Column("idle", "idle, errors both ways", "s"),
+        Column("idle_data", "errors on data only", "s"),
+        Column("less", "difference", "s"),
+        Column("gain", "gain of the reset, both ways", "times"),
+        Column("gain_data", "data only", "times"),
+    ]
+    table = Table(
+        "acks",
+        "What errors in the direction of the ACKs add",
+        columns,
+        note="Total idle time with the backoff kept. The frames of the client are its TCP ACKs "
+        "and its MAC acknowledgments.",
+    )
     for kind, experiment in KINDS.items():
         for test in TESTS:
             both, data = f"{test} keep", f"{test} keep data"
-            rows.append(
+            table.add(
                 {
                     "case": f"test {test}, {KIND_LABELS[kind]}",
                     "ack_loss": measured.estimate(experiment, both, "ack_loss"),
@@ -310,27 +316,10 @@ def _acks(measured: Measured) -> Table:
                     "gain_data": measured.ratio(
                         experiment, f"{test} reset data", data, "throughput"
                     ),
-                }
+                },
+                measured.command(experiment, data),
             )
-            commands.append(measured.command(experiment, data))
-    columns = [
-        Column("case", "channel"),
-        Column("ack_loss", "ACKs lost", "%"),
-        Column("idle", "idle, errors both ways", "s"),
-        Column("idle_data", "errors on data only", "s"),
-        Column("less", "difference", "s"),
-        Column("gain", "gain of the reset, both ways", "times"),
-        Column("gain_data", "data only", "times"),
-    ]
-    return Table(
-        "acks",
-        "What errors in the direction of the ACKs add",
-        columns,
-        rows,
-        note="Total idle time with the backoff kept. The frames of the client are its TCP ACKs "
-        "and its MAC acknowledgments.",
-        commands=commands,
-    )
+    return table
 
 
 def _less(found: Estimate | None) -> Estimate | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,15 +40,10 @@ class Curve:
 
 def curves(measured: Measured) -> Iterator[Figure]:
     """In the order of the report."""
-    yield _limit(measured)
-    yield _needless(measured)
-    yield _maps(measured)
-    yield _grid(measured)
-    yield _gains(measured)
-    yield _mix_gains(measured)
-    yield _dumbbell(measured)
-    yield _chain(measured)
-    yield _fairness(measured)
+    for drawn in (
+        _limit, _needless, _maps, _grid, _gains, _mix_gains, _dumbbell, _chain, _fairness,
+    ):  # fmt: skip
+        yield drawn(measured)
 
 
 def panels(rows: int, columns: int, height: float, share: str = "") -> tuple[style.Figure, Any]:
@@ -90,6 +85,29 @@ def draw(measured: Measured, axes: Any, curve: Curve, cases: Sequence[str]) -> N
         dots(axes, list(curve.points), found, LOOKS[case] | {"label": known[case].label})
 
 
+def from_zero(axes: Any, x: str, y: str) -> None:  # noqa: ANN401
+    """Labels of both axes; the upright one begins at 0."""
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.set_ylim(bottom=0)
+
+
+def write_cells(
+    axes: Any,  # noqa: ANN401
+    values: Any,  # noqa: ANN401
+    form: Callable[[float], str],
+    dark: Any,  # noqa: ANN401
+    size: float = 6.5,
+) -> None:
+    """Each finite value of an array in its cell of a map, white on `dark` ones."""
+    for (row, column), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            axes.text(
+                column + 0.5, row + 0.5, form(value), ha="center", va="center", fontsize=size,
+                color="white" if dark[row, column] else "black",
+            )  # fmt: skip
+
+
 def legend(figure: style.Figure, axes: Any, columns: int = 3) -> None:  # noqa: ANN401
     """One legend above all panels."""
     handles, labels = axes.get_legend_handles_labels()
@@ -112,9 +130,7 @@ def _limit(measured: Measured) -> Figure:
             measured.estimate("window", case, "goodput", at={key: f"{size} mss"}) for size in sizes
         ]
         dots(axes[0, 0], sizes, found, looks[case] | {"label": what.label})
-    axes[0, 0].set_xlabel("largest window (segments)")
-    axes[0, 0].set_ylabel("goodput (kbit/s)")
-    axes[0, 0].set_ylim(bottom=0)
+    from_zero(axes[0, 0], "largest window (segments)", "goodput (kbit/s)")
     legend(figure, axes[0, 0], 2)
     return Figure(
         "limit",
@@ -144,11 +160,9 @@ def _needless(measured: Measured) -> Figure:
             panel.plot(
                 points["lost_percent"], points[quantity], ms=3.5, lw=1.1, **look, label=label
             )
-    axes[0, 0].set_ylabel("retransmissions in 165 s")
-    axes[0, 1].set_ylabel("share of them that is unnecessary")
-    for panel in axes[0]:
-        panel.set_xlabel("packets lost (%)")
-        panel.set_ylim(bottom=0)
+    labels = ("retransmissions in 165 s", "share of them that is unnecessary")
+    for panel, label in zip(axes[0], labels, strict=True):
+        from_zero(panel, "packets lost (%)", label)
     legend(figure, axes[0, 0], 2)
     return Figure(
         "needless",
@@ -174,12 +188,7 @@ def _maps(measured: Measured) -> Figure:
             if row["lost_percent"] > 0:
                 values[up.index(row[FLOWS]), right.index(row[key])] = row["irrelevant"]
         cells = panel.pcolormesh(values, cmap=style.MAP, vmin=0, vmax=1, edgecolors="white", lw=0.5)
-        for (row, column), value in np.ndenumerate(values):
-            if np.isfinite(value):
-                panel.text(
-                    column + 0.5, row + 0.5, f"{100 * value:.0f}", ha="center", va="center",
-                    fontsize=6.5, color="black" if value > 0.5 else "white",
-                )  # fmt: skip
+        write_cells(panel, 100 * values, "{:.0f}".format, values <= 0.5)
         panel.set_xticks(np.arange(len(right)) + 0.5, [_percent(key, value) for value in right])
         panel.set_yticks(np.arange(len(up)) + 0.5, [str(value) for value in up])
         panel.grid(visible=False)
@@ -220,11 +229,7 @@ def _grid(measured: Measured) -> Figure:
         share = 100 * values / values.max()
         panel.pcolormesh(share, cmap=style.MAP, edgecolors="white", lw=0.5)
         middle = (share.min() + share.max()) / 2
-        for (row, column), value in np.ndenumerate(share):
-            panel.text(
-                column + 0.5, row + 0.5, f"{value:.0f}", ha="center", va="center", fontsize=6.5,
-                color="black" if value > middle else "white",
-            )  # fmt: skip
+        write_cells(panel, share, "{:.0f}".format, share <= middle)
         column, row = alphas.index(0.5), betas.index(10_000)
         panel.plot(column + 0.5, row + 0.5, "o", ms=15, mfc="none", mec=style.RED, mew=1.4)
         panel.set_xticks(np.arange(len(alphas)) + 0.5, [f"{alpha:g}" for alpha in alphas])
@@ -260,10 +265,8 @@ def _gains(measured: Measured) -> Figure:
     figure, axes = panels(1, 2, 3.4, "y")
     draw(measured, axes[0, 0], Curve("loss", P, points), cases)
     draw(measured, axes[0, 1], Curve("faults", DURATION, faults), cases)
-    axes[0, 0].set_xlabel("packets lost independently (%)")
+    from_zero(axes[0, 0], "packets lost independently (%)", "goodput (kbit/s)")
     axes[0, 1].set_xlabel("time lost in 75 faults (%)")
-    axes[0, 0].set_ylabel("goodput (kbit/s)")
-    axes[0, 0].set_ylim(bottom=0)
     legend(figure, axes[0, 0], 3)
     return Figure(
         "gains",
@@ -308,13 +311,11 @@ def _dumbbell(measured: Measured) -> Figure:
     draw(measured, axes[0, 1], Curve("dumbbell_faults", COUNT, counts, "unnecessary"), cases)
     draw(measured, axes[1, 0], Curve("dumbbell_reverse", UDP, flows), cases)
     draw(measured, axes[1, 1], Curve("dumbbell_delay", DELAY, delays), cases)
-    for panel in axes[0]:
-        panel.set_xlabel("faults in 200 s")
-    axes[1, 0].set_xlabel("UDP flows from right to left")
-    axes[1, 1].set_xlabel("propagation delay of the wired link (ms)")
-    for panel in (axes[0, 0], axes[1, 0], axes[1, 1]):
-        panel.set_ylabel("goodput of all (kbit/s)")
-        panel.set_ylim(bottom=0)
+    of_all = "goodput of all (kbit/s)"
+    from_zero(axes[0, 0], "faults in 200 s", of_all)
+    from_zero(axes[1, 0], "UDP flows from right to left", of_all)
+    from_zero(axes[1, 1], "propagation delay of the wired link (ms)", of_all)
+    axes[0, 1].set_xlabel("faults in 200 s")
     axes[0, 1].set_ylabel("unnecessary retransmissions")
     axes[0, 1].set_yscale("log")
     legend(figure, axes[0, 0], 3)
@@ -333,9 +334,7 @@ def _chain(measured: Measured) -> Figure:
     figure, axes = panels(1, 1, 3.0)
     draw(measured, axes[0, 0], Curve("chain", TO, hops), list(LOOKS))
     axes[0, 0].set_xticks([1, 2, 3, 4])
-    axes[0, 0].set_xlabel("hops of 802.11b")
-    axes[0, 0].set_ylabel("goodput (kbit/s)")
-    axes[0, 0].set_ylim(bottom=0)
+    from_zero(axes[0, 0], "hops of 802.11b", "goodput (kbit/s)")
     legend(figure, axes[0, 0], 3)
     return Figure(
         "chain",

@@ -12,7 +12,7 @@ import retx
 from retx.plots import style
 from retx.study import Figure, Measured
 
-from .curves import legend, panels
+from .curves import from_zero, legend, panels, write_cells
 from .network import COUNT, DELAY, TO, UDP
 from .pairs import DURATION, FAULTS, At, P
 
@@ -22,13 +22,10 @@ SETTLED_S = 5.0
 
 def pictures(measured: Measured) -> Iterator[Figure]:
     """In the order of the report."""
-    yield _windows(measured)
-    yield _after_a_loss(measured)
-    yield _around_a_timeout(measured)
-    yield _responses(measured)
-    yield _silence(measured)
-    yield _causes(measured)
-    yield _overview(measured)
+    for drawn in (
+        _windows, _after_a_loss, _around_a_timeout, _responses, _silence, _causes, _overview,
+    ):  # fmt: skip
+        yield drawn(measured)
 
 
 def _line(axes: Any, samples: pl.DataFrame, column: str, **look: Any) -> None:  # noqa: ANN401
@@ -86,9 +83,7 @@ def _after_a_loss(measured: Measured) -> Figure:
     _line(axes[0, 0], samples, "cwnd_bytes", color=style.BLUE, label="window")
     _line(axes[0, 0], samples, "ssthresh_bytes", color=style.RED, ls="--", label="threshold")
     axes[0, 0].axvline(start, color=style.GREY, lw=0.8, ls=":", label="timeout")
-    axes[0, 0].set_xlabel("time (s)")
-    axes[0, 0].set_ylabel("kB")
-    axes[0, 0].set_ylim(bottom=0)
+    from_zero(axes[0, 0], "time (s)", "kB")
     legend(figure, axes[0, 0], 3)
     return Figure(
         "after_a_loss",
@@ -258,12 +253,7 @@ def _overview(measured: Measured) -> Figure:
     figure, axes = panels(1, 1, 5.2)
     panel = axes[0, 0]
     panel.pcolormesh(np.log2(values), cmap="RdBu", vmin=-1.5, vmax=1.5, edgecolors="white", lw=0.5)
-    for (row, column), value in np.ndenumerate(values):
-        dark = abs(np.log2(value)) > 1
-        panel.text(
-            column + 0.5, row + 0.5, f"{value:.2f}", ha="center", va="center", fontsize=6,
-            color="white" if dark else "black",
-        )  # fmt: skip
+    write_cells(panel, values, "{:.2f}".format, abs(np.log2(values)) > 1, 6)
     panel.set_xticks(np.arange(len(columns)) + 0.5, [label for label, _, _ in columns], rotation=60)
     for tick in panel.get_xticklabels():
         tick.set_ha("right")

@@ -134,28 +134,24 @@ def _gains(measured: Measured, values: Named) -> Table:
 
 
 def _recoveries(measured: Measured, values: Named) -> Table:
-    rows: list[dict[str, Cell]] = []
-    commands = []
+    columns = [Column("case", "changed")]
+    for tcp in SENDERS:
+        columns += [Column(tcp, SHORT[tcp], "s"), Column(f"{tcp}_cut", "cut short")]
+    columns.append(Column("dynamic_times", "proposal, times Reno"))
+    table = Table(
+        "recoveries",
+        "Recoveries after timeouts that send 8 to 18 segments again, 75 faults (figure 7)",
+        columns,
+        note="Cut short: share of them that the next timeout ends. The commands run the proposal; "
+        "flow.ftp.tcp names the others: reno, dynamic_path.",
+    )
     for name, case in measured.study.experiments["recoveries"].cases.items():
         row: dict[str, Cell] = {"case": case.label}
         for tcp in SENDERS:
             for key in ("", "_cut", "_times"):
                 row[f"{tcp}{key}"] = values[f"recovery_{tag(name)}_{tcp}{key}"]
-        rows.append(row)
-        commands.append(measured.command("recoveries", name, at={TCP: "dynamic"}))
-    columns = [Column("case", "changed")]
-    for tcp in SENDERS:
-        columns += [Column(tcp, SHORT[tcp], "s"), Column(f"{tcp}_cut", "cut short")]
-    columns.append(Column("dynamic_times", "proposal, times Reno"))
-    return Table(
-        "recoveries",
-        "Recoveries after timeouts that send 8 to 18 segments again, 75 faults (figure 7)",
-        columns,
-        rows,
-        note="Cut short: share of them that the next timeout ends. The commands run the proposal; "
-        "flow.ftp.tcp names the others: reno, dynamic_path.",
-        commands=commands,
-    )
+        table.add(row, measured.command("recoveries", name, at={TCP: "dynamic"}))
+    return table
 
 
 def _windows(measured: Measured) -> Table:
@@ -204,24 +200,6 @@ def _udp(measured: Measured) -> Table:
     labels = {
         name: case.label for name, case in measured.study.experiments["udp_rate"].cases.items()
     }
-    rows: list[dict[str, Cell]] = []
-    commands = []
-    for count in (4, 10):
-        for rate in UDP_RATES:
-            at = {UDP_COUNT: count, UDP_RATE: f"{rate} kbit/s"}
-            best, times = beside_rivals(measured, "udp_rate", "dynamic", at)
-            _, path = beside_rivals(measured, "udp_rate", "dynamic_path", at)
-            rows.append(
-                {
-                    "count": count,
-                    "rate": int(rate),
-                    "reno": measured.estimate("udp_rate", "reno", at=at),
-                    "best": labels[best],
-                    "dynamic": times,
-                    "dynamic_path": path,
-                }
-            )
-            commands.append(measured.command("udp_rate", "dynamic", at=at))
     columns = [
         Column("count", "UDP flows"),
         Column("rate", "rate of each", "kbit/s"),
@@ -230,15 +208,30 @@ def _udp(measured: Measured) -> Table:
         Column("dynamic", "proposal, times the best"),
         Column("dynamic_path", "ABW × least RTT"),
     ]
-    return Table(
+    table = Table(
         "udp_rate",
         "Rate of the UDP flows in the dumbbell, 30 faults (figure 11c)",
         columns,
-        rows,
         note="Others: Reno, F-RTO, JTCP-like, Prairie-like. Ten flows of 200 kbit/s are more than "
         "the link carries. The commands run the proposal.",
-        commands=commands,
     )
+    for count in (4, 10):
+        for rate in UDP_RATES:
+            at = {UDP_COUNT: count, UDP_RATE: f"{rate} kbit/s"}
+            best, times = beside_rivals(measured, "udp_rate", "dynamic", at)
+            _, path = beside_rivals(measured, "udp_rate", "dynamic_path", at)
+            table.add(
+                {
+                    "count": count,
+                    "rate": int(rate),
+                    "reno": measured.estimate("udp_rate", "reno", at=at),
+                    "best": labels[best],
+                    "dynamic": times,
+                    "dynamic_path": path,
+                },
+                measured.command("udp_rate", "dynamic", at=at),
+            )
+    return table
 
 
 def _open(measured: Measured, experiment: str, where: str) -> Table:

@@ -64,16 +64,6 @@ def _mixes(measured: Measured) -> Table:
 
 
 def _cwnd_max(measured: Measured) -> Table:
-    rows: list[dict[str, Cell]] = []
-    commands = []
-    for size in (10_000, 15_000, 25_000, 40_000, 65_535):
-        row: dict[str, Cell] = {"size": size}
-        for case in ("1 %", "5 %"):
-            for alpha in (0.5, 2, 10):
-                at = {ALPHA: alpha, CWND_MAX: size}
-                row[f"{case} {alpha}"] = measured.estimate("cwnd_max", case, "goodput", at=at)
-        rows.append(row)
-        commands.append(measured.command("cwnd_max", "1 %", at={ALPHA: 0.5, CWND_MAX: size}))
     columns = [
         Column("size", "cwnd_max", "bytes", digits=0),
         *(
@@ -82,14 +72,20 @@ def _cwnd_max(measured: Measured) -> Table:
             for alpha in (0.5, 2, 10)
         ),
     ]
-    return Table(
+    table = Table(
         "cwnd_max",
         "Goodput (kbit/s) over cwnd_max, β = 10,000 bytes (figure 6b)",
         columns,
-        rows,
         note="The commands are for 1 % and α = 0.5 %.",
-        commands=commands,
     )
+    for size in (10_000, 15_000, 25_000, 40_000, 65_535):
+        row: dict[str, Cell] = {"size": size}
+        for case in ("1 %", "5 %"):
+            for alpha in (0.5, 2, 10):
+                at = {ALPHA: alpha, CWND_MAX: size}
+                row[f"{case} {alpha}"] = measured.estimate("cwnd_max", case, "goodput", at=at)
+        table.add(row, measured.command("cwnd_max", "1 %", at={ALPHA: 0.5, CWND_MAX: size}))
+    return table
 
 
 def _backoff(measured: Measured) -> Table:
@@ -119,8 +115,21 @@ def _backoff(measured: Measured) -> Table:
 
 def _senders(measured: Measured) -> Table:
     cases = measured.study.experiments["loss"].cases
-    rows: list[dict[str, Cell]] = []
-    commands = []
+    columns = [
+        Column("case", "sender"),
+        Column("errors", "5 % independent", "kbit/s"),
+        Column("unnecessary", "unnecessary there"),
+        Column("faults", "75 faults, 5 %", "kbit/s"),
+        Column("dumbbell", "dumbbell, 30 faults", "kbit/s"),
+        Column("chain", "four hops", "kbit/s"),
+    ]
+    table = Table(
+        "senders",
+        "All senders",
+        columns,
+        note="“-like”: reconstructed, as the original text was not at hand. The last six stand "
+        "in the place of RELDS. Unnecessary: share of retransmissions.",
+    )
     for name, case in cases.items():
         places: dict[str, tuple[str, At]] = {
             "errors": ("loss", {P: 0.05}),
@@ -134,25 +143,8 @@ def _senders(measured: Measured) -> Table:
             row[tag] = measured.estimate(experiment, name, "goodput", at=at)
             lines.append(measured.command(experiment, name, at=at))
         row["unnecessary"] = measured.estimate("loss", name, "unnecessary_share", at={P: 0.05})
-        rows.append(row)
-        commands.append("\n".join(lines))
-    columns = [
-        Column("case", "sender"),
-        Column("errors", "5 % independent", "kbit/s"),
-        Column("unnecessary", "unnecessary there"),
-        Column("faults", "75 faults, 5 %", "kbit/s"),
-        Column("dumbbell", "dumbbell, 30 faults", "kbit/s"),
-        Column("chain", "four hops", "kbit/s"),
-    ]
-    return Table(
-        "senders",
-        "All senders",
-        columns,
-        rows,
-        note="“-like”: reconstructed, as the original text was not at hand. The last six stand "
-        "in the place of RELDS. Unnecessary: share of retransmissions.",
-        commands=commands,
-    )
+        table.add(row, "\n".join(lines))
+    return table
 
 
 def _friendliness(measured: Measured) -> Table:
@@ -162,17 +154,6 @@ def _friendliness(measured: Measured) -> Table:
         "_queue": "ABW in a second, queue 150,000 bytes",
     }
     published = measured.study.published.series["table_3_ratio"].values
-    rows: list[dict[str, Cell]] = []
-    commands = []
-    for case, what in measured.study.experiments["friendliness"].cases.items():
-        row: dict[str, Cell] = {"mix": what.label, "published": published[case]}
-        for tag in names:
-            row[f"advantage{tag}"] = measured.estimate(f"friendliness{tag}", case, "advantage")
-        for tag in ("", "_path"):
-            row[f"reno{tag}"] = measured.estimate(f"friendliness{tag}", case, "goodput_one")
-        row["reno_alone"] = measured.estimate("friendliness_reno", case, "goodput_one")
-        rows.append(row)
-        commands.append(measured.command("friendliness", case))
     columns = [
         Column("mix", "of ten"),
         Column("published", "published", digits=3),
@@ -181,14 +162,21 @@ def _friendliness(measured: Measured) -> Table:
         Column("reno", "Reno beside it", "kbit/s"),
         Column("reno_path", "beside ABW × least RTT", "kbit/s"),
     ]
-    return Table(
+    table = Table(
         "friendliness",
         "The proposal's goodput over Reno's, and Reno's (table 3)",
         columns,
-        rows,
         note="A connection's mean goodput in each group.",
-        commands=commands,
     )
+    for case, what in measured.study.experiments["friendliness"].cases.items():
+        row: dict[str, Cell] = {"mix": what.label, "published": published[case]}
+        for tag in names:
+            row[f"advantage{tag}"] = measured.estimate(f"friendliness{tag}", case, "advantage")
+        for tag in ("", "_path"):
+            row[f"reno{tag}"] = measured.estimate(f"friendliness{tag}", case, "goodput_one")
+        row["reno_alone"] = measured.estimate("friendliness_reno", case, "goodput_one")
+        table.add(row, measured.command("friendliness", case))
+    return table
 
 
 def _pairs(measured: Measured) -> Table:

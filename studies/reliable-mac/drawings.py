@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import polars as pl
 
@@ -94,21 +95,26 @@ def _chart(measured: Measured) -> Figure:
     )
 
 
-def _losses(measured: Measured) -> Figure:
-    figure, axes = new_figure()
-    flows = _flows(measured, "loss").filter(pl.col(P) > 0)
+def _curves(axes: Any, flows: pl.DataFrame, key: str, **look: float) -> None:  # noqa: ANN401
+    """Mean goodput of the three against a share, in percent, with intervals."""
     for tcp in TCPS:
-        found = means(flows.filter(pl.col("case") == tcp), [P], "mbit").sort(P)
+        found = means(flows.filter(pl.col("case") == tcp), [key], "mbit").sort(key)
         axes.errorbar(
-            100 * found[P],
+            100 * found[key],
             found["mean"],
             yerr=[found["mean"] - found["low"], found["high"] - found["mean"]],
             color=COLOURS[tcp],
             marker=MARKS[tcp],
-            ms=4,
             capsize=2,
             label=LABELS[tcp],
+            **look,
         )
+
+
+def _losses(measured: Measured) -> Figure:
+    figure, axes = new_figure()
+    flows = _flows(measured, "loss").filter(pl.col(P) > 0)
+    _curves(axes, flows, P, ms=4)
     number = measured.study.published.numbers
     points = (("loss_reno", 1, "reno"), ("loss_veno_3", 3, "veno"), ("loss_reno_3", 3, "reno"))
     for name, p, tcp in points:
@@ -139,19 +145,7 @@ def _delays(measured: Measured) -> Figure:
     for row, delay in zip(panels, ("0.5 s", "1 s", "2 s"), strict=True):
         for axes, (order, reorder) in zip(row, ORDERS.items(), strict=True):
             part = flows.filter((pl.col(REORDER) == reorder) & (pl.col(DELAY) == delay))
-            for tcp in TCPS:
-                found = means(part.filter(pl.col("case") == tcp), [SHARE], "mbit").sort(SHARE)
-                axes.errorbar(
-                    100 * found[SHARE],
-                    found["mean"],
-                    yerr=[found["mean"] - found["low"], found["high"] - found["mean"]],
-                    color=COLOURS[tcp],
-                    marker=MARKS[tcp],
-                    ms=3,
-                    capsize=2,
-                    lw=1,
-                    label=LABELS[tcp],
-                )
+            _curves(axes, part, SHARE, ms=3, lw=1)
             axes.set_title(f"{delay}, {ORDER_LABELS[order]}", fontsize=8)
             axes.set_xscale("log")
             axes.set_xticks([0.1, 1, 10, 50], ["0.1", "1", "10", "50"])
@@ -185,19 +179,7 @@ def _mac(measured: Measured) -> Figure:
     flows = _flows(measured, "mac").with_columns(pl.col(BURST).cast(pl.String))
     for axes, length in zip(panels, lengths, strict=True):
         part = flows.filter(pl.col(BURST) == length)
-        for tcp in TCPS:
-            found = means(part.filter(pl.col("case") == tcp), [BAD], "mbit").sort(BAD)
-            axes.errorbar(
-                100 * found[BAD],
-                found["mean"],
-                yerr=[found["mean"] - found["low"], found["high"] - found["mean"]],
-                color=COLOURS[tcp],
-                marker=MARKS[tcp],
-                ms=3,
-                capsize=2,
-                lw=1,
-                label=LABELS[tcp],
-            )
+        _curves(axes, part, BAD, ms=3, lw=1)
         axes.set_title(f"bad times of {length}", fontsize=8)
     panels[0].set_ylim(bottom=0)
     figure.supylabel(RATE[1], fontsize=9)

@@ -39,8 +39,24 @@ def rate(ber: float) -> str:
 def _trends(measured: Measured) -> Table:
     """Figures 3, 5 and 7 in numbers."""
     runs = Runs(measured, "threshold")
-    rows: list[dict[str, Cell]] = []
-    commands = []
+    columns = [
+        Column("reading", "reading"),
+        Column("connections", "connections"),
+        Column("ber", "bit errors", right=True),
+        Column("none", "51 ticks", "kbit/s"),
+        Column("gain_53", "53", "times"),
+        Column("gain_55", "55", "times"),
+        Column("gain_60", "60", "times"),
+        Column("right", "right at 55"),
+    ]
+    table = Table(
+        "trends",
+        "Throughput by threshold (figures 3, 5 and 7)",
+        columns,
+        note="At 51 ticks, the base RTT, the rule does nothing. Right: of the recoveries that were "
+        "put down to the channel, the share that it had caused, in runs that had any. Commands: 55 "
+        "ticks.",
+    )
     for reading, label in READINGS.items():
         for count in COUNTS:
             for ber in RATES:
@@ -54,35 +70,27 @@ def _trends(measured: Measured) -> Table:
                 }
                 for ticks, high in zip((53, 55, 60), TICKS[1:], strict=True):
                     row[f"gain_{ticks}"] = gain(runs, reading, high, TICKS[0], *at)
-                rows.append(row)
-                commands.append(runs.command(reading, *at, TICKS[2]))
-    columns = [
-        Column("reading", "reading"),
-        Column("connections", "connections"),
-        Column("ber", "bit errors", right=True),
-        Column("none", "51 ticks", "kbit/s"),
-        Column("gain_53", "53", "times"),
-        Column("gain_55", "55", "times"),
-        Column("gain_60", "60", "times"),
-        Column("right", "right at 55"),
-    ]
-    return Table(
-        "trends",
-        "Throughput by threshold (figures 3, 5 and 7)",
-        columns,
-        rows,
-        note="At 51 ticks, the base RTT, the rule does nothing. Right: of the recoveries that were "
-        "put down to the channel, the share that it had caused, in runs that had any. Commands: 55 "
-        "ticks.",
-        commands=commands,
-    )
+                table.add(row, runs.command(reading, *at, TICKS[2]))
+    return table
 
 
 def _short(measured: Measured) -> Table:
     """Figure 8 in numbers."""
     runs = Runs(measured, "short")
-    rows: list[dict[str, Cell]] = []
-    commands = []
+    columns = [
+        Column("reading", "reading"),
+        Column("ber", "bit errors", right=True),
+        Column("none", "6 ticks", "kbit/s"),
+        Column("gain_8", "8", "times"),
+        Column("gain_10", "10", "times"),
+        Column("gain_15", "15", "times"),
+    ]
+    table = Table(
+        "short",
+        "Round trip of 50 ms (figure 8)",
+        columns,
+        note="One connection. Commands: 10 ticks.",
+    )
     for case, what in measured.study.experiments["short"].cases.items():
         for ber in RATES:
             row: dict[str, Cell] = {
@@ -92,31 +100,29 @@ def _short(measured: Measured) -> Table:
             }
             for ticks in (8, 10, 15):
                 row[f"gain_{ticks}"] = gain(runs, case, f"{ticks}0 ms", "60 ms", ber)
-            rows.append(row)
-            commands.append(runs.command(case, ber, "100 ms"))
-    columns = [
-        Column("reading", "reading"),
-        Column("ber", "bit errors", right=True),
-        Column("none", "6 ticks", "kbit/s"),
-        Column("gain_8", "8", "times"),
-        Column("gain_10", "10", "times"),
-        Column("gain_15", "15", "times"),
-    ]
-    return Table(
-        "short",
-        "Round trip of 50 ms (figure 8)",
-        columns,
-        rows,
-        note="One connection. Commands: 10 ticks.",
-        commands=commands,
-    )
+            table.add(row, runs.command(case, ber, "100 ms"))
+    return table
 
 
 def _open(measured: Measured) -> Table:
     """What the text leaves open, and which of the trends hold then."""
     runs = Runs(measured, "open")
-    rows: list[dict[str, Cell]] = []
-    commands = []
+    columns = [
+        Column("case", "case"),
+        *(Column(f"gain_{power(ber)}", rate(ber), "times") for ber in RATES),
+        Column("significant", "by a tenth"),
+        Column("levels", "levels off"),
+        Column("order", "order"),
+    ]
+    table = Table(
+        "open",
+        "What the text leaves open, one at a time",
+        columns,
+        note="Gain at 2 ticks above the base RTT (the paper's 53), one connection, and whether the "
+        "paper's trends hold: a gain of a tenth at each error rate; from 2 to 9 ticks a change of "
+        "no more than a tenth; the larger the error rate, the larger the gain (of the means). "
+        "Commands: 1e-6.",
+    )
     for case, what in measured.study.experiments["open"].cases.items():
         row: dict[str, Cell] = {"case": what.label}
         gains = []
@@ -135,26 +141,8 @@ def _open(measured: Measured) -> Table:
         row["significant"] = _held(min(gains) >= 1.1)
         row["levels"] = _held(level <= 0.1)
         row["order"] = _held(gains == sorted(gains, reverse=True))
-        rows.append(row)
-        commands.append(runs.command(case, 1e-6, "20 ms"))
-    columns = [
-        Column("case", "case"),
-        *(Column(f"gain_{power(ber)}", rate(ber), "times") for ber in RATES),
-        Column("significant", "by a tenth"),
-        Column("levels", "levels off"),
-        Column("order", "order"),
-    ]
-    return Table(
-        "open",
-        "What the text leaves open, one at a time",
-        columns,
-        rows,
-        note="Gain at 2 ticks above the base RTT (the paper's 53), one connection, and whether the "
-        "paper's trends hold: a gain of a tenth at each error rate; from 2 to 9 ticks a change of "
-        "no more than a tenth; the larger the error rate, the larger the gain (of the means). "
-        "Commands: 1e-6.",
-        commands=commands,
-    )
+        table.add(row, runs.command(case, 1e-6, "20 ms"))
+    return table
 
 
 def _held(holds: bool) -> str:
@@ -163,8 +151,22 @@ def _held(holds: bool) -> str:
 
 def _tcps(measured: Measured) -> Table:
     runs = Runs(measured, "tcps")
-    rows: list[dict[str, Cell]] = []
-    commands = []
+    columns = [
+        Column("tcp", "TCP"),
+        Column("ber", "bit errors", right=True),
+        Column("none", "without", "kbit/s"),
+        Column("text", "every loss judged", "times"),
+        Column("fast", "timeouts congestion", "times"),
+        Column("right_text", "right"),
+        Column("right_fast", "right, fast"),
+    ]
+    table = Table(
+        "tcps",
+        "The rule under other TCPs",
+        columns,
+        note="4 ticks above the base RTT. Without: throughput; then how many times as much. Right: "
+        "share of what was put down to the channel that it had caused, for both readings.",
+    )
     for tcp, label in TCPS.items():
         for ber in RATES:
             none = runs.values("none", "throughput", tcp, ber)
@@ -176,75 +178,38 @@ def _tcps(measured: Measured) -> Table:
             for case in ("text", "fast"):
                 row[case] = ratio(runs.values(case, "throughput", tcp, ber), none)
                 row[f"right_{case}"] = runs.estimate(case, "right", tcp, ber)
-            rows.append(row)
-            commands.append(runs.command("text", tcp, ber))
-    columns = [
-        Column("tcp", "TCP"),
-        Column("ber", "bit errors", right=True),
-        Column("none", "without", "kbit/s"),
-        Column("text", "every loss judged", "times"),
-        Column("fast", "timeouts congestion", "times"),
-        Column("right_text", "right"),
-        Column("right_fast", "right, fast"),
-    ]
-    return Table(
-        "tcps",
-        "The rule under other TCPs",
-        columns,
-        rows,
-        note="4 ticks above the base RTT. Without: throughput; then how many times as much. Right: "
-        "share of what was put down to the channel that it had caused, for both readings.",
-        commands=commands,
-    )
+            table.add(row, runs.command("text", tcp, ber))
+    return table
 
 
 def _remedies(measured: Measured, name: str) -> Table:
     runs = Runs(measured, name)
-    rows: list[dict[str, Cell]] = []
-    commands = []
-    for case, what in measured.study.experiments[name].cases.items():
-        row: dict[str, Cell] = {"case": what.label}
-        for ber in RATES:
-            row[f"rate_{power(ber)}"] = runs.estimate(case, "throughput", ber)
-        row["taken"] = runs.estimate(case, "taken", 1e-6)
-        row["right"] = runs.estimate(case, "right", 1e-6)
-        rows.append(row)
-        commands.append(runs.command(case, 1e-6))
     columns = [
         Column("case", "remedy"),
         *(Column(f"rate_{power(ber)}", rate(ber), "kbit/s") for ber in RATES),
         Column("taken", "taken at 1e-6"),
         Column("right", "right at 1e-6"),
     ]
-    return Table(
+    table = Table(
         name,
         measured.study.experiments[name].title,
         columns,
-        rows,
         note="Throughput from end to end. Taken: share of the recoveries from congestion that the "
         "sender put down to the channel; right: share of what it put down to the channel that was "
         "lost there; in runs that had any. Commands: 1e-6.",
-        commands=commands,
     )
+    for case, what in measured.study.experiments[name].cases.items():
+        row: dict[str, Cell] = {"case": what.label}
+        for ber in RATES:
+            row[f"rate_{power(ber)}"] = runs.estimate(case, "throughput", ber)
+        row["taken"] = runs.estimate(case, "taken", 1e-6)
+        row["right"] = runs.estimate(case, "right", 1e-6)
+        table.add(row, runs.command(case, 1e-6))
+    return table
 
 
 def _fairness(measured: Measured) -> Table:
     runs = Runs(measured, "fairness")
-    rows: list[dict[str, Cell]] = []
-    commands = []
-    for ber in (0.0, *reversed(RATES)):
-        for case, what in measured.study.experiments["fairness"].cases.items():
-            rows.append(
-                {
-                    "ber": rate(ber),
-                    "case": what.label,
-                    "long": runs.estimate(case, "long", ber),
-                    "short": runs.estimate(case, "short", ber),
-                    "both": runs.estimate(case, "throughput", ber),
-                    "jain": runs.estimate(case, "jain", ber),
-                }
-            )
-            commands.append(runs.command(case, ber))
     columns = [
         Column("ber", "bit errors", right=True),
         Column("case", "who has the rule"),
@@ -253,44 +218,52 @@ def _fairness(measured: Measured) -> Table:
         Column("both", "both", "kbit/s"),
         Column("jain", "Jain's index"),
     ]
-    return Table(
+    table = Table(
         "fairness",
         "Long beside short",
         columns,
-        rows,
         note="Reno over one link of 800 kbit/s. Jain's index of the two throughputs: 1 is equal, "
         "0.5 all for one.",
-        commands=commands,
     )
+    for ber in (0.0, *reversed(RATES)):
+        for case, what in measured.study.experiments["fairness"].cases.items():
+            table.add(
+                {
+                    "ber": rate(ber),
+                    "case": what.label,
+                    "long": runs.estimate(case, "long", ber),
+                    "short": runs.estimate(case, "short", ber),
+                    "both": runs.estimate(case, "throughput", ber),
+                    "jain": runs.estimate(case, "jain", ber),
+                },
+                runs.command(case, ber),
+            )
+    return table
 
 
 def _onset(measured: Measured) -> Table:
     """The highest threshold that does no harm, by queue and load."""
     runs = Runs(measured, "harm")
-    rows: list[dict[str, Cell]] = []
-    commands = []
-    for case, what in measured.study.experiments["harm"].cases.items():
-        for load in LOADS:
-            row: dict[str, Cell] = {"case": what.label, "load": load}
-            for queue in QUEUES:
-                row[f"queue_{queue}"] = _highest(runs, case, load, queue)
-            rows.append(row)
-            commands.append(runs.command(case, 0.0, load, 20, "590 ms"))
     full = ", ".join(f"{51 + queue} at {queue}" for queue in QUEUES)
     columns = [
         Column("case", "reading"),
         Column("load", "connections"),
         *(Column(f"queue_{queue}", f"queue {queue}", right=True) for queue in QUEUES),
     ]
-    return Table(
+    table = Table(
         "onset",
         "The highest threshold without harm",
         columns,
-        rows,
         note="In ticks, of those tried; no errors. Harm: less than 95 % of the throughput without "
         f"the rule. A full queue makes the RTT {full} packets. Commands: queue 20, 59 ticks.",
-        commands=commands,
     )
+    for case, what in measured.study.experiments["harm"].cases.items():
+        for load in LOADS:
+            row: dict[str, Cell] = {"case": what.label, "load": load}
+            for queue in QUEUES:
+                row[f"queue_{queue}"] = _highest(runs, case, load, queue)
+            table.add(row, runs.command(case, 0.0, load, 20, "590 ms"))
+    return table
 
 
 def _highest(runs: Runs, case: str, load: int, queue: int) -> str:
@@ -332,9 +305,22 @@ def _surface(measured: Measured) -> Table:
 
 def _delays(measured: Measured) -> Table:
     runs = Runs(measured, "delays")
-    rows: list[dict[str, Cell]] = []
-    commands = []
     delays = (3.5, 8.5, 23.5, 48.5, 98.5, 248.5)
+    columns = [
+        Column("rtt", "round trip", "ms"),
+        Column("ber", "bit errors", right=True),
+        Column("none", "without", "kbit/s"),
+        Column("text", "4 ticks", "times"),
+        Column("fast", "4 ticks, timeouts congestion", "times"),
+        Column("fast 1", "1 tick, timeouts congestion", "times"),
+    ]
+    table = Table(
+        "delays",
+        "From satellite to terrestrial delays",
+        columns,
+        note="Propagation there and back; the threshold above the base RTT. Commands: 4 ticks, "
+        "timeouts congestion.",
+    )
     for delay in delays:
         for ber in RATES:
             at = (f"{delay} ms", ber)
@@ -346,22 +332,5 @@ def _delays(measured: Measured) -> Table:
             }
             for case in ("text", "fast", "fast 1"):
                 row[case] = ratio(runs.values(case, "throughput", *at), none)
-            rows.append(row)
-            commands.append(runs.command("fast", *at))
-    columns = [
-        Column("rtt", "round trip", "ms"),
-        Column("ber", "bit errors", right=True),
-        Column("none", "without", "kbit/s"),
-        Column("text", "4 ticks", "times"),
-        Column("fast", "4 ticks, timeouts congestion", "times"),
-        Column("fast 1", "1 tick, timeouts congestion", "times"),
-    ]
-    return Table(
-        "delays",
-        "From satellite to terrestrial delays",
-        columns,
-        rows,
-        note="Propagation there and back; the threshold above the base RTT. Commands: 4 ticks, "
-        "timeouts congestion.",
-        commands=commands,
-    )
+            table.add(row, runs.command("fast", *at))
+    return table

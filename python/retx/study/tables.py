@@ -45,10 +45,15 @@ class Table:
     id: str
     title: str
     columns: list[Column]
-    rows: list[dict[str, Cell]]
+    rows: list[dict[str, Cell]] = field(default_factory=list)
     note: str = ""
     commands: list[str] = field(default_factory=list)
     """What runs each row again; empty where nothing was run."""
+
+    def add(self, row: dict[str, Cell], command: str) -> None:
+        """Adds a row with what runs it again."""
+        self.rows.append(row)
+        self.commands.append(command)
 
 
 def write_csv(table: Table, path: Path) -> None:
