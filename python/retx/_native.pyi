@@ -1,7 +1,8 @@
 """The Rust side of retx."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import final
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 __all__ = [
     "ENGINE",
     "Ack",
+    "Batch",
     "CodeRefusedError",
     "Control",
     "Drilled",
@@ -21,6 +23,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Sent",
+    "Table",
     "UnexplainedLoss",
     "UserCodeError",
     "Window",
@@ -33,8 +36,10 @@ __all__ = [
     "expand_topology",
     "fill_hypercube",
     "from_json",
+    "joined",
     "json_schema",
     "measures",
+    "merged",
     "parse",
     "parse_points",
     "play_drill",
@@ -141,19 +146,54 @@ def fill_hypercube(text: str, shares: list[list[float]]) -> str: ...
 def measures() -> list[tuple[str, list[str]]]: ...
 
 @final
+class Batch:
+    """Tables of some runs, as a thread or a machine brings them."""
+
+    def __new__(cls, content: bytes) -> Batch: ...
+    def to_bytes(self) -> bytes: ...
+    def __reduce__(self) -> tuple[type[Batch], tuple[bytes]]: ...
+    def names(self) -> list[str]: ...
+    def table(self, name: str) -> dict[str, _Column] | None: ...
+    def runs(self) -> list[tuple[int, int, int, int]]:
+        """Point, number of runs, events of the last, events of all; a point may come again."""
+    def series(
+        self, table: str, measure: str, name: str | None = None, direction: str | None = None
+    ) -> list[tuple[int, int, str, float]]:
+        """Point, replication, name, value."""
+    def derived(self, without: list[str], values: list[tuple[int, int, str, float]]) -> Batch: ...
+
+@final
+class Table:
+    """A table of runs in order, whose rows begin with `key` and `replication`."""
+
+    def __len__(self) -> int: ...
+    def runs(self) -> list[tuple[str, list[tuple[int, int]]]]:
+        """By key: replications, each as the first and their number."""
+    def arrays(self) -> dict[str, _Column]: ...
+    def parquet(self) -> bytes: ...
+
+def joined(batches: Sequence[Batch], keys: Sequence[str], name: str) -> Table | None: ...
+def merged(
+    sources: Sequence[tuple[Path, Sequence[tuple[str, Sequence[tuple[int, int]]]]]],
+    keys: Sequence[str],
+) -> Table: ...
+
+@final
 class Pool:
-    def __new__(
-        cls,
-        control: Control,
+    def __new__(cls, control: Control, *, threads: int, user_code: bool = False) -> Pool: ...
+    def submit(
+        self,
+        label: int,
+        scenario: Scenario,
+        first: int,
+        count: int,
         *,
-        threads: int,
         tables: list[str] = ...,
-        user_code: bool = False,
-    ) -> Pool: ...
-    def submit(self, label: int, scenario: Scenario, first: int, count: int) -> None: ...
+        kind: int = 0,
+    ) -> None: ...
     def take(
         self, patience_s: float
-    ) -> tuple[list[dict[str, dict[str, _Column]]], bool, list[tuple[int, int, Exception]]]: ...
+    ) -> tuple[list[Batch], bool, list[tuple[int, int, Exception]]]: ...
     def close(self) -> None: ...
 
 @final

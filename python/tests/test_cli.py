@@ -30,6 +30,17 @@ def test_help_and_import_load_nothing_heavy() -> None:
     assert not loaded_by("import retx") & (HEAVY | {"typer", "rich"})
 
 
+def test_a_sweep_loads_nothing_heavy_until_a_table_is_asked_for(tmp_path: Path) -> None:
+    """Imports would cost more than thousands of short runs."""
+    (tmp_path / "s.toml").write_text(LOSSY)
+    sweep = (
+        f"import retx\nfor out in (None, {str(tmp_path / 'out')!r}, {str(tmp_path / 'out')!r}):\n"
+        f"    found = retx.sweep({str(tmp_path / 's.toml')!r}, {{'seed': [1, 2]}}, 3, out=out)"
+    )
+    assert not loaded_by(sweep) & (HEAVY | {"typer", "rich"})
+    assert "polars" in loaded_by(sweep + "\nassert len(found) == 6")
+
+
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["run", "--help"], ["list", "-h"]])
 def test_help(cli: Cli, words: list[str]) -> None:
     done = cli(*words)

@@ -141,9 +141,9 @@ def test_killed_as_a_part_gave_way_to_another(scenario: Path, tmp_path: Path, go
     assert hashes(out) == hashes(whole)
 
 
-def flip(path: Path) -> None:
+def flip(path: Path, at: int | None = None) -> None:
     content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 0x10
+    content[len(content) // 2 if at is None else at] ^= 0x10
     path.write_bytes(content)
 
 
@@ -153,7 +153,7 @@ def flip(path: Path) -> None:
         ("flows.parquet", flip, "flows.parquet: its checksum"),
         ("links.parquet", lambda path: os.truncate(path, 100), "links.parquet: 100 bytes instead"),
         ("runs.parquet", Path.unlink, "runs.parquet: No such file"),
-        ("part.json", flip, "part.json"),
+        ("part.json", lambda path: flip(path, 20), "part.json"),
         ("part.json", lambda path: path.write_text("{}"), "part.json"),
         ("part.json", lambda path: path.write_text(""), "part.json"),
     ],
@@ -237,6 +237,13 @@ def test_values_and_replications_can_be_added(scenario: Path, tmp_path: Path) ->
     assert len(retx.sweep(scenario, grown, 9, out=out)) == 18
     retx.sweep(scenario, grown, 9, out=tmp_path / "anew")
     assert hashes(out) == hashes(tmp_path / "anew")
+
+
+def test_the_order_of_values_is_the_order_of_the_files(scenario: Path, tmp_path: Path) -> None:
+    for values in ([0, 0.05], [0.05, 0]):
+        retx.sweep(scenario, {"link.cloud.forward.channel.p": values}, 4, out=tmp_path / "out")
+    retx.sweep(scenario, {"link.cloud.forward.channel.p": values}, 4, out=tmp_path / "anew")
+    assert hashes(tmp_path / "out") == hashes(tmp_path / "anew")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ mod errors;
 mod result;
 mod run;
 mod scenario;
+mod store;
 mod sweep;
 mod user;
 
@@ -38,6 +39,8 @@ mod _native {
     use crate::run::{run, run_many};
     #[pymodule_export]
     use crate::scenario::{Scenario, describe, expand_topology, from_json, json_schema, parse};
+    #[pymodule_export]
+    use crate::store::{Batch, Table, joined, merged};
     #[pymodule_export]
     use crate::sweep::{Pool, fill_hypercube, measures, parse_points, read_sweep, toml_of_json};
 

@@ -1,19 +1,18 @@
 //! Sweeps: many scenarios in, columns out.
 
-use crate::columns::array;
 use crate::control::Control;
 use crate::errors::{refused, run_failed};
 use crate::run::{prepared, within};
 use crate::scenario::{Scenario, beside};
+use crate::store::Batch;
 use crate::user::PythonLoader;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use retx_record::summary::{LinkSummary, WlanSummary};
 use retx_record::{Column, FlowRows, Rows};
 use retx_scenario::sweep::{self, Sweep};
 use retx_scenario::{Outside, Source};
-use retx_sim::{Columns, Job, Options};
+use retx_sim::{ColumnsByKind, Job, Options};
 use serde_json::{Map, Value, json};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -127,11 +126,11 @@ pub fn measures() -> Vec<(&'static str, Vec<String>)> {
 /// Threads that run what is submitted, the dearest first.
 #[pyclass(frozen, module = "retx._native")]
 pub struct Pool {
-    inner: Mutex<Option<retx_sim::Pool<Columns>>>,
+    inner: Mutex<Option<retx_sim::Pool<ColumnsByKind>>>,
 }
 
 impl Pool {
-    fn with<T>(&self, work: impl FnOnce(&retx_sim::Pool<Columns>) -> T) -> PyResult<T> {
+    fn with<T>(&self, work: impl FnOnce(&retx_sim::Pool<ColumnsByKind>) -> T) -> PyResult<T> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let pool = inner.as_ref().ok_or_else(|| PyRuntimeError::new_err("the pool is closed"))?;
         Ok(work(pool))
@@ -143,11 +142,28 @@ type Failed = (u64, u64, PyErr);
 
 #[pymethods]
 impl Pool {
-    /// `tables` are kept besides the summaries: `segments` (with `acks`), `drops`, `episodes`.
     /// `user_code` prepares the threads for code of the user's own.
     #[new]
-    #[pyo3(signature = (control, *, threads, tables = Vec::new(), user_code = false))]
-    fn new(control: &Control, threads: NonZeroUsize, tables: Vec<String>, user_code: bool) -> Self {
+    #[pyo3(signature = (control, *, threads, user_code = false))]
+    fn new(control: &Control, threads: NonZeroUsize, user_code: bool) -> Self {
+        let within: retx_sim::Within = if user_code { prepared } else { within };
+        let pool = retx_sim::Pool::new(threads, Arc::clone(&control.inner), within);
+        Self { inner: Mutex::new(Some(pool)) }
+    }
+
+    /// Adds `count` replications of a scenario, from the replication `first` on. `tables` are kept
+    /// besides the summaries: `segments` (with `acks`), `drops`, `episodes`. What jobs of one
+    /// `kind` find comes in the same batches; they keep the same tables.
+    #[pyo3(signature = (label, scenario, first, count, *, tables = Vec::new(), kind = 0))]
+    fn submit(
+        &self,
+        label: u64,
+        scenario: &Scenario,
+        first: u64,
+        count: u64,
+        tables: Vec<String>,
+        kind: u64,
+    ) -> PyResult<()> {
         let kept = |name: &str| tables.iter().any(|table| table == name);
         let options = Options {
             segments: kept("segments"),
@@ -155,49 +171,26 @@ impl Pool {
             episodes: kept("episodes"),
             ..Options::default()
         };
-        let within: retx_sim::Within = if user_code { prepared } else { within };
-        let pool = retx_sim::Pool::new(threads, options, Arc::clone(&control.inner), within);
-        Self { inner: Mutex::new(Some(pool)) }
-    }
-
-    /// Adds `count` replications of a scenario, from the replication `first` on.
-    fn submit(&self, label: u64, scenario: &Scenario, first: u64, count: u64) -> PyResult<()> {
         let scenario = Arc::clone(&scenario.inner);
-        self.with(|pool| pool.submit(Job { label, scenario, first, count }))
+        self.with(|pool| pool.submit(Job { label, kind, options, scenario, first, count }))
     }
 
     /// What has been found since the last call, once everything is done, a run has failed, or this
-    /// time has passed: for each thread its tables (columns as with `RawResult.take`); true when
-    /// nothing is left to do; and the runs that failed.
-    fn take<'py>(
-        &self,
-        py: Python<'py>,
-        patience_s: f64,
-    ) -> PyResult<(Vec<Bound<'py, PyDict>>, bool, Vec<Failed>)> {
+    /// time has passed: batches, each of one kind; true when nothing is left to do; and the runs
+    /// that failed.
+    fn take(&self, py: Python<'_>, patience_s: f64) -> PyResult<(Vec<Batch>, bool, Vec<Failed>)> {
         let patience = Duration::from_secs_f64(patience_s.clamp(0.0, 3600.0));
         let found = py.detach(|| self.with(|pool| pool.take(patience)))?;
-        let parts = found.parts.into_iter().map(|part| tables(py, part));
+        let batches = found.parts.into_iter().flat_map(ColumnsByKind::into_values).map(Batch::of);
         let failed = found
             .failures
             .into_iter()
             .map(|(label, replication, error)| (label, replication, run_failed(py, &error)));
-        Ok((parts.collect::<PyResult<_>>()?, found.idle, failed.collect()))
+        Ok((batches.collect(), found.idle, failed.collect()))
     }
 
     /// Cancels what is left and waits for the threads.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.inner.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
-}
-
-fn tables(py: Python<'_>, part: Columns) -> PyResult<Bound<'_, PyDict>> {
-    let tables = PyDict::new(py);
-    for (name, columns) in part.into_tables() {
-        let table = PyDict::new(py);
-        for (name, column) in columns {
-            table.set_item(name, array(py, column)?)?;
-        }
-        tables.set_item(name, table)?;
-    }
-    Ok(tables)
 }

@@ -1,9 +1,13 @@
 //! What many runs find, in columns.
 
-use crate::pool::Collect;
+use crate::pool::{Collect, Job};
 use crate::run::{FlowOf, Outcome};
 use retx_record::{Column, FlowRows, Rows, Table};
 use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Tables of many runs, apart for each kind of job.
+pub type ColumnsByKind = BTreeMap<u64, Columns>;
 
 /// Tables of many runs; `point` (the job's label) and `replication` come first in each row.
 #[derive(Debug, Default)]
@@ -30,8 +34,14 @@ struct Cost {
     simulated_s: f64,
 }
 
-impl Collect for Columns {
-    fn collect(&mut self, label: u64, outcome: Outcome) {
+impl Collect for ColumnsByKind {
+    fn collect(&mut self, job: &Job, outcome: Outcome) {
+        self.entry(job.kind).or_default().add(job.label, outcome);
+    }
+}
+
+impl Columns {
+    fn add(&mut self, label: u64, outcome: Outcome) {
         let run = [("point", label), ("replication", outcome.replication)];
         let engine = &outcome.engine;
         let cost = Cost { events: engine.events, simulated_s: engine.simulated_s };
@@ -68,9 +78,7 @@ impl Collect for Columns {
             self.append(&run, table);
         }
     }
-}
 
-impl Columns {
     fn append(&mut self, run: &[(&'static str, u64)], table: Table) {
         let name = table.name;
         let known = self.tables.iter().position(|(known, _)| *known == name);

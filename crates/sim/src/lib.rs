@@ -29,7 +29,7 @@ pub mod stage;
 mod wireless;
 
 pub use capture::CapturePoint;
-pub use columns::Columns;
+pub use columns::{Columns, ColumnsByKind};
 pub use many::{Batch, run, run_many, run_many_within};
 pub use packet::Transmission;
 pub use pool::{Collect, Found, Job, Pool, Within};

@@ -52,8 +52,9 @@ pub fn run_many_within(
 ) -> Result<Vec<Outcome>, RunError> {
     let wanted = NonZeroUsize::new(usize::try_from(count).unwrap_or(usize::MAX));
     let threads = threads.min(wanted.unwrap_or(NonZeroUsize::MIN));
-    let pool: Pool<Vec<Outcome>> = Pool::new(threads, options.clone(), Arc::clone(control), within);
-    pool.submit(Job { label: 0, scenario: Arc::clone(scenario), first, count });
+    let pool: Pool<Vec<Outcome>> = Pool::new(threads, Arc::clone(control), within);
+    let (scenario, options) = (Arc::clone(scenario), options.clone());
+    pool.submit(Job { label: 0, kind: 0, options, scenario, first, count });
     let (parts, mut failures) = pool.finish();
     // A run that failed of itself, rather than because another one did.
     failures.sort_by_key(|(_, replication, error)| (*error == RunError::Cancelled, *replication));

@@ -23,6 +23,10 @@ use std::time::Duration;
 pub struct Job {
     /// What the caller calls it.
     pub label: u64,
+    /// Jobs with the same number keep the same of their runs, so that these are found together.
+    pub kind: u64,
+    /// What is written down of each run; its `replication` is ignored.
+    pub options: Options,
     /// The scenario.
     pub scenario: Arc<Scenario>,
     /// The first replication.
@@ -33,12 +37,12 @@ pub struct Job {
 
 /// Keeps what runs find. Each thread has one of its own.
 pub trait Collect: Default + Send + 'static {
-    /// Takes the outcome of a run of the job with this label.
-    fn collect(&mut self, label: u64, outcome: Outcome);
+    /// Takes the outcome of a run of this job.
+    fn collect(&mut self, job: &Job, outcome: Outcome);
 }
 
 impl Collect for Vec<Outcome> {
-    fn collect(&mut self, _: u64, outcome: Outcome) {
+    fn collect(&mut self, _: &Job, outcome: Outcome) {
         self.push(outcome);
     }
 }
@@ -66,7 +70,6 @@ pub struct Pool<C: Collect> {
 
 #[derive(Debug)]
 struct Shared<C> {
-    options: Options,
     control: Arc<Control>,
     state: Mutex<State>,
     /// There is work, or there will be none any more.
@@ -127,15 +130,9 @@ impl Ord for Held {
 }
 
 impl<C: Collect> Pool<C> {
-    /// Starts the threads. `options.replication` is ignored.
-    pub fn new(
-        threads: NonZeroUsize,
-        options: Options,
-        control: Arc<Control>,
-        within: Within,
-    ) -> Self {
+    /// Starts the threads.
+    pub fn new(threads: NonZeroUsize, control: Arc<Control>, within: Within) -> Self {
         let shared = Arc::new(Shared {
-            options,
             control,
             state: Mutex::default(),
             work: Condvar::new(),
@@ -259,7 +256,7 @@ impl<C: Collect> Shared<C> {
     ) -> Result<(), (u64, RunError)> {
         let plan = task.plan.get_or_init(|| build::plan(&task.job.scenario));
         for replication in first..first + count {
-            let options = Options { replication, ..self.options.clone() };
+            let options = Options { replication, ..task.job.options.clone() };
             let outcome =
                 run_plan(plan, &options, &self.control).map_err(|error| (replication, error))?;
             let events = outcome.engine.events.max(1);
@@ -267,7 +264,7 @@ impl<C: Collect> Shared<C> {
             if known == UNKNOWN || known < events {
                 task.cost.store(events, Ordering::Relaxed);
             }
-            locked(&self.found[number]).collect(task.job.label, outcome);
+            locked(&self.found[number]).collect(&task.job, outcome);
         }
         Ok(())
     }

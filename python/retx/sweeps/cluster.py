@@ -13,7 +13,6 @@ from typing import Any
 
 from retx import _native
 from retx.errors import UsageError
-from retx.sweeps.batches import Batch, runs_of
 from retx.sweeps.local import Failed
 from retx.sweeps.remote import EngineMismatchError, Order, RunFailedError, run_block
 
@@ -62,10 +61,10 @@ class Cluster:
             self._rest.append((point, first + 1, count - 1))
             self._sorted = False
 
-    def take(self, patience_s: float) -> tuple[Sequence[Batch], bool, Sequence[Failed]]:
+    def take(self, patience_s: float) -> tuple[Sequence[_native.Batch], bool, Sequence[Failed]]:
         """See `Executor`."""
         self._fill()
-        batches: list[Batch] = []
+        batches: list[_native.Batch] = []
         try:
             future = self._finished.get(timeout=patience_s if self._under_way else 0)
             while True:
@@ -127,7 +126,7 @@ class Cluster:
             known = sum(self._costs.values()) / len(self._costs)
         return known or FIRST_GUESS_S
 
-    def _found(self, future: Future) -> list[Any]:
+    def _found(self, future: Future) -> list[_native.Batch]:
         """What a block has found.
 
         Raises:
@@ -144,10 +143,10 @@ class Cluster:
             raise ClusterError(f"the workers cannot load retx: {error}") from None
         except Exception as error:
             raise ClusterError(f"the cluster: {type(error).__name__}: {error}") from error
-        runs = [run for batch in batches for run in runs_of(batch)]
-        events = sum(cost for _, _, cost in runs) or 1
-        for point, _, cost in runs:
-            self._costs[point] = seconds * cost / events
+        runs = [run for batch in batches for run in batch.runs()]
+        events = sum(cost for _, _, _, cost in runs) or 1
+        for point, _, last_events, _ in runs:
+            self._costs[point] = seconds * last_events / events
         return list(batches)
 
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from retx import _native
 from retx.errors import UsageError
 from retx.results import NotRecordedError
-from retx.sweeps.batches import Batch
 
 if TYPE_CHECKING:
     import polars as pl
@@ -139,11 +138,11 @@ class Derive:
 
     def applied(
         self,
-        batch: Batch,
+        batch: _native.Batch,
         keep: Sequence[str],
         scenarios: Sequence[_native.Scenario],
         place: Callable[[int, int], str],
-    ) -> Batch:
+    ) -> _native.Batch:
         """The batch with the table of derived quantities, and without tables that are not kept.
 
         Args:
@@ -155,10 +154,7 @@ class Derive:
         Raises:
             UserCodeError: The function failed, or returned something else.
         """
-        import numpy as np
-
-        points, replications, quantities, values = [], [], [], []
-        names: dict[str, int] = {}
+        values: list[tuple[int, int, str, float]] = []
         for point, run in _runs(batch, scenarios):
             try:
                 found = self._called(run)
@@ -167,23 +163,8 @@ class Derive:
                 raise _native.UserCodeError(
                     f"{self.function.__name__}: {place(point, run.replication)}: {what}"
                 ) from error
-            for name, value in found:
-                points.append(point)
-                replications.append(run.replication)
-                quantities.append(names.setdefault(name, len(names)))
-                values.append(value)
-        kept = {
-            name: table for name, table in batch.items() if name not in set(self.reads) - {*keep}
-        }
-        if not points:
-            return kept
-        table: dict[str, Any] = {
-            "point": np.array(points, dtype=np.uint64),
-            "replication": np.array(replications, dtype=np.uint64),
-            "quantity": (np.array(quantities, dtype=np.uint32), list(names)),
-            "value": np.array(values, dtype=np.float64),
-        }
-        return kept | {DERIVED: table}
+            values += [(point, run.replication, name, value) for name, value in found]
+        return batch.derived([*{*self.reads} - {*keep}], values)
 
     def _called(self, run: RunTables) -> list[tuple[str, float]]:
         return [(str(name), _number(name, value)) for name, value in self.function(run).items()]
@@ -197,11 +178,14 @@ def _number(name: object, value: object) -> float:
     raise TypeError(f"{name!r} is {value!r}: a number or None is wanted")
 
 
-def _runs(batch: Batch, scenarios: Sequence[_native.Scenario]) -> Sequence[tuple[int, RunTables]]:
+def _runs(
+    batch: _native.Batch, scenarios: Sequence[_native.Scenario]
+) -> Sequence[tuple[int, RunTables]]:
     """The tables of each run of a batch, with its point."""
     from retx.frames import frame
 
-    whole = {name: frame(columns) for name, columns in batch.items()}
+    native = {name: batch.table(name) for name in batch.names()}
+    whole = {name: frame(columns) for name, columns in native.items() if columns}
     by = ("point", "replication")
     parts = {
         name: table.partition_by(*by, as_dict=True, include_key=False, maintain_order=True)

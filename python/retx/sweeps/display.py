@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from retx.progress import PATIENCE_S, Progress
-from retx.quantities import rate
 from retx.sweeps.plan import Plan
-from retx.sweeps.precision import Known, Metric, Precision
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from retx.sweeps.precision import Known, Precision
     from retx.sweeps.running import Course
 
 METRIC = "goodput_bit_s"
@@ -62,6 +61,8 @@ class Terminal(Display):
     def __init__(self, plan: Plan) -> None:
         from rich.console import Console
         from rich.live import Live
+
+        from retx.sweeps.precision import Metric, Precision
 
         self._plan = plan
         until = plan.until
@@ -129,6 +130,8 @@ class Terminal(Display):
         return table
 
     def _interval(self, known: Known) -> str:
+        from retx.quantities import rate
+
         shown = rate if self._metric.endswith("_bit_s") else "{:.4g}".format
         share = 100 * known.relative
         return f"{shown(known.mean)} ± {share:.{0 if share >= 10 else 1}f} %"

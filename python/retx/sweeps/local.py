@@ -8,8 +8,7 @@ from typing import Protocol
 
 from retx import _native
 from retx.progress import GRACE_S, interrupt_user_code
-from retx.sweeps.batches import Batch
-from retx.sweeps.plan import Prepared, Recording
+from retx.sweeps.plan import Prepared
 
 Failed = tuple[int, int, Exception]
 """Point, replication, error."""
@@ -21,7 +20,7 @@ class Executor(Protocol):
     def submit(self, point: int, first: int, count: int) -> None:
         """Adds replications of a point."""
 
-    def take(self, patience_s: float) -> tuple[Sequence[Batch], bool, Sequence[Failed]]:
+    def take(self, patience_s: float) -> tuple[Sequence[_native.Batch], bool, Sequence[Failed]]:
         """What has been found since; true when nothing is left to do; what failed.
 
         It waits until everything is done, something has failed, or `patience_s` have passed; it may
@@ -33,59 +32,33 @@ class Executor(Protocol):
 
 
 class Local:
-    """The executor that is used by default.
-
-    A pool of threads records the same of all its runs, so there is one for each recording; they
-    have their turn one after another.
-    """
+    """The executor that is used by default: one queue, whatever is recorded of the runs."""
 
     def __init__(self, prepared: Prepared, threads: int) -> None:
         self._scenarios = list(prepared.scenarios.values())
-        self._recordings = [prepared.recordings[key] for key in prepared.scenarios]
-        self._threads = threads
-        self._user_code = prepared.has_user_code
-        self._pools: dict[Recording, _native.Pool] = {}
-        self._turn = self._recordings[0]
-        self._waiting: dict[Recording, list[tuple[int, int, int]]] = {}
-        self._pool()  # its threads start while the work is being given out
+        recordings = [prepared.recordings[key] for key in prepared.scenarios]
+        kinds = {recording: kind for kind, recording in enumerate(dict.fromkeys(recordings))}
+        # Samples come of themselves where the scenario has an interval.
+        self._recorded = [(list(it.tables), kinds[it]) for it in recordings]
+        self._pool = _native.Pool(
+            _native.Control(), threads=threads, user_code=prepared.has_user_code
+        )
 
     def submit(self, point: int, first: int, count: int) -> None:
         """See `Executor`."""
-        recording = self._recordings[point]
-        if recording == self._turn:
-            self._pool().submit(point, self._scenarios[point], first, count)
-        else:
-            self._waiting.setdefault(recording, []).append((point, first, count))
+        tables, kind = self._recorded[point]
+        scenario = self._scenarios[point]
+        self._pool.submit(point, scenario, first, count, tables=tables, kind=kind)
 
-    def take(self, patience_s: float) -> tuple[Sequence[Batch], bool, Sequence[Failed]]:
+    def take(self, patience_s: float) -> tuple[Sequence[_native.Batch], bool, Sequence[Failed]]:
         """See `Executor`."""
-        batches, idle, failed = self._pool().take(patience_s)
-        if idle and self._waiting and not failed:
-            self._turn, jobs = self._waiting.popitem()
-            for job in jobs:
-                self.submit(*job)
-            idle = False
-        return batches, idle, failed
-
-    def _pool(self) -> _native.Pool:
-        """The pool whose turn it is."""
-        recording = self._turn
-        if recording not in self._pools:
-            # Samples come of themselves where the scenario has an interval.
-            self._pools[recording] = _native.Pool(
-                _native.Control(),
-                threads=self._threads,
-                tables=list(recording.tables),
-                user_code=self._user_code,
-            )
-        return self._pools[recording]
+        return self._pool.take(patience_s)
 
     def close(self) -> None:
         """See `Executor`; code of the user's own that does not return is interrupted."""
-        for pool in self._pools.values():
-            closer = Thread(target=pool.close, daemon=True)
-            closer.start()
+        closer = Thread(target=self._pool.close, daemon=True)
+        closer.start()
+        closer.join(GRACE_S)
+        while closer.is_alive():
+            interrupt_user_code(closer)
             closer.join(GRACE_S)
-            while closer.is_alive():
-                interrupt_user_code(closer)
-                closer.join(GRACE_S)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,8 @@ from retx.directory import new_directory
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from retx._native import Table
 
 LIST = "part.json"
 NAME_DIGITS = 32
@@ -59,28 +60,25 @@ class Part:
         return pl.read_parquet(self.path / f"{table}.parquet")
 
 
-def write_part(folder: Path, tables: Mapping[str, pl.DataFrame], engine: str) -> Part:
+def write_part(folder: Path, tables: Mapping[str, Table], engine: str) -> Part:
     """Writes the tables as one part.
 
     Args:
         folder: Where parts are.
-        tables: By name, `runs` among them; each begins with `key` and `replication`.
+        tables: By name, `runs` among them.
         engine: What has made the runs.
 
     Raises:
         OSError: It cannot be written; nothing is left of it then.
     """
-    runs = _ranges(tables["runs"])
+    runs = {key: [list(part) for part in ranges] for key, ranges in tables["runs"].runs()}
     names = sorted(tables)
     path = folder / _name(runs, names, engine)
     with new_directory(path, replace=True, ours=lambda _: True) as directory:
         files: dict[str, dict[str, Any]] = {}
         for name in names:
-            # By way of memory: what the disk says is an OSError then, and the checksum is of what
-            # was to be written.
-            buffer = BytesIO()
-            tables[name].write_parquet(buffer, compression="zstd", statistics=False)
-            content = buffer.getbuffer()
+            # By way of memory: the checksum is of what was to be written.
+            content = tables[name].parquet()
             (directory / f"{name}.parquet").write_bytes(content)
             checksum = hashlib.sha256(content).hexdigest()
             files[f"{name}.parquet"] = {"bytes": len(content), "sha256": checksum}
@@ -119,6 +117,29 @@ def check_part(path: Path) -> Part:
     return Part(path, runs, tuple(names), size, engine)
 
 
+def joined(parts: Sequence[Part], name: str) -> pl.DataFrame | None:
+    """A table of some parts, each run once; None when no part has it."""
+    import polars as pl
+
+    frames, seen = [], set[tuple[str, int]]()
+    for part in sorted(parts, key=lambda part: -part.count):
+        runs = set(part.each())
+        if name in part.tables and not runs <= seen:
+            frame = part.read(name)
+            frames.append(_without(frame, runs & seen) if runs & seen else frame)
+        seen |= runs
+    return pl.concat(frames) if frames else None
+
+
+def _without(frame: pl.DataFrame, runs: set[tuple[str, int]]) -> pl.DataFrame:
+    """A table less some runs, which another part has as well."""
+    import polars as pl
+
+    schema = {"key": pl.String, "replication": pl.UInt32}
+    there = pl.DataFrame(list(runs), schema=schema, orient="row")
+    return frame.join(there, on=["key", "replication"], how="anti")
+
+
 def _name(runs: Runs, tables: list[str], engine: str) -> str:
     text = json.dumps([engine, tables, runs])
     return hashlib.sha256(text.encode()).hexdigest()[:NAME_DIGITS]
@@ -132,10 +153,10 @@ def _checksum(file: Path) -> str:
     return digest.hexdigest()
 
 
-def _ranges(runs: pl.DataFrame) -> Runs:
-    """The runs of a table, which is in order."""
+def ranges_of(runs: Iterable[tuple[str, int]]) -> Runs:
+    """Runs, given in order by key and replication."""
     found: Runs = {}
-    for key, replication in runs.select("key", "replication").iter_rows():
+    for key, replication in runs:
         ranges = found.setdefault(key, [])
         if ranges and sum(ranges[-1]) == replication:
             ranges[-1][1] += 1

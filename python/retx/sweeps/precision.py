@@ -13,14 +13,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import ceil, inf
-from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retx import _native
 from retx.errors import UsageError
-from retx.sweeps.batches import Batch
 from retx.sweeps.grid import Until
 
 if TYPE_CHECKING:
@@ -60,18 +57,9 @@ class Metric:
             "link.NAME.DIRECTION.COLUMN"
         )
 
-    def series(self, table: Mapping[str, Any]) -> Iterable[tuple[int, int, str, float]]:
-        """Point, replication, whose and value of each row of a native table."""
-        codes, names = table["name"]
-        columns = [table["point"].tolist(), table["replication"].tolist(), codes.tolist()]
-        values = table[self.column].tolist()
-        ways, way_names = table["direction"] if self.direction else ([], [])
-        for row, (point, replication, code) in enumerate(zip(*columns, strict=True)):
-            if self.name not in (None, names[code]):
-                continue
-            if self.direction and way_names[ways[row]] != self.direction:
-                continue
-            yield point, replication, names[code], values[row]
+    def series(self, batch: _native.Batch) -> Iterable[tuple[int, int, str, float]]:
+        """Point, replication, whose and value of each row that it is about."""
+        return batch.series(self.table, self.column, self.name, self.direction)
 
     def rows(self, table: pl.DataFrame) -> pl.DataFrame:
         """The rows of a table that the metric is about."""
@@ -83,6 +71,8 @@ class Metric:
 
 
 def _column(table: str, column: str) -> str:
+    from difflib import get_close_matches
+
     known = dict(_native.measures())[table]
     if column in known:
         return column
@@ -118,10 +108,9 @@ class Precision:
         self._confidence = confidence
         self._values: dict[int, dict[str, dict[int, float]]] = defaultdict(dict)
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: _native.Batch) -> None:
         """Takes what has been found."""
-        table = batch.get(self.metric.table)
-        for point, replication, name, value in self.metric.series(table) if table else ():
+        for point, replication, name, value in self.metric.series(batch):
             self._values[point].setdefault(name, {})[replication] = value
 
     def add_stored(self, table: pl.DataFrame, labels: Mapping[str, int]) -> None:
@@ -139,6 +128,8 @@ class Precision:
         ]
 
     def _known(self, name: str, values: Sequence[float]) -> Known:
+        from statistics import fmean, stdev
+
         from retx.analysis.intervals import half_width
 
         present = [value for value in values if value == value]

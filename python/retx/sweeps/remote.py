@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from retx import _native
 
@@ -24,8 +23,10 @@ class EngineMismatchError(Exception):
     """A worker has another version of retx; its results must not be mixed in."""
 
 
-def run_block(orders: list[Order], tables: tuple[str, ...], engine: str) -> tuple[list[Any], float]:
-    """Runs a block on one core: native tables, and how long it took in seconds.
+def run_block(
+    orders: list[Order], tables: tuple[str, ...], engine: str
+) -> tuple[list[_native.Batch], float]:
+    """Runs a block on one core: what it found, and how long it took in seconds.
 
     Raises:
         EngineMismatchError: This engine is not the one that asks.
@@ -34,12 +35,12 @@ def run_block(orders: list[Order], tables: tuple[str, ...], engine: str) -> tupl
     if engine != _native.ENGINE:
         raise EngineMismatchError(f"a worker has engine {_native.ENGINE}, this machine {engine}")
     began = time.perf_counter()
-    pool = _native.Pool(_native.Control(), threads=1, tables=list(tables))
+    pool = _native.Pool(_native.Control(), threads=1)
     try:
         for order in orders:
             scenario = _native.parse(order.scenario, "")
-            pool.submit(order.point, scenario, order.first, order.count)
-        batches: list[Any] = []
+            pool.submit(order.point, scenario, order.first, order.count, tables=list(tables))
+        batches: list[_native.Batch] = []
         idle = False
         while not idle:
             found, idle, failed = pool.take(1.0)

@@ -310,8 +310,8 @@ def load_sweep(directory: str | os.PathLike[str]) -> Sweep:
         OSError: It cannot be read.
         UsageError: It is no sweep's, or damaged.
     """
+    from retx.sweeps.parts import joined
     from retx.sweeps.status import read_plan, sound_parts
-    from retx.sweeps.store import joined
 
     path = Path(directory)
     plan, parts = read_plan(path), sound_parts(path)

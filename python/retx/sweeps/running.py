@@ -14,13 +14,13 @@ from retx import _native
 from retx.errors import UsageError
 from retx.progress import Progress
 from retx.source import Scenario
-from retx.sweeps.batches import Batch, runs_of
 from retx.sweeps.derive import Derive, Function
 from retx.sweeps.grid import Case
 from retx.sweeps.local import Executor, Failed, Local
+from retx.sweeps.parts import joined
 from retx.sweeps.plan import Plan, Prepared, Wanted, prepare
 from retx.sweeps.result import Reader, Sweep
-from retx.sweeps.store import Directory, Memory, joined
+from retx.sweeps.store import Directory, Memory
 
 if TYPE_CHECKING:
     from retx.sweeps.display import Display
@@ -248,15 +248,15 @@ class Course:
                 self._store.flush()
                 flushed = time.monotonic()
 
-    def _take(self, batches: Sequence[Any], display: Display) -> None:
+    def _take(self, batches: Sequence[_native.Batch], display: Display) -> None:
         self._store.add([self._derived(batch) for batch in batches])
         touched = set()
         for batch in batches:
-            for point, _, events in runs_of(batch):
-                self._left[point] -= 1
-                self.events[point] = events
-                self.done += 1
-                self.fresh += 1
+            for point, runs, last_events, events in batch.runs():
+                self._left[point] -= runs
+                self.events[point] = last_events
+                self.done += runs
+                self.fresh += runs
                 self.fresh_events += events
                 touched.add(point)
             for watching in (self.precision, display.precision):
@@ -265,12 +265,12 @@ class Course:
         for point in touched:
             self._decide(point)
 
-    def _derived(self, batch: Batch) -> Batch:
+    def _derived(self, batch: _native.Batch) -> _native.Batch:
         """The batch with what is derived from its runs."""
-        runs = runs_of(batch)
+        first, *_ = batch.runs()
         # All runs of a batch are recorded alike.
-        recording = self._recordings[runs[0][0]] if runs else None
-        if recording is None or recording.derive is None:
+        recording = self._recordings[first[0]]
+        if recording.derive is None:
             return batch
         return recording.derive.applied(batch, recording.keep, self._scenarios, self._place)
 
@@ -289,13 +289,14 @@ class Course:
         """Runs from `first` to before `end`, less those that are there."""
         there = self._store.done.get(self.keys[point], ()) if _has_runs(self._store) else ()
         start = first
-        for replication in range(first, end + 1):
-            if replication == end or replication in there:
-                if replication > start:
-                    self._executor.submit(point, start, replication - start)
-                    self._left[point] += replication - start
-                start = replication + 1
-                self.done += replication != end
+        for replication in (*sorted(there), end):
+            if not start <= replication <= end:
+                continue
+            if replication > start:
+                self._executor.submit(point, start, replication - start)
+                self._left[point] += replication - start
+            start = replication + 1
+            self.done += replication != end
 
     def _told(self, failed: Failed) -> Exception:
         """The error of a run, which says how to see it again."""

@@ -19,10 +19,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from retx import _native
 from retx.directory import new_file
 from retx.errors import UsageError
-from retx.sweeps.batches import Batch, frames_of
-from retx.sweeps.parts import DamagedPartError, Part, check_part, write_part
+from retx.sweeps.batches import frame_of
+from retx.sweeps.parts import (
+    DamagedPartError,
+    Part,
+    check_part,
+    joined,
+    ranges_of,
+    write_part,
+)
 from retx.sweeps.plan import Plan
 
 if TYPE_CHECKING:
@@ -52,26 +60,30 @@ class Memory:
     """Keeps what is found for as long as the process lives."""
 
     def __init__(self, keys: Sequence[str]) -> None:
-        self._keys = keys
-        self._pending: list[Batch] = []
-        self._tables: dict[str, pl.DataFrame] | None = None
+        self._keys = list(keys)
+        self._pending: list[_native.Batch] = []
+        self._joined: dict[str, _native.Table] = {}
+        self._frames: dict[str, pl.DataFrame] = {}
         self.done: Done = defaultdict(set)
 
-    def add(self, batches: Iterable[Batch]) -> None:
+    def add(self, batches: Iterable[_native.Batch]) -> None:
         """Takes what has been found."""
-        self._pending.extend(batch for batch in batches if batch)
+        self._pending.extend(batches)
 
     def flush(self) -> None:
         """There is nothing to write."""
 
     def finish(self) -> None:
         """All runs are there."""
-        self._tables = frames_of(self._pending, self._keys)
-        self._pending = []
 
     def table(self, name: str) -> pl.DataFrame | None:
-        """A table of all runs; None when there is none."""
-        return (self._tables or {}).get(name)
+        """A table of all runs, once they are there; None when there is none."""
+        if self._pending:
+            self._joined = _joined_batches(self._pending, self._keys)
+            self._pending = []
+        if name in self._joined:
+            self._frames[name] = frame_of(self._joined.pop(name))
+        return self._frames.get(name)
 
     def close(self) -> None:
         """There is nothing to close."""
@@ -96,8 +108,8 @@ class Directory:
         self._lasting = lasting
         self.path = path.resolve()
         self._plan = plan
-        self._keys = tuple(dict.fromkeys(plan.keys))
-        self._pending: list[Batch] = []
+        self._keys = list(dict.fromkeys(plan.keys))
+        self._pending: list[_native.Batch] = []
         check_ours(self.path)
         self._parts_path.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.path)
@@ -146,15 +158,15 @@ class Directory:
                 file.write_text(text, encoding="utf-8")
         return parts
 
-    def add(self, batches: Iterable[Batch]) -> None:
+    def add(self, batches: Iterable[_native.Batch]) -> None:
         """Takes what has been found; it is on the disk after the next `flush`."""
-        self._pending.extend(batch for batch in batches if batch)
+        self._pending.extend(batches)
 
     def flush(self) -> None:
         """Writes what has been taken as a part."""
         if not self._pending:
             return
-        tables = frames_of(self._pending, self._keys)
+        tables = _joined_batches(self._pending, self._keys)
         self._parts.append(write_part(self._parts_path, tables, self._plan.engine))
         self._pending = []
 
@@ -173,51 +185,41 @@ class Directory:
         self._lock.close()
 
 
-def joined(parts: Sequence[Part], name: str) -> pl.DataFrame | None:
-    """A table of some parts, each run once; None when no part has it."""
-    import polars as pl
-
-    frames, seen = [], set[tuple[str, int]]()
-    for part in sorted(parts, key=lambda part: -part.count):
-        runs = set(part.each())
-        if name in part.tables and not runs <= seen:
-            frame = part.read(name)
-            frames.append(_without(frame, runs & seen) if runs & seen else frame)
-        seen |= runs
-    return pl.concat(frames) if frames else None
-
-
-def _without(frame: pl.DataFrame, runs: set[tuple[str, int]]) -> pl.DataFrame:
-    """A table less some runs, which another part has as well."""
-    return frame.join(_run_table(runs), on=["key", "replication"], how="anti")
-
-
-def _run_table(runs: Iterable[tuple[str, int]]) -> pl.DataFrame:
-    import polars as pl
-
-    schema = {"key": pl.String, "replication": pl.UInt32}
-    return pl.DataFrame(list(runs), schema=schema, orient="row")
+def _joined_batches(
+    batches: Sequence[_native.Batch], keys: Sequence[str]
+) -> dict[str, _native.Table]:
+    """Every table of some batches together."""
+    names = dict.fromkeys(name for batch in batches for name in batch.names())
+    found = {name: _native.joined(batches, keys, name) for name in names}
+    return {name: table for name, table in found.items() if table is not None}
 
 
 def _merged(folder: Path, parts: list[Part], plan: Plan) -> list[Part]:
     """The same runs, in parts that depend on the plan alone."""
     order = {key: index for index, key in enumerate(dict.fromkeys(plan.keys))}
+    size = RUNS_PER_PART_WITH_TABLES if plan.tables else RUNS_PER_PART
+    if len(parts) == 1 and parts[0].count <= size:
+        there = parts[0].runs
+        if list(there) == [key for key in order if key in there]:
+            return parts  # a part is in the order of the plan that it was written for
     held = {part.path: set(part.each()) for part in parts}
     known = (run for run in set().union(*held.values()) if run[0] in order)
     runs = sorted(known, key=lambda run: (order[run[0]], run[1]))
-    size = RUNS_PER_PART_WITH_TABLES if plan.tables else RUNS_PER_PART
-    groups = [runs[start : start + size] for start in range(0, len(runs), size)]
-    if len(groups) == 1 == len(parts) and set(runs) == held[parts[0].path]:
-        return parts  # a part is in order
     merged = []
-    for group in groups:
-        wanted = set(group)
-        among = [part for part in parts if not wanted.isdisjoint(held[part.path])]
-        names = {name for part in among for name in part.tables}
-        tables = {name: _chosen(joined(among, name), group, order) for name in sorted(names)}
-        # Where points keep different tables, a part need not have them all.
-        some = {name: it for name, it in tables.items() if len(it) or name in plan.tables}
-        merged.append(write_part(folder, some, plan.engine))
+    for start in range(0, len(runs), size):
+        sources = _sources(runs[start : start + size], parts, held)
+        tables = {}
+        for name in sorted({name for part, _ in sources for name in part.tables}):
+            files = [
+                (part.path / f"{name}.parquet", wanted)
+                for part, wanted in sources
+                if name in part.tables
+            ]
+            table = _native.merged(files, list(order))
+            # Where points keep different tables, a part need not have them all.
+            if len(table) or name in plan.tables:
+                tables[name] = table
+        merged.append(write_part(folder, tables, plan.engine))
     kept = {part.path for part in merged}
     for part in parts:
         if part.path not in kept:
@@ -225,18 +227,22 @@ def _merged(folder: Path, parts: list[Part], plan: Plan) -> list[Part]:
     return merged
 
 
-def _chosen(
-    table: pl.DataFrame | None, runs: list[tuple[str, int]], order: Mapping[str, int]
-) -> pl.DataFrame:
-    """The rows of some runs, in order."""
-    import polars as pl
-
-    assert table is not None
-    known = pl.DataFrame({"key": list(order), "order": list(order.values())})
-    chosen = table.join(_run_table(runs), on=["key", "replication"], how="semi")
-    chosen = chosen.join(known, on="key", how="left", maintain_order="left")
-    ordered: pl.DataFrame = chosen.sort("order", "replication", maintain_order=True).drop("order")
-    return ordered
+def _sources(
+    runs: Sequence[tuple[str, int]],
+    parts: Sequence[Part],
+    held: Mapping[Path, set[tuple[str, int]]],
+) -> list[tuple[Part, list[tuple[str, list[tuple[int, int]]]]]]:
+    """Where to take each run from: parts, and what of each; a run may be in several."""
+    wanted = set(runs)
+    found = []
+    for part in sorted(parts, key=lambda part: -part.count):
+        taken = wanted & held[part.path]
+        if taken:
+            ranges = ranges_of(sorted(taken))
+            chosen = [(key, [(first, n) for first, n in each]) for key, each in ranges.items()]
+            found.append((part, chosen))
+            wanted -= taken
+    return found
 
 
 def _survey(folder: Path) -> tuple[list[Part], list[tuple[Path, str]]]:

@@ -1,0 +1,195 @@
+//! What some runs found, as threads and machines bring it.
+
+use crate::columns::{Columns, append, column, numbers, texts};
+use crate::file::{self, ReadError};
+use crate::{POINT, REPLICATION};
+use retx_record::Column;
+use retx_record::table::{NO_INTEGER, NO_NAME};
+
+/// Tables by name. Each row begins with the `point` and `replication` of its run; `runs` has a row
+/// for each run. Rows of one run stand together, in order; the runs are in no order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Batch {
+    tables: Vec<(String, Columns)>,
+}
+
+/// The runs of a point in a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OfPoint {
+    /// The point.
+    pub point: u64,
+    /// Its runs.
+    pub runs: u64,
+    /// Events of the last of them.
+    pub last_events: u64,
+    /// Events of all of them.
+    pub events: u64,
+}
+
+/// A quantity of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Value {
+    /// The run's point.
+    pub point: u64,
+    /// The run's replication.
+    pub replication: u64,
+    /// Whose or what it is.
+    pub name: String,
+    /// The quantity; NaN where there is none.
+    pub value: f64,
+}
+
+/// The table of all runs.
+const RUNS: &str = "runs";
+/// The table of quantities that code of the user's own derives.
+const DERIVED: &str = "derived";
+
+impl Batch {
+    /// A batch of these tables.
+    pub fn new(tables: impl IntoIterator<Item = (String, Columns)>) -> Self {
+        Self { tables: tables.into_iter().collect() }
+    }
+
+    /// True without a run.
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+
+    /// The names of its tables.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tables.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// A table.
+    pub fn table(&self, name: &str) -> Option<&Columns> {
+        self.tables.iter().find(|(known, _)| known == name).map(|(_, table)| table)
+    }
+
+    /// Its runs, summed up by point; a point may come several times.
+    pub fn runs(&self) -> Vec<OfPoint> {
+        let Some(table) = self.table(RUNS) else { return Vec::new() };
+        let mut found: Vec<OfPoint> = Vec::new();
+        for (point, events) in numbers(table, POINT).iter().zip(numbers(table, "events")) {
+            let (point, events) = (*point, *events);
+            match found.last_mut() {
+                Some(last) if last.point == point => {
+                    last.runs += 1;
+                    last.last_events = events;
+                    last.events += events;
+                }
+                _ => found.push(OfPoint { point, runs: 1, last_events: events, events }),
+            }
+        }
+        found
+    }
+
+    /// A measure in the rows of a table whose `name` (where `of` says one) and `direction` (where
+    /// `way` says one) are these; nothing without such a table or column.
+    pub fn series(
+        &self,
+        table: &str,
+        measure: &str,
+        of: Option<&str>,
+        way: Option<&str>,
+    ) -> Vec<Value> {
+        let Some(table) = self.table(table) else { return Vec::new() };
+        let Some(measure) = column(table, measure) else { return Vec::new() };
+        let (codes, names) = texts(table, "name");
+        let ways = way.map(|way| (way, texts(table, "direction")));
+        let is = |(codes, names): (&[u32], &[String]), row: usize, text: &str| {
+            codes[row] != NO_NAME && names[codes[row] as usize] == text
+        };
+        let wanted = |row: &usize| {
+            of.is_none_or(|name| is((codes, names), *row, name))
+                && ways.is_none_or(|(way, column)| is(column, *row, way))
+        };
+        let (points, replications) = (numbers(table, POINT), numbers(table, REPLICATION));
+        let value = |row: usize| Value {
+            point: points[row],
+            replication: replications[row],
+            name: names.get(codes[row] as usize).cloned().unwrap_or_default(),
+            value: number(measure, row),
+        };
+        (0..points.len()).filter(wanted).map(value).collect()
+    }
+
+    /// The batch without some tables, and with the quantities that were derived from its runs.
+    #[must_use]
+    pub fn derived(&self, without: &[String], values: &[Value]) -> Self {
+        let kept = self.tables.iter().filter(|(name, _)| !without.contains(name));
+        let mut tables: Vec<_> = kept.cloned().collect();
+        if !values.is_empty() {
+            tables.push((DERIVED.to_owned(), table_of(values)));
+        }
+        Self { tables }
+    }
+
+    /// The batch as bytes, to be sent elsewhere: name and file of each table, with their lengths.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (name, table) in &self.tables {
+            for part in [name.as_bytes(), &file::write(table)] {
+                bytes.extend((part.len() as u64).to_le_bytes());
+                bytes.extend(part);
+            }
+        }
+        bytes
+    }
+
+    /// The reverse of [`Self::to_bytes`].
+    ///
+    /// # Errors
+    /// The bytes are not what was sent.
+    pub fn from_bytes(mut bytes: &[u8]) -> Result<Self, ReadError> {
+        let mut tables = Vec::new();
+        while !bytes.is_empty() {
+            let name = String::from_utf8(next(&mut bytes)?.to_vec());
+            let name = name.map_err(|_| ReadError::new("a name that is no text"))?;
+            let content = file::Reader::of_bytes(next(&mut bytes)?.to_vec())?;
+            let mut table = content.empty();
+            for group in 0..content.groups() {
+                append(&mut table, &content.group(group)?);
+            }
+            tables.push((name, table));
+        }
+        Ok(Self { tables })
+    }
+}
+
+/// The next bytes behind their length.
+fn next<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], ReadError> {
+    let cut = || ReadError::new("the bytes end too early");
+    let (length, rest) = bytes.split_first_chunk().ok_or_else(cut)?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| cut())?;
+    let (part, rest) = rest.split_at_checked(length).ok_or_else(cut)?;
+    *bytes = rest;
+    Ok(part)
+}
+
+fn number(column: &Column, row: usize) -> f64 {
+    match column {
+        Column::Float(values) => values[row],
+        Column::Integer(values) if values[row] == NO_INTEGER => f64::NAN,
+        Column::Integer(values) => values[row] as f64,
+        Column::Flag(values) => f64::from(u8::from(values[row])),
+        Column::Name { .. } => f64::NAN,
+    }
+}
+
+fn table_of(values: &[Value]) -> Columns {
+    let mut names: Vec<String> = Vec::new();
+    let mut code = |text: &str| {
+        names.iter().position(|known| known == text).unwrap_or_else(|| {
+            names.push(text.to_owned());
+            names.len() - 1
+        }) as u32
+    };
+    let codes = values.iter().map(|value| code(&value.name)).collect();
+    let integers = |of: fn(&Value) -> u64| Column::Integer(values.iter().map(of).collect());
+    vec![
+        (POINT.to_owned(), integers(|value| value.point)),
+        (REPLICATION.to_owned(), integers(|value| value.replication)),
+        ("quantity".to_owned(), Column::Name { codes, names }),
+        ("value".to_owned(), Column::Float(values.iter().map(|value| value.value).collect())),
+    ]
+}

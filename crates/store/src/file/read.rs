@@ -1,0 +1,174 @@
+//! From the bytes of a file to columns.
+
+use crate::columns::Columns;
+use crate::merge::{KEY, REPLICATION};
+use parquet::basic::Type as Kind;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use retx_record::Column;
+use retx_record::table::{NO_INTEGER, NO_NAME};
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+
+/// A file that cannot be read; the message says what is wrong.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ReadError(String);
+
+impl ReadError {
+    /// An error with this message.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl From<ParquetError> for ReadError {
+    fn from(error: ParquetError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+/// A file that [`super::write`] made, read by groups of rows.
+pub struct Reader {
+    file: Box<dyn FileReader>,
+}
+
+impl Reader {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no Parquet file.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let named =
+            |error: &dyn std::error::Error| ReadError::new(format!("{}: {error}", path.display()));
+        let file = File::open(path).map_err(|error| named(&error))?;
+        let file = SerializedFileReader::new(file).map_err(|error| named(&error))?;
+        Ok(Self { file: Box::new(file) })
+    }
+
+    /// The same for bytes in memory.
+    ///
+    /// # Errors
+    /// They are no Parquet file.
+    pub fn of_bytes(bytes: Vec<u8>) -> Result<Self, ReadError> {
+        Ok(Self { file: Box::new(SerializedFileReader::new(bytes::Bytes::from(bytes))?) })
+    }
+
+    /// How many groups of rows there are.
+    pub fn groups(&self) -> usize {
+        self.file.num_row_groups()
+    }
+
+    /// The columns without a row.
+    ///
+    /// # Panics
+    /// When a column is of a kind that is never written.
+    pub fn empty(&self) -> Columns {
+        let schema = self.file.metadata().file_metadata().schema_descr();
+        let empty = |kind| match kind {
+            Kind::DOUBLE => Column::Float(Vec::new()),
+            Kind::INT32 | Kind::INT64 => Column::Integer(Vec::new()),
+            Kind::BOOLEAN => Column::Flag(Vec::new()),
+            Kind::BYTE_ARRAY => Column::Name { codes: Vec::new(), names: Vec::new() },
+            other => panic!("nothing is written as {other}"),
+        };
+        let columns = schema.columns().iter();
+        columns.map(|it| (it.name().to_owned(), empty(it.physical_type()))).collect()
+    }
+
+    /// The rows of a group.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn group(&self, number: usize) -> Result<Columns, ReadError> {
+        self.chosen(number, |_| true)
+    }
+
+    /// Whose the rows of a group are: `key` and `replication` alone.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn runs(&self, number: usize) -> Result<Columns, ReadError> {
+        self.chosen(number, |name| name == KEY || name == REPLICATION)
+    }
+
+    fn chosen(&self, number: usize, wanted: impl Fn(&str) -> bool) -> Result<Columns, ReadError> {
+        let schema = self.file.metadata().file_metadata().schema_descr();
+        let group = self.file.get_row_group(number)?;
+        let rows = usize::try_from(group.metadata().num_rows())
+            .map_err(|_| ReadError::new("fewer than no rows"))?;
+        let mut columns = Columns::new();
+        for (place, column) in schema.columns().iter().enumerate() {
+            if wanted(column.name()) {
+                let found = read_column(group.get_column_reader(place)?, rows)?;
+                columns.push((column.name().to_owned(), found));
+            }
+        }
+        Ok(columns)
+    }
+}
+
+fn read_column(reader: ColumnReader, rows: usize) -> Result<Column, ReadError> {
+    match reader {
+        ColumnReader::DoubleColumnReader(reader) => {
+            Ok(Column::Float(values(reader, rows, f64::NAN, |value| *value)?))
+        }
+        ColumnReader::Int64ColumnReader(reader) => {
+            let of = |value: &i64| value.cast_unsigned();
+            Ok(Column::Integer(values(reader, rows, NO_INTEGER, of)?))
+        }
+        ColumnReader::Int32ColumnReader(reader) => {
+            let of = |value: &i32| value.cast_unsigned().into();
+            Ok(Column::Integer(values(reader, rows, NO_INTEGER, of)?))
+        }
+        ColumnReader::BoolColumnReader(reader) => {
+            Ok(Column::Flag(values(reader, rows, false, |value| *value)?))
+        }
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            let mut index: HashMap<Vec<u8>, u32> = HashMap::new();
+            let mut names = Vec::new();
+            let of = |value: &parquet::data_type::ByteArray| {
+                index.get(value.data()).copied().unwrap_or_else(|| {
+                    let code = names.len() as u32;
+                    names.push(String::from_utf8_lossy(value.data()).into_owned());
+                    index.insert(value.data().to_vec(), code);
+                    code
+                })
+            };
+            let codes = values(reader, rows, NO_NAME, of)?;
+            Ok(Column::Name { codes, names })
+        }
+        _ => Err(ReadError::new("a column of a kind that is never written")),
+    }
+}
+
+/// All values of a column, with `none` where there is none.
+fn values<T: DataType, V: Copy>(
+    mut reader: ColumnReaderImpl<T>,
+    rows: usize,
+    none: V,
+    mut of: impl FnMut(&T::T) -> V,
+) -> Result<Vec<V>, ReadError> {
+    let (mut levels, mut there) = (Vec::new(), Vec::with_capacity(rows));
+    let mut read = 0;
+    while read < rows {
+        let (records, _, _) =
+            reader.read_records(rows - read, Some(&mut levels), None, &mut there)?;
+        if records == 0 {
+            return Err(ReadError::new("a column that ends too early"));
+        }
+        read += records;
+    }
+    let mut there = there.iter();
+    if levels.is_empty() {
+        return Ok(there.map(of).collect());
+    }
+    let value = |level: &i16| match level {
+        0 => none,
+        _ => there.next().map_or(none, &mut of),
+    };
+    Ok(levels.iter().map(value).collect())
+}

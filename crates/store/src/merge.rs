@@ -1,0 +1,132 @@
+//! One table of several: of batches, or of files.
+
+use crate::POINT;
+use crate::batch::Batch;
+use crate::columns::{Columns, append, numbers, picked, texts};
+use crate::file::{ReadError, Reader};
+use retx_record::Column;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// The column that names a run's point.
+pub const KEY: &str = "key";
+/// The column of a run's replication.
+pub const REPLICATION: &str = "replication";
+
+/// Replications, from the first to before the last.
+pub type Range = std::ops::Range<u64>;
+/// Runs by the key of their point.
+pub type Runs = Vec<(String, Vec<Range>)>;
+
+/// A file and the runs to be taken from it.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wanted of it.
+    pub runs: Runs,
+}
+
+/// A table of some batches together, sorted by point and replication; None when none has it.
+///
+/// `keys` name the points: the column `key` comes in place of `point`.
+///
+/// # Panics
+/// When a batch has a point without a key.
+pub fn joined(batches: &[&Batch], keys: &[String], name: &str) -> Option<Columns> {
+    let mut table = Columns::new();
+    for part in batches.iter().filter_map(|batch| batch.table(name)) {
+        append(&mut table, part);
+    }
+    if table.is_empty() {
+        return None;
+    }
+    let points: Vec<u32> = numbers(&table, POINT).iter().map(|point| *point as u32).collect();
+    let known = keys.len() as u32;
+    assert!(points.iter().all(|point| *point < known), "a point that nobody knows");
+    let key = Column::Name { codes: points, names: keys.to_vec() };
+    table.retain(|(column, _)| column != POINT);
+    table.insert(0, (KEY.to_owned(), key));
+    Some(sorted(&table, &|key| key))
+}
+
+/// A table of the runs that are wanted from some files, in the order of `keys`, then replication;
+/// without a file nothing. No more than it and a group of rows of a file is in memory at a time.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn merged(sources: &[Source], keys: &[String]) -> Result<Columns, ReadError> {
+    let mut table = Columns::new();
+    for Source { path, runs } in sources {
+        let wanted: HashMap<&str, &[Range]> =
+            runs.iter().map(|(key, ranges)| (key.as_str(), ranges.as_slice())).collect();
+        let file = Reader::open(path)?;
+        append(&mut table, &file.empty());
+        for group in 0..file.groups() {
+            let rows = rows_of(&file.runs(group)?, &wanted);
+            if !rows.is_empty() {
+                append(&mut table, &all_picked(&file.group(group)?, &rows));
+            }
+        }
+    }
+    if table.is_empty() {
+        return Ok(table);
+    }
+    let place: HashMap<&str, u32> = keys.iter().map(String::as_str).zip(0..).collect();
+    let names = texts(&table, KEY).1;
+    let order: Vec<u32> = names.iter().map(|key| place[key.as_str()]).collect();
+    Ok(sorted(&table, &|key| order[key as usize]))
+}
+
+/// The runs that a table with `key` and `replication` holds, in its order.
+pub fn runs_of(table: &Columns) -> Runs {
+    let (codes, names) = texts(table, KEY);
+    let mut found: Vec<(u32, Vec<Range>)> = Vec::new();
+    for (key, replication) in codes.iter().zip(numbers(table, REPLICATION)) {
+        let next = *replication..*replication + 1;
+        match found.last_mut() {
+            Some((last, ranges)) if last == key => match ranges.last_mut() {
+                Some(range) if range.end == next.start => range.end = next.end,
+                Some(range) if range.end == next.end => {} // another row of the same run
+                _ => ranges.push(next),
+            },
+            _ => found.push((*key, vec![next])),
+        }
+    }
+    found.into_iter().map(|(key, ranges)| (names[key as usize].clone(), ranges)).collect()
+}
+
+/// The rows, by number, of runs that are wanted.
+fn rows_of(runs: &Columns, wanted: &HashMap<&str, &[Range]>) -> Vec<u32> {
+    let (codes, names) = texts(runs, KEY);
+    let ranges: Vec<&[Range]> =
+        names.iter().map(|key| wanted.get(key.as_str()).copied().unwrap_or_default()).collect();
+    let replications = numbers(runs, REPLICATION);
+    let is_wanted = |row: &u32| {
+        let row = *row as usize;
+        ranges[codes[row] as usize].iter().any(|range| range.contains(&replications[row]))
+    };
+    (0..codes.len() as u32).filter(is_wanted).collect()
+}
+
+fn all_picked(table: &Columns, rows: &[u32]) -> Columns {
+    table.iter().map(|(name, column)| (name.clone(), picked(column, rows))).collect()
+}
+
+/// The rows by the place of their point, then by replication; those of one run stay in order.
+fn sorted(table: &Columns, place: &dyn Fn(u32) -> u32) -> Columns {
+    let codes = texts(table, KEY).0;
+    let replications = numbers(table, REPLICATION);
+    let mut rows: Vec<(u32, u64, u32)> = codes
+        .iter()
+        .zip(replications)
+        .zip(0..)
+        .map(|((key, replication), row)| (place(*key), *replication, row))
+        .collect();
+    rows.sort();
+    let rows: Vec<u32> = rows.into_iter().map(|(_, _, row)| row).collect();
+    all_picked(table, &rows)
+}
+
+#[cfg(test)]
+mod tests;
