@@ -109,7 +109,7 @@ def _legend(figure: Any, seen: set[str]) -> None:  # noqa: ANN401
             if name in seen
         ),
         *([Patch(facecolor=OTHER, label="another")] if seen - set(COLOURS) else []),
-        Patch(facecolor=UNCLEAR, label="not told apart"),
+        Patch(facecolor=UNCLEAR, label="not settled"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=2)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from retx.study import Cell, Column, Estimate, Measured, Table
+from retx.study import Cell, Column, Estimate, Measured, Noted, Table
 
 from .ranking import DEFAULT, FAMILY, LINUX, Leader, logs_by_cell, ratio
 from .values import (
@@ -80,14 +80,15 @@ def _decisions(measured: Measured) -> Table:
     rows: list[dict[str, Cell]] = []
     for delay, rtt in delays(measured).items():
         row = {loss: found[delay, loss] for loss in rates}
-        changed = [it.gain.mean for it in row.values() if worth(it)]
+        changed = sorted(it.gain.mean for it in row.values() if worth(it))
+        ends = [f"{gain:.2f}" for gain in (changed[:1] + changed[-1:])[: len(changed)]]
         rows.append(
             {
                 "rtt": f"{rtt:g}\u00a0ms",
                 "keep": _ranges(row, {loss for loss in row if worth(row[loss]) is False}),
                 "open": _ranges(row, {loss for loss in row if worth(row[loss]) is None}),
                 "change": _changes(row),
-                "gain": f"{min(changed):.2f}\u00a0…\u00a0{max(changed):.2f}" if changed else "",
+                "gain": "\u00a0…\u00a0".join(ends),
                 "keeps": estimate_of(
                     reno_keeps(measured, "linux_bbr", delay), lambda kept: 100 * kept
                 ),
@@ -227,8 +228,7 @@ def _algorithms(measured: Measured) -> Table:
         front = [it for it in found.values() if FAMILY[name] in (it.family, *it.rivals)]
         rows.append(
             {
-                "case": name,
-                "family": FAMILY[name],
+                "case": Noted(name, FAMILY[name]),
                 "calm": ratio(calm, name, DEFAULT),
                 "rough": ratio(rough, name, DEFAULT),
                 "worst": exp(worst),
@@ -243,8 +243,7 @@ def _algorithms(measured: Measured) -> Table:
         "algorithms",
         "Every algorithm over the whole map",
         [
-            Column("case", "algorithm"),
-            Column("family", "family"),
+            Column("case", "algorithm, family"),
             Column("calm", "over CUBIC's, loss 0.001 %", "times"),
             Column("rough", "loss ≥ 1 %", "times"),
             Column("worst", "worst place", "times", 2),
