@@ -276,15 +276,14 @@ def _shared(measured: Measured, values: Named) -> Table:
     at = shared("reno", "dynamic", 5, 5)
     columns = [
         Column("case", "changed"),
-        Column("pair", "a Reno beside one, times"),
-        Column("ten", "five beside five, times"),
-        Column("ten_path", "ABW × least RTT"),
-        Column("advantage_1", "proposal over Reno: 9 and 1"),
-        Column("advantage_5", "5 and 5"),
-        Column("advantage_9", "1 and 9"),
-        Column("jain_reno_2", "index: two Renos"),
-        Column("jain_2", "two of the proposal"),
-        Column("jain_12", "twelve"),
+        Column("pair", "a Reno beside one", digits=2),
+        Column("ten", "five beside five", digits=2),
+        Column("ten_path", "ABW × least RTT", digits=2),
+        Column("advantage_1", "9 and 1: over Reno", digits=2),
+        Column("advantage_5", "5 and 5", digits=2),
+        Column("advantage_9", "1 and 9", digits=2),
+        Column("jain_2", "index of two", digits=3),
+        Column("jain_12", "of twelve", digits=3),
     ]
     return Table(
         "open_shared",
@@ -292,6 +291,7 @@ def _shared(measured: Measured, values: Named) -> Table:
         columns,
         rows,
         note="The first three: a Reno's goodput beside the proposal over that among as many "
-        "Renos. Index: Jain's. The commands are for five and five.",
+        "Renos. Then the proposal's over Reno's, of ten connections; Jain's index of those of the "
+        "proposal alone. The commands are for five and five.",
         commands=[measured.command("open_shared", name, at=at) for name in cases],
     )
