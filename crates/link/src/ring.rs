@@ -3,16 +3,16 @@
 /// First in, first out.
 #[derive(Debug, Clone)]
 pub(crate) struct Ring<T> {
-    slots: Vec<T>,
-    /// Counts what was ever taken out; the first is at this place, modulo the size.
-    head: usize,
-    /// Counts what was ever put in.
-    tail: usize,
+    slots: Box<[T]>,
+    /// Counts what was ever taken out, modulo 2^32; the first is at this place, modulo the size.
+    head: u32,
+    /// Counts what was ever put in, in the same way.
+    tail: u32,
 }
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), head: 0, tail: 0 }
+        Self { slots: Box::default(), head: 0, tail: 0 }
     }
 }
 
@@ -23,7 +23,7 @@ impl<T: Copy + Default> Ring<T> {
     /// How many there are.
     #[inline]
     pub const fn len(&self) -> usize {
-        self.tail.wrapping_sub(self.head)
+        self.tail.wrapping_sub(self.head) as usize
     }
 
     /// True when there are none.
@@ -33,8 +33,8 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     #[inline]
-    fn place(&self, count: usize) -> usize {
-        count & (self.slots.len() - 1)
+    fn place(&self, count: u32) -> usize {
+        count as usize & self.slots.len().wrapping_sub(1)
     }
 
     /// The first.
@@ -84,12 +84,13 @@ impl<T: Copy + Default> Ring<T> {
     #[cold]
     pub fn remove(&mut self, is: impl Fn(&T) -> bool) {
         let count = self.len();
-        let at = |index: usize| self.place(self.head.wrapping_add(index));
+        let at = |index: usize| self.place(self.head.wrapping_add(index as u32));
         let Some(found) = (0..count).rev().find(|index| is(&self.slots[at(*index)])) else {
             return;
         };
         for index in found + 1..count {
-            let [to, from] = [index - 1, index].map(|i| self.place(self.head.wrapping_add(i)));
+            let place = |index: usize| self.place(self.head.wrapping_add(index as u32));
+            let [to, from] = [index - 1, index].map(place);
             self.slots[to] = self.slots[from];
         }
         self.tail = self.tail.wrapping_sub(1);
@@ -100,7 +101,7 @@ impl<T: Copy + Default> Ring<T> {
         let (mut from, mut to) = (0, self.len());
         while from < to {
             let middle = from + (to - from) / 2;
-            if is(&self.slots[self.place(self.head.wrapping_add(middle))]) {
+            if is(&self.slots[self.place(self.head.wrapping_add(middle as u32))]) {
                 from = middle + 1;
             } else {
                 to = middle;
@@ -117,17 +118,19 @@ impl<T: Copy + Default> Ring<T> {
 
     /// All, first to last.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len()).map(|index| &self.slots[self.place(self.head.wrapping_add(index))])
+        (0..self.len() as u32).map(|index| &self.slots[self.place(self.head.wrapping_add(index))])
     }
 
     #[cold]
     fn grow(&mut self) {
-        let mut slots: Vec<T> = Vec::with_capacity((2 * self.slots.len()).max(FIRST_SIZE));
+        let size = (2 * self.slots.len()).max(FIRST_SIZE);
+        assert!(size <= 1 << 31, "a place for each");
+        let mut slots: Vec<T> = Vec::with_capacity(size);
         slots.extend(self.iter());
         self.head = 0;
-        self.tail = slots.len();
-        slots.resize(slots.capacity().next_power_of_two(), T::default());
-        self.slots = slots;
+        self.tail = slots.len() as u32;
+        slots.resize(size, T::default());
+        self.slots = slots.into_boxed_slice();
     }
 }
 

@@ -20,13 +20,12 @@ use crate::channel::Model;
 use crate::queue;
 use retx_units::{Duration, Time};
 
-/// What a pipe knows of the one before it.
+/// In the place of the pipe that one follows.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// What a pipe knows of the packets that come from the one that it follows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ahead {
-    /// Others follow it.
-    leads: bool,
-    /// The pipe that it follows.
-    leader: Option<u32>,
     /// The latest arrival of a packet that comes by an event.
     by_event: Time,
     /// Packets that have passed without one.
@@ -64,49 +63,55 @@ impl Pipe {
     /// When it is not plain.
     pub fn follow(&mut self, leader: u32) {
         assert!(self.plain, "only plain pipes are passed ahead of time");
-        self.ahead.leader = Some(leader);
+        self.leader = leader;
     }
 
     /// Others follow this pipe: its packets come by [`Self::cross`].
     pub const fn lead(&mut self) {
-        self.ahead.leads = true;
+        self.leads = true;
     }
 
     /// True when others follow this pipe.
     #[inline]
     pub const fn leads(&self) -> bool {
-        self.ahead.leads
+        self.leads
     }
 
     /// True when it follows another.
     #[inline]
     pub const fn follows(&self) -> bool {
-        self.ahead.leader.is_some()
+        self.leader != NOBODY
+    }
+
+    fn leader(&self) -> Option<usize> {
+        self.follows().then_some(self.leader as usize)
+    }
+
+    /// A packet of `bytes` arrives at a plain pipe that others follow.
+    #[inline(always)]
+    pub fn cross_plain(&mut self, now: Time, bytes: u32) -> Crossing {
+        let end = self.admit(now, bytes);
+        end.map_or(Crossing::QueueFull, |end| Crossing::Arrives(later(end, self.delay)))
     }
 
     /// A packet arrives at a pipe that others follow.
-    #[inline(always)]
-    pub fn cross(&mut self, now: Time, packet: &Packet) -> Crossing {
-        let Some(end) = self.admit(now, packet.frame.bytes) else { return Crossing::QueueFull };
-        if self.plain {
-            return Crossing::Arrives(later(end, self.delay));
-        }
-        self.cross_channels(end, packet)
-    }
-
     #[inline(never)]
-    fn cross_channels(&mut self, end: Time, packet: &Packet) -> Crossing {
+    pub fn cross(&mut self, now: Time, packet: &Packet) -> Crossing {
+        if self.plain {
+            return self.cross_plain(now, packet.frame.bytes);
+        }
+        let Some(end) = self.admit(now, packet.frame.bytes) else { return Crossing::QueueFull };
         if end >= self.next_change {
             self.change(end);
         }
         match self.fate(end, &packet.frame) {
             Ok(journey) => {
-                self.counts.bursts.survived();
+                self.exceptions.bursts.survived();
                 let own = later(end, later_by(self.delay, journey.extra));
                 Crossing::Arrives(self.air.line_up(own))
             }
             Err(reason) => {
-                self.counts.bursts.lost();
+                self.exceptions.bursts.lost();
                 self.air.lose(end, packet.id, reason);
                 Crossing::Lost
             }
@@ -171,8 +176,7 @@ pub fn statistics(pipes: &[Pipe], now: Time, bytes: impl Fn(u32) -> u32) -> Vec<
     let mut further: Vec<Vec<(Time, u32)>> = vec![Vec::new(); pipes.len()];
     for index in followers_first(pipes) {
         let pipe = &pipes[index];
-        let Some(leader) = pipe.ahead.leader else { continue };
-        let leader = leader as usize;
+        let Some(leader) = pipe.leader() else { continue };
         let (to_come, busy) = pipe.to_come(now, std::mem::take(&mut further[index]), &bytes);
         let count = to_come.len() as u64;
         all[index].packets_in += pipe.ahead.passed - count;
@@ -191,10 +195,8 @@ pub fn statistics(pipes: &[Pipe], now: Time, bytes: impl Fn(u32) -> u32) -> Vec<
 
 /// The pipes that follow others, each before the one that it follows.
 fn followers_first(pipes: &[Pipe]) -> Vec<usize> {
-    let depth = |index: &usize| {
-        let leader = |index: &usize| pipes[*index].ahead.leader.map(|leader| leader as usize);
-        std::iter::successors(Some(*index), leader).count()
-    };
+    let depth =
+        |index: &usize| std::iter::successors(Some(*index), |index| pipes[*index].leader()).count();
     let mut order: Vec<usize> = (0..pipes.len()).filter(|index| pipes[*index].follows()).collect();
     order.sort_by_cached_key(|index| std::cmp::Reverse(depth(index)));
     order

@@ -6,17 +6,18 @@ use crate::ring::Ring;
 use retx_units::Time;
 use std::collections::VecDeque;
 
-/// Packets in a pipe, sorted by when they leave it.
+/// Packets in a pipe, sorted by when they leave it. Plain pipes need no more than what comes first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(super) struct Air {
     /// When the first leaves.
     next: Time,
+    /// Arrival at the far end.
+    delivered: Ring<(Time, u32)>,
     /// The latest arrival at the far end so far.
     last: Time,
     /// The latest of those in line: none in line arrives before it.
     line: Time,
-    /// Arrival at the far end.
-    delivered: Ring<(Time, u32)>,
     /// End of transmission of those that the channel loses; usually there are none.
     lost: VecDeque<(Time, u32, Reason)>,
     /// Those among `delivered` that wait for others to overtake them; usually there are none.
@@ -34,6 +35,9 @@ struct Held {
 }
 
 impl Air {
+    /// What every packet needs.
+    pub const HOT_BYTES: usize = std::mem::offset_of!(Self, last);
+
     pub fn new() -> Self {
         Self {
             next: Time::NEVER,

@@ -41,7 +41,7 @@ impl Pipe {
         let Some(line) = &mut self.line else { unreachable!("only with a line") };
         let Packet { id, frame, ecn_capable } = *packet;
         if !line.enqueue(&Waiting { id, frame, ecn_capable, to: 0, since: now }) {
-            self.counts.drops.queue += 1;
+            self.exceptions.drops.queue += 1;
             return Entry::QueueFull;
         }
         self.begin_transmissions(now);
@@ -76,11 +76,11 @@ impl Pipe {
             }
             match line.pop_event() {
                 Some((at, Event::Exit(Exit::Dropped(id)))) => {
-                    self.counts.drops.queue += 1;
+                    self.exceptions.drops.queue += 1;
                     return Some(Departure::Dropped { id, at });
                 }
                 Some((_, Event::Exit(Exit::Marked(id)))) => {
-                    self.counts.marked += 1;
+                    self.exceptions.marked += 1;
                     return Some(Departure::Marked { id });
                 }
                 Some((_, Event::Copied { id, arrival })) => {

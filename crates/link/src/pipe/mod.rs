@@ -69,27 +69,34 @@ pub struct Config {
     pub changes: Vec<Change>,
 }
 
-/// A running direction of a link.
+/// A running direction of a link. What every packet needs lies in two cache lines, the first and
+/// that of `counts`: a network of thousands of flows has more pipes than a cache holds.
 #[derive(Debug, Clone)]
+#[repr(C, align(64))]
 pub struct Pipe {
     /// All follows at a packet's arrival: it has neither `line` nor `repairs`.
     settles: bool,
     /// It settles, and nothing happens in it but waiting, transmission and a constant delay.
     plain: bool,
+    /// Others follow it ([`ahead`]).
+    leads: bool,
+    /// The pipe that it follows, or nobody.
+    leader: u32,
     ahead: Ahead,
-    transmitter: Transmitter,
-    room: droptail::Limits,
-    /// For disciplines that hold the packets.
-    line: Option<Box<Line>>,
-    channels: Vec<(channel::State, Stream)>,
     delay: Duration,
     air: Air,
+    exceptions: Exceptions,
+    channels: Vec<(channel::State, Stream)>,
+    /// For disciplines that hold the packets.
+    line: Option<Box<Line>>,
     repairs: Option<Box<Repairs>>,
     counts: Counts,
-    /// When the copy arrives that has no name yet.
-    copy: Option<Time>,
+    transmitter: Transmitter,
+    room: droptail::Limits,
     next_change: Time,
     changes: Option<Box<Changes>>,
+    /// When the copy arrives that has no name yet.
+    copy: Option<Time>,
 }
 
 /// What a pipe counts as packets pass.
@@ -97,11 +104,22 @@ pub struct Pipe {
 struct Counts {
     packets_in: u64,
     delivered: u64,
+}
+
+/// What happens to few packets, counted.
+#[derive(Debug, Clone, Copy, Default)]
+struct Exceptions {
     marked: u64,
     copies: u64,
     drops: Drops,
     bursts: Bursts,
 }
+
+const _: () = {
+    assert!(std::mem::offset_of!(Pipe, air) + Air::HOT_BYTES <= 64);
+    let counts = std::mem::offset_of!(Pipe, counts);
+    assert!(counts % 64 == 0 && size_of::<Counts>() + Transmitter::HOT_BYTES <= 64);
+};
 
 /// How a frame that is not lost gets to the far end.
 #[derive(Debug, Clone, Copy, Default)]
@@ -150,6 +168,8 @@ impl Pipe {
         Self {
             settles,
             plain: settles && config.channel.is_empty() && changes.is_none(),
+            leads: false,
+            leader: ahead::NOBODY,
             ahead: Ahead::default(),
             room: room.limits(),
             line,
@@ -159,6 +179,7 @@ impl Pipe {
             air: Air::new(),
             repairs: config.repair.map(|repair| Box::new(Repairs::new(&repair, config.delay))),
             counts: Counts::default(),
+            exceptions: Exceptions::default(),
             copy: None,
             next_change: changes.as_ref().map_or(Time::NEVER, |changes| changes.next()),
             changes,
@@ -203,7 +224,7 @@ impl Pipe {
         if self.transmitter.admits(now, &self.room, bytes) {
             Some(self.transmitter.start(now, bytes))
         } else {
-            self.counts.drops.queue += 1;
+            self.exceptions.drops.queue += 1;
             None
         }
     }
@@ -225,12 +246,12 @@ impl Pipe {
         let journey = match self.fate(end, &packet.frame) {
             Ok(journey) => journey,
             Err(reason) => {
-                self.counts.bursts.lost();
+                self.exceptions.bursts.lost();
                 self.air.lose(end, packet.id, reason);
                 return Entry::Accepted;
             }
         };
-        self.counts.bursts.survived();
+        self.exceptions.bursts.survived();
         let own = later(end, later_by(self.delay, journey.extra));
         let arrival = match journey {
             Journey { held: Some((packets, at_most)), .. } => {
@@ -278,7 +299,7 @@ impl Pipe {
     /// Without one.
     pub fn add_copy(&mut self, id: u32) {
         let arrival = self.copy.take().expect("a copy was announced");
-        self.counts.copies += 1;
+        self.exceptions.copies += 1;
         self.air.stray(arrival, id);
     }
 
@@ -344,10 +365,12 @@ impl Pipe {
         }
         let departure = self.air.pop(now)?;
         match departure {
-            Departure::Lost { reason: Reason::Channel, .. } => self.counts.drops.channel += 1,
-            Departure::Lost { reason: Reason::Script { .. }, .. } => self.counts.drops.script += 1,
+            Departure::Lost { reason: Reason::Channel, .. } => self.exceptions.drops.channel += 1,
+            Departure::Lost { reason: Reason::Script { .. }, .. } => {
+                self.exceptions.drops.script += 1
+            }
             Departure::Lost { reason: Reason::RetryLimit, .. } => {
-                self.counts.drops.retry_limit += 1
+                self.exceptions.drops.retry_limit += 1
             }
             _ => self.counts.delivered += 1,
         }
@@ -360,6 +383,6 @@ impl Pipe {
         self.transmitter.restart_maximum(now);
         self.line.iter_mut().for_each(|line| line.restart_maximum());
         self.repairs.iter_mut().for_each(|repairs| repairs.restart_maximum());
-        self.counts.bursts.restart_maximum();
+        self.exceptions.bursts.restart_maximum();
     }
 }

@@ -6,35 +6,40 @@ use crate::queue::{Occupancy, droptail};
 use crate::ring::Ring;
 use retx_units::{Duration, Rate, Time};
 
-/// A first-in-first-out transmitter and those that wait for it.
+/// A first-in-first-out transmitter and those that wait for it. What each packet needs comes first,
+/// then what those need that wait.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(super) struct Transmitter {
-    /// Without one, packets take no time, or what `service` says.
-    rate: Option<Rate>,
-    /// For a rate that changes.
-    service: Option<Box<Service>>,
-    overhead: u32,
-    /// How long the last two packet sizes take, which spares the division.
-    known: [(u32, Duration); 2],
     busy_until: Time,
-    /// Start of transmission and size of each packet whose start may still lie ahead.
-    waiting: Ring<(Time, u32)>,
-    waiting_bytes: u64,
-    /// All waiting times so far, whole, in nanoseconds.
-    waited: u128,
     /// All transmission times so far, whole.
     busy: Duration,
+    /// Without one, packets take no time, or what `service` says.
+    rate: Option<Rate>,
+    /// How long the last two packet sizes take, which spares the division.
+    known: [(u32, Duration); 2],
+    waiting_bytes: u64,
+    /// Start of transmission and size of each packet whose start may still lie ahead.
+    waiting: Ring<(Time, u32)>,
     queue_max: u64,
+    overhead: u32,
+    /// All waiting times so far, whole, in nanoseconds.
+    waited: u128,
+    /// For a rate that changes.
+    service: Option<Box<Service>>,
 }
 
 impl Transmitter {
+    /// What every packet needs: up to the first of the known sizes.
+    pub const HOT_BYTES: usize = std::mem::offset_of!(Self, known) + size_of::<(u32, Duration)>();
+
     pub fn new(rate: Option<Rate>, rates: Option<Rates>, overhead: u32) -> Self {
         let service = rates.map(|rates| Box::new(Service::new(rates)));
         Self {
             rate: if service.is_some() { None } else { rate },
             service,
             overhead,
-            known: [(0, Duration::ZERO); 2],
+            known: [(u32::MAX, Duration::ZERO); 2],
             busy_until: Time::ZERO,
             waiting: Ring::default(),
             waiting_bytes: 0,
@@ -125,19 +130,18 @@ impl Transmitter {
 
     #[inline(always)]
     fn duration_of(&mut self, rate: Rate, bytes: u32) -> Duration {
-        let on_wire = bytes + self.overhead;
-        if self.known[0].0 != on_wire {
-            self.learn(rate, on_wire);
+        if self.known[0].0 != bytes {
+            self.learn(rate, bytes);
         }
         self.known[0].1
     }
 
     /// The size before the last comes again, or another.
     #[inline(never)]
-    fn learn(&mut self, rate: Rate, on_wire: u32) {
+    fn learn(&mut self, rate: Rate, bytes: u32) {
         self.known.swap(0, 1);
-        if self.known[0].0 != on_wire {
-            self.known[0] = (on_wire, rate.duration_of(on_wire));
+        if self.known[0].0 != bytes {
+            self.known[0] = (bytes, rate.duration_of(bytes + self.overhead));
         }
     }
 

@@ -60,9 +60,14 @@ impl Engine<'_> {
     #[inline(always)]
     pub(super) fn enter_leader(&mut self, mut index: u32, id: u32) {
         let packet = self.packets.get_mut(id);
-        let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
         let pipe = &mut self.pipes[index as usize];
-        let mut at = match pipe.cross(self.now, &Packet { id, frame, ecn_capable }) {
+        let crossing = if pipe.is_plain() {
+            pipe.cross_plain(self.now, packet.bytes)
+        } else {
+            let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
+            pipe.cross(self.now, &Packet { id, frame, ecn_capable })
+        };
+        let mut at = match crossing {
             Crossing::Arrives(at) => at,
             Crossing::Lost => return self.agenda.wake(index, pipe.poll_timeout()),
             Crossing::QueueFull => return self.turn_away(index, id),

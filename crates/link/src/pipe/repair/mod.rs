@@ -211,7 +211,7 @@ impl Pipe {
         let at_once = repairs.waiting() == 1 && repairs.due(busy) <= now;
         repairs.line.pop_back();
         if !at_once && !self.room.admits(repairs.occupancy(), packet.frame.bytes) {
-            self.counts.drops.queue += 1;
+            self.exceptions.drops.queue += 1;
             return Entry::QueueFull;
         }
         repairs.line.push_back((now, *packet));
@@ -236,8 +236,8 @@ impl Pipe {
             }
             let fate = self.fate(end, &frame);
             match fate {
-                Ok(_) => self.counts.bursts.survived(),
-                Err(_) => self.counts.bursts.lost(),
+                Ok(_) => self.exceptions.bursts.survived(),
+                Err(_) => self.exceptions.bursts.lost(),
             }
             let extra = fate.map_or(Duration::ZERO, |journey| journey.extra);
             let arrival = later(end, later_by(self.delay, extra));
