@@ -54,9 +54,11 @@ impl Ranges {
     }
 
     fn take_out(&mut self, gone: ops::Range<usize>) {
+        if gone.is_empty() {
+            return;
+        }
         // What is left on the shorter side moves.
-        let moved = if gone.is_empty() { 0 } else { gone.start.min(self.0.len() - gone.end) };
-        work::steps(gone.len() + moved);
+        work::steps(gone.len() + gone.start.min(self.0.len() - gone.end));
         self.0.drain(gone);
     }
 
@@ -77,6 +79,9 @@ impl Ranges {
 
     /// The first stretch of `left` … `right` − 1 that is in the set.
     pub fn first_overlap(&self, left: u64, right: u64) -> Option<Range> {
+        if self.end()? <= left {
+            return None;
+        }
         let index = self.0.partition_point(|range| range.1 <= left);
         let range = self.0.get(index).filter(|range| range.0 < right)?;
         Some((range.0.max(left), range.1.min(right)))
@@ -100,6 +105,9 @@ impl Ranges {
 
     /// Takes out everything below `position`.
     pub fn remove_below(&mut self, position: u64) {
+        if self.0.front().is_none_or(|first| first.0 >= position) {
+            return;
+        }
         let gone = self.0.partition_point(|range| range.1 <= position);
         self.take_out(0..gone);
         if let Some(first) = self.0.front_mut() {
@@ -109,6 +117,9 @@ impl Ranges {
 
     /// Takes out what continues at `position`; returns where that ends.
     pub fn take_in_order(&mut self, position: u64) -> u64 {
+        if self.0.front().is_none_or(|first| first.0 > position) {
+            return position;
+        }
         let end = self.range_at(position).map_or(position, |range| range.1);
         self.remove_below(end);
         end

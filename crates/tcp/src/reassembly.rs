@@ -48,17 +48,19 @@ impl Reassembly {
     /// positions to sequence numbers.
     pub fn sack_blocks(&self, limit: usize, wire: impl Fn(u64) -> retx_units::SeqNr) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        let mut told: [u64; 4] = [u64::MAX; 4];
+        let mut told = [(0, 0); 4];
         let mut count = 0;
         for position in self.recent {
             if count == limit {
                 break;
             }
-            let Some((left, right)) = self.ranges.range_at(position) else { continue };
-            if !told[..count].contains(&left) {
-                told[count] = left;
+            if told[..count].iter().any(|range| is_in(position, *range)) {
+                continue;
+            }
+            if let Some(range) = self.ranges.range_at(position) {
+                told[count] = range;
                 count += 1;
-                blocks.push(SackBlock { left: wire(left), right: wire(right) });
+                blocks.push(SackBlock { left: wire(range.0), right: wire(range.1) });
             }
         }
         blocks
@@ -66,15 +68,16 @@ impl Reassembly {
 
     /// Moves the newest arrival's range to the front of the order.
     fn note_arrival(&mut self, position: u64) {
-        let newest = self.ranges.range_at(position);
-        let old = self
-            .recent
-            .iter()
-            .position(|known| self.ranges.range_at(*known) == newest)
-            .unwrap_or(self.recent.len() - 1);
-        self.recent[..=old].rotate_right(1);
+        let newest = self.ranges.range_at(position).unwrap_or((position, position));
+        let known = self.recent.iter().position(|known| is_in(*known, newest));
+        let old = known.unwrap_or(self.recent.len() - 1);
+        self.recent.copy_within(..old, 1);
         self.recent[0] = position;
     }
+}
+
+const fn is_in(position: u64, (left, right): (u64, u64)) -> bool {
+    left <= position && position < right
 }
 
 #[cfg(test)]

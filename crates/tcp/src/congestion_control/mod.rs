@@ -163,6 +163,12 @@ pub struct Delivery {
 /// A congestion control. It gets raw samples and changes the window; which segments are
 /// retransmitted, and what recovery adds to the window, is not its business.
 pub trait CongestionControl {
+    /// False for those whom neither [`Self::observe`] nor [`Self::on_sent`] tells anything: they need
+    /// not be told.
+    fn observes(&self) -> bool {
+        true
+    }
+
     /// Any acknowledgment, duplicates and those during recovery included, before what follows from
     /// it: for those that estimate something.
     fn observe(&mut self, ack: &Ack, smss: u32) {
@@ -257,6 +263,10 @@ pub trait CongestionControl {
 }
 
 impl CongestionControl for State {
+    fn observes(&self) -> bool {
+        dispatch!(self, it => it.observes())
+    }
+
     fn observe(&mut self, ack: &Ack, smss: u32) {
         dispatch!(self, it => it.observe(ack, smss));
     }

@@ -32,6 +32,10 @@ impl State {
 }
 
 impl CongestionControl for State {
+    fn observes(&self) -> bool {
+        false
+    }
+
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.segments.reno(window, ack);
     }

@@ -22,11 +22,11 @@
 
 use super::usage::InUse;
 use super::{Connection, State, Transmit};
-use crate::Push;
 use crate::backoff::{self, Backoff};
-use crate::congestion_control::{Ack, CongestionControl};
-use crate::loss_cause::LossCause;
+use crate::congestion_control::{Ack, CongestionControl, Sent};
+use crate::loss_cause::{self, LossCause};
 use crate::rto::Estimator;
+use crate::{Push, RttSamples};
 use retx_units::Time;
 use retx_wire::{Ecn, Flags, Options, Segment};
 
@@ -35,6 +35,8 @@ use retx_wire::{Ecn, Flags, Options, Segment};
 pub(super) struct Course {
     /// What was agreed in the handshake leaves them open.
     plain: bool,
+    /// Somebody wants to see each acknowledgment and each transmission.
+    observed: bool,
     /// To an acknowledgment of new data, and to new data.
     pub sends: bool,
     /// To the next data in order.
@@ -59,6 +61,9 @@ impl Connection {
     pub(super) fn choose_course(&mut self) {
         let sender = &self.sender;
         let own_pace = sender.pacer.is_some() || sender.model.is_some() || self.parameters.tso;
+        let timed = self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective;
+        let asks_why = !matches!(sender.loss_cause, loss_cause::State::none(_));
+        self.course.observed = timed || asks_why || sender.congestion_control.observes();
         self.course.plain = !self.timestamps
             && !self.ecn.is_enabled()
             && !own_pace
@@ -152,8 +157,10 @@ impl Connection {
         };
         sender.validation.on_ack(&ack);
         ack.cwnd_limited = sender.validation.allows_growth(&sender.window);
-        sender.congestion_control.observe(&ack, sender.window.smss);
-        sender.loss_cause.on_ack(&ack, &sender.window);
+        if self.course.observed {
+            sender.congestion_control.observe(&ack, sender.window.smss);
+            sender.loss_cause.on_ack(&ack, &sender.window);
+        }
         sender.widen(&ack);
         self.restart_retransmit_timer(now);
         self.sender.validation.end_ack();
@@ -168,6 +175,17 @@ impl Connection {
         let (snd_una, snd_max) = (sender.snd_una, sender.snd_max);
         let in_use = InUse { snd_una, snd_max, pipe: snd_max - snd_una };
         sender.validation.on_flight(&in_use, &sender.window, sent);
+    }
+
+    /// The application reads.
+    #[inline]
+    pub(super) fn read_at_once(&mut self, bytes: u64) -> u64 {
+        let receiver = &mut self.receiver;
+        let read = receiver.read_counted(bytes);
+        if read > 0 {
+            receiver.update_window_after_read();
+        }
+        read
     }
 
     /// A full segment if the windows let it go; else an acknowledgment if one is due.
@@ -207,7 +225,20 @@ impl Connection {
         }
         let right = position + u64::from(length);
         sender.snd_nxt = right;
-        self.note_sent(now, position, right, false);
+        sender.snd_max = right;
+        sender.last_sent = now;
+        if sender.timed.is_none() {
+            sender.timed = Some((right, now));
+        }
+        if self.course.observed {
+            let flight_size = right - sender.snd_una;
+            let retransmission = false;
+            self.tell_sent(&Sent { now, position, bytes: length, flight_size, retransmission });
+        }
+        self.note_flight(true);
+        if self.timers.retransmit == Time::NEVER {
+            self.timers.retransmit = self.deadline(now, self.rto());
+        }
         self.write_down(now, position, length, to);
     }
 
@@ -215,7 +246,7 @@ impl Connection {
     #[inline]
     fn write_down(&mut self, now: Time, position: u64, length: u32, to: &mut Transmit) {
         let is_last = length > 0 && position + u64::from(length) == self.sender.written;
-        let (window, edge) = self.window_field();
+        let (window, edge) = self.window_again();
         *to = Transmit {
             segment: Segment {
                 seq: self.sequence(position),

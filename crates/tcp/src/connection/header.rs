@@ -1,6 +1,7 @@
 //! What a segment says beside its data: the window, and the options.
 
 use super::Connection;
+use super::receive::Told;
 use retx_units::Time;
 use retx_wire::{Options, SackBlocks, Timestamps};
 
@@ -10,6 +11,23 @@ impl Connection {
         let shift = self.receiver.rcv_wscale;
         let field = (self.receiver.window() >> shift).min(65_535);
         (field as u16, self.receiver.rcv_nxt + (field << shift))
+    }
+
+    /// The same where the buffer does not grow. Telling it changes nothing: it is computed when data
+    /// have come or been read, which happens to one end of most connections.
+    #[inline]
+    pub(super) fn window_again(&mut self) -> (u16, u64) {
+        let receiver = &self.receiver;
+        let told = receiver.told;
+        if told.rcv_nxt == receiver.rcv_nxt && told.read == receiver.read_up_to() {
+            return (told.field, receiver.edge);
+        }
+        let (field, edge) = self.window_field();
+        let receiver = &mut self.receiver;
+        if receiver.autotuning.is_none() {
+            receiver.told = Told { field, rcv_nxt: receiver.rcv_nxt, read: receiver.read_up_to() };
+        }
+        (field, edge)
     }
 
     /// The options of a segment that goes out after the handshake.

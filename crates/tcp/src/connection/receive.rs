@@ -53,6 +53,16 @@ pub(crate) struct Receiver {
     pub ts_recent: u32,
     /// `Last.ACK.sent` (RFC 7323 §4.3).
     pub last_ack_sent: u64,
+    /// The window field that a short way has told last.
+    pub told: Told,
+}
+
+/// A window field, and where the receiver stood when it was computed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Told {
+    pub field: u16,
+    pub rcv_nxt: u64,
+    pub read: u64,
 }
 
 impl Receiver {
@@ -86,6 +96,7 @@ impl Receiver {
             sack: false,
             ts_recent: 0,
             last_ack_sent: 0,
+            told: Told::default(),
         }
     }
 
@@ -108,6 +119,19 @@ impl Receiver {
             }
             self.ack_now |= self.pending.asks_after_read() && self.readable() == 0;
         }
+        taken
+    }
+
+    /// Position after the last byte that the application has read.
+    pub const fn read_up_to(&self) -> u64 {
+        self.read
+    }
+
+    /// The same where segments are simply counted: see [`Self::is_simple`].
+    #[inline]
+    pub fn read_counted(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.rcv_nxt - self.read);
+        self.read += taken;
         taken
     }
 
@@ -171,6 +195,7 @@ impl Receiver {
 
     /// Reading has made room: tell the peer at once when the window that it knows has more than
     /// doubled by it (as Linux does); else the next acknowledgment tells.
+    #[inline]
     pub fn update_window_after_read(&mut self) {
         let known = self.advertised();
         // No window is larger than the buffer.

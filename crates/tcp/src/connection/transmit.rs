@@ -356,11 +356,8 @@ impl Connection {
             flight_size: right.max(sender.snd_nxt) - sender.snd_una,
             retransmission,
         };
-        sender.congestion_control.on_sent(&sent);
-        if self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective {
-            sender.send_times.on_sent(&sent);
-        }
-        sender.loss_cause.on_sent(&sent);
+        self.tell_sent(&sent);
+        let sender = &mut self.sender;
         let in_use = sender.in_use(sent.flight_size);
         sender.validation.on_flight(&in_use, &sender.window, true);
         // RFC 6298 §5.1. Linux `tcp_xmit_retransmit_queue`: a first segment sent again has a full
@@ -370,5 +367,15 @@ impl Connection {
             self.timers.retransmit = self.deadline(now, self.rto());
         }
         self.schedule_loss_detection(now, !retransmission);
+    }
+
+    /// Those who look at transmissions learn of one.
+    pub(super) fn tell_sent(&mut self, sent: &Sent) {
+        let sender = &mut self.sender;
+        sender.congestion_control.on_sent(sent);
+        if self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective {
+            sender.send_times.on_sent(sent);
+        }
+        sender.loss_cause.on_sent(sent);
     }
 }

@@ -101,6 +101,12 @@ impl Validation {
             }
             self.samples.push_back((ack.now, bytes));
         }
+        if self.samples.len() > 1 {
+            self.drop_old_samples(ack);
+        }
+    }
+
+    fn drop_old_samples(&mut self, ack: &Ack) {
         let period = ack.srtt.map_or(Duration::ZERO, |srtt| srtt.saturating_mul(3));
         let period = period.max(Duration::from_secs(1));
         // The newest stands until there is a newer one: a flow without samples has no other.

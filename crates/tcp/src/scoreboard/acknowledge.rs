@@ -66,6 +66,7 @@ impl Scoreboard {
     /// Marks what a SACK block covers for the first time.
     fn take_block(&mut self, left: u64, right: u64, highest: u64, delivered: &mut Delivered) {
         let mut from = left;
+        let mut fresh = false;
         while let Some((gap_left, gap_right)) = self.sacked.first_gap(from, right) {
             let mut index = self.first_from(gap_left);
             while let Some(record) = self.records.get_mut(index).filter(|it| it.end() <= gap_right)
@@ -91,8 +92,9 @@ impl Scoreboard {
                 index += 1;
             }
             from = gap_right;
+            fresh = true;
         }
-        if left < right {
+        if fresh {
             self.sacked.insert(left, right);
         }
     }
