@@ -28,29 +28,34 @@ impl Ranges {
         self.0.iter().copied()
     }
 
-    /// Adds `left` … `right` − 1, merging what touches.
-    pub fn insert(&mut self, left: u64, right: u64) {
+    /// Adds `left` … `right` − 1, merging what touches; returns the range that it then lies in.
+    pub fn insert(&mut self, left: u64, right: u64) -> Range {
         match self.0.back_mut() {
             // Nearly always at the end.
-            Some(last) if (last.0..=last.1).contains(&left) => last.1 = last.1.max(right),
+            Some(last) if (last.0..=last.1).contains(&left) => {
+                last.1 = last.1.max(right);
+                *last
+            }
             Some(last) if left < last.0 => self.insert_below(left, right),
             _ => {
                 work::steps(1);
                 self.0.push_back((left, right));
+                (left, right)
             }
         }
     }
 
-    fn insert_below(&mut self, left: u64, right: u64) {
+    fn insert_below(&mut self, left: u64, right: u64) -> Range {
         let first = self.0.partition_point(|range| range.1 < left);
         let after = self.0.partition_point(|range| range.0 <= right);
         if first == after {
             work::steps(first.min(self.0.len() - first) + 1);
             self.0.insert(first, (left, right));
-            return;
+            return (left, right);
         }
         self.0[first] = (left.min(self.0[first].0), right.max(self.0[after - 1].1));
         self.take_out(first + 1..after);
+        self.0[first]
     }
 
     fn take_out(&mut self, gone: ops::Range<usize>) {

@@ -3,13 +3,20 @@
 use crate::ranges::Ranges;
 use retx_wire::{SackBlock, SackBlocks};
 
+/// An arrival, and the range that it lies in; empty when there is none.
+#[derive(Debug, Clone, Copy, Default)]
+struct Arrival {
+    position: u64,
+    range: (u64, u64),
+}
+
 /// What waits beyond `RCV.NXT`, and the order in which it came.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reassembly {
     ranges: Ranges,
-    /// A position in each of the ranges that arrivals touched last, newest first: the order of the
-    /// SACK option (RFC 2018 §4).
-    recent: [u64; 4],
+    /// The arrivals that began elsewhere than those before, newest first: where, and the range that
+    /// it lies in now, which may be that of another. The order of the SACK option (RFC 2018 §4).
+    recent: [Arrival; 4],
 }
 
 impl Reassembly {
@@ -25,13 +32,18 @@ impl Reassembly {
 
     /// Stores an arrival, merging it with what touches it.
     pub fn insert(&mut self, left: u64, right: u64) {
-        self.ranges.insert(left, right);
-        self.note_arrival(left);
+        let range = self.ranges.insert(left, right);
+        self.note_arrival(left, range);
     }
 
     /// Takes out what continues the stream at `rcv_nxt`; returns the new `RCV.NXT`.
     pub fn take_in_order(&mut self, rcv_nxt: u64) -> u64 {
-        self.ranges.take_in_order(rcv_nxt)
+        let end = self.ranges.take_in_order(rcv_nxt);
+        // Ranges go as a whole.
+        for arrival in self.recent.iter_mut().filter(|arrival| arrival.position < end) {
+            *arrival = Arrival::default();
+        }
+        end
     }
 
     /// True when all of `left` … `right` − 1 waits here.
@@ -48,17 +60,10 @@ impl Reassembly {
     /// positions to sequence numbers.
     pub fn sack_blocks(&self, limit: usize, wire: impl Fn(u64) -> retx_units::SeqNr) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        let mut told = [(0, 0); 4];
         let mut count = 0;
-        for position in self.recent {
-            if count == limit {
-                break;
-            }
-            if told[..count].iter().any(|range| is_in(position, *range)) {
-                continue;
-            }
-            if let Some(range) = self.ranges.range_at(position) {
-                told[count] = range;
+        for (index, Arrival { range, .. }) in self.recent.iter().enumerate() {
+            let told = self.recent[..index].iter().any(|before| before.range.0 == range.0);
+            if count < limit && range.1 > 0 && !told {
                 count += 1;
                 blocks.push(SackBlock { left: wire(range.0), right: wire(range.1) });
             }
@@ -67,17 +72,17 @@ impl Reassembly {
     }
 
     /// Moves the newest arrival's range to the front of the order.
-    fn note_arrival(&mut self, position: u64) {
-        let newest = self.ranges.range_at(position).unwrap_or((position, position));
-        let known = self.recent.iter().position(|known| is_in(*known, newest));
-        let old = known.unwrap_or(self.recent.len() - 1);
+    fn note_arrival(&mut self, position: u64, range: (u64, u64)) {
+        let mut old = self.recent.len() - 1;
+        for (index, arrival) in self.recent.iter_mut().enumerate().rev() {
+            if range.0 <= arrival.position && arrival.position < range.1 {
+                arrival.range = range;
+                old = index;
+            }
+        }
         self.recent.copy_within(..old, 1);
-        self.recent[0] = position;
+        self.recent[0] = Arrival { position, range };
     }
-}
-
-const fn is_in(position: u64, (left, right): (u64, u64)) -> bool {
-    left <= position && position < right
 }
 
 #[cfg(test)]

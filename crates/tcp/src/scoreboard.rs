@@ -11,9 +11,9 @@ mod in_order;
 mod without_sack;
 
 pub use crate::delivered::{Delivered, Newest};
-pub(crate) use in_order::InOrder;
 use crate::ranges::Ranges;
 use crate::work;
+pub(crate) use in_order::InOrder;
 use retx_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
