@@ -147,24 +147,30 @@ pub fn schema(tag: &str, choices: Vec<(&'static str, schemars::Schema)>) -> sche
 /// running forms, `dispatch_config!` over the configurations, `dispatch_pair!` over two running
 /// forms.
 /// With `context = T`, `Config::build(T)` calls `State::new(&Config, T)` of the chosen module.
-/// The first token is a literal `$`, which lets the macro write that inner macro.
+/// The first token is a literal `$`, which lets the macro write that inner macro. A word followed by
+/// `boxed` keeps its running form in a place of its own: so that the others need no room for it.
 #[macro_export]
 macro_rules! registry {
     ($dollar:tt $(#[$meta:meta])* tag = $tag:literal, schema = $schema_name:literal,
-     context = $context:ty; $($word:ident),+ $(,)?) => {
-        $crate::registry! { $dollar $(#[$meta])* tag = $tag, schema = $schema_name; $($word),+ }
+     context = $context:ty; $($word:ident $($boxed:ident)?),+ $(,)?) => {
+        $crate::registry! {
+            $dollar $(#[$meta])* tag = $tag, schema = $schema_name; $($word $($boxed)?),+
+        }
 
         impl Config {
             /// The running form, given what surrounds it.
             pub fn build(&self, context: $context) -> State {
                 match self {
-                    $(Self::$word(config) => State::$word($word::State::new(config, context)),)+
+                    $(Self::$word(config) => {
+                        State::$word($word::State::new(config, context).into())
+                    })+
                 }
             }
         }
     };
     ($dollar:tt $(#[$meta:meta])*
-     tag = $tag:literal, schema = $schema_name:literal; $($word:ident),+ $(,)?) => {
+     tag = $tag:literal, schema = $schema_name:literal;
+     $($word:ident $($boxed:ident)?),+ $(,)?) => {
         $(#[allow(missing_docs)] pub mod $word;)+
 
         $(#[$meta])*
@@ -223,11 +229,11 @@ macro_rules! registry {
         /// The running form of each choice.
         #[allow(non_camel_case_types, missing_docs, clippy::large_enum_variant)]
         #[derive(Debug, Clone)]
-        pub enum State { $($word($word::State),)+ }
+        pub enum State { $($word($crate::kept!($word::State $(, $boxed)?)),)+ }
 
         $(impl From<$word::State> for State {
             fn from(state: $word::State) -> Self {
-                Self::$word(state)
+                Self::$word(state.into())
             }
         })+
 
@@ -261,6 +267,14 @@ macro_rules! registry {
             };
         }
     };
+}
+
+/// How the running form of a choice is kept.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kept {
+    ($state:ty) => { $state };
+    ($state:ty, boxed) => { Box<$state> };
 }
 
 pub use schemars::{JsonSchema, Schema, SchemaGenerator};

@@ -5,8 +5,9 @@ use retx_units::{Duration, Rate, Time};
 retx_units::registry! { $
     /// How fast may I send?
     tag = "name", schema = "CongestionControl", context = &crate::Config;
-    reno, reno_linux, tahoe, vegas, vegas_linux, veno, veno_linux, westwood, westwood_plus,
-    westwood_bulk_repeat_like, jtcp_like, prairie_like, dynamic, hybla, cubic, bbr, python
+    reno, reno_linux, tahoe, vegas boxed, vegas_linux boxed, veno boxed, veno_linux boxed,
+    westwood boxed, westwood_plus boxed, westwood_bulk_repeat_like boxed, jtcp_like boxed,
+    prairie_like boxed, dynamic boxed, hybla boxed, cubic boxed, bbr, python boxed
 }
 
 impl Config {

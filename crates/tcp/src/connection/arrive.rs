@@ -37,7 +37,7 @@ impl Connection {
         if segment.flags.contains(Flags::RST) {
             return;
         }
-        self.reply = Some(if segment.flags.contains(Flags::ACK) {
+        self.reply = Some(Box::new(if segment.flags.contains(Flags::ACK) {
             Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
         } else {
             Segment {
@@ -45,7 +45,7 @@ impl Connection {
                 flags: Flags::RST.with(Flags::ACK),
                 ..Segment::default()
             }
-        });
+        }));
     }
 
     /// RFC 9293 §3.10.7.2.

@@ -11,8 +11,8 @@
 //!   or ECN nor paces its segments, models the path or sends in bursts;
 //! - to send: everything up to SND.NXT is out for the first time, nothing is known to have arrived
 //!   out of order or to be lost, no duplicate ACK is being counted, no recovery, probe or FIN is
-//!   under way, there is nothing to tell the peer in an option, and loss detection has nothing to do with an acknowledgment of new data
-//!   ([`LossDetection::is_at_rest`]);
+//!   under way, there is nothing to tell the peer in an option, and loss detection has nothing to do
+//!   with an acknowledgment of new data ([`LossDetection::is_at_rest`]);
 //! - to receive: nothing waits beyond a gap, there is no FIN, and segments are simply counted
 //!   ([`super::Receiver::is_simple`]).
 //!
@@ -21,12 +21,13 @@
 //! way. A test takes random connections along both and compares all that they keep.
 
 use super::usage::InUse;
-use super::{Connection, State, Transmit};
+use super::{Connection, Sender, State, Transmit};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{Ack, CongestionControl, Sent};
 use crate::loss_cause::{self, LossCause};
+use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
-use crate::{Push, RttSamples};
+use crate::{Push, RttSamples, spurious};
 use retx_units::Time;
 use retx_wire::{Ecn, Flags, Options, Segment};
 
@@ -54,6 +55,26 @@ pub(super) enum Short {
     Nothing,
     /// Ask the long way.
     Unknown,
+}
+
+impl Sender {
+    /// Everything up to SND.NXT is out for the first time, and nothing points to a loss.
+    pub fn is_calm(&self) -> bool {
+        let counts = self.duplicates
+            | self.limited_bytes
+            | self.timeout_recovery_end
+            | u64::from(self.limited_credit | self.looks | self.forced_new)
+            | u64::from(self.timeouts_in_row | self.probes_in_row);
+        let asked = self.retransmit_first | self.tail_probe | self.probe | self.fin_queued;
+        let undo = self.undo.is_some() && !matches!(self.spurious, spurious::State::none(_));
+        counts == 0
+            && !asked
+            && !undo
+            && self.snd_nxt == self.snd_max
+            && self.reduction.is_none()
+            && self.board.is_in_order()
+            && self.loss_detection.is_at_rest()
+    }
 }
 
 impl Connection {

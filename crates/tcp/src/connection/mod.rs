@@ -138,9 +138,12 @@ pub struct Connection {
     /// Whether the short ways are open.
     course: fast_path::Course,
     /// A reset or a challenge to send before anything else.
-    reply: Option<Segment>,
+    reply: Option<Box<Segment>>,
     events: VecDeque<Event>,
 }
+
+// A flow keeps two, and there may be a hundred thousand flows.
+const _: () = assert!(size_of::<Connection>() <= 1_700);
 
 /// What a running endpoint still needs of its configuration.
 #[derive(Debug, Clone, Copy)]
@@ -274,7 +277,7 @@ impl Connection {
     /// Sends a reset and forgets everything (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
-            self.reply = Some(self.reset_segment());
+            self.reply = Some(Box::new(self.reset_segment()));
         }
         self.enter_closed(Event::Reset);
     }

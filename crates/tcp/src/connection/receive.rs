@@ -32,7 +32,7 @@ pub(crate) struct Receiver {
     pub edge: u64,
     buffer: u64,
     /// What makes the buffer grow, where it does.
-    pub autotuning: Option<Autotuning>,
+    pub autotuning: Option<Box<Autotuning>>,
     /// The window to advertise, if it is held at a value.
     held_window: Option<u64>,
     /// The shift of our window field.
@@ -70,8 +70,8 @@ impl Receiver {
         let buffer = config.receive_buffer.bytes(config.mss);
         let held_window = config.advertised_window.map(|size| size.bytes(config.mss));
         let autotuning = config.receive_autotuning.filter(|_| held_window.is_none());
-        let autotuning =
-            autotuning.map(|most| Autotuning::new(buffer, most.bytes(config.mss), config.mss));
+        let autotuning = autotuning
+            .map(|most| Box::new(Autotuning::new(buffer, most.bytes(config.mss), config.mss)));
         // RFC 7323 §2.3: the smallest shift that can express the whole buffer, at most 14.
         let shift =
             (0..14).find(|shift| held_window.unwrap_or(buffer) >> shift <= 65_535).unwrap_or(14);
@@ -86,7 +86,7 @@ impl Receiver {
             edge: 0,
             buffer,
             held_window,
-            rcv_wscale: autotuning.as_ref().map_or(shift, Autotuning::shift),
+            rcv_wscale: autotuning.as_deref().map_or(shift, Autotuning::shift),
             autotuning,
             peer_smss: config.mss,
             pending: PendingAck::new(config.delayed_ack),
@@ -168,7 +168,7 @@ impl Receiver {
 
     /// The window of a SYN.
     pub fn first_window(&self) -> u64 {
-        self.autotuning.as_ref().map_or_else(|| self.window(), Autotuning::first_window)
+        self.autotuning.as_deref().map_or_else(|| self.window(), Autotuning::first_window)
     }
 
     /// `__tcp_select_window`: what there is, in steps of the window field, or of segments where
@@ -314,7 +314,7 @@ impl Connection {
             receiver.ack_now = true;
             return;
         }
-        let rtt = receiver.autotuning.as_ref().and_then(Autotuning::rtt);
+        let rtt = receiver.autotuning.as_deref().and_then(Autotuning::rtt);
         let rtt = rtt.map(|rtt| self.sender.estimator.srtt().map_or(rtt, |srtt| srtt.min(rtt)));
         match receiver.compression.on_gap(now, old_nxt, rtt) {
             None => receiver.ack_now = true,

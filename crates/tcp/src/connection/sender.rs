@@ -244,25 +244,6 @@ impl Sender {
         self.snd_una == self.end() && self.pacer.is_none() && !asked
     }
 
-    /// Everything up to SND.NXT is out for the first time, and nothing points to a loss: see
-    /// `fast_path`.
-    pub fn is_calm(&self) -> bool {
-        let counts = self.duplicates
-            | self.limited_bytes
-            | self.timeout_recovery_end
-            | u64::from(self.limited_credit | self.looks | self.forced_new)
-            | u64::from(self.timeouts_in_row | self.probes_in_row);
-        let asked = self.retransmit_first | self.tail_probe | self.probe | self.fin_queued;
-        let undo = self.undo.is_some() && !matches!(self.spurious, spurious::State::none(_));
-        counts == 0
-            && !asked
-            && !undo
-            && self.snd_nxt == self.snd_max
-            && self.reduction.is_none()
-            && self.board.is_in_order()
-            && self.loss_detection.is_at_rest()
-    }
-
     /// The peer has acknowledged our FIN.
     pub fn fin_acknowledged(&self) -> bool {
         self.fin_queued && self.snd_una > self.written

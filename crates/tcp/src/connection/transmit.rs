@@ -59,7 +59,7 @@ impl Connection {
                 timestamps.value = self.timestamp(now);
             }
             *to = Transmit {
-                segment,
+                segment: *segment,
                 ecn: Ecn::NotEct,
                 position: self.sender.snd_nxt,
                 retransmission: false,

@@ -7,7 +7,8 @@ use retx_units::{Duration, Time};
 retx_units::registry! { $
     /// Why was it lost?
     tag = "name", schema = "LossCause", context = &crate::Config;
-    none, threshold, veno_n, jitter, spike, zigzag, mbiaz, zbs, trend, eln, python
+    none, threshold boxed, veno_n boxed, jitter boxed, spike boxed, zigzag boxed, mbiaz boxed,
+    zbs boxed, trend boxed, eln, python boxed
 }
 
 mod spacing;

@@ -10,7 +10,7 @@ use retx_units::{Duration, Time};
 retx_units::registry! { $
     /// What is lost?
     tag = "name", schema = "LossDetection", context = &crate::Config;
-    timeout_only, tahoe, reno, newreno, sack, rack
+    timeout_only, tahoe, reno, newreno, sack, rack boxed
 }
 
 /// An acknowledgment as loss detection sees it.

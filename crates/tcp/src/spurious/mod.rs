@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 retx_units::registry! { $
     /// Was the wait wrong?
     tag = "name", schema = "Spurious", context = &crate::Config;
-    none, frto, eifel, dsack, stoder, linux
+    none, frto boxed, eifel boxed, dsack boxed, stoder boxed, linux boxed
 }
 
 /// What to do about a recovery that was not needed.

@@ -8,7 +8,7 @@ use crate::{Config, CwndValidation, Size, congestion_control, loss_cause, preset
 use retx_units::{Duration, SeqNr, Stream, StreamKey, Time};
 use retx_wire::{Ecn, Flags, SackBlock};
 
-const SEEDS: u64 = 2_000;
+const SEEDS: u64 = 1_000;
 const STEPS: u32 = 300;
 
 /// One end, twice: with and without short ways.
