@@ -147,8 +147,8 @@ pub fn schema(tag: &str, choices: Vec<(&'static str, schemars::Schema)>) -> sche
 /// running forms, `dispatch_config!` over the configurations, `dispatch_pair!` over two running
 /// forms.
 /// With `context = T`, `Config::build(T)` calls `State::new(&Config, T)` of the chosen module.
-/// The first token is a literal `$`, which lets the macro write that inner macro. A word followed by
-/// `boxed` keeps its running form in a place of its own: so that the others need no room for it.
+/// The first token is a literal `$`, which lets the macro write that inner macro. A word followed
+/// by `boxed` keeps its running form in a place of its own, so that the others need no room for it.
 #[macro_export]
 macro_rules! registry {
     ($dollar:tt $(#[$meta:meta])* tag = $tag:literal, schema = $schema_name:literal,

@@ -164,8 +164,8 @@ pub struct Delivery {
 /// A congestion control. It gets raw samples and changes the window; which segments are
 /// retransmitted, and what recovery adds to the window, is not its business.
 pub trait CongestionControl {
-    /// False for those whom neither [`Self::observe`] nor [`Self::on_sent`] tells anything: they need
-    /// not be told.
+    /// False for those whom neither [`Self::observe`] nor [`Self::on_sent`] tells anything: they
+    /// need not be told.
     fn observes(&self) -> bool {
         true
     }

@@ -11,8 +11,8 @@
 //!   or ECN nor paces its segments, models the path or sends in bursts;
 //! - to send: everything up to SND.NXT is out for the first time, nothing is known to have arrived
 //!   out of order or to be lost, no duplicate ACK is being counted, no recovery, probe or FIN is
-//!   under way, there is nothing to tell the peer in an option, and loss detection has nothing to do
-//!   with an acknowledgment of new data ([`LossDetection::is_at_rest`]);
+//!   under way, there is nothing to tell the peer in an option, and loss detection has nothing to
+//!   do with an acknowledgment of new data ([`LossDetection::is_at_rest`]);
 //! - to receive: nothing waits beyond a gap, there is no FIN, and segments are simply counted
 //!   ([`super::Receiver::is_simple`]).
 //!

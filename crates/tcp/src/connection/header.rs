@@ -13,8 +13,8 @@ impl Connection {
         (field as u16, self.receiver.rcv_nxt + (field << shift))
     }
 
-    /// The same where the buffer does not grow. Telling it changes nothing: it is computed when data
-    /// have come or been read, which happens to one end of most connections.
+    /// The same where the buffer does not grow. Telling it changes nothing: it is computed when
+    /// data have come or been read, which happens to one end of most connections.
     #[inline]
     pub(super) fn window_again(&mut self) -> (u16, u64) {
         let receiver = &self.receiver;
