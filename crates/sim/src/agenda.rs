@@ -48,12 +48,12 @@ impl Agenda {
                 return time;
             }
             // An earlier event has come instead of this one.
-            self.queue.pop();
+            self.queue.drop_first();
         }
         Time::NEVER
     }
 
-    /// Events put in so far: what the heap had to do.
+    /// Events put in so far: what the queue had to do.
     pub const fn inserted(&self) -> u64 {
         self.queue.inserted()
     }

@@ -1,0 +1,223 @@
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// A queue beside a sorted set: whatever is done to both, they are to agree.
+#[derive(Default)]
+struct Pair {
+    queue: EventQueue,
+    sorted: BTreeSet<(u64, u32)>,
+    number: u32,
+    /// The time of the last event that was taken out.
+    now: u64,
+}
+
+impl Pair {
+    fn push(&mut self, time: u64) {
+        self.queue.push(Time::from_nanos(time), self.number % MAX_TARGETS);
+        self.sorted.insert((time, self.number));
+        self.number += 1;
+    }
+
+    /// How far from the last event, in a time that cannot overflow.
+    fn push_after(&mut self, delay: u64) {
+        self.push(self.now.saturating_add(delay).min(u64::MAX - 1));
+    }
+
+    /// Takes the first out of both; false when there was none.
+    fn pop(&mut self) -> bool {
+        let expected = self.sorted.pop_first();
+        let found = self.queue.pop().map(|(time, target)| (time.as_nanos(), target));
+        assert_eq!(found, expected.map(|(time, number)| (time, number % MAX_TARGETS)));
+        assert_eq!(self.queue.len(), self.sorted.len());
+        self.now = expected.map_or(self.now, |(time, _)| time);
+        expected.is_some()
+    }
+
+    fn look(&self) {
+        let first = self.queue.first().map(|(time, target)| (time.as_nanos(), target));
+        assert_eq!(first, self.sorted.first().map(|(time, n)| (*time, n % MAX_TARGETS)));
+        assert_eq!(self.queue.is_empty(), self.sorted.is_empty());
+    }
+
+    fn empty(&mut self) {
+        while self.pop() {}
+        assert_eq!(self.queue.pop(), None);
+    }
+}
+
+proptest! {
+    /// With pushes and pops in any order, many ties, and times that have gone by.
+    #[test]
+    fn pops_in_order_of_time_then_insertion(
+        steps in prop::collection::vec((any::<bool>(), 0u64..20), 0..600),
+    ) {
+        let mut pair = Pair::default();
+        for (push, time) in steps {
+            if push {
+                pair.push(time);
+            } else {
+                pair.pop();
+            }
+            if time % 3 == 0 {
+                pair.look();
+            }
+        }
+        pair.empty();
+    }
+
+    /// With delays of any magnitude, from ties to the far future, whose scale changes: slots get
+    /// wider and narrower, and events pass from the heap over turns to slots.
+    #[test]
+    fn pops_in_order_over_all_scales(
+        phases in prop::collection::vec((0u32..63, 1u32..20, 1usize..120, any::<u64>()), 1..12),
+    ) {
+        let mut pair = Pair::default();
+        for (magnitude, spread, pending, seed) in phases {
+            let mut stream = retx_units::StreamKey { seed, replication: 0 }.stream("delays");
+            let mut delay = || {
+                let bits = magnitude.saturating_sub(stream.below(spread.into()) as u32);
+                stream.below(1 << bits)
+            };
+            for _ in 0..pending {
+                pair.push_after(delay());
+            }
+            for step in 0..3 * pending {
+                pair.pop();
+                pair.push_after(if step % 5 == 0 { delay() >> (delay() % 40) } else { delay() });
+                pair.look();
+            }
+            for _ in 0..pending / 2 {
+                pair.pop();
+            }
+        }
+        pair.empty();
+    }
+
+    /// In bursts of thousands within little time, on both sides of long silences.
+    #[test]
+    fn pops_in_order_in_bursts(
+        bursts in prop::collection::vec((10u32..45, 1u64..3000, 1usize..3000), 1..5),
+    ) {
+        let mut pair = Pair::default();
+        for (silence, within, count) in bursts {
+            for index in 0..count as u64 {
+                pair.push_after((1 << silence) + index * 7919 % within);
+            }
+            for _ in 0..count * 3 / 4 {
+                pair.pop();
+            }
+            pair.look();
+        }
+        pair.empty();
+    }
+}
+
+#[test]
+fn events_hold_the_extremes() {
+    let mut queue = EventQueue::default();
+    let last = Time::from_nanos(u64::MAX - 1);
+    queue.push(last, MAX_TARGETS - 1);
+    queue.push(Time::ZERO, 0);
+    assert_eq!(queue.pop(), Some((Time::ZERO, 0)));
+    assert_eq!(queue.pop(), Some((last, MAX_TARGETS - 1)));
+}
+
+/// Slots of 1 ns, up to the last that there can be.
+#[test]
+fn the_end_of_all_time_is_in_order() {
+    let mut pair = Pair::default();
+    let begin = u64::MAX - 20_000;
+    for index in 0..10_000 {
+        pair.push(begin + index * 7919 % 20_000);
+    }
+    while pair.pop() {
+        if pair.number < 30_000 {
+            pair.push_after(u64::from(pair.number) % 3000);
+        }
+        pair.look();
+    }
+    assert_eq!(pair.queue.wheel.width(), 0);
+}
+
+/// The same time is asked for while it is in the heap, in a turn to come, and in a slot.
+#[test]
+fn ties_stay_in_order_wherever_they_were_put() {
+    let mut pair = Pair::default();
+    let slot = 1 << FIRST_WIDTH;
+    let far = 5000 * 2048 * slot;
+    // So many that they are in the wheel.
+    for _ in 0..20 {
+        pair.push(far);
+    }
+    for ahead in [far, 3000 * 2048 * slot, 5000 * slot, 100 * slot, 0] {
+        pair.push(far - ahead);
+        pair.pop();
+        for _ in 0..3 {
+            pair.push(far);
+        }
+    }
+    pair.empty();
+}
+
+/// Back and forth between few and many, which the end of a period decides.
+#[test]
+fn few_and_many_take_turns() {
+    let mut pair = Pair::default();
+    let (mut changes, mut passed) = (0, 0);
+    // The end of the run, which is always pending.
+    pair.push(1 << 50);
+    for round in 0..40_000u64 {
+        let many = pair.queue.many;
+        let wanted = if round / 5000 % 2 == 0 { 3 } else { 30 };
+        pair.pop();
+        while pair.queue.len() < wanted {
+            pair.push_after(round * 7919 % 5000 + round % 3);
+        }
+        if pair.queue.len() > wanted {
+            pair.pop();
+        }
+        pair.look();
+        changes += u32::from(many != pair.queue.many);
+        passed += pair.queue.wheel.take_load().passed;
+    }
+    assert!(changes > 5, "{changes} changes");
+    // The wheel is not ahead of the time, where all would be in one slot.
+    assert!(passed < 40_000, "{passed} events passed");
+    pair.empty();
+}
+
+/// An event each so many nanoseconds, and as many pending as said.
+fn width_after(apart: u64, pending: u64) -> u32 {
+    let mut pair = Pair::default();
+    for index in 0..pending {
+        pair.push(index * apart);
+    }
+    for _ in 0..20_000 {
+        pair.pop();
+        pair.push_after(pending * apart);
+    }
+    pair.queue.wheel.width()
+}
+
+#[test]
+fn slots_are_as_wide_as_events_are_apart() {
+    assert_eq!(width_after(1000, 10), 7);
+    assert_eq!(width_after(1000, 1000), 7);
+    assert_eq!(width_after(1_000_000, 10), 17);
+    assert_eq!(width_after(1, 10), 0);
+}
+
+/// Many come before any has gone, so that none has told how wide slots are to be.
+#[test]
+fn a_crowd_makes_slots_narrower() {
+    let mut pair = Pair::default();
+    for index in 0..100_000 {
+        pair.push(index * 7919 % 100_000);
+    }
+    assert!(pair.queue.wheel.width() <= 5, "{}", pair.queue.wheel.width());
+    let passed = pair.queue.wheel.take_load().passed;
+    // There are no more in a slot of 32 ns.
+    assert!(passed < 32 * 100_000, "{passed} events passed");
+    pair.empty();
+}
