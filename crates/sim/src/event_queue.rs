@@ -1,13 +1,13 @@
 //! Which event is next? A wheel of slots of time (`wheel.rs`), as wide as the events are apart.
 //!
 //! Events are ordered by time, and at the same time by the order in which they were put in; the
-//! width of the slots is only for speed. It follows from the events alone: an eighth to a quarter of
-//! the mean time between two, as measured over thousands of them, so that a slot has hardly ever two
-//! and the next is found in the same word of bits; less if they come in clusters.
+//! width of the slots is only for speed. It follows from the events alone: an eighth to a quarter
+//! of the mean time between two, as measured over thousands of them, so that a slot has hardly ever
+//! two and the next is found in the same word of bits; less if they come in clusters.
 //!
-//! Taking one out and putting one in takes 90 instructions with 30 pending and 110 with 10,000, where
-//! a binary heap takes 150 and more with each level, and follows branches that nobody can foresee. Up
-//! to eight are kept in a row (`few.rs`), which takes 30 with three pending, where a heap takes 50.
+//! Taking one out and putting one in takes 90 instructions with 30 pending and 110 with 10,000,
+//! where a binary heap takes 150 and 220, and follows branches that nobody can foresee. Up to eight
+//! are kept in a row (`few.rs`), which takes 30 with three pending, where a heap takes 50.
 
 mod far;
 mod few;
