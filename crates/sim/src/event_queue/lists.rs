@@ -64,8 +64,8 @@ impl Lists {
         node
     }
 
-    /// Puts the list of one into a list in the order of time, behind all that are not later; returns
-    /// the list that it has become, and how many had to be passed on the way.
+    /// Puts the list of one into a list in the order of time, behind all that are not later.
+    /// Returns the list that it has become, and how many had to be passed on the way.
     pub fn insert(&mut self, last: Node, node: Node) -> (Node, u64) {
         let time = self.events[node as usize].time;
         if self.events[last as usize].time <= time {
