@@ -56,7 +56,13 @@ mod tests {
         let sleeper = |mark: &str| {
             // The shell keeps its arguments as it waits for another command.
             let script = ["-c", "sleep 100; true", mark];
-            Command::new("/bin/sh").args(script).spawn().expect("there is a shell")
+            let child = Command::new("/bin/sh").args(script).spawn().expect("there is a shell");
+            // A program that has only just begun has no arguments yet.
+            let arguments = format!("/proc/{}/cmdline", child.id());
+            while !fs::read_to_string(&arguments).is_ok_and(|text| text.contains(mark)) {
+                std::thread::yield_now();
+            }
+            child
         };
         let mut of_the_living = sleeper(&mark());
         let mut of_the_dead = sleeper(&format!("{MARK}{}.1", std::process::id()));
