@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import random
 import shlex
 import shutil
@@ -22,8 +23,8 @@ from retx.study.library import names
 
 ROWS = 3
 """Of each study, drawn from those below."""
-SEED = random.randrange(10**6)
-"""Of the draw; printed when a row does not come out."""
+SEED = int(os.environ.get("RETX_ROWS_SEED", "1"))
+"""Of the draw: another number draws other rows."""
 
 Flows = list[dict[str, Any]]
 """All flows of one run."""
