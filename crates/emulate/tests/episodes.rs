@@ -70,6 +70,17 @@ fn emulated(scenario: &Scenario) -> Option<Emulated> {
     }
 }
 
+/// The same, once more where other episodes have come: on a machine that is too busy to wake the
+/// hosts in time something else may come first. A mistake of ours comes each time.
+fn emulated_as(scenario: &Scenario, expected: &[&str]) -> Option<Emulated> {
+    let first = emulated(scenario)?;
+    if all_said(&first.outcome.tables) == expected {
+        return Some(first);
+    }
+    eprintln!("once more, after {:?}", all_said(&first.outcome.tables));
+    emulated(scenario)
+}
+
 /// What of an episode does not depend on how fast a machine is.
 fn said(episode: &Episode) -> String {
     let sub = episode.sub_cause.map_or(String::new(), |sub| format!(" {}", sub.name()));
@@ -97,7 +108,7 @@ fn both_of(scenario: &Scenario, expected: &[&str]) {
     let simulated = run(scenario, &record(), &Control::default()).expect("a sound run");
     let model = &simulated.flows[0];
     assert_eq!(all_said(&simulated.tables), expected, "simulated");
-    let Some(Emulated { summary, outcome }) = emulated(scenario) else { return };
+    let Some(Emulated { summary, outcome }) = emulated_as(scenario, expected) else { return };
     let flow = summary.flows[0].tcp().expect("it is over TCP");
     assert_eq!(flow.fault, None);
     assert_eq!(all_said(&outcome.tables), expected, "emulated");
