@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,19 @@ def test_any_number_of_threads_finds_the_same() -> None:
     one, three = (retx.sweep(SCENARIO + SWEEP, threads=threads) for threads in (1, 3))
     for name in ("runs", "flows", "links"):
         assert_frame_equal(getattr(one, name), getattr(three, name))
+
+
+def test_a_log_is_told_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    retx.sweep(SCENARIO + SWEEP)
+    assert capsys.readouterr().err == ""  # too short for a line
+    monkeypatch.setattr("retx.sweeps.display.LOG_S", 0.0)
+    retx.sweep(SCENARIO + SWEEP)
+    lines = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"72 of 72 runs, \d+:\d\d:\d\d left", lines[-1]), lines
+    retx.sweep(SCENARIO + SWEEP, progress=False)
+    assert capsys.readouterr().err == ""
 
 
 def test_wlans_and_relays_are_there_where_the_scenario_has_them() -> None:

@@ -21,10 +21,12 @@ METRIC = "goodput_bit_s"
 """Shown where no `until` names another."""
 SHOWN = 8
 REFRESH_S = 0.5
+LOG_S = 60.0
+"""Between two lines where the output is no terminal."""
 
 
 class Display:
-    """Shows nothing; see `Terminal`."""
+    """Shows nothing; see `Terminal` and `Log`."""
 
     precision: Precision | None = None
     """Collects what is shown."""
@@ -41,8 +43,26 @@ class Display:
         elif progress or (progress is None and sys.stderr.isatty()):
             with Terminal(plan) as terminal:
                 yield terminal
+        elif progress is None:
+            yield Log()
         else:
             yield Display()
+
+
+class Log(Display):
+    """A line each minute, for those who look into a log."""
+
+    def __init__(self) -> None:
+        self._started = self._told = time.monotonic()
+
+    def update(self, course: Course) -> None:
+        """See `Display`."""
+        now = time.monotonic()
+        if now - self._told < LOG_S:
+            return
+        self._told = now
+        left = _clock(_remaining(course, now - self._started))
+        print(f"{_counted(course)}, {left} left", file=sys.stderr, flush=True)
 
 
 class _Told(Display):
@@ -97,7 +117,7 @@ class Terminal(Display):
         rate = course.fresh / elapsed
         line = Table.grid(padding=(0, 1))
         line.add_row(
-            f"{course.done:,} of {course.planned:,} runs".replace(",", "\u202f"),
+            _counted(course),
             ProgressBar(total=course.planned, completed=course.done, width=30),
             f"{rate:,.0f} runs/s".replace(",", "\u202f"),
             f"{_clock(_remaining(course, elapsed))} left",
@@ -142,6 +162,10 @@ class Terminal(Display):
         return ", ".join(
             f"{key.rsplit('.', 1)[-1]} = {value}" for key, value in values if value is not None
         )
+
+
+def _counted(course: Course) -> str:
+    return f"{course.done:,} of {course.planned:,} runs".replace(",", "\u202f")
 
 
 def _remaining(course: Course, elapsed: float) -> float | None:
