@@ -89,6 +89,12 @@ FIGURES: dict[str, list[tuple[str, str, Figure]]] = {
         ("T8", "simulated_s", TIME),
         ("steps", "measured_s", TIME),
         ("switches", "measured_s", TIME),
+        ("switches_at_1", "measured_s", TIME),
+        ("loss_costs", "time_s", TIME),
+        ("dropping", "resent", RESENT),
+        ("fewer_drops", "resent", RESENT),
+        ("ber_parts", "measured_s", TIME),
+        ("bit_errors", "delivered_bytes", first("bytes_delivered")),
     ],
     "reliable-mac": [
         ("loss", "reno", MBIT),

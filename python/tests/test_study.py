@@ -223,7 +223,12 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
             'case = "0"\nat = { p = 1 }',
             "'p' does not vary in drop",
         ),
-        ("claims.toml", 'case       = "0"', 'case = "0"\nswitched = ["drop/9"]', "no run 'drop/9'"),
+        (
+            "claims.toml",
+            'measured   = "goodput_clean"',
+            'measured = "goodput_clean"\nswitched = ["drop/9"]',
+            "no run 'drop/9'",
+        ),
         ("published.toml", "[table_5]", "[table_5", "published.toml"),
     ],
 )

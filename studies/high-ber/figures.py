@@ -12,6 +12,7 @@ import retx
 from retx.plots import style
 from retx.study import Figure, Measured, new_figure
 
+from .quantities import quantities as quantities
 from .recovery import steady_round_s, windows
 from .tables import all_tables
 from .values import all_values

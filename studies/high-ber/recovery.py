@@ -9,6 +9,7 @@ import polars as pl
 import retx
 
 from .closed_forms import MSS_BYTES, RTT_S, RWND_BYTES, frame_s, grown
+from .quantities import in_flight
 
 FIRST_OF_WINDOW = 217
 """The first of the six segments among which the fifth is lost: figure 10."""
@@ -95,3 +96,50 @@ def recovery(result: retx.Result) -> Recovery:
         rwnd_least=int(around["rwnd_bytes"].to_numpy().min()),
         table_9_worst=max(abs(a - b) for a, b in zip(steps, table_9, strict=True)),
     )
+
+
+@dataclass(frozen=True)
+class Refill:
+    """One loss under any settings, until six segments are in flight again."""
+
+    round_s: float
+    """In which six segments leave, before the loss."""
+    rounds: float
+    """From the lost copy on."""
+    rounds_of_growth: float
+    """From the end of the recovery on."""
+    segments: int
+    """Sent meanwhile."""
+
+
+def refill(result: retx.Result) -> Refill:
+    """Reads it from a run that loses segment 221, or one near it, and no other."""
+    sent = result.segments.filter(pl.col("length_bytes") > 0)
+    steady = sent.filter(pl.col("packet_number").is_between(150, FIRST_OF_WINDOW - 1))["sent_s"]
+    round_s = 6 * float(steady[-1] - steady[0]) / (len(steady) - 1)
+    lost_at = sent.filter(pl.col("fate").cast(pl.String) == "script")["sent_s"][0]
+    recovered = result.episodes["end_s"][0]
+    full = sent.with_columns(in_flight=in_flight(sent)).filter(
+        (pl.col("sent_s") > recovered) & (pl.col("in_flight") >= RWND_BYTES)
+    )["sent_s"][0]
+    return Refill(
+        round_s=round_s,
+        rounds=(full - lost_at) / round_s,
+        rounds_of_growth=(full - recovered) / round_s,
+        segments=sent.filter(pl.col("sent_s").is_between(lost_at, full, closed="left")).height,
+    )
+
+
+def rwnd_least(result: retx.Result) -> int:
+    """Smallest window that the server has from the client around the loss.
+
+    From 0.1 s before it to 0.5 s after it; of the server's own connection, where there are two.
+    """
+    first = result.flows["name"][0]
+    sent = result.segments.filter(pl.col("flow").cast(pl.String) == first)
+    lost_at = sent.filter(pl.col("fate").cast(pl.String) == "script")["sent_s"][0]
+    around = result.samples.filter(
+        (pl.col("flow").cast(pl.String) == first)
+        & pl.col("time_s").is_between(lost_at - 0.1, lost_at + 0.5)
+    )
+    return int(around["rwnd_bytes"].to_numpy().min())

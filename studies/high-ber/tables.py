@@ -5,8 +5,9 @@ from __future__ import annotations
 from retx.study import Cell, Column, Measured, Noted, Table, Verdict, effects, plain
 
 from . import closed_forms as closed
+from . import switch_tables as shown
 from .recovery import steady_round_s, windows
-from .values import POSITIONS, RESENT
+from .switches import RESENT
 
 
 def all_tables(measured: Measured) -> list[Table]:
@@ -16,12 +17,18 @@ def all_tables(measured: Measured) -> list[Table]:
         _testbed(measured),
         _terms(measured),
         effects(measured, "switches_at_0"),
-        _loss_costs(measured),
+        shown.loss_costs(measured),
         _table_9(measured),
+        shown.late_reader(measured),
+        effects(measured, "switches_at_1"),
+        shown.dropping(measured),
         effects(measured, "switches"),
+        shown.fewer_drops(measured),
         effects(measured, "steps"),
-        _open(measured),
+        shown.open_parameters(measured),
         _closed_forms(measured),
+        shown.bit_errors(measured),
+        effects(measured, "ber_parts"),
         _table_1(measured),
     ]
 
@@ -157,38 +164,6 @@ def _terms(measured: Measured) -> Table:
     )
 
 
-def _loss_costs(measured: Measured) -> Table:
-    pairs = [(name, "none") for name in POSITIONS]
-    pairs += [("every_segment", "every_segment none"), ("bytes", "bytes none")]
-    cases = measured.study.experiments["one_loss"].cases
-    round_s = steady_round_s()
-    rows: list[dict[str, Cell]] = []
-    for name, reference in pairs:
-        cost = measured.mean("one_loss", name) - measured.mean("one_loss", reference)
-        rows.append(
-            {
-                "lost": cases[name].label,
-                "time": measured.mean("one_loss", name),
-                "cost": cost,
-                "rounds": cost / round_s,
-            }
-        )
-    columns = [
-        Column("lost", "lost"),
-        Column("time", "download", "s", digits=3),
-        Column("cost", "cost", "s", digits=3),
-        Column("rounds", "in rounds", digits=1),
-    ]
-    return Table(
-        "loss_costs",
-        "What one lost segment costs",
-        columns,
-        rows,
-        note="Beside the same download without the loss.",
-        commands=[measured.command("one_loss", name) for name, _ in pairs],
-    )
-
-
 def _table_9(measured: Measured) -> Table:
     printed = list(measured.study.published.series["table_9"].values.values())
     again = closed.grown(3 * closed.MSS_BYTES, len(printed) - 1)
@@ -222,40 +197,6 @@ def _table_9(measured: Measured) -> Table:
         "paper takes each step for a round trip; with an ACK for every second segment that holds "
         "for the first four.",
         commands=[measured.command("one_loss", "221")] * len(printed),
-    )
-
-
-def _open(measured: Measured) -> Table:
-    table_4 = measured.study.published.series["table_4"]
-    rows: list[dict[str, Cell]] = []
-    commands = []
-    for name, case in measured.study.experiments["open_at_1"].cases.items():
-        row: dict[str, Cell] = {"case": case.label}
-        for tag, p in (("1", "0.01"), ("10", "0.1")):
-            found = measured.estimate(f"open_at_{tag}", name)
-            published = table_4.comparable(p)
-            row[f"time_{tag}"] = found
-            if found and found.single and published is not None:
-                holds = found.single.holds(published)
-                row[f"verdict_{tag}"] = Verdict.AGREES if holds else Verdict.DIFFERS
-            commands.append(measured.command(f"open_at_{tag}", name))
-        rows.append(row)
-    columns = [
-        Column("case", "changed"),
-        Column("time_1", "at 1 %", "s"),
-        Column("verdict_1", "66.83 s"),
-        Column("time_10", "at 10 %", "s"),
-        Column("verdict_10", "1943.61 s"),
-    ]
-    # Two commands for a row: shown together.
-    pairs = [f"{one}\n{ten}" for one, ten in zip(commands[::2], commands[1::2], strict=True)]
-    return Table(
-        "open",
-        "What the paper leaves open, one change at a time",
-        columns,
-        rows,
-        note="Agreement: the published time lies where 95 % of single runs fall.",
-        commands=pairs,
     )
 
 

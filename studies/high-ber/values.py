@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import polars as pl
-
-import retx
 from retx.study import Estimate, Measured, estimate, exact
 
 from .closed_forms import (
@@ -23,17 +19,20 @@ from .closed_forms import (
     window_time_s,
 )
 from .recovery import Recovery, recovery
+from .switches import RESENT, Named, all_switches, cost
 
 TIME = "flow.download.response_time_s"
-RESENT = "flow.download.segments_retransmitted"
 POSITIONS = ("221", "222", "223", "224", "225", "226")
-
-Named = dict[str, Estimate | float | None]
 
 
 def all_values(measured: Measured) -> Named:
     """Everything that claims and texts name."""
-    return _from_runs(measured) | _of_one_loss(measured) | _from_the_paper(measured)
+    return (
+        _from_runs(measured)
+        | _of_one_loss(measured)
+        | _from_the_paper(measured)
+        | all_switches(measured)
+    )
 
 
 def _from_runs(measured: Measured) -> Named:
@@ -47,7 +46,6 @@ def _from_runs(measured: Measured) -> Named:
         "cwnd_largest": float(max(measured.run("drop", "0").samples["cwnd_bytes"])),
         "cost_per_retransmission": _cost_per_retransmission(measured, clean),
         "naive_share": _naive_share(measured, clean, frames),
-        "small_window_loss": _small_window_loss(measured),
     }
     for case, name in (("0.0001", "001"), ("0.001", "01"), ("0.01", "1"), ("0.1", "10")):
         found |= {
@@ -59,15 +57,8 @@ def _from_runs(measured: Measured) -> Named:
             f"timeouts_{name}": measured.estimate("drop", case, "flow.download.rto_count"),
             f"waiting_{name}": measured.quotient("drop", case, "flow.download.idle_rto_s", TIME),
             f"waited_{name}": measured.estimate("drop", case, "flow.download.idle_rto_s"),
+            f"cwnd_mean_{name}": measured.estimate("drop", case, "flow.download.cwnd_mean_bytes"),
         }
-    for experiment in ("switches", "steps"):
-        for case in measured.study.experiments[experiment].cases:
-            found[f"{experiment}_{case}"] = measured.estimate(experiment, case)
-            found[f"{experiment}_{case}_times"] = measured.ratio(experiment, case, "preset")
-    for experiment in ("open_at_1", "open_at_10"):
-        for case in measured.study.experiments[experiment].cases:
-            found[f"{experiment}_{case}"] = measured.estimate(experiment, case)
-            found[f"{experiment}_{case}_times"] = measured.ratio(experiment, case, "preset")
     found["all_steps_times"] = measured.ratio("steps", "preset", "one_way")
     found["all_steps_resent_times"] = measured.ratio("steps", "preset", "one_way", RESENT)
     return found
@@ -90,38 +81,13 @@ def _naive_share(measured: Measured, clean: float, frames: float) -> Estimate | 
     return estimate([None if t is None or n is None else n * each / (t - clean) for t, n in pairs])
 
 
-def _small_window_loss(measured: Measured) -> Estimate | None:
-    """At 1 %: share lost of segments sent with less than a full window in flight, over the rest."""
-    ratios = []
-    for replication in range(len(measured.values("drop", "0.01", TIME))):
-        small, large = _losses_by_flight(measured.run("drop", "0.01", replication))
-        ratios.append(small / large if large else None)
-    return estimate(ratios)
-
-
-def _losses_by_flight(result: retx.Result) -> tuple[float, float]:
-    """Shares of segments lost of those sent with less than six in flight, and of the others."""
-    sent = result.segments.filter(pl.col("length_bytes") > 0)
-    acked = sent.select("acked_s", end=pl.col("seq") + pl.col("length_bytes")).drop_nulls()
-    acked = acked.sort("acked_s").with_columns(pl.col("end").cum_max())
-    times, ends = acked["acked_s"].to_numpy(), acked["end"].to_numpy()
-    # What the server knew to have arrived when it sent each segment; position 1 before any ACK.
-    known = np.concatenate([[1], ends])[np.searchsorted(times, sent["sent_s"], side="right")]
-    highest = (sent["seq"] + sent["length_bytes"]).cum_max().to_numpy()
-    full = highest - known >= RWND_BYTES
-    lost = (sent["fate"].cast(pl.String) == "channel").to_numpy()
-    return float(lost[~full].mean()), float(lost[full].mean())
-
-
 def _of_one_loss(measured: Measured) -> Named:
     story: Recovery = recovery(measured.run("one_loss", "221"))
-    costs = [_cost(measured, case, "none") for case in POSITIONS]
+    costs = [cost(measured, "one_loss", case, "none") for case in POSITIONS]
     return {
         "loss_cost": costs[0],
         "loss_cost_least": min(costs),
         "loss_cost_most": max(costs),
-        "loss_cost_every_segment": _cost(measured, "every_segment", "every_segment none"),
-        "loss_cost_bytes": _cost(measured, "bytes", "bytes none"),
         "round_s": story.round_s,
         "rounds_to_retransmit": story.rounds_to_retransmit,
         "rounds_to_window": story.rounds_to_window,
@@ -137,10 +103,6 @@ def _of_one_loss(measured: Measured) -> Named:
     }
 
 
-def _cost(measured: Measured, case: str, reference: str) -> float:
-    return measured.mean("one_loss", case) - measured.mean("one_loss", reference)
-
-
 def _from_the_paper(measured: Measured) -> Named:
     """What the paper's own numbers come to."""
     series = measured.study.published.series
@@ -152,6 +114,7 @@ def _from_the_paper(measured: Measured) -> Named:
     extra = least - start
     return {
         "paper_slowdown": most / start,
+        "paper_slowdown_printed": printed["0.1"] / printed["0"],
         "paper_slowdown_testbed": testbed["0.1"] / testbed["0"],
         "paper_extra_1": extra,
         "paper_extra_per_retransmission": extra / resent["0.01"],
@@ -162,6 +125,9 @@ def _from_the_paper(measured: Measured) -> Named:
         "paper_percent_8": 100 * (testbed["0.01"] / testbed["0"] - 1),
         "paper_clean_from_table": printed["0"],
         "paper_naive_total": start + number["naive_added_s"],
+        "paper_unexplained": extra - number["naive_added_s"],
+        "paper_unexplained_printed": least - number["naive_total_s"],
+        "paper_rate": number["frames"] / start,
         "paper_received_10": number["file_bytes"],
         "paper_resent_10": resent["0.1"],
         "paper_missing_segments": number["segments_lossless"] - number["segments_recovering"],

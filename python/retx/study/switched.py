@@ -28,5 +28,5 @@ def labels(study: Study, runs: list[str]) -> tuple[str, ...]:
     for name, _, case in (run.partition("/") for run in runs):
         cases.setdefault(name, []).append(study.experiments[name].cases[case].label)
     return tuple(
-        f"{study.experiments[name].title} ({', '.join(found)})" for name, found in cases.items()
+        f"{study.experiments[name].title} ({' · '.join(found)})" for name, found in cases.items()
     )
