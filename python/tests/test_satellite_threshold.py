@@ -57,3 +57,52 @@ def test_right_of_the_stair_congestion_is_taken_for_corruption(report: Report) -
             assert float(row["taken"]) > 0.95, row
         elif row["threshold"] == "510 ms":
             assert float(row["taken"]) == 0, row
+
+
+def test_a_switch_changes_one_thing(report: Report) -> None:
+    """Or what one thing needs: a faster link a longer queue, recovery by SACK the option."""
+    together = [
+        {"link.space.rate", "link.space.queue.packets"},
+        {"tcp.sender.loss_detection", "tcp.sender.sack"},
+    ]
+    for name in ("open", "open_westwood", "shrink"):
+        for case in report.study.experiments[name].cases.values():
+            keys = {key.replace("westwood", "sender") for key in case.set}
+            assert len(keys) <= 1 or keys in together, case.name
+
+
+def by_case(report: Report, name: str) -> dict[str, dict[str, str]]:
+    return {row["case"]: row for row in table(report, name)[1:]}
+
+
+def test_without_the_timeouts_throughput_levels_off(report: Report) -> None:
+    rows = by_case(report, "explained")
+    for column in ("level_1", "level_2", "level_3"):
+        assert float(rows["as assumed"][column]) > 0.15
+        assert abs(float(rows["timeouts are congestion"][column])) < 0.1
+
+
+def test_only_a_faster_link_leaves_several_connections_something_to_gain(report: Report) -> None:
+    rows = by_case(report, "explained")
+    faster = rows["3 Mbit/s with a queue of 188 packets"]
+    for column in ("gain_2", "gain_3", "short_6"):
+        assert float(faster[column]) > 1.15
+        others = [float(row[column]) for case, row in rows.items() if "bit/s" not in case]
+        assert max(others) < 1.1
+
+
+def test_the_better_the_recovery_the_more_the_rule_brings_back(report: Report) -> None:
+    rows = by_case(report, "recovered")
+    recoveries = ("as assumed", "recovery by SACK", "recovery by RACK-TLP")
+    for column in ("share_5", "share_6", "back_5", "back_6"):
+        found = [float(rows[case][column]) for case in recoveries]
+        assert found == sorted(found)
+        assert found[2] > 1.3 * found[0]
+    assert all(float(row["share_5"]) < 0.9 for row in rows.values())
+
+
+def test_tahoe_and_not_reno_shrinks_its_window_to_one(report: Report) -> None:
+    rows = by_case(report, "shrink")
+    for column in ("at_5", "at_6", "at_7"):
+        assert float(rows["Reno, as assumed"][column]) < 0.7
+        assert float(rows["Tahoe's response"][column]) == 1

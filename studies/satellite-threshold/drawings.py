@@ -10,8 +10,8 @@ import numpy as np
 from retx.plots import style
 from retx.study import Estimate, Figure, Measured, new_figure
 
-from .runs import RATES, SEGMENT_BYTES, Runs, ratio
-from .tables import HARM_TICKS, LOADS, QUEUES, rate
+from .runs import RATES, SEGMENT_BYTES, Runs, rate, ratio
+from .tables import HARM_TICKS, LOADS, QUEUES
 from .values import READINGS, TCPS, round_trips
 
 COLOURS = dict(zip(RATES, (style.RED, style.BLUE, style.GREEN), strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import log10
 from statistics import fmean, stdev
 
 import polars as pl
@@ -31,6 +32,16 @@ SHARES = ("right", "taken", "jain")
 
 Place = str | float | int
 Values = list[float | None]
+
+
+def power(ber: float) -> int:
+    """7 of 1e-7."""
+    return round(-log10(ber))
+
+
+def rate(ber: float) -> str:
+    """How an error rate is written."""
+    return f"1e-{power(ber)}" if ber else "none"
 
 
 class Runs:

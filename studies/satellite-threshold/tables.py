@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from retx.study import Cell, Column, Measured, Table
 
-from .runs import BER, COUNTS, QUEUE, RATES, Runs, of_means, ratio
-from .values import READINGS, TCPS, gain, power
+from .runs import BER, COUNTS, QUEUE, RATES, Runs, power, rate, ratio
+from .switch_tables import switch_tables
+from .switches import FAR, NEAR, NONE, level
+from .values import READINGS, TCPS, gain
 
 TICKS = tuple(f"{ticks}0 ms" for ticks in (51, 53, 55, 60))
 HARMLESS = 0.95
@@ -22,6 +24,7 @@ def tables(measured: Measured) -> Iterator[Table]:
     yield _trends(measured)
     yield _short(measured)
     yield _open(measured)
+    yield from switch_tables(measured)
     yield _tcps(measured)
     yield _remedies(measured, "remedies")
     yield _remedies(measured, "last_hop")
@@ -29,11 +32,6 @@ def tables(measured: Measured) -> Iterator[Table]:
     yield _onset(measured)
     yield _surface(measured)
     yield _delays(measured)
-
-
-def rate(ber: float) -> str:
-    """How an error rate is written."""
-    return f"1e-{power(ber)}" if ber else "none"
 
 
 def _trends(measured: Measured) -> Table:
@@ -126,20 +124,18 @@ def _open(measured: Measured) -> Table:
     for case, what in measured.study.experiments["open"].cases.items():
         row: dict[str, Cell] = {"case": what.label}
         gains = []
-        level = 0.0
+        most = 0.0
         for ber in RATES:
-            none, near, far = (
-                runs.values(case, "throughput", ber, ticks) for ticks in ("0 ms", "20 ms", "90 ms")
-            )
+            none, near, far = (runs.values(case, "throughput", ber, t) for t in (NONE, NEAR, FAR))
             found = ratio(near, none)
             assert found is not None
             row[f"gain_{power(ber)}"] = found
             gains.append(found.mean)
-            beyond = of_means(lambda last, first, base: (last - first) / base, far, near, none)
+            beyond = level(far, near, none)
             assert beyond is not None
-            level = max(level, max(0.0, beyond.bounds.low), max(0.0, -beyond.bounds.high))
+            most = max(most, max(0.0, beyond.bounds.low), max(0.0, -beyond.bounds.high))
         row["significant"] = _held(min(gains) >= 1.1)
-        row["levels"] = _held(level <= 0.1)
+        row["levels"] = _held(most <= 0.1)
         row["order"] = _held(gains == sorted(gains, reverse=True))
         table.add(row, runs.command(case, 1e-6, "20 ms"))
     return table

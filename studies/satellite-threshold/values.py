@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log10, sqrt
+from math import sqrt
 
 import numpy as np
 import polars as pl
@@ -10,9 +10,8 @@ import polars as pl
 import retx
 from retx.study import Estimate, Measured, exact
 
-from .runs import COUNTS, RATES, SEGMENT_BYTES, Runs, of_means, ratio
-
-Named = dict[str, Estimate | float | None]
+from .runs import COUNTS, RATES, SEGMENT_BYTES, Runs, of_means, power, ratio
+from .switches import Named, switch_values
 
 READINGS = {
     "text": "every loss is judged",
@@ -34,11 +33,6 @@ TCPS = {
 EARTH_KM, ORBIT_KM, LIGHT_KM_S = 6378.137, 35_786.0, 299_792.458
 
 
-def power(ber: float) -> int:
-    """7 of 1e-7."""
-    return round(-log10(ber))
-
-
 def values(measured: Measured) -> Named:
     """Everything that texts and claims name."""
     runs = {name: Runs(measured, name) for name in measured.study.experiments}
@@ -49,7 +43,7 @@ def values(measured: Measured) -> Named:
         | _wired(runs["wired"])
         | _tcps(runs["tcps"])
         | _remedies(runs)
-        | _open(runs["open"])
+        | switch_values(measured, runs)
         | _fairness(runs["fairness"])
         | _delays(runs["delays"])
         | _harm(runs["harm"])
@@ -156,11 +150,6 @@ def _plain(runs: dict[str, Runs]) -> Named:
     return found | {
         "at_base": apart,
         "two_variables": unlike,
-        "to_one": of_means(
-            lambda timeouts, recoveries: timeouts / (timeouts + recoveries),
-            plain.values("none", "timeouts", 1, 1e-6),
-            plain.values("none", "recoveries", 1, 1e-6),
-        ),
     }
 
 
@@ -221,16 +210,6 @@ def _remedies(runs: dict[str, Runs]) -> Named:
         for case in runs[experiment].measured.study.experiments[experiment].cases
         for ber in RATES
     }
-
-
-def _open(runs: Runs) -> Named:
-    found: Named = {}
-    for case in runs.measured.study.experiments["open"].cases:
-        for ber in RATES:
-            end = f"{case}_{power(ber)}"
-            found[f"open_{end}"] = gain(runs, case, "20 ms", "0 ms", ber)
-            found[f"open_high_{end}"] = gain(runs, case, "90 ms", "0 ms", ber)
-    return found
 
 
 def _fairness(runs: Runs) -> Named:

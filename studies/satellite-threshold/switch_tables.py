@@ -1,0 +1,125 @@
+"""Tables of runs that change one thing at a time: what explains the claims that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from retx.study import Cell, Column, Measured, Table
+
+from .runs import BER, COUNT, RATES, THRESHOLD, Runs, power, rate
+from .switches import FAR, FIGURE_2, SWITCHED, Named, switch_values
+
+EXPLAINED = {
+    "level_1": ("level_open_{}_5", "level, one", "within ±0.1"),
+    "level_2": ("several_level_2_{}_5", "level, two", "within ±0.1"),
+    "level_3": ("several_level_3_{}_5", "level, three", "within ±0.1"),
+    "gain_2": ("several_2_{}_7", "gain, two", "at least 1.1"),
+    "gain_3": ("several_3_{}_7", "gain, three", "at least 1.1"),
+    "short_6": ("open_short_{}_6", "gain, 50 ms, 1e-6", "at least 1"),
+    "short_7": ("open_short_{}_7", "gain, 50 ms, 1e-7", "at least 1"),
+}
+"""By column: the value of a case, the heading, and what the claim asks."""
+ASKED = {"open_westwood": ("westwood", "at least 1"), "shrink": ("to_one", "1")}
+"""By table and experiment: what the values' names begin with, and what the paper says."""
+
+
+def switch_tables(measured: Measured) -> Iterator[Table]:
+    """In the order of the report."""
+    values = switch_values(measured, {name: Runs(measured, name) for name in SWITCHED})
+    yield _explained(measured, values)
+    yield _recovered(measured, values)
+    yield _westwood(measured, values)
+    yield _shrunk(measured, values)
+
+
+def _explained(measured: Measured, values: Named) -> Table:
+    """Figures 3, 5, 7 and 8."""
+    columns = [Column("case", "changed")]
+    columns += [Column(key, label, right=True) for key, (_, label, _) in EXPLAINED.items()]
+    asked: dict[str, Cell] = {"case": "the paper"}
+    asked |= {key: asks for key, (_, _, asks) in EXPLAINED.items()}
+    table = Table(
+        "explained",
+        "Figures 3, 5, 7 and 8: one change at a time",
+        columns,
+        note="Level: what the ticks from 53 to 60 add at 1e-5, over the throughput without the "
+        "rule, for one, two and three connections. Gain: for two and three connections at 1e-7 "
+        "with 53 ticks, and for one over 50 ms with 4 ticks above the base RTT. Commands: three "
+        "connections at 1e-5, 60 ticks.",
+    )
+    table.add(asked, "")
+    for case, what in measured.study.experiments["open_several"].cases.items():
+        row: dict[str, Cell] = {"case": what.label}
+        for key, (name, _, _) in EXPLAINED.items():
+            row[key] = values[name.format(case)]
+        at = {COUNT: 3, BER: 1e-5, THRESHOLD: FAR}
+        table.add(row, measured.command("open_several", case, at=at))
+    return table
+
+
+def _recovered(measured: Measured, values: Named) -> Table:
+    """What the rule leaves of the harm."""
+    columns = [Column("case", "changed"), Column("clean", "no errors", "kbit/s")]
+    columns += [Column(f"share_{power(ber)}", rate(ber)) for ber in RATES]
+    columns += [Column(f"back_{power(ber)}", f"back, {rate(ber)}") for ber in RATES]
+    table = Table(
+        "recovered",
+        "“Unaffected” and “mitigates”: one change at a time",
+        columns,
+        note="One connection, 4 ticks above the base RTT. First its throughput without errors; "
+        "then the share of that which it has with errors and the rule; then how much of what "
+        "errors cost it the rule brings back. Commands: 1e-5.",
+    )
+    asked: dict[str, Cell] = {"case": "the paper"}
+    asked |= {f"share_{power(ber)}": "at least 0.9" for ber in RATES}
+    asked |= {f"back_{power(ber)}": "at least 0.5" for ber in RATES}
+    table.add(asked, "")
+    for case, what in measured.study.experiments["open"].cases.items():
+        row: dict[str, Cell] = {"case": what.label, "clean": values[f"clean_open_{case}"]}
+        for ber in RATES:
+            row[f"share_{power(ber)}"] = values[f"share_open_{case}_{power(ber)}"]
+            row[f"back_{power(ber)}"] = values[f"regained_open_{case}_{power(ber)}"]
+        at = {BER: 1e-5, THRESHOLD: FIGURE_2}
+        table.add(row, measured.command("open", case, at=at))
+    return table
+
+
+def _westwood(measured: Measured, values: Named) -> Table:
+    """§2, any version of TCP."""
+    table = Table(
+        "open_westwood",
+        "Westwood: one change at a time",
+        _columns(),
+        note="Throughput with the rule, 4 ticks above the base RTT, over that without. Commands: "
+        "1e-7.",
+    )
+    at: dict[str, Cell] = {BER: 1e-7, "tcp.westwood.loss_cause.threshold": FIGURE_2}
+    return _by_rate(measured, values, table, at)
+
+
+def _shrunk(measured: Measured, values: Named) -> Table:
+    """§1.B."""
+    table = Table(
+        "shrink",
+        "Recoveries that shrink the window to one segment",
+        _columns(),
+        note="Share of all recoveries of a sender without the rule. Commands: 1e-6.",
+    )
+    return _by_rate(measured, values, table, {BER: 1e-6})
+
+
+def _columns() -> list[Column]:
+    return [Column("case", "changed"), *(Column(f"at_{power(ber)}", rate(ber)) for ber in RATES)]
+
+
+def _by_rate(measured: Measured, values: Named, table: Table, at: dict[str, Cell]) -> Table:
+    """A row of one value at each error rate for each case; `at` is where its command runs."""
+    prefix, asks = ASKED[table.id]
+    first: dict[str, Cell] = {"case": "the paper"}
+    first |= {f"at_{power(ber)}": asks for ber in RATES}
+    table.add(first, "")
+    for case, what in measured.study.experiments[table.id].cases.items():
+        row: dict[str, Cell] = {"case": what.label}
+        row |= {f"at_{power(ber)}": values[f"{prefix}_{case}_{power(ber)}"] for ber in RATES}
+        table.add(row, measured.command(table.id, case, at=at))
+    return table

@@ -1,0 +1,195 @@
+"""Named numbers of runs that change one thing at a time: what the claims' reasons rest on."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from retx.study import Estimate, Measured
+
+from .runs import BER, RATES, SEGMENT_BYTES, Runs, Values, of_means, power, ratio
+
+Named = dict[str, Estimate | float | None]
+
+NONE, NEAR, FIGURE_2, FAR = "0 ms", "20 ms", "40 ms", "90 ms"
+"""Thresholds above the base RTT: no rule, and the paper's 53, 55 and 60 ticks."""
+SWITCHED = (
+    "open",
+    "open_clean",
+    "open_bursts",
+    "open_several",
+    "open_short",
+    "open_westwood",
+    "remedies",
+    "last_hop",
+)
+"""The experiments that these values come from, beside `shrink`."""
+SEVERAL = (2, 3)
+SEVERAL_RATES = (1e-5, 1e-7)
+"""Connections and error rates of the experiment `open_several`."""
+
+
+def switch_values(measured: Measured, runs: dict[str, Runs]) -> Named:
+    """All of them, from the runs by experiment; names end in case and power of the error rate."""
+    return (
+        _one(runs["open"])
+        | _recovered(runs["open"], runs["open_clean"])
+        | _bursts(runs["open_bursts"], runs["open_clean"])
+        | _beside(runs)
+        | _several(runs["open_several"])
+        | _short(runs["open_short"])
+        | _westwood(runs["open_westwood"])
+        | _shrunk(measured)
+    )
+
+
+def level(far: Values, near: Values, none: Values) -> Estimate | None:
+    """What the higher threshold adds to the lower, over the throughput without the rule."""
+    return of_means(lambda last, first, base: (last - first) / base, far, near, none)
+
+
+def _regained(rule: Values, none: Values, whole: Values) -> Estimate | None:
+    """How much of what errors cost the rule brings back."""
+
+    def share(with_rule: float, without: float, clean: float) -> float:
+        return (with_rule - without) / (clean - without) if with_rule != without else 0.0
+
+    return of_means(share, rule, none, whole)
+
+
+def _cases(runs: Runs) -> list[str]:
+    return list(runs.measured.study.experiments[runs.name].cases)
+
+
+def _one(runs: Runs) -> Named:
+    """One connection: gains, and whether they level off."""
+    found: Named = {}
+    for case in _cases(runs):
+        for ber in RATES:
+            none, near, far = (runs.values(case, "throughput", ber, t) for t in (NONE, NEAR, FAR))
+            end = f"{case}_{power(ber)}"
+            found[f"open_{end}"] = ratio(near, none)
+            found[f"open_high_{end}"] = ratio(far, none)
+            found[f"level_open_{end}"] = level(far, near, none)
+            found[f"right_open_{end}"] = runs.estimate(case, "right", ber, FIGURE_2)
+        found[f"order_open_{case}"] = of_means(
+            lambda a, b, c, d: (a / b) / (c / d),
+            *(
+                runs.values(case, "throughput", ber, threshold)
+                for ber in RATES[:2]
+                for threshold in (FIGURE_2, NONE)
+            ),
+        )
+    return found
+
+
+def _recovered(runs: Runs, clean: Runs) -> Named:
+    """One connection beside what the same one has without errors."""
+    found: Named = {}
+    for case in _cases(runs):
+        whole = clean.values(case, "throughput")
+        found[f"clean_open_{case}"] = clean.estimate(case, "throughput")
+        for ber in RATES:
+            end = f"{case}_{power(ber)}"
+            none, rule = (runs.values(case, "throughput", ber, t) for t in (NONE, FIGURE_2))
+            found[f"share_open_{end}"] = ratio(rule, whole)
+            found[f"bare_open_{end}"] = ratio(none, whole)
+            found[f"regained_open_{end}"] = _regained(rule, none, whole)
+            found[f"kbit_open_{end}"] = runs.estimate(case, "throughput", ber, FIGURE_2)
+    return found
+
+
+def _bursts(runs: Runs, clean: Runs) -> Named:
+    """Errors in bursts, by the error rate that loses as many packets."""
+    found: Named = {}
+    whole = clean.values("assumed", "throughput")
+    for case in _cases(runs):
+        none, near, rule, far = (
+            runs.values(case, "throughput", t) for t in (NONE, NEAR, FIGURE_2, FAR)
+        )
+        found[f"open_bursts_{case}"] = ratio(near, none)
+        found[f"level_bursts_{case}"] = level(far, near, none)
+        found[f"share_bursts_{case}"] = ratio(rule, whole)
+        found[f"regained_bursts_{case}"] = _regained(rule, none, whole)
+    return found
+
+
+def _beside(runs: dict[str, Runs]) -> Named:
+    """Told the truth, and errors on the last hop instead: shares of the throughput without any."""
+    whole = runs["open_clean"].values("assumed", "throughput")
+    asked = {
+        "eln_share": ("remedies", "eln"),
+        "last_hop_none_share": ("last_hop", "none"),
+        "last_hop_arq_share": ("last_hop", "arq"),
+    }
+    return {
+        f"{name}_{power(ber)}": ratio(runs[experiment].values(case, "throughput", ber), whole)
+        for name, (experiment, case) in asked.items()
+        for ber in RATES
+    }
+
+
+def _several(runs: Runs) -> Named:
+    """Two and three connections: gains, also the most of all at the same rate; levels."""
+    found: Named = {}
+    for case in _cases(runs):
+        for count in SEVERAL:
+            for ber in SEVERAL_RATES:
+                none, near, far = (
+                    runs.values(case, "throughput", count, ber, t) for t in (NONE, NEAR, FAR)
+                )
+                end = f"{count}_{case}_{power(ber)}"
+                found[f"several_{end}"] = ratio(near, none)
+                found[f"several_high_{end}"] = ratio(far, none)
+                found[f"several_level_{end}"] = level(far, near, none)
+    for count in SEVERAL:
+        gains = [found[f"several_{count}_{case}_7"] for case in _cases(runs) if "rate" not in case]
+        known = [one for one in gains if isinstance(one, Estimate)]
+        found[f"several_{count}_most_7"] = max(known, key=lambda one: one.mean)
+    return found
+
+
+def _short(runs: Runs) -> Named:
+    """A round trip of 50 ms: gains."""
+    return {
+        f"open_short_{case}_{power(ber)}": ratio(
+            runs.values(case, "throughput", ber, FIGURE_2),
+            runs.values(case, "throughput", ber, NONE),
+        )
+        for case in _cases(runs)
+        for ber in RATES
+    }
+
+
+def _westwood(runs: Runs) -> Named:
+    """Gains of Westwood, and of the three error rates the least."""
+    found: Named = {}
+    for case in _cases(runs):
+        gains = {
+            ber: ratio(
+                runs.values(case, "throughput", ber, FIGURE_2),
+                runs.values(case, "throughput", ber, NONE),
+            )
+            for ber in RATES
+        }
+        found |= {f"westwood_{case}_{power(ber)}": gain for ber, gain in gains.items()}
+        known = [gain for gain in gains.values() if gain is not None]
+        found[f"westwood_{case}_least"] = min(known, key=lambda one: one.mean)
+    return found
+
+
+def _shrunk(measured: Measured) -> Named:
+    """Share of the recoveries after which the window is one segment."""
+    found: Named = {}
+    count = measured.plan.replications_of(measured.study.experiments["shrink"], "reno")
+    runs = pl.DataFrame({"replication": range(count)})
+    for case in measured.study.experiments["shrink"].cases:
+        for ber in RATES:
+            episodes = measured.table("shrink", "episodes", case, at={BER: ber})
+            each = episodes.group_by(pl.col("replication").cast(pl.Int64)).agg(
+                all=pl.len(), one=(pl.col("cwnd_after_bytes") <= SEGMENT_BYTES).sum()
+            )
+            counts = runs.join(each, on="replication", how="left").fill_null(0)
+            found[f"to_one_{case}_{power(ber)}"] = ratio(
+                counts["one"].to_list(), counts["all"].to_list()
+            )
+    return found
