@@ -34,6 +34,16 @@ def test_each_case_is_a_point_with_its_own_settings() -> None:
     assert len(only) == 6
 
 
+def test_cases_may_differ_in_what_the_application_is() -> None:
+    """Only one of them counts exchanges; whichever comes first."""
+    asked = {"kind": "request_response", "request": 100, "response": 5000, "exchanges": 3}
+    cases = {"file": {}, "asked": {"flow.download.app": asked}}
+    for order in (cases, dict(reversed(cases.items()))):
+        flows = retx.sweep(SCENARIO, {}, 2, cases=order).flows
+        assert flows.filter(case="asked")["exchanges_count"].to_list() == [3, 3]
+        assert flows.filter(case="file")["exchanges_count"].to_list() == [None, None]
+
+
 def test_cases_may_hold_classes_and_numbers_of_numpy() -> None:
     import numpy as np
 

@@ -56,6 +56,8 @@ pub struct Rows {
     rows: usize,
     /// The name of the cell that is being written; kept in the first row only.
     name: String,
+    /// The number that is being written may be absent in other rows.
+    optional: bool,
 }
 
 impl Rows {
@@ -135,6 +137,9 @@ impl Rows {
     }
 
     fn integer(&mut self, value: u64) -> Result<(), Error> {
+        if self.optional {
+            return self.float(value as f64);
+        }
         let Cells::Integer(values) = self.next(|| Cells::Integer(Vec::new())) else {
             return Err(Error::custom("a whole number where there was none before"));
         };
@@ -235,7 +240,10 @@ impl<'a> Serializer for &'a mut Rows {
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
-        value.serialize(self)
+        self.optional = true;
+        let done = value.serialize(&mut *self);
+        self.optional = false;
+        done
     }
 
     fn serialize_str(self, value: &str) -> Result<(), Error> {
@@ -422,6 +430,20 @@ mod tests {
         assert_eq!(means[1].to_bits(), 0.5_f64.to_bits());
         columns(&[LinkSummary::default(), LinkSummary::default()]);
         columns(&[WlanSummary::default(), WlanSummary::default()]);
+    }
+
+    #[test]
+    fn a_count_that_only_some_rows_have_is_a_measure() {
+        let none = FlowSummary { name: "file".into(), ..FlowSummary::default() };
+        let mut asked = none.clone();
+        asked.exchanges.count = Some(8);
+        for rows in [[none.clone(), asked.clone()], [asked, none]] {
+            let flows = columns(&rows);
+            let counts = flows.iter().find(|(name, _)| name == "exchanges_count").unwrap();
+            let Column::Float(counts) = &counts.1 else { panic!("{counts:?}") };
+            assert_eq!(counts.iter().filter(|count| count.is_nan()).count(), 1);
+            assert_eq!(counts.iter().copied().fold(f64::NAN, f64::max).to_bits(), 8_f64.to_bits());
+        }
     }
 
     #[test]
