@@ -53,6 +53,52 @@ def test_what_differs_says_why(report: Report) -> None:
         assert line.command or line.rule in ("arithmetic", "at_most", "undecided"), line.id
 
 
+def number(cell: str) -> float:
+    """What stands in a cell that may be marked."""
+    return float(cell.removeprefix("✓ ").replace("\u202f", ""))
+
+
+def test_bursts_that_wait_explain_the_silences_and_short_outages_do_not(report: Report) -> None:
+    for test in "124":
+        rows = {row["quantity"]: row for row in table(report, f"test_{test}")}
+        for name in ("Throughput (Mbit/s)", "Total idle time (s)"):
+            row = rows[name]
+            assert row["verdict"] == "differs"
+            assert row["waiting"].startswith("✓")
+            assert row["rare"].startswith("✓")
+            assert not row["outages"].startswith("✓")
+        idle = rows["Total idle time (s)"]
+        assert number(idle["waiting"]) > 2 * number(idle["outages"])
+        # What the channels are fitted to agrees all the same.
+        for name in ("Frame error rate", "Longest burst of erroneous frames (frames)"):
+            assert rows[name]["waiting"].startswith("✓"), (test, name)
+
+
+def test_pauses_of_hosts_and_a_larger_window_move_tests_3_and_5(report: Report) -> None:
+    rows = {row["case"]: row for row in table(report, "good")}
+    for test, longest in (("3", 170), ("5", 400)):
+        base, window = (
+            rows[f"test {test}: {what}"] for what in ("as fitted", "window of 21 segments")
+        )
+        pauses = rows[f"test {test}: hosts that pause, {longest} ms each"]
+        assert not base["throughput"].startswith("✓")
+        assert pauses["throughput"].startswith("✓")
+        assert pauses["idle_total_s"].startswith("✓")
+        published = number(rows[f"test {test}: published"]["rtt_mean_ms"])
+        assert number(base["rtt_mean_ms"]) < published < number(window["rtt_mean_ms"])
+
+
+def test_linuxs_growth_lengthens_the_round_trip(report: Report) -> None:
+    rows = table(report, "window")
+    assert [row["rtt_mean_ms"].startswith("✓") for row in rows] == [False, True] * 3
+
+
+def test_the_proposal_pays_where_bad_times_are_as_long_as_a_timeout(report: Report) -> None:
+    for row in table(report, "pays"):
+        pays = "0.3 s" in row["case"] or "three times the time" in row["case"]
+        assert (float(row["ratio"]) > 1.25) == pays, row["case"]
+
+
 def test_policies_share_the_channel_of_table_1(report: Report) -> None:
     """Fading is drawn before the first frame, so the same test is the same run everywhere."""
     measured = Measured(report.study, report.plan)

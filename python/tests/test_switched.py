@@ -10,7 +10,7 @@ from markupsafe import escape
 
 from retx.study import Verdict
 
-STUDIES = ("dynamic-response", "high-ber", "satellite-threshold")
+STUDIES = ("bursty-rto", "dynamic-response", "high-ber", "satellite-threshold")
 """Those whose every difference has been explained so."""
 
 

@@ -48,37 +48,23 @@ def _levels(measured: Measured) -> Figure:
     places = np.arange(5)
     published = measured.study.published.series["throughput"].values
     kinds = (
-        ("table_1", "fading", style.BLUE, -0.12),
-        ("outages", "outages", style.ORANGE, 0.12),
+        ("table_1", "", "fading", style.BLUE, -0.24),
+        ("outages", "", "outages", style.ORANGE, -0.1),
+        ("policies_pauses", " keep", "fading, bad times of 0.3 s", style.GREEN, 0.1),
+        ("waiting", "", "bursts that wait", style.RED, 0.24),
     )
-    for experiment, label, colour, aside in kinds:
-        found = [measured.estimate(experiment, test, "throughput") for test in "12345"]
+    for experiment, end, label, colour, aside in kinds:
+        there = measured.study.experiments[experiment].cases
+        known = {test: f"{test}{end}" for test in "12345" if f"{test}{end}" in there}
+        found = [measured.estimate(experiment, case, "throughput") for case in known.values()]
         means = [it.mean for it in found if it]
         ranges = [it.single for it in found if it and it.single]
         spread = [
             [mean - it.low for mean, it in zip(means, ranges, strict=True)],
             [it.high - mean for mean, it in zip(means, ranges, strict=True)],
         ]
-        axes.errorbar(
-            places + aside, means, yerr=spread, fmt="o", color=colour, capsize=3, label=label
-        )
-    bad = [measured.estimate("policies_pauses", f"{test} keep", "throughput") for test in TESTS]
-    at = [int(test) - 1 for test in TESTS]
-    means = [it.mean for it in bad if it]
-    ranges = [it.single for it in bad if it and it.single]
-    spread = [
-        [mean - it.low for mean, it in zip(means, ranges, strict=True)],
-        [it.high - mean for mean, it in zip(means, ranges, strict=True)],
-    ]
-    axes.errorbar(
-        np.array(at) + 0.3,
-        means,
-        yerr=spread,
-        fmt="o",
-        color=style.GREEN,
-        capsize=3,
-        label="fading, bad times of 0.3 s",
-    )
+        at = np.array([int(test) - 1 for test in known]) + aside
+        axes.errorbar(at, means, yerr=spread, fmt="o", color=colour, capsize=3, label=label)
     axes.plot(places, list(published.values()), "x", ms=8, color=style.BLACK, label="published")
     clean = measured.mean("table_1", "none", "throughput")
     axes.axhline(clean, color=style.GREY, lw=0.8, ls="--", label="no errors")

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from retx.study import Measured
+
 from .drawings import figures
+from .explained import reasons
 from .quantities import quantities
 from .tables import tables
-from .values import values
+from .values import Named
+from .values import values as numbers
 
 __all__ = ["figures", "quantities", "tables", "values"]
+
+
+def values(measured: Measured) -> Named:
+    """Everything that texts and claims name."""
+    return numbers(measured) | reasons(measured)

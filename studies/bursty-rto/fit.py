@@ -67,6 +67,19 @@ def _outages(point: list[float]) -> Any:  # noqa: ANN401
     ]
 
 
+def _waiting(point: list[float]) -> Any:  # noqa: ANN401
+    alone, share, length = point
+    half = [0.5 / (1 + math.exp(-value)) for value in (alone, share)]
+    return [
+        {"model": "bernoulli", "p": round(half[0], 5)},
+        {
+            "model": "gilbert_elliott",
+            "loss": round(half[1], 5),
+            "mean_burst": round(1 + math.exp(length), 3),
+        },
+    ]
+
+
 PAUSES = {"model": "gilbert_elliott_time", "loss": 0.3, "mean_burst": "300 ms"}
 
 
@@ -89,6 +102,11 @@ FAMILIES = {
     "outages": Family(
         _outages,
         [[-2.0, -4.0, math.log(10)], [-3.0, -3.0, math.log(100)]],
+        [0.7, 0.7, 0.7],
+    ),
+    "waiting": Family(
+        _waiting,
+        [[-2.0, -4.0, math.log(10)], [-3.0, -3.0, math.log(20)]],
         [0.7, 0.7, 0.7],
     ),
 }

@@ -1,0 +1,234 @@
+"""What explains the rows that differ: runs with one thing changed, beside the first ones."""
+
+from __future__ import annotations
+
+from retx.study import Cell, Column, Estimate, Measured, Noted, Table, Verdict, plain
+from retx.study.library import Rows
+from retx.study.verdicts import judge_row
+
+from .values import IDLE_MAX, IDLE_TOTAL, MEBIBITS, TESTS, Named, scaled
+
+CHANNELS = {
+    "table_1": "fading",
+    "outages": "short outages",
+    "rare": "bad times of 10 s",
+    "waiting": "bursts that wait",
+}
+"""Experiments with all columns of table I, and the kind of channel of each."""
+QUANTITIES = {
+    "throughput": "throughput",
+    "busy_s": "busy_s",
+    "idle_percent": "idle_percent",
+    "ip_loss": "ip_loss",
+    "rtx_max": "retransmissions_max",
+    "rtt": "rtt",
+    "rtt_sd": "rtt_sd",
+    "idle_max": IDLE_MAX,
+    "idle_total": IDLE_TOTAL,
+}
+SHOWN = ("throughput", "rtt_mean", "rtt_sd", "idle_max", "idle_total")
+"""Rows of table I that tables of switches show: those in which tests 3 and 5 differ."""
+
+
+def reasons(measured: Measured) -> Named:
+    """Named values."""
+    return _channels(measured) | _good(measured) | _pays(measured) | _paper(measured)
+
+
+def _channels(measured: Measured) -> Named:
+    found: Named = {}
+    for experiment in CHANNELS:
+        for test in _tests(measured, experiment):
+            for name, quantity in QUANTITIES.items():
+                found[f"{experiment}_{test}_{name}"] = measured.estimate(experiment, test, quantity)
+            agree = [_verdict(measured, rows, experiment, test, test) for rows in _rows(measured)]
+            found[f"within_{experiment}_{test}"] = float(agree.count(Verdict.AGREES))
+    for test in "124":
+        found[f"window_{test}_rtt"] = measured.estimate("window", f"{test} linux", "rtt")
+    return found
+
+
+def _good(measured: Measured) -> Named:
+    return {
+        f"good_{case.replace(' ', '_')}_{name}": measured.estimate("good", case, quantity)
+        for case in measured.study.experiments["good"].cases
+        for name, quantity in QUANTITIES.items()
+        if name != "rtx_max"
+    }
+
+
+def _pays(measured: Measured) -> Named:
+    found: Named = {}
+    for test, experiment, case in (("2", "pauses", "0.3 300 ms"), ("4", "pays", "4 bad keep")):
+        for name in ("throughput", "idle_percent"):
+            found[f"bad_{test}_{name}"] = measured.estimate(experiment, case, name)
+    for test in TESTS:
+        for name in ("bad", "share", "long", "waiting"):
+            keep, reset = f"{test} {name} keep", f"{test} {name} reset"
+            found |= {
+                f"pays_{test}_{name}": measured.ratio("pays", reset, keep, "throughput"),
+                f"pays_{test}_{name}_idle_max_less": measured.difference(
+                    "pays", keep, reset, IDLE_MAX
+                ),
+            }
+    acks = measured.difference("pays", "2 waiting keep", "2 waiting data", IDLE_TOTAL)
+    idle = measured.mean("pays", "2 waiting keep", IDLE_TOTAL)
+    found["ack_share_waiting_2"] = scaled(acks, 100 / idle)
+    for kind in ("outages", "pauses"):
+        found[f"own_{kind}"] = measured.estimate("pays", f"2 {kind} own", IDLE_TOTAL)
+        data = measured.estimate(f"policies_{kind}", "2 keep data", IDLE_TOTAL)
+        found[f"idle_data_{kind}_2"] = data
+    return found
+
+
+def _paper(measured: Measured) -> Named:
+    """Segments in flight while the paper's transfers were not idle; frames of one segment."""
+    series = measured.study.published.series
+    found: Named = {}
+    for test in "35":
+        took = MEBIBITS / series["throughput"].values[test]
+        busy = took - series["idle_total"].values[test]
+        rtt_s = series["rtt_mean"].values[test] / 1e3
+        found[f"paper_flight_{test}"] = MEBIBITS / busy * rtt_s * 1e6 / 8 / 1448
+    attempts = measured.study.published.numbers["attempts"].value
+    for test in "124":
+        found[f"paper_frames_{test}"] = attempts * series["retransmissions_max"].values[test]
+    return found
+
+
+def _tests(measured: Measured, experiment: str) -> list[str]:
+    return [case for case in measured.study.experiments[experiment].cases if case in "12345"]
+
+
+def _rows(measured: Measured) -> list[Rows]:
+    return measured.study.rows
+
+
+def _verdict(measured: Measured, rows: Rows, experiment: str, case: str, test: str) -> Verdict:
+    """What the verdict on a row of table I were with the runs of another case."""
+    published = measured.study.published.series[rows.published].values[test]
+    return judge_row(rows, published, measured.estimate(experiment, case, rows.quantity))
+
+
+def beside(measured: Measured, rows: Rows, experiment: str, case: str, test: str) -> Cell:
+    """The mean with the range of single runs, marked where that holds the published number."""
+    found: Estimate | None = measured.estimate(experiment, case, rows.quantity)
+    if found is None:
+        return None
+    held = _verdict(measured, rows, experiment, case, test) is Verdict.AGREES
+    where = found.single
+    text = f"{'✓ ' if held else ''}{_short(found.mean)}"
+    return Noted(text, f"{_short(where.low)}\u00a0… {_short(where.high)}" if where else "")
+
+
+def _short(value: float) -> str:
+    """Three significant digits."""
+    return plain(float(f"{value:.3g}"))
+
+
+def beside_of(measured: Measured, test: str) -> dict[str, str]:
+    """Experiments with other kinds of channel for a test, and their labels."""
+    return {
+        name: label
+        for name, label in CHANNELS.items()
+        if name != "table_1" and test in measured.study.experiments[name].cases
+    }
+
+
+def channels(measured: Measured) -> Table:
+    """How many of table I's rows agree on each kind of channel."""
+    columns = [Column("case", "channel")]
+    columns += [Column(f"test_{test}", f"test {test}", right=True) for test in "12345"]
+    table = Table(
+        "kinds",
+        "Rows of table I that agree, of 13, by the kind of channel",
+        columns,
+        note="Three of the 13 are what the channels are fitted to. Bad times of 10 s, 30 % of the "
+        "time, are added to the fading as it is fitted; no number was fitted for them.",
+    )
+    for experiment, label in CHANNELS.items():
+        row: dict[str, Cell] = {"case": label}
+        tests = _tests(measured, experiment)
+        for test in tests:
+            verdicts = [
+                _verdict(measured, rows, experiment, test, test) for rows in _rows(measured)
+            ]
+            row[f"test_{test}"] = str(verdicts.count(Verdict.AGREES))
+        table.add(row, "\n".join(measured.command(experiment, test) for test in tests))
+    return table
+
+
+def good(measured: Measured) -> Table:
+    """Tests 3 and 5 with one thing changed."""
+    title = "Tests 3 and 5: what explains the rows that differ, one thing at a time"
+    return _marked(measured, "good", title)
+
+
+def window(measured: Measured) -> Table:
+    """Tests 1, 2 and 4 with the growth of Linux."""
+    title = "Tests 1, 2 and 4: what explains the mean round trip"
+    return _marked(measured, "window", title)
+
+
+def _marked(measured: Measured, name: str, title: str) -> Table:
+    """Cases of an experiment, which begin with their test, beside what is published of that."""
+    by_id = {rows.id: rows for rows in _rows(measured)}
+    series = measured.study.published.series
+    columns = [Column("case", "")]
+    for key in SHOWN:
+        numbers = series[by_id[key].published]
+        columns.append(Column(key, numbers.title.lower(), numbers.unit, right=True))
+    table = Table(
+        name,
+        title,
+        columns,
+        note="Means, and the range of 95 % of single runs; ✓ where it holds the published number.",
+    )
+    told = ""
+    for case, what in measured.study.experiments[name].cases.items():
+        test = case[0]
+        if test != told:
+            told = test
+            line: dict[str, Cell] = {"case": f"test {test}: published"}
+            table.add(
+                line | {key: plain(series[by_id[key].published].values[test]) for key in SHOWN}, ""
+            )
+        row: dict[str, Cell] = {"case": what.label}
+        row |= {key: beside(measured, by_id[key], name, case, test) for key in SHOWN}
+        table.add(row, measured.command(name, case))
+    return table
+
+
+def pays(measured: Measured) -> Table:
+    """Backoff kept and reset on channels that are one change away."""
+    columns = [
+        Column("case", "channel"),
+        Column("throughput", "backoff kept", "Mbit/s"),
+        Column("idle", "total idle", "s"),
+        Column("ratio", "reset over kept, times"),
+        Column("less", "longest idle, less by", "s"),
+    ]
+    table = Table(
+        "pays",
+        "What would make the proposal pay, one thing at a time",
+        columns,
+        note="Beside the fading of tests 2 and 4, or with their outages changed. Times: throughput "
+        "run by run.",
+    )
+    for test in TESTS:
+        for name in ("bad", "share", "long", "waiting"):
+            keep, reset = f"{test} {name} keep", f"{test} {name} reset"
+            label = (
+                measured.study.experiments["pays"].cases[keep].label.removesuffix(", backoff kept")
+            )
+            table.add(
+                {
+                    "case": label,
+                    "throughput": measured.estimate("pays", keep, "throughput"),
+                    "idle": measured.estimate("pays", keep, IDLE_TOTAL),
+                    "ratio": measured.ratio("pays", reset, keep, "throughput"),
+                    "less": measured.difference("pays", keep, reset, IDLE_MAX),
+                },
+                measured.command("pays", reset),
+            )
+    return table
