@@ -199,6 +199,7 @@ def bit_errors(measured: Measured) -> Table:
         "A bit error rate at which BER × L is one",
         columns,
         rows,
-        note="Downloads that end after 2700 s at the latest.",
+        note="Downloads that end after 2700 s at the latest. Where every packet of the server is "
+        "lost no connection opens.",
         commands=[measured.command("bit_errors", name) for name in cases],
     )

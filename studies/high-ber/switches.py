@@ -63,6 +63,7 @@ def _one_percent(measured: Measured) -> Named:
     return {
         "runs_1": float(len(times)),
         "runs_1_as_fast": float(sum(time is not None and time <= published for time in times)),
+        "resent_data_10": measured.estimate("open_at_10", "data", RESENT),
         "even_resent": measured.mean("open_at_1", "even", RESENT),
         "even_timeouts": measured.mean("open_at_1", "even", "flow.download.rto_count"),
     }
