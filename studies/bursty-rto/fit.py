@@ -2,6 +2,7 @@
 
     python fit.py                       # the fading channels, as study.toml has them
     python fit.py --family outages      # frames lost singly, and short outages: another kind
+    python fit.py --family waiting      # the same, in bursts of frames that wait for the sender
     python fit.py --family pauses --rows 2 4    # fading, and bad times of 0.3 s of a fixed share
     python fit.py --rows 2 4 --runs 40
 
