@@ -96,6 +96,10 @@ macro_rules! names {
             /// Every name, in the order of the codes.
             pub const NAMES: &'static [&'static str] = &[$($word),+];
 
+            /// Every variant, in the order of the codes.
+            #[allow(dead_code)]
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$variant),+];
+
             /// The name, as tables and summaries write it.
             pub const fn name(self) -> &'static str {
                 Self::NAMES[self as usize]

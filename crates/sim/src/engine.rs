@@ -62,6 +62,8 @@ pub struct Engine<'a> {
     pub(crate) datagrams: Vec<DatagramFlow>,
     pub(crate) recorder: Recorder,
     pub(crate) baseline: Baseline,
+    /// Each queue has been sampled, and the recorder knows which may have changed since.
+    sampled_all: bool,
     /// Finite flows not yet done.
     unfinished: usize,
     over: bool,
@@ -147,6 +149,7 @@ impl<'a> Engine<'a> {
             ports: ways.ports,
             pipes: plan.pipes.iter().map(pipe).collect(),
             stages: layout::stages(plan, key),
+            sampled_all: false,
             unfinished: finite,
             over: false,
             flows,

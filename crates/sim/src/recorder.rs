@@ -49,6 +49,18 @@ impl Drop {
     }
 }
 
+/// A pipe in which packets have had to wait.
+#[derive(Debug, Clone, Copy)]
+pub struct WaitedIn {
+    /// Its index.
+    pub place: u32,
+    /// What was last written of its queue, or [`UNKNOWN`].
+    pub queue_packets: u64,
+}
+
+/// In the place of a queue's length.
+pub const UNKNOWN: u64 = u64::MAX;
+
 /// Tables and captures.
 #[derive(Debug)]
 pub struct Recorder {
@@ -62,7 +74,7 @@ pub struct Recorder {
     pub watches: bool,
     /// Pipes where packets have had to wait, in order: only there may a queue have changed since it
     /// was last found empty. Kept where a sample is taken at each acknowledgment.
-    pub waited_in: Vec<u32>,
+    pub waited_in: Vec<WaitedIn>,
     /// Verdicts that have just changed; empty between events.
     pub corrections: Vec<Correction>,
 }
@@ -114,18 +126,18 @@ impl Recorder {
     }
 
     /// A packet enters a pipe or another stage, at this place.
+    #[inline(never)]
     pub fn entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(capture) = &mut self.capture {
             capture.entered(now, place, id, packets);
         }
     }
 
-    /// A packet has to wait in a pipe, or may have to.
+    /// A packet has to wait in a pipe, or may have to, where none had to.
+    #[inline(never)]
     pub fn waits(&mut self, pipe: u32) {
-        if self.every_ack
-            && let Err(at) = self.waited_in.binary_search(&pipe)
-        {
-            self.waited_in.insert(at, pipe);
+        if let Err(at) = self.waited_in.binary_search_by_key(&pipe, |waited| waited.place) {
+            self.waited_in.insert(at, WaitedIn { place: pipe, queue_packets: UNKNOWN });
         }
     }
 

@@ -80,6 +80,8 @@ pub struct Pipe {
     plain: bool,
     /// Others follow it ([`ahead`]).
     leads: bool,
+    /// Somebody asks how many wait ([`Self::begins_to_wait`]).
+    observed: bool,
     /// The pipe that it follows, or nobody.
     leader: u32,
     ahead: Ahead,
@@ -169,6 +171,7 @@ impl Pipe {
             settles,
             plain: settles && config.channel.is_empty() && changes.is_none(),
             leads: false,
+            observed: false,
             leader: ahead::NOBODY,
             ahead: Ahead::default(),
             room: room.limits(),

@@ -107,13 +107,25 @@ impl Statistics {
 }
 
 impl Pipe {
-    /// False when a packet that enters at `now` leaves the queue as empty as it is.
-    pub fn makes_wait(&self, now: Time) -> bool {
-        !self.settles || self.transmitter.busy_until() > now
+    /// True when a packet that enters at `now` may have to wait, as none has since the queue was
+    /// last found empty: from now on [`Self::settle_queue`] is to be asked. Else the queue is as
+    /// empty as it was, or it is being asked about already.
+    #[inline]
+    pub fn begins_to_wait(&mut self, now: Time) -> bool {
+        let begins = !self.observed && (!self.settles || self.transmitter.busy_until() > now);
+        self.observed |= begins;
+        begins
     }
 
-    /// Packets that wait for the transmitter at `now`: [`Statistics::queued`] alone. It grows only
-    /// when a packet enters of which [`Self::makes_wait`] was true.
+    /// [`Self::queued`] for who asks again and again, until it is 0.
+    #[inline]
+    pub fn settle_queue(&mut self, now: Time) -> u64 {
+        let queued = if self.settles { self.transmitter.settle(now) } else { self.queued(now) };
+        self.observed = queued > 0;
+        queued
+    }
+
+    /// Packets that wait for the transmitter at `now`: [`Statistics::queued`] alone.
     pub fn queued(&self, now: Time) -> u64 {
         match (&self.repairs, &self.line) {
             (Some(repairs), _) => repairs.waiting(),

@@ -57,6 +57,14 @@ impl Transmitter {
             self.waiting_bytes = 0;
             return true;
         }
+        let packets = self.settle(now);
+        let waiting = Occupancy { packets, bytes: self.waiting_bytes };
+        queue.admits(waiting, bytes)
+    }
+
+    /// Forgets those whose transmission has begun by `now`; returns how many still wait.
+    #[inline(always)]
+    pub fn settle(&mut self, now: Time) -> u64 {
         // A packet whose transmission starts at this very instant has left the queue.
         while let Some(&(start, bytes)) = self.waiting.front() {
             if start > now {
@@ -65,8 +73,7 @@ impl Transmitter {
             self.waiting.pop_front();
             self.waiting_bytes -= u64::from(bytes);
         }
-        let waiting = Occupancy { packets: self.waiting.len() as u64, bytes: self.waiting_bytes };
-        queue.admits(waiting, bytes)
+        self.waiting.len() as u64
     }
 
     /// Takes a packet that [`Self::admits`] has let in; returns when its transmission ends.

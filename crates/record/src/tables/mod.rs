@@ -46,15 +46,24 @@ pub const fn packet_number(position: u64, smss: u32) -> u64 {
     }
 }
 
-/// Instants in seconds; [`Time::NEVER`] is none.
+/// An instant in seconds; [`Time::NEVER`] is none.
+fn seconds_of(time: Time) -> f64 {
+    if time == Time::NEVER { f64::NAN } else { time.as_secs_f64() }
+}
+
+/// A duration in seconds.
+fn seconds(duration: Option<Duration>) -> f64 {
+    duration.map_or(f64::NAN, Duration::as_secs_f64)
+}
+
+/// Instants in seconds.
 fn times(values: &[Time]) -> Column {
-    let seconds = |time: &Time| if *time == Time::NEVER { f64::NAN } else { time.as_secs_f64() };
-    Column::Float(values.iter().map(seconds).collect())
+    Column::Float(values.iter().copied().map(seconds_of).collect())
 }
 
 /// Durations in seconds.
 fn durations(values: impl Iterator<Item = Option<Duration>>) -> Column {
-    Column::Float(values.map(|value| value.map_or(f64::NAN, Duration::as_secs_f64)).collect())
+    Column::Float(values.map(seconds).collect())
 }
 
 /// Whole numbers, of which some may be absent.

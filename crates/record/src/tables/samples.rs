@@ -1,8 +1,11 @@
 //! `samples`: time series of the senders.
 
-use super::{durations, names, times};
+mod packed;
+
+use super::{names, seconds, seconds_of};
 use crate::reason::SenderState;
 use crate::table::{Column, Names, Table};
+use packed::Packed;
 use retx_units::{Duration, Time};
 
 /// A sender at an instant.
@@ -37,40 +40,60 @@ pub struct Sample {
 /// All samples, in order of time; at the same time in the order of the flows.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
-    rows: Vec<Sample>,
+    packed: Packed,
 }
 
 impl Samples {
     /// Another sample.
+    #[inline]
     pub fn push(&mut self, sample: Sample) {
-        self.rows.push(sample);
+        self.packed.push(&sample);
     }
 
-    /// The rows.
-    pub fn rows(&self) -> &[Sample] {
-        &self.rows
+    /// The rows, which are kept in another form.
+    pub fn rows(&self) -> Vec<Sample> {
+        let mut rows = Vec::with_capacity(self.packed.rows());
+        rows.extend(self.packed.iter());
+        rows
     }
 
     /// In columns, see the fields of [`Sample`].
     pub fn table(&self, of: &Names) -> Table {
-        let rows = &self.rows;
-        let integer = |of: fn(&Sample) -> u64| Column::Integer(rows.iter().map(of).collect());
-        let times_of: Vec<Time> = rows.iter().map(|row| row.time).collect();
+        let count = self.packed.rows();
+        let mut flows = Vec::with_capacity(count);
+        let mut states = Vec::with_capacity(count);
+        let [mut time, mut srtt, mut rttvar, mut rto] = [(); 4].map(|()| Vec::with_capacity(count));
+        let [mut cwnd, mut ssthresh, mut flight, mut rwnd, mut backoff, mut ack] =
+            [(); 6].map(|()| Vec::with_capacity(count));
+        for row in self.packed.iter() {
+            flows.push(row.flow);
+            time.push(seconds_of(row.time));
+            cwnd.push(row.cwnd_bytes);
+            ssthresh.push(row.ssthresh_bytes);
+            flight.push(row.flight_size_bytes);
+            rwnd.push(row.rwnd_bytes);
+            srtt.push(seconds(row.srtt));
+            rttvar.push(seconds(row.rttvar));
+            rto.push(seconds(Some(row.rto)));
+            backoff.push(u64::from(row.backoff));
+            states.push(Some(row.state));
+            ack.push(row.ack_bytes);
+        }
         Table::new(
             "samples",
             vec![
-                ("flow", names(rows.iter().map(|row| row.flow).collect(), &of.flows)),
-                ("time_s", times(&times_of)),
-                ("cwnd_bytes", integer(|row| row.cwnd_bytes)),
-                ("ssthresh_bytes", integer(|row| row.ssthresh_bytes)),
-                ("flight_size_bytes", integer(|row| row.flight_size_bytes)),
-                ("rwnd_bytes", integer(|row| row.rwnd_bytes)),
-                ("srtt_s", durations(rows.iter().map(|row| row.srtt))),
-                ("rttvar_s", durations(rows.iter().map(|row| row.rttvar))),
-                ("rto_s", durations(rows.iter().map(|row| Some(row.rto)))),
-                ("backoff", integer(|row| row.backoff.into())),
-                ("state", SenderState::column(rows.iter().map(|row| Some(row.state)))),
-                ("ack_bytes", integer(|row| row.ack_bytes)),
+                ("flow", names(flows, &of.flows)),
+                ("time_s", Column::Float(time)),
+                ("cwnd_bytes", Column::Integer(cwnd)),
+                ("ssthresh_bytes", Column::Integer(ssthresh)),
+                ("flight_size_bytes", Column::Integer(flight)),
+                ("rwnd_bytes", Column::Integer(rwnd)),
+                ("srtt_s", Column::Float(srtt)),
+                ("rttvar_s", Column::Float(rttvar)),
+                ("rto_s", Column::Float(rto)),
+                ("backoff", Column::Integer(backoff)),
+                ("state", SenderState::column(states.into_iter())),
+                ("ack_bytes", Column::Integer(ack)),
             ],
         )
     }

@@ -44,13 +44,15 @@ impl Engine<'_> {
     }
 
     /// A packet is about to enter a pipe, or something else, and somebody wants to know.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn watch_entry(&mut self, index: u32, id: u32) {
-        let Some(pipe) = self.pipes.get(index as usize) else { return };
-        if pipe.makes_wait(self.now) {
+        let Some(pipe) = self.pipes.get_mut(index as usize) else { return };
+        if self.recorder.every_ack && pipe.begins_to_wait(self.now) {
             self.recorder.waits(index);
         }
-        self.recorder.entered(self.now, index, id, &mut self.packets);
+        if self.recorder.capture.is_some() {
+            self.recorder.entered(self.now, index, id, &mut self.packets);
+        }
     }
 
     /// A pipe's queue is full.

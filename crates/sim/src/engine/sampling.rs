@@ -1,6 +1,7 @@
 //! Samples of senders and queues.
 
 use super::Engine;
+use crate::recorder::WaitedIn;
 use retx_record::tables::{LinkSample, LinkSamples};
 
 impl Engine<'_> {
@@ -13,19 +14,36 @@ impl Engine<'_> {
     }
 
     /// Writes down the queues that have changed since they were last looked at.
+    #[inline]
     pub(super) fn sample_changed_queues(&mut self) {
-        let Some(samples) = &mut self.recorder.tables.link_samples else { return };
-        if samples.rows().is_empty() || !self.stages.is_empty() {
+        if self.recorder.waited_in.is_empty() && self.sampled_all {
+            return;
+        }
+        self.look_at_queues();
+    }
+
+    #[inline(never)]
+    fn look_at_queues(&mut self) {
+        if !self.sampled_all {
             // Stages that are no pipes tell less of what has changed.
+            self.sampled_all = self.stages.is_empty();
             return self.sample_queues(LinkSamples::push_changed);
         }
-        let (time, pipes) = (self.now, &self.pipes);
-        self.recorder.waited_in.retain(|place| {
-            let queue_packets = pipes[*place as usize].queued(time);
-            samples.push_changed(LinkSample { time, place: *place, queue_packets });
-            // Without a packet more it stays empty.
-            queue_packets > 0
-        });
+        let Some(samples) = &mut self.recorder.tables.link_samples else { return };
+        let (time, pipes) = (self.now, &mut self.pipes);
+        let waited_in = &mut self.recorder.waited_in;
+        let mut kept = 0;
+        for at in 0..waited_in.len() {
+            let WaitedIn { place, queue_packets: last } = waited_in[at];
+            let queue_packets = pipes[place as usize].settle_queue(time);
+            if queue_packets != last {
+                samples.push_changed(LinkSample { time, place, queue_packets });
+            }
+            // Without a packet more an empty one stays so.
+            waited_in[kept] = WaitedIn { place, queue_packets };
+            kept += usize::from(queue_packets > 0);
+        }
+        waited_in.truncate(kept);
     }
 
     fn sample_queues(&mut self, push: fn(&mut LinkSamples, LinkSample)) {

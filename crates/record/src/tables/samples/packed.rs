@@ -1,0 +1,377 @@
+//! Samples in few bytes: what a sender's last sample tells need not be written again.
+//!
+//! At each acknowledgment a row is written to memory that nobody has touched, which costs more than
+//! finding out what has changed in it. A row is a few words of 32 bits. The first has the time since
+//! the row before, and in its highest bits says which words follow: always the flow and what changes
+//! from row to row, as differences in 16 bits; the estimates, the timeout and the peer's window only
+//! where they have changed, in 32 bits. A row in which a difference has no room, or something else
+//! has changed, is written whole.
+
+use super::Sample;
+use crate::reason::SenderState;
+use retx_units::{Duration, Time};
+
+/// Bits of the time.
+const TIME_BITS: u32 = 28;
+/// The estimates follow: two words.
+const ESTIMATES: u32 = 1 << TIME_BITS;
+/// The timeout follows: one word.
+const TIMEOUT: u32 = 1 << 29;
+/// The peer's window follows: one word.
+const PEER: u32 = 1 << 30;
+/// All follows, whole.
+const WHOLE: u32 = 1 << 31;
+/// Where the time is.
+const TIME: u32 = ESTIMATES - 1;
+
+/// Stands for a duration that there is not.
+const NONE: u64 = u64::MAX;
+
+/// What a row tells but for time and flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Values {
+    cwnd: u64,
+    flight: u64,
+    ack: u64,
+    ssthresh: u64,
+    rwnd: u64,
+    srtt: u64,
+    rttvar: u64,
+    rto: u64,
+    backoff: u32,
+    state: SenderState,
+}
+
+/// Before a flow's first row.
+const NOTHING: Values = Values {
+    cwnd: 0,
+    flight: 0,
+    ack: 0,
+    ssthresh: 0,
+    rwnd: 0,
+    srtt: NONE,
+    rttvar: NONE,
+    rto: 0,
+    backoff: 0,
+    state: SenderState::SlowStart,
+};
+
+impl Values {
+    #[inline]
+    fn of(sample: &Sample) -> Self {
+        let nanos = |of: Option<Duration>| of.map_or(NONE, Duration::as_nanos);
+        Self {
+            cwnd: sample.cwnd_bytes,
+            flight: sample.flight_size_bytes,
+            ack: sample.ack_bytes,
+            ssthresh: sample.ssthresh_bytes,
+            rwnd: sample.rwnd_bytes,
+            srtt: nanos(sample.srtt),
+            rttvar: nanos(sample.rttvar),
+            rto: sample.rto.as_nanos(),
+            backoff: sample.backoff,
+            state: sample.state,
+        }
+    }
+
+    /// Not 0 when something differs that seldom changes.
+    #[inline]
+    const fn rarely_differ(&self, other: &Self) -> u64 {
+        let small = (self.backoff ^ other.backoff) | (self.state as u32 ^ other.state as u32);
+        (self.ssthresh ^ other.ssthresh) | small as u64
+    }
+
+    /// Not 0 when something differs that changes now and then.
+    #[inline]
+    const fn differ_at_times(&self, other: &Self) -> u64 {
+        (self.srtt ^ other.srtt)
+            | (self.rttvar ^ other.rttvar)
+            | (self.rto ^ other.rto)
+            | (self.rwnd ^ other.rwnd)
+    }
+
+    fn sample(&self, time: Time, flow: u32) -> Sample {
+        let duration = |nanos| (nanos != NONE).then(|| Duration::from_nanos(nanos));
+        Sample {
+            flow,
+            time,
+            cwnd_bytes: self.cwnd,
+            ssthresh_bytes: self.ssthresh,
+            flight_size_bytes: self.flight,
+            rwnd_bytes: self.rwnd,
+            srtt: duration(self.srtt),
+            rttvar: duration(self.rttvar),
+            rto: Duration::from_nanos(self.rto),
+            backoff: self.backoff,
+            state: self.state,
+            ack_bytes: self.ack,
+        }
+    }
+}
+
+/// The rows before, as far as the next one builds on them.
+#[derive(Debug, Clone, Default)]
+struct Before {
+    time: u64,
+    flow: u32,
+    /// Each flow's.
+    values: Vec<Values>,
+}
+
+impl Before {
+    #[inline]
+    fn values(&mut self, flow: u32) -> &mut Values {
+        if flow as usize >= self.values.len() {
+            self.add(flow);
+        }
+        &mut self.values[flow as usize]
+    }
+
+    #[cold]
+    fn add(&mut self, flow: u32) {
+        self.values.resize(flow as usize + 1, NOTHING);
+    }
+}
+
+/// Rows of samples.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Packed {
+    words: Vec<u32>,
+    rows: usize,
+    before: Before,
+}
+
+impl Packed {
+    /// Rows written.
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Another row.
+    #[inline]
+    pub fn push(&mut self, sample: &Sample) {
+        self.rows += 1;
+        let now = Values::of(sample);
+        let time = sample.time.as_nanos();
+        let after = time.wrapping_sub(std::mem::replace(&mut self.before.time, time));
+        let flow_step = sample.flow.wrapping_sub(self.before.flow) as i32;
+        self.before.flow = sample.flow;
+        let last = self.before.values(sample.flow);
+        let [cwnd, flight, ack] = [
+            now.cwnd.wrapping_sub(last.cwnd),
+            now.flight.wrapping_sub(last.flight),
+            now.ack.wrapping_sub(last.ack),
+        ];
+        // One comparison tells whether all have room: a number in 16 bits with a sign has none above
+        // them once it is raised.
+        let raised = |step: u64| step.wrapping_add(1 << 15);
+        let above = raised(i64::from(flow_step) as u64) | raised(cwnd) | raised(flight) | ack;
+        if (after >> TIME_BITS) | (above >> 16) | last.rarely_differ(&now) != 0 {
+            *last = now;
+            return self.push_whole(time, sample.flow, &now);
+        }
+        let pair = |low: u64, high: u64| u32::from(low as u16) | (high as u32) << 16;
+        let words = [after as u32, pair(flow_step as u64, cwnd), pair(flight, ack)];
+        if last.differ_at_times(&now) != 0 {
+            let last = std::mem::replace(last, now);
+            return self.push_changes(words, sample.flow, [&last, &now]);
+        }
+        (last.cwnd, last.flight, last.ack) = (now.cwnd, now.flight, now.ack);
+        self.words.extend_from_slice(&words);
+    }
+
+    /// A row in which more has changed than these words tell.
+    #[inline(never)]
+    fn push_changes(&mut self, words: [u32; 3], flow: u32, [last, now]: [&Values; 2]) {
+        let steps = [
+            difference(last.srtt, now.srtt),
+            difference(last.rttvar, now.rttvar),
+            difference(last.rto, now.rto),
+            difference(last.rwnd, now.rwnd),
+        ];
+        if steps.into_iter().any(|step| i64::from(step as i32) != step) {
+            return self.push_whole(self.before.time, flow, now);
+        }
+        let [srtt, rttvar, rto, rwnd] = steps.map(|step| step as u32);
+        let at = self.words.len();
+        self.words.extend_from_slice(&words);
+        if srtt | rttvar != 0 {
+            self.words[at] |= ESTIMATES;
+            self.words.extend_from_slice(&[srtt, rttvar]);
+        }
+        if rto != 0 {
+            self.words[at] |= TIMEOUT;
+            self.words.push(rto);
+        }
+        if rwnd != 0 {
+            self.words[at] |= PEER;
+            self.words.push(rwnd);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_whole(&mut self, time: u64, flow: u32, now: &Values) {
+        let &Values { cwnd, flight, ack, ssthresh, rwnd, srtt, rttvar, rto, backoff, state } = now;
+        self.words.extend_from_slice(&[WHOLE | state as u32, flow, backoff]);
+        for long in [time, cwnd, flight, ack, ssthresh, rwnd, srtt, rttvar, rto] {
+            self.words.extend_from_slice(&[long as u32, (long >> 32) as u32]);
+        }
+    }
+
+    /// The rows, in the order in which they were written.
+    pub fn iter(&self) -> impl Iterator<Item = Sample> {
+        Reader { words: self.words.iter(), before: Before::default() }
+    }
+}
+
+/// By how much it has grown, as a number that wraps.
+const fn difference(last: u64, now: u64) -> i64 {
+    now.wrapping_sub(last) as i64
+}
+
+struct Reader<'a> {
+    words: std::slice::Iter<'a, u32>,
+    before: Before,
+}
+
+impl Reader<'_> {
+    fn word(&mut self) -> u32 {
+        *self.words.next().expect("a row is written as a whole")
+    }
+
+    fn long(&mut self) -> u64 {
+        u64::from(self.word()) | u64::from(self.word()) << 32
+    }
+
+    fn step(&mut self, of: &mut u64) {
+        *of = of.wrapping_add_signed((self.word() as i32).into());
+    }
+
+    fn whole(&mut self, first: u32) -> (u32, u64, Values) {
+        let (flow, backoff, time) = (self.word(), self.word(), self.long());
+        let values = Values {
+            cwnd: self.long(),
+            flight: self.long(),
+            ack: self.long(),
+            ssthresh: self.long(),
+            rwnd: self.long(),
+            srtt: self.long(),
+            rttvar: self.long(),
+            rto: self.long(),
+            backoff,
+            state: SenderState::ALL[(first & !WHOLE) as usize],
+        };
+        (flow, time, values)
+    }
+
+    fn changes(&mut self, first: u32) -> (u32, u64, Values) {
+        let [one, two] = [self.word(), self.word()];
+        let halves = |word: u32| (word as u16 as i16, (word >> 16) as u16);
+        let ((flow_step, cwnd), (flight, ack)) = (halves(one), halves(two));
+        let flow = self.before.flow.wrapping_add_signed(flow_step.into());
+        let mut now = *self.before.values(flow);
+        now.cwnd = now.cwnd.wrapping_add_signed((cwnd as i16).into());
+        now.flight = now.flight.wrapping_add_signed(flight.into());
+        now.ack = now.ack.wrapping_add(ack.into());
+        if first & ESTIMATES != 0 {
+            self.step(&mut now.srtt);
+            self.step(&mut now.rttvar);
+        }
+        if first & TIMEOUT != 0 {
+            self.step(&mut now.rto);
+        }
+        if first & PEER != 0 {
+            self.step(&mut now.rwnd);
+        }
+        (flow, self.before.time + u64::from(first & TIME), now)
+    }
+}
+
+impl Iterator for Reader<'_> {
+    type Item = Sample;
+
+    fn next(&mut self) -> Option<Sample> {
+        let first = *self.words.next()?;
+        let (flow, time, values) =
+            if first & WHOLE != 0 { self.whole(first) } else { self.changes(first) };
+        (self.before.flow, self.before.time) = (flow, time);
+        *self.before.values(flow) = values;
+        Some(values.sample(Time::from_nanos(time), flow))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A number near the one before, or any.
+    fn step() -> impl Strategy<Value = i64> {
+        prop_oneof![
+            4 => Just(0),
+            6 => -3000i64..3000,
+            2 => -40_000i64..70_000,
+            1 => -(1i64 << 33)..1 << 33,
+            1 => any::<i64>(),
+        ]
+    }
+
+    proptest! {
+        /// Whatever is put in comes out, be it near the row before or far from it.
+        #[test]
+        fn what_is_put_in_comes_out(
+            rows in prop::collection::vec(
+                (
+                    (0u32..4, 0u32..5, 0u64..1 << 29),
+                    prop::array::uniform8(step()),
+                    (0u32..30, 0u32..30),
+                ),
+                0..200,
+            ),
+        ) {
+            let mut packed = Packed::default();
+            let mut values = [NOTHING; 4];
+            let (mut time, mut samples) = (0u64, Vec::new());
+            for ((flow, scale, after), steps, (backoff, state)) in rows {
+                time += after >> (8 * scale.saturating_sub(1));
+                let values = &mut values[flow as usize];
+                let Values { cwnd, flight, ack, ssthresh, rwnd, srtt, rttvar, rto, .. } = values;
+                let fields = [cwnd, flight, ack, rwnd, srtt, rttvar, rto, ssthresh];
+                for (field, step) in fields.into_iter().zip(steps) {
+                    *field = field.wrapping_add_signed(step);
+                }
+                if backoff < 5 {
+                    values.backoff = backoff;
+                    values.state = SenderState::ALL[state as usize % 3];
+                }
+                // Some flows are far apart by their numbers.
+                let flow = if flow == 3 { 40_000 } else { flow };
+                let sample = values.sample(Time::from_nanos(time), flow);
+                packed.push(&sample);
+                samples.push(sample);
+            }
+            prop_assert_eq!(packed.rows(), samples.len());
+            prop_assert_eq!(packed.iter().collect::<Vec<_>>(), samples);
+        }
+    }
+
+    #[test]
+    fn an_acknowledgment_takes_twelve_bytes() {
+        let mut packed = Packed::default();
+        let first = Values { cwnd: 14_600, ssthresh: 9000, rwnd: 65_535, ..NOTHING };
+        let mut sizes = Vec::new();
+        for round in 0..4u64 {
+            let moved = Values {
+                cwnd: first.cwnd + 146 * round,
+                ack: 2920 * round,
+                srtt: if round < 3 { 20_000_000 } else { 20_001_000 },
+                ..first
+            };
+            let before = packed.words.len();
+            packed.push(&moved.sample(Time::from_nanos(12_000 * round), 7));
+            sizes.push(4 * (packed.words.len() - before));
+        }
+        assert_eq!(sizes, [84, 12, 12, 20]);
+    }
+}
