@@ -280,9 +280,9 @@ fn no_change_of_a_queue_is_missed() {
     plan.stages.push(StagePlan::Wlan(WlanPlan { name: "idle".to_owned(), config }));
     let all = run(&plan).tables.link_samples.expect("asked for");
     let pipes = plan.pipes.len() as u32;
-    let all: Vec<_> = all.rows().iter().filter(|row| row.place < pipes).collect();
+    let all: Vec<_> = all.rows().into_iter().filter(|row| row.place < pipes).collect();
     assert!(all.len() > 1000, "{}", all.len());
-    assert_eq!(some.rows().iter().collect::<Vec<_>>(), all);
+    assert_eq!(some.rows(), all);
 }
 
 #[test]
