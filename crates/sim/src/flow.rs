@@ -216,32 +216,38 @@ impl Flow {
         }
     }
 
+    #[inline]
     fn drive_receiver(&mut self, now: Time, recorder: &mut Recorder) {
         while let Some(event) = self.ends[RECEIVER].poll_event() {
-            match event {
-                Event::PeerClosed => {
-                    if self.is_complete() {
-                        self.ledger.finish.get_or_insert(now);
-                    }
-                    if !self.leg.peer_closed(Side::Receiver) {
-                        self.ends[RECEIVER].close();
-                    }
-                }
-                Event::Closed => self.end_closed(now, recorder),
-                Event::Reset => self.reset(now, Side::Receiver, recorder),
-                // What the receiver's own sending half goes through is nobody's result.
-                Event::Connected
-                | Event::LossFound(_)
-                | Event::TimedOut(_)
-                | Event::Recovered { .. }
-                | Event::EchoTaken { .. }
-                | Event::Rtt(_) => {}
-            }
+            self.handle_receiver_event(now, &event, recorder);
         }
         if let Some(exchanges) = &mut self.exchanges
             && self.phase == Phase::Open
         {
             exchanges.drive_client(now, &mut self.app, &mut self.ends[RECEIVER]);
+        }
+    }
+
+    #[inline(never)]
+    fn handle_receiver_event(&mut self, now: Time, event: &Event, recorder: &mut Recorder) {
+        match event {
+            Event::PeerClosed => {
+                if self.is_complete() {
+                    self.ledger.finish.get_or_insert(now);
+                }
+                if !self.leg.peer_closed(Side::Receiver) {
+                    self.ends[RECEIVER].close();
+                }
+            }
+            Event::Closed => self.end_closed(now, recorder),
+            Event::Reset => self.reset(now, Side::Receiver, recorder),
+            // What the receiver's own sending half goes through is nobody's result.
+            Event::Connected
+            | Event::LossFound(_)
+            | Event::TimedOut(_)
+            | Event::Recovered { .. }
+            | Event::EchoTaken { .. }
+            | Event::Rtt(_) => {}
         }
     }
 

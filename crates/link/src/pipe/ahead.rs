@@ -131,6 +131,12 @@ impl Pipe {
         Some(later(self.transmitter.start_idle(at, bytes), self.delay))
     }
 
+    /// A packet that has passed this pipe ahead of time arrives at `arrival`.
+    #[inline(always)]
+    pub fn append(&mut self, arrival: Time, id: u32) {
+        self.air.append(arrival, id);
+    }
+
     /// A packet that has crossed this pipe, or passed it ahead of time, arrives at `arrival`.
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, id: u32) {

@@ -195,10 +195,16 @@ impl Truth {
     }
 
     /// A copy has reached the receiver, which kept it.
+    #[inline]
     pub fn delivered(&mut self, copy: SegmentCopy) {
-        if self.open.is_empty() && self.watched.is_empty() && !self.exceptions.has_retransmitted() {
-            return;
+        if !(self.open.is_empty() && self.watched.is_empty() && !self.exceptions.has_retransmitted())
+        {
+            self.delivered_among_exceptions(copy);
         }
+    }
+
+    #[inline(never)]
+    fn delivered_among_exceptions(&mut self, copy: SegmentCopy) {
         self.open.retain_mut(|open| {
             if copy.number < open.copy.number && copy.overlaps(open.copy.from, open.copy.to) {
                 subtract(&mut open.missing, copy.from, copy.to);

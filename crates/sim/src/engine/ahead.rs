@@ -81,7 +81,9 @@ impl Engine<'_> {
             packet.hop += 1;
             (index, at) = (next, further);
             if !pipe.leads() {
-                break;
+                // Nearly all get here: who follows is plain.
+                pipe.append(at, id);
+                return self.agenda.wake(index, at);
             }
         }
         let pipe = &mut self.pipes[index as usize];
