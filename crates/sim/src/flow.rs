@@ -228,29 +228,6 @@ impl Flow {
         }
     }
 
-    #[inline(never)]
-    fn handle_receiver_event(&mut self, now: Time, event: &Event, recorder: &mut Recorder) {
-        match event {
-            Event::PeerClosed => {
-                if self.is_complete() {
-                    self.ledger.finish.get_or_insert(now);
-                }
-                if !self.leg.peer_closed(Side::Receiver) {
-                    self.ends[RECEIVER].close();
-                }
-            }
-            Event::Closed => self.end_closed(now, recorder),
-            Event::Reset => self.reset(now, Side::Receiver, recorder),
-            // What the receiver's own sending half goes through is nobody's result.
-            Event::Connected
-            | Event::LossFound(_)
-            | Event::TimedOut(_)
-            | Event::Recovered { .. }
-            | Event::EchoTaken { .. }
-            | Event::Rtt(_) => {}
-        }
-    }
-
     /// True when all there is has been read.
     fn is_complete(&self) -> bool {
         self.app.is_complete() && self.exchanges.as_ref().is_none_or(|all| all.are_done())

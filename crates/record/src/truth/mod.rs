@@ -197,7 +197,9 @@ impl Truth {
     /// A copy has reached the receiver, which kept it.
     #[inline]
     pub fn delivered(&mut self, copy: SegmentCopy) {
-        if !(self.open.is_empty() && self.watched.is_empty() && !self.exceptions.has_retransmitted())
+        if !(self.open.is_empty()
+            && self.watched.is_empty()
+            && !self.exceptions.has_retransmitted())
         {
             self.delivered_among_exceptions(copy);
         }

@@ -1,11 +1,41 @@
 //! How connections end, and what follows them.
 
-use super::{Flow, Phase};
+use super::{Flow, Phase, RECEIVER};
 use crate::plan::{Side, Work};
 use crate::recorder::Recorder;
+use retx_tcp::Event;
 use retx_units::Time;
 
 impl Flow {
+    /// What an event of the receiver's connection means: few do but the end.
+    #[inline(never)]
+    pub(super) fn handle_receiver_event(
+        &mut self,
+        now: Time,
+        event: &Event,
+        recorder: &mut Recorder,
+    ) {
+        match event {
+            Event::PeerClosed => {
+                if self.is_complete() {
+                    self.ledger.finish.get_or_insert(now);
+                }
+                if !self.leg.peer_closed(Side::Receiver) {
+                    self.ends[RECEIVER].close();
+                }
+            }
+            Event::Closed => self.end_closed(now, recorder),
+            Event::Reset => self.reset(now, Side::Receiver, recorder),
+            // What the receiver's own sending half goes through is nobody's result.
+            Event::Connected
+            | Event::LossFound(_)
+            | Event::TimedOut(_)
+            | Event::Recovered { .. }
+            | Event::EchoTaken { .. }
+            | Event::Rtt(_) => {}
+        }
+    }
+
     /// One end has closed. When both have, the next file's turn comes.
     pub(super) fn end_closed(&mut self, now: Time, recorder: &mut Recorder) {
         self.closed += 1;

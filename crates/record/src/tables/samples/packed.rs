@@ -1,11 +1,11 @@
 //! Samples in few bytes: what a sender's last sample tells need not be written again.
 //!
 //! At each acknowledgment a row is written to memory that nobody has touched, which costs more than
-//! finding out what has changed in it. A row is a few words of 32 bits. The first has the time since
-//! the row before, and in its highest bits says which words follow: always the flow and what changes
-//! from row to row, as differences in 16 bits; the estimates, the timeout and the peer's window only
-//! where they have changed, in 32 bits. A row in which a difference has no room, or something else
-//! has changed, is written whole.
+//! finding out what has changed in it. A row is a few words of 32 bits. The first has the time
+//! since the row before, and in its highest bits says which words follow: always the flow and what
+//! changes from row to row, as differences in 16 bits; the estimates, the timeout and the peer's
+//! window only where they have changed, in 32 bits. A row in which a difference has no room, or
+//! something else has changed, is written whole.
 
 use super::Sample;
 use crate::reason::SenderState;
@@ -162,8 +162,8 @@ impl Packed {
             now.flight.wrapping_sub(last.flight),
             now.ack.wrapping_sub(last.ack),
         ];
-        // One comparison tells whether all have room: a number in 16 bits with a sign has none above
-        // them once it is raised.
+        // One comparison tells whether all have room: raised, a number of 16 bits with a sign has
+        // no bit above them.
         let raised = |step: u64| step.wrapping_add(1 << 15);
         let above = raised(i64::from(flow_step) as u64) | raised(cwnd) | raised(flight) | ack;
         if (after >> TIME_BITS) | (above >> 16) | last.rarely_differ(&now) != 0 {
