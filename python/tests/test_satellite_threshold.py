@@ -76,16 +76,16 @@ def by_case(report: Report, name: str) -> dict[str, dict[str, str]]:
 
 
 def test_without_the_timeouts_throughput_levels_off(report: Report) -> None:
-    rows = by_case(report, "explained")
-    for column in ("level_1", "level_2", "level_3"):
+    rows = by_case(report, "levels")
+    for column in ("one", "two", "three"):
         assert float(rows["as assumed"][column]) > 0.15
         assert abs(float(rows["timeouts are congestion"][column])) < 0.1
 
 
 def test_only_a_faster_link_leaves_several_connections_something_to_gain(report: Report) -> None:
-    rows = by_case(report, "explained")
+    rows = by_case(report, "gains")
     faster = rows["3 Mbit/s with a queue of 188 packets"]
-    for column in ("gain_2", "gain_3", "short_6"):
+    for column in ("two", "three", "short_6"):
         assert float(faster[column]) > 1.15
         others = [float(row[column]) for case, row in rows.items() if "bit/s" not in case]
         assert max(others) < 1.1
