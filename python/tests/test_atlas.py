@@ -56,6 +56,21 @@ def test_what_differs_says_why_and_can_be_run_again(report: Report) -> None:
             assert claim.because, claim.id
 
 
+def test_the_more_packets_are_held_up_the_less_vegas_has(report: Report) -> None:
+    rows = {row["case"]: row for row in table(report, "held")}
+    cases = ("as on the map", "one packet in 100 held up", "one packet in ten held up")
+    map_, hundredth, tenth = (float(rows[case]["vegas_times"]) for case in cases)
+    assert tenth < 0.8 * hundredth < hundredth < 0.95 < map_
+    assert float(rows["for 2 s on average"]["vegas_times"]) > hundredth
+
+
+def test_where_spikes_do_not_end_in_timeouts_veno_gains_on_reno(report: Report) -> None:
+    rows = {row["case"]: row for row in table(report, "held")}
+    held, passed = rows["as on the map"], rows["those behind pass"]
+    assert float(passed["rto"]) < 0.5 * float(held["rto"])
+    assert float(passed["reno_times"]) < 0.9 < float(held["reno_times"])
+
+
 def test_every_preset_is_there_and_has_a_family(ranking: ModuleType) -> None:
     cases = set(load("atlas").experiments["atlas"].cases)
     assert set(ranking.FAMILY) == cases

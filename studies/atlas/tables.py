@@ -13,6 +13,7 @@ import polars as pl
 from retx.study import Cell, Column, Estimate, Measured, Noted, Table
 
 from .ranking import DEFAULT, FAMILY, LINUX, Leader, logs_by_cell, ratio
+from .switches import held_table
 from .values import (
     AT_ONCE,
     BURST,
@@ -57,6 +58,7 @@ def tables(measured: Measured) -> Iterator[Table]:
     yield _places(measured)
     yield _algorithms(measured)
     yield _fairness(measured)
+    yield held_table(measured)
     yield _cells(measured)
 
 

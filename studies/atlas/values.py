@@ -12,8 +12,7 @@ from retx.study import Estimate, Measured, estimate
 from retx.sweeps.result import Sweep
 
 from .ranking import LINUX, Leader, leader, logs_by_cell, ratio
-
-Named = dict[str, Estimate | float | None]
+from .switches import Named, held_values
 
 CHANNEL = "link.air.forward.channel"
 LOSS, BURST, SPIKES = f"{CHANNEL}.0.loss", f"{CHANNEL}.0.mean_burst", f"{CHANNEL}.1.share"
@@ -41,7 +40,8 @@ LOOKED_AT = (
 
 def values(measured: Measured) -> Named:
     """Everything that claims and texts name."""
-    return _map(measured) | _papers(measured) | _fairness(measured) | _causes(measured)
+    parts = (_map, _papers, _fairness, _causes, held_values)
+    return {name: value for part in parts for name, value in part(measured).items()}
 
 
 def rtt_ms(delay: str) -> float:
