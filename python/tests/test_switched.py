@@ -9,12 +9,10 @@ from conftest import QuickReports
 from markupsafe import escape
 
 from retx.study import Verdict
-
-STUDIES = ("bursty-rto", "dynamic-response", "high-ber", "satellite-threshold")
-"""Those whose every difference has been explained so."""
+from retx.study.library import names
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", names())
 def test_what_differs_names_runs_that_switch_one_thing(
     quick_reports: QuickReports, name: str
 ) -> None:
