@@ -41,6 +41,8 @@ pub use relay::Chain;
 const HOST: u32 = u32::MAX;
 /// Behind the first hop of a saturating source: it is told of each packet that has left that hop.
 const SOURCE: u32 = u32::MAX - 1;
+/// What is behind a pipe depends on the packet.
+const VARIES: u32 = u32::MAX - 2;
 
 /// A run.
 #[derive(Debug)]
@@ -53,6 +55,8 @@ pub struct Engine<'a> {
     /// The hops of all routes: a pipe's index, or the number of pipes plus the index of a port.
     /// Each route is ended by [`HOST`], and may hold [`SOURCE`].
     routes: Vec<u32>,
+    /// What comes behind each pipe ([`ahead::behind`]).
+    behind: Vec<u32>,
     ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) stages: Vec<Placed>,
@@ -145,6 +149,7 @@ impl<'a> Engine<'a> {
             now: Time::ZERO,
             agenda: Agenda::new(targets as u32),
             packets: Packets::default(),
+            behind: ahead::behind(plan.pipes.len(), &ways.routes, &flows),
             routes: ways.routes,
             ports: ways.ports,
             pipes: plan.pipes.iter().map(pipe).collect(),
@@ -243,20 +248,18 @@ impl<'a> Engine<'a> {
         // Nearly all packets go this way.
         if let Some(id) = pipe.poll_plain(self.now) {
             self.agenda.wake(index, pipe.poll_timeout());
-            return self.forward(index, id);
+            return self.forward(index, id, self.behind[index as usize]);
         }
         self.pipe_due_otherwise(index);
     }
 
-    /// A packet has left a pipe or another stage at this place: on to the next, or to its host.
+    /// A packet has left a pipe or another stage at this place: on to what is `behind`.
     #[inline(always)]
-    fn forward(&mut self, from: u32, id: u32) {
+    fn forward(&mut self, from: u32, id: u32, behind: u32) {
         self.recorder.left(self.now, from, id, &mut self.packets);
-        let packet = self.packets.get_mut(id);
-        packet.hop += 1;
-        match self.routes[packet.hop as usize] {
-            HOST => self.deliver(id),
-            next => self.enter(next, id),
+        match self.next_of(id, behind) {
+            (HOST, to) => self.deliver(id, to),
+            (next, _) => self.enter(next, id),
         }
     }
 
@@ -285,18 +288,20 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// A packet has reached the end that it is for.
     #[inline]
-    fn deliver(&mut self, id: u32) {
+    fn deliver(&mut self, id: u32, to: u32) {
         self.packets.end(id, true);
         let packet = self.packets.get(id);
-        let (index, side) = (packet.flow(), packet.side());
+        let (index, side) = (to >> 1, if to & 1 == 0 { Side::Sender } else { Side::Receiver });
         self.counts.received += 1;
         let Some(flow) = self.flows.get_mut(index as usize) else {
             return self.deliver_elsewhere(id);
         };
         self.recorder.delivered(self.now, packet);
         self.packets.unpack(id, &mut self.arriving);
-        flow.handle_packet(self.now, packet, self.arriving.segment(), &mut self.recorder);
+        let segment = self.arriving.segment();
+        flow.handle_packet(self.now, (side, packet), segment, &mut self.recorder);
         if self.recorder.every_ack {
             self.sample_changed_queues();
         }

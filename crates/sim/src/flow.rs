@@ -117,6 +117,11 @@ impl Flow {
         self.ledger.begin_connection(now);
     }
 
+    /// Where each end's way to the other begins in the engine's routes.
+    pub const fn first_hops(&self) -> [u32; 2] {
+        self.first_hops
+    }
+
     /// True when no connection is open and none will be.
     pub fn is_done(&self) -> bool {
         self.phase == Phase::Done
@@ -181,14 +186,14 @@ impl Flow {
     pub fn handle_packet(
         &mut self,
         now: Time,
-        packet: &Packet,
+        (side, packet): (Side, &Packet),
         segment: &Segment,
         recorder: &mut Recorder,
     ) {
         if packet.connection != self.connections || self.phase != Phase::Open {
             return;
         }
-        if packet.carries_data_direction() {
+        if side == Side::Receiver {
             self.ends[RECEIVER].handle_packet(now, segment, packet.ecn);
             if packet.seq_len() > 0 {
                 self.ledger.arrived(packet, &self.ends[RECEIVER], recorder);

@@ -4,7 +4,9 @@
 //! All stays as it was, but for what happens at the same nanosecond: there the order is that of
 //! insertion, and the arrival behind such a hop is put in when the packet enters the hop before.
 
-use super::{Engine, HOST};
+use super::{Engine, HOST, VARIES};
+use crate::flow::Flow;
+use crate::plan::Side;
 use retx_link::Pipe;
 use retx_link::pipe::ahead::{self, Crossing};
 use retx_link::pipe::{Packet, Statistics};
@@ -27,6 +29,40 @@ impl Feeders {
             _ => Self::Others,
         }
     }
+}
+
+/// A host behind a pipe: with it, the end that all packets from there are for ([`Packet::to`]).
+///
+/// [`Packet::to`]: crate::packet::Packet::to
+const END: u32 = 1 << 31;
+
+/// What comes behind each of so many pipes: a hop, an end, or [`VARIES`], [`HOST`] or [`SOURCE`],
+/// where the packet has to be asked. Few need be: so where a packet goes is known before it is in
+/// the cache.
+///
+/// [`SOURCE`]: super::SOURCE
+pub(super) fn behind(pipes: usize, routes: &[u32], flows: &[Flow]) -> Vec<u32> {
+    let merged = |known: &mut Option<u32>, new: u32| {
+        *known = Some(if known.is_none_or(|known| known == new) { new } else { VARIES });
+    };
+    // Whose packets take the route that begins there.
+    let mut users: Vec<Option<u32>> = vec![None; routes.len()];
+    for (index, flow) in (0..).zip(flows) {
+        let [data, acks] = flow.first_hops();
+        merged(&mut users[data as usize], END | (2 * index + Side::Receiver as u32));
+        merged(&mut users[acks as usize], END | (2 * index + Side::Sender as u32));
+    }
+    let mut found: Vec<Option<u32>> = vec![None; pipes];
+    let mut user = HOST;
+    for (at, pair) in routes.windows(2).enumerate() {
+        if at == 0 || routes[at - 1] == HOST {
+            user = users[at].unwrap_or(HOST);
+        }
+        if let Some(found) = found.get_mut(pair[0] as usize) {
+            merged(found, if pair[1] == HOST { user } else { pair[1] });
+        }
+    }
+    found.into_iter().map(|found| found.unwrap_or(VARIES)).collect()
 }
 
 impl Engine<'_> {
@@ -54,6 +90,20 @@ impl Engine<'_> {
                 self.pipes[leader as usize].lead();
             }
         }
+    }
+
+    /// Moves a packet on to what is `behind` the place where it was; returns that, and the end that
+    /// it is for should that be [`HOST`].
+    #[inline(always)]
+    pub(super) fn next_of(&mut self, id: u32, behind: u32) -> (u32, u32) {
+        let packet = self.packets.get_mut(id);
+        packet.hop += 1;
+        if behind >= VARIES {
+            return (self.routes[packet.hop as usize], packet.to);
+        }
+        let (next, to) = if behind & END == 0 { (behind, packet.to) } else { (HOST, behind ^ END) };
+        debug_assert_eq!((next, to), (self.routes[packet.hop as usize], packet.to));
+        (next, to)
     }
 
     /// A packet enters a pipe that others follow: takes it as far as it gets without an event.

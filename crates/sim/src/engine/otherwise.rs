@@ -1,6 +1,6 @@
 //! What happens to few packets: out of the way of the others.
 
-use super::Engine;
+use super::{Engine, VARIES};
 use crate::recorder::Drop;
 use retx_link::stage::Departure;
 
@@ -40,7 +40,7 @@ impl Engine<'_> {
     /// [`Self::forward`], for those that are few.
     #[inline(never)]
     pub(super) fn move_on(&mut self, from: u32, id: u32) {
-        self.forward(from, id);
+        self.forward(from, id, VARIES);
     }
 
     /// A packet is about to enter a pipe, or something else, and somebody wants to know.
