@@ -30,6 +30,7 @@ from retx.study.data import StudyError
 from retx.study.estimates import by_rank, paired_difference, paired_ratio
 from retx.study.library import Claim, Rows, find, names
 from retx.study.measured import Measured
+from retx.study.switched import of_case
 from retx.study.verdicts import judge, judge_row
 
 
@@ -229,6 +230,7 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
             'measured = "goodput_clean"\nswitched = ["drop/9"]',
             "no run 'drop/9'",
         ),
+        ("claims.toml", '"0.01" = """', '"0.01, 0.02" = """', "no case '0.02' in table_4"),
         ("published.toml", "[table_5]", "[table_5", "published.toml"),
     ],
 )
@@ -366,3 +368,12 @@ def test_verdicts_on_rows() -> None:
     assert judge_row(rows, 10.2, exact(10)) is Verdict.AGREES
     assert judge_row(rows, 10.4, exact(10)) is Verdict.DIFFERS
     assert judge_row(rows, 10, None) is Verdict.DIFFERS
+
+
+def test_a_reason_may_be_that_of_several_cases() -> None:
+    given = {"1, 2": "errors", "3": "pauses", "3 7:3, faults": "faults", "*": "other"}
+    cases = ["1", "2", "3", "3 7:3, faults", "4"]
+    assert [of_case(given, case, "") for case in cases] == [
+        "errors", "errors", "pauses", "faults", "other",
+    ]  # fmt: skip
+    assert of_case({"1": "errors"}, "2", "none") == "none"

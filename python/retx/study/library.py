@@ -24,7 +24,7 @@ from typing import Any
 from retx.errors import UsageError
 from retx.study.data import StudyError, build, read_toml
 from retx.study.searches import Search
-from retx.study.switched import check_switched
+from retx.study.switched import check_rows, check_switched
 
 HOME = Path(__file__).parents[1] / "_studies"
 FORMS = ("quick", "full")
@@ -157,7 +157,7 @@ class Rows:
     why: str
     """Why this tolerance."""
     because: dict[str, str] = field(default_factory=dict)
-    """By case: what makes it differ, if it does. Jinja."""
+    """By case (`"1"`, several as `"1, 2"`, all others as `"*"`): what makes it differ. Jinja."""
     switched: dict[str, list[str]] = field(default_factory=dict)
     """By case: the runs that `because` rests on, each one switch away; as in a `Claim`."""
 
@@ -370,8 +370,7 @@ def _check(study: Study) -> None:
         )
         if beyond:
             raise StudyError(f"{here}: no case {sorted(beyond)[0]!r} in {row.experiment}")
-        for runs in row.switched.values():
-            check_switched(study, runs, here)
+        check_rows(study, row, here)
     for claim in study.claims:
         here = f"{study.folder / 'claims.toml'}: {claim.id}"
         if claim.rule not in RULES:

@@ -21,7 +21,7 @@ from retx.study.measured import Measured, Plan
 from retx.study.page import Writer
 from retx.study.place import check_ours, report_directory
 from retx.study.runs import RUNS
-from retx.study.switched import labels
+from retx.study.switched import labels, of_case
 from retx.study.tables import Table, comparison, write_csv
 from retx.study.verdicts import Judged, bounds_of, doubt, judge, judge_row
 
@@ -147,10 +147,8 @@ def _judge_rows(
                     measured=found,
                     unit=series.unit,
                     why=rows.why,
-                    because=writer.text(rows.because.get(case, rows.because.get("*", ""))),
-                    switched=labels(
-                        measured.study, rows.switched.get(case, rows.switched.get("*", []))
-                    ),
+                    because=writer.text(of_case(rows.because, case, "")),
+                    switched=labels(measured.study, of_case(rows.switched, case, [])),
                     command=measured.command(rows.experiment, case),
                     case=measured.study.experiments[rows.experiment].cases[case].label,
                 )

@@ -1,13 +1,44 @@
-"""The runs that a reason rests on: each has one thing changed, and is named `EXPERIMENT/CASE`."""
+"""Reasons by case, and the runs they rest on, each with one thing changed: `EXPERIMENT/CASE`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from retx.study.data import StudyError
 
 if TYPE_CHECKING:
-    from retx.study.library import Study
+    from retx.study.library import Rows, Study
+
+T = TypeVar("T")
+
+ALL = "*"
+"""Every case that is not named."""
+BETWEEN = ", "
+"""Stands between cases that share a reason."""
+
+
+def of_case(given: Mapping[str, T], case: str, otherwise: T) -> T:
+    """What is given for a case: by its name, by one of several names, or for all others."""
+    for cases, found in given.items():
+        if case == cases or case in cases.split(BETWEEN):
+            return found
+    return given.get(ALL, otherwise)
+
+
+def check_rows(study: Study, rows: Rows, where: str) -> None:
+    """Sees to it that cases and runs are there.
+
+    Raises:
+        StudyError: One is not.
+    """
+    known = study.published.series[rows.published].values
+    for cases in [*rows.because, *rows.switched]:
+        for case in [cases] if cases in known else cases.split(BETWEEN):
+            if case not in known and case != ALL:
+                raise StudyError(f"{where}: no case {case!r} in {rows.published}")
+    for runs in rows.switched.values():
+        check_switched(study, runs, where)
 
 
 def check_switched(study: Study, runs: list[str], where: str) -> None:
