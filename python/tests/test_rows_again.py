@@ -49,8 +49,9 @@ def named(name: str, column: str, factor: float = 1.0) -> Figure:
 
 
 def together(flows: Flows) -> float:
-    """Goodput of all that send by TCP, in kbit/s."""
-    return sum(flow["goodput_bit_s"] for flow in flows if flow["tcp"] is not None) / 1e3
+    """Goodput of all that send by TCP, in kbit/s; what a relay sends on (`@`) is the same again."""
+    senders = [flow for flow in flows if flow["tcp"] is not None and "@" not in flow["name"]]
+    return sum(flow["goodput_bit_s"] for flow in senders) / 1e3
 
 
 MBIT = first("goodput_bit_s", 1e-6)
@@ -112,6 +113,7 @@ FIGURES: dict[str, list[tuple[str, str, Figure]]] = {
         ("fairness", "both", together),
         ("remedies", "rate_6", together),
         ("last_hop", "rate_6", together),
+        ("levels", "rate", together),
     ],
 }
 """Tables whose command runs what one of their columns tells: its name, and how to read a run."""

@@ -14,6 +14,7 @@ CHANGED = {
         "one": ("level_open_{}_5", "one", "within ±0.1"),
         "two": ("several_level_2_{}_5", "two", "within ±0.1"),
         "three": ("several_level_3_{}_5", "three", "within ±0.1"),
+        "rate": ("several_kbit_3_{}_5", "three at 60 ticks, kbit/s", "–"),
     },
     "gains": {
         "two": ("several_2_{}_7", "two, 1e-7", "at least 1.1"),

@@ -141,6 +141,7 @@ def _several(runs: Runs) -> Named:
                 found[f"several_{end}"] = ratio(near, none)
                 found[f"several_high_{end}"] = ratio(far, none)
                 found[f"several_level_{end}"] = level(far, near, none)
+                found[f"several_kbit_{end}"] = runs.estimate(case, "throughput", count, ber, FAR)
     for count in SEVERAL:
         gains = [found[f"several_{count}_{case}_7"] for case in _cases(runs) if "rate" not in case]
         known = [one for one in gains if isinstance(one, Estimate)]
