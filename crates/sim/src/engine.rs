@@ -8,7 +8,7 @@
 use crate::agenda::Agenda;
 use crate::datagram::DatagramFlow;
 use crate::event_queue::{MAX_TARGETS, Target};
-use crate::flow::{Context, Flow};
+use crate::flow::Flow;
 use crate::packet::{Packets, Unpacked};
 use crate::plan::{Plan, Port, Sampling, Side};
 use crate::proxy::Proxy;
@@ -24,6 +24,7 @@ mod agents;
 mod ahead;
 mod closing;
 mod datagrams;
+mod hosts;
 mod layout;
 mod otherwise;
 mod outside;
@@ -288,27 +289,6 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A packet has reached the end that it is for.
-    #[inline]
-    fn deliver(&mut self, id: u32, to: u32) {
-        self.packets.end(id, true);
-        let packet = self.packets.get(id);
-        let (index, side) = (to >> 1, if to & 1 == 0 { Side::Sender } else { Side::Receiver });
-        self.counts.received += 1;
-        let Some(flow) = self.flows.get_mut(index as usize) else {
-            return self.deliver_elsewhere(id);
-        };
-        self.recorder.delivered(self.now, packet);
-        self.packets.unpack(id, &mut self.arriving);
-        let segment = self.arriving.segment();
-        flow.handle_packet(self.now, (side, packet), segment, &mut self.recorder);
-        if self.recorder.every_ack {
-            self.sample_changed_queues();
-        }
-        self.packets.remove(id);
-        self.serve(index, side);
-    }
-
     fn drop(&mut self, id: u32, drop: &Drop) {
         self.prepare_drop(id, drop);
         self.packets.end(id, false);
@@ -319,47 +299,6 @@ impl<'a> Engine<'a> {
         };
         flow.dropped(packet, drop, &mut self.recorder);
         self.packets.remove(id);
-    }
-
-    /// An end of a flow has asked to be woken, or was to be opened.
-    fn host_due(&mut self, index: u32, side: Side) {
-        let Plan { flows, tcps, .. } = self.plan;
-        let mut context = Context { flows, tcps, key: self.key, recorder: &mut self.recorder };
-        self.flows[index as usize].handle_timeout(self.now, side, &mut context);
-        self.serve(index, side);
-    }
-
-    /// Sends what an end wants to send, and asks when it wants to be woken.
-    #[inline]
-    fn serve(&mut self, index: u32, side: Side) {
-        self.transmit(index, side);
-        if self.flows[index as usize].wants_attention() {
-            self.attend(index);
-        }
-    }
-
-    #[inline(always)]
-    fn transmit(&mut self, index: u32, side: Side) {
-        loop {
-            // In one place: a copy of what was just written would wait until it is in the cache.
-            let transmit = &mut self.transmit;
-            let flow = &mut self.flows[index as usize];
-            if !flow.poll_transmit(self.now, side, transmit) {
-                break;
-            }
-            self.counts.sent += 1;
-            let (id, packet) = self.packets.insert(&transmit.segment, transmit.ecn);
-            flow.sent(self.now, (side, transmit), packet, &mut self.recorder);
-            let first = self.routes[packet.hop as usize];
-            self.send_into(first, id);
-        }
-        self.rearm(index, side);
-    }
-
-    #[inline]
-    fn rearm(&mut self, index: u32, side: Side) {
-        let target = self.pipes.len() as u32 + 2 * index + side as u32;
-        self.agenda.wake(target, self.flows[index as usize].poll_timeout(side));
     }
 
     /// A flow's connection is over: another follows, or the flow is done.

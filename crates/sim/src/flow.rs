@@ -3,19 +3,20 @@
 use crate::app::App;
 use crate::exchanges::Exchanges;
 use crate::ledger::{Ledger, brought_otherwise};
-use crate::packet::{Packet, Transmission};
+use crate::packet::{Arriving, Packet};
 use crate::plan::{FlowPlan, Side, TcpPlan, Work};
 use crate::recorder::{Drop, Recorder};
 use leg::Leg;
 use retx_record::counters::IdleEnd;
 use retx_record::reason::EpisodeKind;
-use retx_tcp::{Connection, Event, Transmit};
+use retx_tcp::{Connection, Event};
 use retx_units::{SeqNr, StreamKey, Time};
-use retx_wire::{Flags, Segment};
+use retx_wire::Flags;
 
 mod ending;
 mod leg;
 mod sample;
+mod sending;
 
 /// What a flow's connection is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,19 +183,20 @@ impl Flow {
     }
 
     /// A packet has arrived for `side`.
-    #[inline]
+    #[inline(always)]
     pub fn handle_packet(
         &mut self,
         now: Time,
-        (side, packet): (Side, &Packet),
-        segment: &Segment,
+        side: Side,
+        mut arriving: Arriving<'_>,
         recorder: &mut Recorder,
     ) {
+        let packet = arriving.packet;
         if packet.connection != self.connections || self.phase != Phase::Open {
             return;
         }
         if side == Side::Receiver {
-            self.ends[RECEIVER].handle_packet(now, segment, packet.ecn);
+            arriving.hand_over(now, &mut self.ends[RECEIVER]);
             if packet.seq_len() > 0 {
                 self.ledger.arrived(packet, &self.ends[RECEIVER], recorder);
             }
@@ -213,7 +215,7 @@ impl Flow {
             self.drive_receiver(now, recorder);
         } else {
             self.ledger.impulse = IdleEnd::Window;
-            self.ends[SENDER].handle_packet(now, segment, packet.ecn);
+            arriving.hand_over(now, &mut self.ends[SENDER]);
             self.drive_sender(now, recorder);
             if recorder.every_ack {
                 self.sample(now, recorder);
@@ -221,8 +223,15 @@ impl Flow {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn drive_receiver(&mut self, now: Time, recorder: &mut Recorder) {
+        if self.ends[RECEIVER].has_events() || self.exchanges.is_some() {
+            self.drive_receiver_on(now, recorder);
+        }
+    }
+
+    #[inline(never)]
+    fn drive_receiver_on(&mut self, now: Time, recorder: &mut Recorder) {
         while let Some(event) = self.ends[RECEIVER].poll_event() {
             self.handle_receiver_event(now, &event, recorder);
         }
@@ -279,56 +288,6 @@ impl Flow {
         }
     }
 
-    /// Writes down the next segment that `side` sends now, until false.
-    #[inline]
-    pub fn poll_transmit(&mut self, now: Time, side: Side, to: &mut Transmit) -> bool {
-        self.ends[side as usize].poll_transmit_into(now, to)
-    }
-
-    /// A segment that `side` sends goes out as `packet`: fills in what the network and the record
-    /// need to know.
-    #[inline(always)]
-    pub fn sent(
-        &mut self,
-        now: Time,
-        (side, transmit): (Side, &Transmit),
-        packet: &mut Packet,
-        recorder: &mut Recorder,
-    ) {
-        packet.position = transmit.position;
-        packet.hop = self.first_hops[side as usize];
-        packet.to = 2 * self.ledger.flow + side.other() as u32;
-        packet.connection = self.connections;
-        match side {
-            Side::Sender => self.sent_by_sender(now, transmit.retransmission, packet, recorder),
-            Side::Receiver => {
-                if transmit.retransmission {
-                    packet.transmission = Transmission::Again;
-                }
-                let pure = packet.payload_bytes == 0 && is_pure_ack(packet.flags);
-                self.ledger.counters.acks_sent += u64::from(pure);
-                recorder.acknowledging(now, &self.ends[RECEIVER], packet);
-            }
-        }
-    }
-
-    #[inline]
-    fn sent_by_sender(
-        &mut self,
-        now: Time,
-        retransmission: bool,
-        packet: &mut Packet,
-        recorder: &mut Recorder,
-    ) {
-        let [sender, receiver] = &self.ends;
-        let length = packet.seq_len();
-        self.ledger.sent(now, retransmission, [sender, receiver], packet);
-        if length > 0 && (retransmission || recorder.tables.segments.is_some()) {
-            let smss = sender.window().smss;
-            self.ledger.write_sent(now, smss, packet, recorder);
-        }
-    }
-
     /// A packet of this flow was dropped.
     pub fn dropped(&mut self, packet: &Packet, drop: &Drop, recorder: &mut Recorder) {
         let smss = self.ends[SENDER].window().smss;
@@ -361,14 +320,6 @@ impl Flow {
         });
         self.ledger.dropped(packet, drop, ack, recorder);
     }
-}
-
-/// Neither SYN nor FIN nor RST.
-const fn is_pure_ack(flags: Flags) -> bool {
-    flags.contains(Flags::ACK)
-        && !flags.contains(Flags::SYN)
-        && !flags.contains(Flags::FIN)
-        && !flags.contains(Flags::RST)
 }
 
 /// What a flow needs when it opens a connection.

@@ -6,7 +6,7 @@ use retx_record::counters::{FlowCounters, IdleEnd};
 use retx_record::reason::{Belief, EpisodeKind, SaidCause};
 use retx_record::tables::{self, Segments, Unacked, packet_number};
 use retx_record::truth::{Arrived, Correction, Retransmission, Row, SegmentCopy, Trigger, Truth};
-use retx_tcp::{Connection, loss_cause};
+use retx_tcp::{Connection, PlainTransmit, loss_cause};
 use retx_units::Time;
 
 /// A flow's books.
@@ -127,6 +127,23 @@ impl Ledger {
             self.retransmitted(ends[1], packet);
         }
         self.sent_to = self.sent_to.max(end);
+    }
+
+    /// The data sender sends a plain segment; returns its number.
+    #[inline(always)]
+    pub fn sent_plain(&mut self, now: Time, sent: &PlainTransmit, sender: &Connection) -> u64 {
+        let counters = &mut self.counters;
+        let copy = counters.frames_sent;
+        counters.frames_sent += 1;
+        if sent.segment.payload_bytes > 0 {
+            assert!(sent.position >= self.sent_to, "what counts as a retransmission");
+            self.sent_to = sent.position + u64::from(sent.segment.payload_bytes);
+            counters.segments_sent += 1;
+            if now != self.last_data {
+                self.note_pause(now, sender);
+            }
+        }
+        copy
     }
 
     /// Data are sent: was the time since the last longer than a pause may be?

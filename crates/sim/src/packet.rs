@@ -6,6 +6,10 @@ use retx_link::channel::Frame;
 use retx_units::SeqNr;
 use retx_wire::{Ecn, Flags, IPV4_HEADER_BYTES, Options, Segment, TCP_HEADER_BYTES};
 
+mod plain;
+
+pub use plain::{Arriving, Label};
+
 /// Stands for no row in a table, no packet in a capture.
 pub const NONE: u32 = u32::MAX;
 
@@ -142,6 +146,12 @@ impl Packet {
         if self.carries_data_direction() { Side::Receiver } else { Side::Sender }
     }
 
+    /// There are, or were, copies of it that the network has made.
+    #[inline]
+    pub const fn has_twins(&self) -> bool {
+        self.twins != NONE
+    }
+
     /// A relay tells that what it asks for was lost on a bad channel.
     pub const fn notice_loss(&mut self) {
         self.bits |= LOSS_NOTICE;
@@ -206,13 +216,6 @@ pub enum Others {
 pub struct Unpacked {
     segment: Segment,
     has_options: bool,
-}
-
-impl Unpacked {
-    /// What it says.
-    pub const fn segment(&self) -> &Segment {
-        &self.segment
-    }
 }
 
 /// The packets in the network.
@@ -298,7 +301,7 @@ impl Packets {
     /// others of it.
     #[inline]
     pub fn end(&mut self, id: u32, arrived: bool) {
-        if self.get(id).twins != NONE {
+        if self.get(id).has_twins() {
             self.end_among_twins(id, arrived);
         }
     }
@@ -346,7 +349,7 @@ impl Packets {
         unpacked.segment
     }
 
-    /// The same, in the place of another segment.
+    /// The same as [`Self::segment`], in the place of another segment.
     #[inline]
     pub fn unpack(&self, id: u32, to: &mut Unpacked) {
         let packet = self.get(id);

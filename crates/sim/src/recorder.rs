@@ -110,6 +110,13 @@ impl Recorder {
         })
     }
 
+    /// What is sent is written down.
+    #[inline]
+    pub const fn keeps_segments(&self) -> bool {
+        // The one never without the other.
+        self.tables.segments.is_some()
+    }
+
     /// The receiver of the data sends a packet.
     #[inline]
     pub fn acknowledging(&mut self, now: Time, receiver: &Connection, packet: &mut Packet) {

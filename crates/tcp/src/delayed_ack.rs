@@ -94,16 +94,19 @@ impl PendingAck {
     /// do about them. `None` for Linux's own policy, which asks for [`Self::on_data`].
     #[inline]
     pub fn count(&mut self, bytes: u32) -> Option<Verdict> {
-        if self.is_linux() {
-            return None;
-        }
+        if self.is_linux() { None } else { Some(self.count_simple(bytes)) }
+    }
+
+    /// The same, for who knows that it is not Linux's own policy.
+    #[inline]
+    pub fn count_simple(&mut self, bytes: u32) -> Verdict {
         self.segments += 1;
         self.bytes += u64::from(bytes);
-        Some(if self.segments >= self.config.segments {
+        if self.segments >= self.config.segments {
             Verdict::Now
         } else {
             Verdict::Within(self.config.timeout)
-        })
+        }
     }
 
     /// Data in order have come, under Linux's own policy.
@@ -210,6 +213,12 @@ impl PendingAck {
         } else {
             self.wait = (self.wait * 2).min(rto);
         }
+    }
+
+    /// Nothing waits to be acknowledged, and an acknowledgment that goes out changes nothing.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.segments == 0 && !self.beyond_gap && !self.is_linux()
     }
 
     /// An acknowledgment goes out, by itself or with data.

@@ -68,8 +68,19 @@ impl Delivered {
         self.first_acked.filter(|_| !self.acked_retransmitted).or(self.first_sacked)
     }
 
+    /// A segment is selectively acknowledged for the first time; what lay up to `highest` had been
+    /// before, in part.
+    pub(crate) fn take_sacked(&mut self, record: &Record, highest: u64) {
+        self.bytes += u64::from(record.length);
+        self.sacked += u64::from(record.length);
+        self.note_sacked(record);
+        if !record.ever_retransmitted && record.end() <= highest {
+            self.reordered = Some(self.reordered.unwrap_or(u64::MAX).min(record.start));
+        }
+    }
+
     /// A segment among those selectively acknowledged.
-    pub(crate) fn note_sacked(&mut self, record: &Record) {
+    fn note_sacked(&mut self, record: &Record) {
         self.note(record, true);
         if !record.ever_retransmitted {
             self.first_sacked.get_or_insert(record.sent);

@@ -31,7 +31,8 @@ pub use config::{
     AckPolicy, Config, ConfigError, DelayedAck, IdleRestart, LostSyn, Push, RttSamples,
 };
 pub use connection::{
-    Connection, CwndValidation, Episode, Event, Info, LossState, State, Transmit,
+    Connection, CwndValidation, Episode, Event, Info, LossState, PlainTransmit, Polled, State,
+    Transmit,
 };
 pub use ranges::Ranges;
 pub use size::Size;

@@ -108,9 +108,15 @@ impl Ranges {
         (start < right).then(|| (start, next.min(right)))
     }
 
+    /// True when some of the set lies below `position`.
+    #[inline]
+    pub fn begins_below(&self, position: u64) -> bool {
+        self.0.front().is_some_and(|first| first.0 < position)
+    }
+
     /// Takes out everything below `position`.
     pub fn remove_below(&mut self, position: u64) {
-        if self.0.front().is_none_or(|first| first.0 >= position) {
+        if !self.begins_below(position) {
             return;
         }
         let gone = self.0.partition_point(|range| range.1 <= position);

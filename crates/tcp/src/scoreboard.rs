@@ -15,6 +15,7 @@ use crate::ranges::Ranges;
 use crate::work;
 pub(crate) use in_order::InOrder;
 use retx_units::Time;
+use retx_wire::SackBlocks;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use without_sack::Assumed;
@@ -62,6 +63,8 @@ pub struct Scoreboard {
     doubled_bytes: u64,
     /// Segments taken for lost, those that were sent again included.
     marked_segments: u64,
+    /// The blocks of the last acknowledgment: those that were new have been marked.
+    pub told: Option<Box<SackBlocks>>,
     /// What duplicate ACKs stand for.
     assumed: Assumed,
     /// Lost and not yet sent again, lowest first; entries may be out of date.
@@ -200,6 +203,7 @@ impl Scoreboard {
                 record.sacked = false;
             }
             self.sacked = Ranges::default();
+            self.told = None;
             self.exhausted = (0, 0);
             self.sacked_bytes = 0;
             self.sacked_segments = 0;

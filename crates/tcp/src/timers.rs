@@ -36,11 +36,32 @@ impl Timers {
     };
 
     /// The earliest deadline.
+    #[inline(never)]
     pub fn next(&self) -> Time {
-        let sender = self.retransmit.min(self.persist);
+        self.next_usual().min(self.next_rare())
+    }
+
+    /// The earliest of those that run at most times.
+    #[inline]
+    pub const fn next_usual(&self) -> Time {
+        // `min` is not for constants.
+        if self.retransmit.as_nanos() < self.delayed_ack.as_nanos() {
+            self.retransmit
+        } else {
+            self.delayed_ack
+        }
+    }
+
+    /// The earliest of the others.
+    fn next_rare(&self) -> Time {
+        let sender = self.persist.min(self.pacing);
         let loss_detection = self.reordering.min(self.tail_loss_probe);
-        let receiver = self.delayed_ack.min(self.compressed_ack);
-        sender.min(loss_detection).min(receiver.min(self.time_wait)).min(self.pacing)
+        sender.min(loss_detection).min(self.compressed_ack.min(self.time_wait))
+    }
+
+    /// One of the others is on.
+    pub fn has_rare(&self) -> bool {
+        self.next_rare() != Time::NEVER
     }
 
     /// True, once, when the deadline has come.

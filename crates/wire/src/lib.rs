@@ -14,6 +14,6 @@ pub use error::WireError;
 pub use options::OptionBytes;
 pub use packet::{Ecn, Endpoint, Ipv4Header, Packet, Transport, UDP_HEADER_BYTES, UdpHeader};
 pub use segment::{
-    Flags, IPV4_HEADER_BYTES, Options, SackBlock, SackBlocks, Segment, TCP_HEADER_BYTES,
-    TCP_OPTIONS_MAX_BYTES, Timestamps,
+    Flags, IPV4_HEADER_BYTES, Options, PlainSegment, SackBlock, SackBlocks, Segment,
+    TCP_HEADER_BYTES, TCP_OPTIONS_MAX_BYTES, Timestamps,
 };

@@ -86,6 +86,12 @@ impl SackBlocks {
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
+
+    /// True when this block is among them.
+    #[inline]
+    pub fn contains(&self, block: &SackBlock) -> bool {
+        self.as_slice().contains(block)
+    }
 }
 
 /// The options that retx's TCP sends and understands.
@@ -208,6 +214,39 @@ impl Segment {
     /// Bytes of the IPv4 packet that carries the segment.
     pub const fn packet_bytes(&self) -> u32 {
         IPV4_HEADER_BYTES + self.header_bytes() + self.payload_bytes
+    }
+}
+
+/// A segment without options and without a notice: what nearly all are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct PlainSegment {
+    /// Sequence number of the first byte.
+    pub seq: SeqNr,
+    /// Acknowledgment number.
+    pub ack: SeqNr,
+    /// The window field, not yet scaled.
+    pub window: u16,
+    /// Control bits.
+    pub flags: Flags,
+    /// Payload bytes.
+    pub payload_bytes: u32,
+}
+
+impl PlainSegment {
+    /// The same as any segment.
+    pub fn segment(&self) -> Segment {
+        let Self { seq, ack, window, flags, payload_bytes } = *self;
+        let options = Options::default();
+        Segment { seq, ack, window, flags, payload_bytes, loss_notice: false, options }
+    }
+}
+
+impl Segment {
+    /// It without its options and its notice.
+    #[inline]
+    pub const fn without_options(&self) -> PlainSegment {
+        let Self { seq, ack, window, flags, payload_bytes, .. } = *self;
+        PlainSegment { seq, ack, window, flags, payload_bytes }
     }
 }
 

@@ -60,7 +60,7 @@ impl Engine<'_> {
             self.settle_datagrams(index);
         }
         match next {
-            super::HOST => self.deliver(id, self.packets.get(id).to),
+            super::HOST => self.deliver_apart(id, self.packets.get(id).to),
             next => self.send_into(next, id),
         }
     }

@@ -8,7 +8,7 @@ use crate::loss_cause::LossCause;
 use crate::loss_detection::{self, LossDetection, Reaction};
 use crate::scoreboard::Delivered;
 use retx_units::Time;
-use retx_wire::{Flags, Segment};
+use retx_wire::{Flags, SackBlocks, Segment};
 
 impl Connection {
     /// RFC 9293 §3.10.7.4, fifth step. `position` is that of the segment in the peer's stream.
@@ -40,7 +40,7 @@ impl Connection {
             sender.noticed = ack;
         }
         let old_una = sender.snd_una;
-        let window = self.window_of(segment);
+        let window = self.window_of(segment.window);
         let same_window = window == self.sender.snd_wnd;
         self.update_window(position, ack, window);
         if ack > old_una {
@@ -52,9 +52,9 @@ impl Connection {
         true
     }
 
-    /// The window that a segment tells, in bytes.
-    pub(super) fn window_of(&self, segment: &Segment) -> u64 {
-        u64::from(segment.window) << self.sender.snd_wscale
+    /// The window that a window field tells, in bytes.
+    pub(super) fn window_of(&self, field: u16) -> u64 {
+        u64::from(field) << self.sender.snd_wscale
     }
 
     /// An acknowledgment of nothing new: a `duplicate`, or one that has news of its own (a block, a
@@ -77,7 +77,12 @@ impl Connection {
     }
 
     /// Takes an acknowledgment up to `ack` into the scoreboard, where there is one.
-    fn take_selective(&mut self, segment: &Segment, ack: i64, delivered: &mut Delivered) -> bool {
+    pub(super) fn take_selective(
+        &mut self,
+        segment: &Segment,
+        ack: i64,
+        delivered: &mut Delivered,
+    ) -> bool {
         let sender = &mut self.sender;
         if !sender.selective {
             if sender.tracks {
@@ -94,11 +99,22 @@ impl Connection {
         }
         let mut blocks = [(0, 0); 4];
         let mut count = 0;
-        for (index, block) in segment.options.sack.as_slice().iter().enumerate() {
+        let sack = &segment.options.sack;
+        let told = if sack.is_empty() {
+            SackBlocks::default()
+        } else {
+            std::mem::replace(&mut **sender.board.told.get_or_insert_default(), *sack)
+        };
+        for (index, block) in sack.as_slice().iter().enumerate() {
+            // Nearly always the first has news, if any; it may be a report of what came twice.
+            if index > 0 && told.contains(block) {
+                continue;
+            }
             let left = block.left.unwrap_near(sender.iss, sender.snd_una);
             let right = block.right.unwrap_near(sender.iss, sender.snd_una);
             if left < 1 || left >= right || right > sender.snd_max as i64 {
                 // No block, or one of what was never sent.
+                sender.board.told = None;
                 continue;
             }
             // RFC 2883 §4: the first block lies below the ACK, or within the second.
@@ -283,7 +299,7 @@ impl Connection {
 }
 
 /// The first SACK block lies within the second (RFC 2883 §4, case 2).
-fn is_within_second(segment: &Segment) -> bool {
+pub(super) fn is_within_second(segment: &Segment) -> bool {
     match segment.options.sack.as_slice() {
         [first, second, ..] => {
             first.left.distance_from(second.left) >= 0

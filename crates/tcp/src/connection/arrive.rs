@@ -15,7 +15,12 @@ impl Connection {
 
     #[inline]
     pub(super) fn take_segment(&mut self, now: Time, segment: &Segment) {
-        if !self.take_at_once(now, segment) {
+        let taken = if segment.options.sack.is_empty() {
+            !segment.loss_notice && self.take_at_once(now, &segment.without_options())
+        } else {
+            self.course.repairs && self.take_duplicate(now, segment)
+        };
+        if !taken {
             self.examine(now, segment);
         }
     }

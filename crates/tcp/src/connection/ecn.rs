@@ -14,7 +14,7 @@ use super::{Connection, Event};
 use crate::congestion_control::CongestionControl;
 use crate::loss_detection::LossDetection;
 use retx_units::Time;
-use retx_wire::{Ecn, Flags, Segment};
+use retx_wire::{Ecn, Flags, PlainSegment, Segment};
 
 /// What an end knows of marks.
 #[derive(Debug, Clone, Copy, Default)]
@@ -141,6 +141,15 @@ impl Connection {
     pub fn handle_packet(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         self.ecn.arriving = ecn;
         self.take_segment(now, segment);
+    }
+
+    /// A segment without SACK blocks and without a notice has arrived, in a packet that is not
+    /// marked: true when it was one of those that come most, and is dealt with. Else nothing has
+    /// happened, and it is for [`Self::handle_packet`].
+    #[inline(always)]
+    pub fn handle_plain(&mut self, now: Time, segment: &PlainSegment) -> bool {
+        self.ecn.arriving = Ecn::NotEct;
+        self.take_at_once(now, segment)
     }
 
     /// True when both ends use ECN.

@@ -14,14 +14,19 @@
 //!   under way, there is nothing to tell the peer in an option, and loss detection has nothing to
 //!   do with an acknowledgment of new data ([`LossDetection::is_at_rest`]);
 //! - to receive: nothing waits beyond a gap, there is no FIN, and segments are simply counted
-//!   ([`super::Receiver::is_simple`]).
+//!   ([`super::receive::Receiver::is_simple`]);
+//! - with a gap: the same but for that (`beyond_gap`); in a recovery with SACK: it only waits for
+//!   acknowledgments (`repair`).
 //!
 //! *Why it is exact.* A short way is the long one without what then has no effect: it calls the
 //! same functions in the same order, and whatever it cannot say at a glance it leaves to the long
 //! way. A test takes random connections along both and compares all that they keep.
 
+mod beyond_gap;
+mod repair;
+
 use super::usage::InUse;
-use super::{Connection, Sender, State, Transmit};
+use super::{Connection, PlainTransmit, Sender, State, Transmit};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{Ack, CongestionControl, Sent};
 use crate::loss_cause::{self, LossCause};
@@ -29,7 +34,7 @@ use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use crate::{Push, RttSamples, spurious};
 use retx_units::Time;
-use retx_wire::{Ecn, Flags, Options, Segment};
+use retx_wire::{Flags, PlainSegment};
 
 /// Which short ways are open.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,8 +45,12 @@ pub(super) struct Course {
     observed: bool,
     /// To an acknowledgment of new data, and to new data.
     pub sends: bool,
+    /// In a recovery: to duplicate acknowledgments, and to new data.
+    pub repairs: bool,
     /// To the next data in order.
     pub receives: bool,
+    /// To data beyond a gap, and to their acknowledgments.
+    collects: bool,
     /// A test wants none.
     #[cfg(test)]
     pub closed: bool,
@@ -49,8 +58,10 @@ pub(super) struct Course {
 
 /// What the short way of sending says.
 pub(super) enum Short {
-    /// A segment is written down.
-    Sent,
+    /// This segment.
+    Sent(PlainTransmit),
+    /// A segment that is written down.
+    Written,
     /// There is nothing to send.
     Nothing,
     /// Ask the long way.
@@ -97,44 +108,55 @@ impl Connection {
         let open = self.course.plain && self.state == State::Established && self.reply.is_none();
         #[cfg(test)]
         let open = open && !self.course.closed;
-        self.course.receives = open && self.receiver.is_simple();
-        let bare = !self.selective() && self.timers.persist == Time::NEVER;
-        self.course.sends = open && bare && self.sender.is_calm();
+        let (simple, gap) = (open && self.receiver.is_simple(), self.receiver.has_gap());
+        self.course.receives = simple && !gap;
+        self.course.collects = simple && gap;
+        let bare = open && !self.selective() && !self.timers.has_rare();
+        self.course.sends = bare && self.sender.is_calm();
+        let timed = self.parameters.rtt_samples == RttSamples::Timed;
+        let unseen = timed && !self.course.observed;
+        let repairs = bare && unseen && !self.course.sends;
+        self.course.repairs = repairs && self.sender.is_repairing();
     }
 
-    /// A segment has arrived: true when it was one of those that come most, and is dealt with.
-    #[inline]
-    pub(super) fn take_at_once(&mut self, now: Time, segment: &Segment) -> bool {
+    /// The same as [`Self::handle_plain`], whatever it is that carried the segment.
+    #[inline(always)]
+    pub(super) fn take_at_once(&mut self, now: Time, segment: &PlainSegment) -> bool {
         let flags = segment.flags.0 & !Flags::PSH.0;
-        let says_more = !segment.options.sack.is_empty() | segment.loss_notice;
-        if says_more || flags != Flags::ACK.0 || segment.seq != self.acknowledgment() {
+        if flags != Flags::ACK.0 {
             return false;
+        }
+        if segment.seq != self.acknowledgment() {
+            return self.course.collects && self.take_beyond_gap(segment);
         }
         if segment.payload_bytes > 0 {
             self.course.receives && self.take_next_data(now, segment)
         } else {
             self.course.sends && self.take_next_ack(now, segment)
+                || self.course.repairs && self.take_plain_duplicate(segment)
         }
     }
 
     /// The next data come to an end that has nothing in flight.
-    #[inline]
-    fn take_next_data(&mut self, now: Time, segment: &Segment) -> bool {
+    #[inline(always)]
+    fn take_next_data(&mut self, now: Time, segment: &PlainSegment) -> bool {
         let (sender, receiver) = (&self.sender, &self.receiver);
         let right = receiver.rcv_nxt + u64::from(segment.payload_bytes);
         let idle = sender.snd_una == sender.snd_max && segment.ack == self.sequence(sender.snd_una);
         if right > receiver.edge || !idle {
             return false;
         }
-        let window = self.window_of(segment);
+        let window = self.window_of(segment.window);
         self.update_window(self.receiver.rcv_nxt as i64, self.sender.snd_una, window);
         self.receiver.rcv_nxt = right;
-        self.schedule_ack(now, segment);
+        let verdict = self.receiver.pending.count_simple(segment.payload_bytes);
+        self.carry_out(now, verdict);
         true
     }
 
     /// An acknowledgment of new data, and of nothing that was not sent.
-    fn take_next_ack(&mut self, now: Time, segment: &Segment) -> bool {
+    #[inline(never)]
+    fn take_next_ack(&mut self, now: Time, segment: &PlainSegment) -> bool {
         let sender = &self.sender;
         let flight_before = sender.flight_size();
         let next = self.sequence(sender.snd_una);
@@ -143,7 +165,7 @@ impl Connection {
             return false;
         }
         let ack = sender.snd_una + bytes_acked;
-        let window = self.window_of(segment);
+        let window = self.window_of(segment.window);
         self.update_window(self.receiver.rcv_nxt as i64, ack, window);
         let sender = &mut self.sender;
         sender.snd_una = ack;
@@ -185,16 +207,15 @@ impl Connection {
         sender.widen(&ack);
         self.restart_retransmit_timer(now);
         self.sender.validation.end_ack();
-        self.note_flight(false);
+        self.note_flight(self.sender.flight_size(), false);
         true
     }
 
-    /// Everything in flight counts.
+    /// So much is in use of the window.
     #[inline]
-    fn note_flight(&mut self, sent: bool) {
+    fn note_flight(&mut self, pipe: u64, sent: bool) {
         let sender = &mut self.sender;
-        let (snd_una, snd_max) = (sender.snd_una, sender.snd_max);
-        let in_use = InUse { snd_una, snd_max, pipe: snd_max - snd_una };
+        let in_use = InUse { snd_una: sender.snd_una, snd_max: sender.snd_max, pipe };
         sender.validation.on_flight(&in_use, &sender.window, sent);
     }
 
@@ -209,35 +230,59 @@ impl Connection {
         read
     }
 
-    /// A full segment if the windows let it go; else an acknowledgment if one is due.
+    /// When the connection wants to be woken, where the short way of sending is open: no other
+    /// timer runs.
     #[inline]
-    pub(super) fn send_at_once(&mut self, now: Time, to: &mut Transmit) -> Short {
+    pub(super) const fn next_usual_timer(&self) -> Option<Time> {
+        if self.course.sends { Some(self.timers.next_usual()) } else { None }
+    }
+
+    /// A full segment if the windows let it go; else an acknowledgment if one is due.
+    #[inline(always)]
+    pub(super) fn send_at_once(&mut self, now: Time) -> Short {
         let sender = &self.sender;
+        let queued = sender.written - sender.snd_nxt;
+        if queued == 0 {
+            return self.acknowledge_at_once(now);
+        }
         let smss = u64::from(sender.window.smss);
         let flight = sender.flight_size();
-        let queued = sender.written - sender.snd_nxt;
         let room = sender.window.cwnd.min(sender.snd_wnd).saturating_sub(flight);
         if queued.min(room) >= smss && flight > 0 {
-            self.send_next_segment(now, to);
-            return Short::Sent;
+            return Short::Sent(self.send_next_segment(now));
         }
         // Neither the last of the data nor half of the peer's window: it is worth waiting for more,
         // and the acknowledgment of what is in flight will bring it.
         let short = room < smss.min(queued) && room < sender.max_snd_wnd / 2;
-        let waits = queued == 0 || short && self.timers.retransmit != Time::NEVER;
-        if !waits {
+        if !short || self.timers.retransmit == Time::NEVER {
             return Short::Unknown;
         }
+        self.acknowledge_at_once(now)
+    }
+
+    /// The same for which short way ever is open but that of an undisturbed sender.
+    #[inline]
+    pub(super) fn send_at_once_otherwise(&mut self, now: Time, to: &mut Transmit) -> Short {
+        if self.course.collects {
+            self.acknowledge_gap_at_once(now, to)
+        } else if self.course.repairs {
+            self.send_in_repair(now)
+        } else {
+            Short::Unknown
+        }
+    }
+
+    #[inline]
+    fn acknowledge_at_once(&mut self, now: Time) -> Short {
         if !self.receiver.ack_now {
             return Short::Nothing;
         }
-        self.write_down(now, self.sender.ack_position(), 0, to);
-        Short::Sent
+        Short::Sent(self.write_down(now, self.sender.ack_position(), 0))
     }
 
     /// New data: a full segment.
-    #[inline]
-    fn send_next_segment(&mut self, now: Time, to: &mut Transmit) {
+    #[inline(always)]
+    fn send_next_segment(&mut self, now: Time) -> PlainTransmit {
         let sender = &mut self.sender;
         let position = sender.snd_nxt;
         let length = sender.window.smss;
@@ -256,34 +301,41 @@ impl Connection {
             let retransmission = false;
             self.tell_sent(&Sent { now, position, bytes: length, flight_size, retransmission });
         }
-        self.note_flight(true);
+        let flight = self.sender.flight_size();
+        // While everything is in order all of it counts.
+        let pipe = if self.course.sends { flight } else { self.sender.pipe_of(flight) };
+        self.note_flight(pipe, true);
         if self.timers.retransmit == Time::NEVER {
             self.timers.retransmit = self.deadline(now, self.rto());
         }
-        self.write_down(now, position, length, to);
+        self.write_down(now, position, length)
     }
 
     /// A segment without options, and with no bits but those that every segment has.
-    #[inline]
-    fn write_down(&mut self, now: Time, position: u64, length: u32, to: &mut Transmit) {
+    #[inline(always)]
+    fn write_down(&mut self, now: Time, position: u64, length: u32) -> PlainTransmit {
         let is_last = length > 0 && position + u64::from(length) == self.sender.written;
-        let (window, edge) = self.window_again();
-        *to = Transmit {
-            segment: Segment {
-                seq: self.sequence(position),
-                ack: self.acknowledgment(),
-                window,
-                flags: if is_last { Flags::ACK.with(Flags::PSH) } else { Flags::ACK },
-                payload_bytes: length,
-                loss_notice: false,
-                options: Options::default(),
-            },
-            ecn: Ecn::NotEct,
-            position,
-            retransmission: false,
+        let receiver = &self.receiver;
+        // To tell the same once more changes nothing.
+        let again = !receiver.ack_now && receiver.pending.is_idle() && receiver.has_told_window();
+        let (window, edge) = if again {
+            (receiver.told.field, None)
+        } else {
+            let (field, edge) = self.window_again();
+            (field, Some(edge))
         };
-        self.receiver.pending.on_ack_sent(now, length > 0);
-        self.receiver.acknowledged(&mut self.timers, edge);
+        let segment = PlainSegment {
+            seq: self.sequence(position),
+            ack: self.acknowledgment(),
+            window,
+            flags: if is_last { Flags::ACK.with(Flags::PSH) } else { Flags::ACK },
+            payload_bytes: length,
+        };
+        if let Some(edge) = edge {
+            self.receiver.pending.on_ack_sent(now, length > 0);
+            self.receiver.acknowledged(&mut self.timers, edge);
+        }
+        PlainTransmit { segment, position }
     }
 }
 

@@ -18,9 +18,8 @@ impl Connection {
     #[inline]
     pub(super) fn window_again(&mut self) -> (u16, u64) {
         let receiver = &self.receiver;
-        let told = receiver.told;
-        if told.rcv_nxt == receiver.rcv_nxt && told.read == receiver.read_up_to() {
-            return (told.field, receiver.edge);
+        if receiver.has_told_window() {
+            return (receiver.told.field, receiver.edge);
         }
         let (field, edge) = self.window_field();
         let receiver = &mut self.receiver;

@@ -15,6 +15,7 @@ mod header;
 mod info;
 mod linux;
 mod model;
+mod outgoing;
 mod pacing;
 mod receive;
 mod recover;
@@ -36,9 +37,10 @@ use crate::rto::Estimator;
 use crate::timers::Timers;
 use crate::{Config, congestion_control::Window};
 pub use info::{Info, LossState};
+pub use outgoing::{PlainTransmit, Polled, Transmit};
 use receive::Receiver;
 use retx_units::{Duration, SeqNr, Time};
-use retx_wire::{Ecn, Segment};
+use retx_wire::Segment;
 use sender::Sender;
 use std::collections::VecDeque;
 pub use validation::CwndValidation;
@@ -58,19 +60,6 @@ pub enum State {
     Closing,
     LastAck,
     TimeWait,
-}
-
-/// A segment to send, and what it carries.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Transmit {
-    /// The segment.
-    pub segment: Segment,
-    /// The ECN field of the IP header that it goes with.
-    pub ecn: Ecn,
-    /// Position of its first sequence number: SYN 0, first byte of data 1.
-    pub position: u64,
-    /// True when some of its sequence space has been sent before.
-    pub retransmission: bool,
 }
 
 /// Something that whoever drives the connection may want to know.
@@ -226,7 +215,13 @@ impl Connection {
     /// When `handle_timeout` wants to be called next; [`Time::NEVER`] for not at all.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
-        self.timers.next()
+        self.next_usual_timer().unwrap_or_else(|| self.timers.next())
+    }
+
+    /// True when [`Self::poll_event`] has something.
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// The application hands over up to `bytes`; returns how many fit into the send buffer.

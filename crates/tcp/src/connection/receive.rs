@@ -21,7 +21,7 @@ pub(crate) struct Receiver {
     pub rcv_nxt: u64,
     /// Position after the last byte that the application has read.
     read: u64,
-    out_of_order: Reassembly,
+    pub out_of_order: Reassembly,
     /// What arrived twice and has not been reported (DSACK, RFC 2883).
     duplicate: Option<(u64, u64)>,
     /// Position of the peer's FIN, once seen.
@@ -125,6 +125,12 @@ impl Receiver {
     /// Position after the last byte that the application has read.
     pub const fn read_up_to(&self) -> u64 {
         self.read
+    }
+
+    /// Nothing has come or been read since a short way told the window.
+    #[inline]
+    pub const fn has_told_window(&self) -> bool {
+        self.told.rcv_nxt == self.rcv_nxt && self.told.read == self.read
     }
 
     /// The same where segments are simply counted: see [`Self::is_simple`].
@@ -237,12 +243,12 @@ impl Receiver {
         }
     }
 
-    /// What arrives next in order need only be counted: nothing waits beyond a gap, nobody looks at
-    /// its rhythm, and somebody will read it.
+    /// What arrives need only be counted while it is in order, and kept while it is not: nobody
+    /// looks at its rhythm, and somebody will read it.
     #[inline]
     pub fn is_simple(&self) -> bool {
         let watched = self.autotuning.is_some() || self.pending.is_linux();
-        !self.has_gap() && self.fin.is_none() && !self.detached && !watched
+        self.fin.is_none() && !self.detached && !watched
     }
 
     pub fn has_gap(&self) -> bool {
@@ -382,7 +388,7 @@ impl Connection {
 
     /// Acknowledges now or later, unless it is to be now already.
     #[inline]
-    fn carry_out(&mut self, now: Time, verdict: Verdict) {
+    pub(super) fn carry_out(&mut self, now: Time, verdict: Verdict) {
         match verdict {
             _ if self.receiver.ack_now => {}
             Verdict::Now => self.receiver.ack_now = true,

@@ -119,6 +119,13 @@ pub trait LossDetection {
         false
     }
 
+    /// True in a fast recovery in which an acknowledgment of nothing new only marks what is lost, if
+    /// the connection is `selective`, and else asks for nothing but [`Reaction::Inflate`].
+    fn only_repairs(&self, selective: bool) -> bool {
+        let _ = selective;
+        false
+    }
+
     /// The retransmission timer expired; everything up to `snd_max` may be in the network.
     fn on_timeout(&mut self, snd_max: u64);
 
@@ -205,6 +212,10 @@ impl LossDetection for State {
 
     fn is_at_rest(&self) -> bool {
         dispatch!(self, it => it.is_at_rest())
+    }
+
+    fn only_repairs(&self, selective: bool) -> bool {
+        dispatch!(self, it => it.only_repairs(selective))
     }
 
     fn on_timeout(&mut self, snd_max: u64) {

@@ -62,6 +62,10 @@ impl LossDetection for State {
         !self.in_recovery && self.dupacks.is_none()
     }
 
+    fn only_repairs(&self, _: bool) -> bool {
+        self.in_recovery
+    }
+
     fn on_timeout(&mut self, snd_max: u64) {
         self.dupacks.on_timeout(snd_max);
         self.in_recovery = false;

@@ -85,6 +85,10 @@ impl LossDetection for State {
         !self.in_recovery && self.dupacks == 0 && self.without.is_at_rest()
     }
 
+    fn only_repairs(&self, selective: bool) -> bool {
+        if selective { self.in_recovery } else { self.without.only_repairs(false) }
+    }
+
     fn on_timeout(&mut self, snd_max: u64) {
         self.without.on_timeout(snd_max);
         self.dupacks = 0;

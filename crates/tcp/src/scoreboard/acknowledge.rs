@@ -3,6 +3,7 @@
 use super::{Record, Scoreboard};
 use crate::delivered::Delivered;
 use crate::work;
+use retx_wire::SackBlocks;
 
 impl Scoreboard {
     /// Takes an acknowledgment: everything below `snd_una`, and the blocks (as positions). Adds to
@@ -31,14 +32,18 @@ impl Scoreboard {
             }
         }
         self.assumed.acknowledged = (segments - self.records.len()) as u64;
-        if !self.sacked.is_empty() {
+        if self.sacked.begins_below(snd_una) {
             self.sacked.remove_below(snd_una);
         }
         self.examined = self.examined.max(snd_una);
         for &(left, right) in blocks {
-            self.take_block(left.max(snd_una), right, highest_before, delivered);
+            self.take_block(left.max(snd_una), right, |record| {
+                delivered.take_sacked(record, highest_before);
+            });
         }
-        self.forget_arrived();
+        if !self.without_times {
+            self.forget_arrived();
+        }
     }
 
     /// Takes out the first segments as far as they were sent once and are not taken for lost, while
@@ -63,8 +68,22 @@ impl Scoreboard {
         }
     }
 
-    /// Marks what a SACK block covers for the first time.
-    fn take_block(&mut self, left: u64, right: u64, highest: u64, delivered: &mut Delivered) {
+    /// Marks what a block covers for the first time; true when it covers any. `left` is not below
+    /// SND.UNA.
+    pub fn mark_block(&mut self, left: u64, right: u64) -> bool {
+        let before = self.sacked_segments;
+        self.take_block(left, right, |_| {});
+        self.sacked_segments > before
+    }
+
+    /// An acknowledgment had these blocks.
+    pub fn note_told(&mut self, blocks: &SackBlocks) {
+        **self.told.get_or_insert_default() = *blocks;
+    }
+
+    /// Marks what a SACK block covers for the first time, and shows each of the segments.
+    #[inline(always)]
+    fn take_block(&mut self, left: u64, right: u64, mut show: impl FnMut(&Record)) {
         let mut from = left;
         let mut fresh = false;
         while let Some((gap_left, gap_right)) = self.sacked.first_gap(from, right) {
@@ -81,13 +100,7 @@ impl Scoreboard {
                     self.forget(&copy);
                     self.sacked_bytes += u64::from(copy.length);
                     self.sacked_segments += 1;
-                    delivered.bytes += u64::from(copy.length);
-                    delivered.sacked += u64::from(copy.length);
-                    delivered.note_sacked(&copy);
-                    if !copy.ever_retransmitted && copy.end() <= highest {
-                        let lowest = delivered.reordered.unwrap_or(u64::MAX).min(copy.start);
-                        delivered.reordered = Some(lowest);
-                    }
+                    show(&copy);
                 }
                 index += 1;
             }

@@ -1,0 +1,114 @@
+//! Hosts: what reaches the ends of flows, and what these send. What happens at each packet is
+//! written out where it is done, once for each side.
+
+use super::Engine;
+use crate::flow::Context;
+use crate::packet::Arriving;
+use crate::plan::{Plan, Side};
+use retx_tcp::Polled;
+
+impl Engine<'_> {
+    #[inline(never)]
+    pub(super) fn deliver_apart(&mut self, id: u32, to: u32) {
+        self.deliver(id, to);
+    }
+
+    /// A packet has reached the end that it is for.
+    #[inline(always)]
+    pub(super) fn deliver(&mut self, id: u32, to: u32) {
+        if self.packets.get(id).has_twins() {
+            self.packets.end(id, true);
+        }
+        self.counts.received += 1;
+        // Each in a copy of the code in which the side is a constant.
+        if to & 1 == 0 {
+            self.deliver_to((to >> 1, Side::Sender), id);
+        } else {
+            self.deliver_to((to >> 1, Side::Receiver), id);
+        }
+    }
+
+    #[inline(always)]
+    fn deliver_to(&mut self, (index, side): (u32, Side), id: u32) {
+        let Some(flow) = self.flows.get_mut(index as usize) else {
+            return self.deliver_elsewhere(id);
+        };
+        let packet = self.packets.get(id);
+        self.recorder.delivered(self.now, packet);
+        let place = &mut self.arriving;
+        let arriving = Arriving { packet, id, packets: &self.packets, place };
+        flow.handle_packet(self.now, side, arriving, &mut self.recorder);
+        if self.recorder.every_ack {
+            self.sample_changed_queues();
+        }
+        self.packets.remove(id);
+        self.serve_at_once(index, side);
+    }
+
+    /// An end of a flow has asked to be woken, or was to be opened.
+    pub(super) fn host_due(&mut self, index: u32, side: Side) {
+        let Plan { flows, tcps, .. } = self.plan;
+        let mut context = Context { flows, tcps, key: self.key, recorder: &mut self.recorder };
+        self.flows[index as usize].handle_timeout(self.now, side, &mut context);
+        self.serve(index, side);
+    }
+
+    /// Sends what an end wants to send, and asks when it wants to be woken.
+    #[inline(never)]
+    pub(super) fn serve(&mut self, index: u32, side: Side) {
+        self.serve_at_once(index, side);
+    }
+
+    #[inline(always)]
+    fn serve_at_once(&mut self, index: u32, side: Side) {
+        self.transmit(index, side);
+        if self.flows[index as usize].wants_attention() {
+            self.attend(index);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn transmit_apart(&mut self, index: u32, side: Side) {
+        self.transmit(index, side);
+    }
+
+    #[inline(always)]
+    fn transmit(&mut self, index: u32, side: Side) {
+        loop {
+            let flow = &mut self.flows[index as usize];
+            match flow.poll_transmit(self.now, side, &mut self.transmit) {
+                Polled::Nothing => break,
+                Polled::Written => self.send_written(index, side),
+                Polled::Plain(plain) => {
+                    self.counts.sent += 1;
+                    let label = flow.send_plain(self.now, side, &plain);
+                    let (id, packet) = self.packets.insert_plain(&plain, &label);
+                    if self.recorder.keeps_segments() {
+                        flow.write_sent(self.now, side, packet, &mut self.recorder);
+                    }
+                    self.send_into(self.routes[label.hop as usize], id);
+                }
+            }
+        }
+        self.rearm(index, side);
+    }
+
+    /// The segment that an end has written down goes out.
+    #[inline(never)]
+    fn send_written(&mut self, index: u32, side: Side) {
+        self.counts.sent += 1;
+        // In one place: a copy of what was just written would wait until it is in the cache.
+        let transmit = &self.transmit;
+        let (id, packet) = self.packets.insert(&transmit.segment, transmit.ecn);
+        let flow = &mut self.flows[index as usize];
+        flow.sent(self.now, (side, transmit), packet, &mut self.recorder);
+        let first = self.routes[packet.hop as usize];
+        self.send_into(first, id);
+    }
+
+    #[inline]
+    pub(super) fn rearm(&mut self, index: u32, side: Side) {
+        let target = self.pipes.len() as u32 + 2 * index + side as u32;
+        self.agenda.wake(target, self.flows[index as usize].poll_timeout(side));
+    }
+}

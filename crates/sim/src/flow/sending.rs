@@ -1,0 +1,104 @@
+//! What the ends of a flow send, and what is noted of it.
+
+use super::{Flow, RECEIVER, SENDER};
+use crate::packet::{Label, Packet, Transmission};
+use crate::plan::Side;
+use crate::recorder::Recorder;
+use retx_tcp::{PlainTransmit, Polled, Transmit};
+use retx_units::Time;
+use retx_wire::Flags;
+
+impl Flow {
+    /// The next segment that `side` sends now, until there is none.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time, side: Side, to: &mut Transmit) -> Polled {
+        self.ends[side as usize].poll_transmit_into(now, to)
+    }
+
+    /// `side` sends a plain segment: what the network needs to know of it.
+    #[inline(always)]
+    pub fn send_plain(&mut self, now: Time, side: Side, sent: &PlainTransmit) -> Label {
+        let copy = match side {
+            Side::Sender => self.ledger.sent_plain(now, sent, &self.ends[SENDER]),
+            Side::Receiver => {
+                let pure = sent.segment.payload_bytes == 0;
+                self.ledger.counters.acks_sent += u64::from(pure);
+                0
+            }
+        };
+        Label {
+            copy,
+            hop: self.first_hops[side as usize],
+            to: 2 * self.ledger.flow + side.other() as u32,
+            connection: self.connections,
+        }
+    }
+
+    /// A plain segment that `side` sends, in the tables.
+    #[inline(never)]
+    pub fn write_sent(
+        &mut self,
+        now: Time,
+        side: Side,
+        packet: &mut Packet,
+        recorder: &mut Recorder,
+    ) {
+        if side == Side::Receiver {
+            recorder.acknowledging(now, &self.ends[RECEIVER], packet);
+        } else if packet.payload_bytes > 0 {
+            let smss = self.ends[SENDER].window().smss;
+            self.ledger.write_sent(now, smss, packet, recorder);
+        }
+    }
+
+    /// A segment that `side` sends goes out as `packet`: fills in what the network and the record
+    /// need to know.
+    pub fn sent(
+        &mut self,
+        now: Time,
+        (side, transmit): (Side, &Transmit),
+        packet: &mut Packet,
+        recorder: &mut Recorder,
+    ) {
+        packet.position = transmit.position;
+        packet.hop = self.first_hops[side as usize];
+        packet.to = 2 * self.ledger.flow + side.other() as u32;
+        packet.connection = self.connections;
+        match side {
+            Side::Sender => self.sent_by_sender(now, transmit.retransmission, packet, recorder),
+            Side::Receiver => {
+                if transmit.retransmission {
+                    packet.transmission = Transmission::Again;
+                }
+                let pure = packet.payload_bytes == 0 && is_pure_ack(packet.flags);
+                self.ledger.counters.acks_sent += u64::from(pure);
+                recorder.acknowledging(now, &self.ends[RECEIVER], packet);
+            }
+        }
+    }
+
+    #[inline]
+    fn sent_by_sender(
+        &mut self,
+        now: Time,
+        retransmission: bool,
+        packet: &mut Packet,
+        recorder: &mut Recorder,
+    ) {
+        let [sender, receiver] = &self.ends;
+        let length = packet.seq_len();
+        self.ledger.sent(now, retransmission, [sender, receiver], packet);
+        if length > 0 && (retransmission || recorder.tables.segments.is_some()) {
+            let smss = sender.window().smss;
+            self.ledger.write_sent(now, smss, packet, recorder);
+        }
+    }
+}
+
+/// Neither SYN nor FIN nor RST.
+const fn is_pure_ack(flags: Flags) -> bool {
+    flags.contains(Flags::ACK)
+        && !flags.contains(Flags::SYN)
+        && !flags.contains(Flags::FIN)
+        && !flags.contains(Flags::RST)
+}

@@ -1,0 +1,96 @@
+//! Packets of plain segments, which nearly all are: written once, where they stay, and read there.
+
+use super::{NONE, Others, Packet, Packets, Transmission, Unpacked};
+use retx_tcp::{Connection, PlainTransmit};
+use retx_units::Time;
+use retx_wire::{Ecn, IPV4_HEADER_BYTES, PlainSegment, TCP_HEADER_BYTES};
+
+/// Where a packet goes, and whose it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Label {
+    /// See [`Packet`].
+    pub copy: u64,
+    /// See [`Packet`].
+    pub hop: u32,
+    /// See [`Packet`].
+    pub to: u32,
+    /// See [`Packet`].
+    pub connection: u32,
+}
+
+impl Packet {
+    /// A packet that carries this segment.
+    #[inline(always)]
+    fn plain(transmit: &PlainTransmit, label: &Label) -> Self {
+        let PlainSegment { seq, ack, window, flags, payload_bytes } = transmit.segment;
+        Self {
+            position: transmit.position,
+            copy: label.copy,
+            hop: label.hop,
+            to: label.to,
+            bytes: IPV4_HEADER_BYTES + TCP_HEADER_BYTES + payload_bytes,
+            payload_bytes,
+            connection: label.connection,
+            row: NONE,
+            captured: NONE,
+            twins: NONE,
+            seq,
+            ack,
+            window,
+            flags,
+            ecn: Ecn::NotEct,
+            transmission: Transmission::First,
+            others: Others::None,
+            later: false,
+            bits: 0,
+        }
+    }
+
+    /// What it says but for options and a notice.
+    #[inline]
+    const fn without_options(&self) -> PlainSegment {
+        let Self { seq, ack, window, flags, payload_bytes, .. } = *self;
+        PlainSegment { seq, ack, window, flags, payload_bytes }
+    }
+}
+
+impl Packets {
+    /// A packet that carries this segment; returns its number, and the packet.
+    #[inline(always)]
+    pub fn insert_plain(&mut self, transmit: &PlainTransmit, label: &Label) -> (u32, &mut Packet) {
+        let id = self.free.pop().unwrap_or_else(|| self.add_slot());
+        let slot = &mut self.slots[id as usize];
+        *slot = Packet::plain(transmit, label);
+        (id, slot)
+    }
+}
+
+/// A packet that has reached its host.
+#[derive(Debug)]
+pub struct Arriving<'a> {
+    /// The packet.
+    pub packet: &'a Packet,
+    /// Its number.
+    pub id: u32,
+    /// All packets.
+    pub packets: &'a Packets,
+    /// Where what is not plain is unpacked.
+    pub place: &'a mut Unpacked,
+}
+
+impl Arriving<'_> {
+    /// Hands what it says to the end that it is for.
+    #[inline(always)]
+    pub fn hand_over(&mut self, now: Time, to: &mut Connection) {
+        let plain = self.packet.bits == 0 && self.packet.ecn == Ecn::NotEct;
+        if !plain || !to.handle_plain(now, &self.packet.without_options()) {
+            self.hand_over_unpacked(now, to);
+        }
+    }
+
+    #[inline(never)]
+    fn hand_over_unpacked(&mut self, now: Time, to: &mut Connection) {
+        self.packets.unpack(self.id, self.place);
+        to.handle_packet(now, &self.place.segment, self.packet.ecn);
+    }
+}

@@ -1,0 +1,66 @@
+//! The short ways of a receiver in whose data there is a gap: more come beyond it, and each of them is
+//! acknowledged. What fills a gap, or has come before, takes the long way.
+
+use super::{Connection, Short};
+use crate::connection::Transmit;
+use retx_units::Time;
+use retx_wire::{Ecn, Flags, Options, PlainSegment, Segment};
+
+impl Connection {
+    /// Data have come behind all that has come so far, with a gap between, to an end that has
+    /// nothing in flight: true when they have been taken. Else nothing has happened.
+    #[inline(never)]
+    pub(super) fn take_beyond_gap(&mut self, segment: &PlainSegment) -> bool {
+        let (sender, receiver) = (&self.sender, &mut self.receiver);
+        let ahead = segment.seq.distance_from(receiver.irs.add(receiver.rcv_nxt as u32));
+        let idle = sender.snd_una == sender.snd_max
+            && segment.ack == sender.iss.add(sender.snd_una as u32);
+        if ahead <= 0 || segment.payload_bytes == 0 || !idle {
+            return false;
+        }
+        let left = receiver.rcv_nxt + ahead as u64;
+        let right = left + u64::from(segment.payload_bytes);
+        let behind = receiver.out_of_order.end().is_some_and(|end| left >= end);
+        if !behind || right > receiver.edge {
+            return false;
+        }
+        receiver.out_of_order.insert(left, right);
+        receiver.pending.on_gap();
+        receiver.ack_now = true;
+        let window = self.window_of(segment.window);
+        self.update_window(left as i64, self.sender.snd_una, window);
+        true
+    }
+
+    /// An acknowledgment, if one is due and there is nothing else to send.
+    pub(super) fn acknowledge_gap_at_once(&mut self, now: Time, to: &mut Transmit) -> Short {
+        if !self.sender.is_at_rest() {
+            return Short::Unknown;
+        }
+        if !self.receiver.ack_now {
+            return Short::Nothing;
+        }
+        let position = self.sender.ack_position();
+        let (window, edge) = self.window_field();
+        *to = Transmit {
+            segment: Segment {
+                seq: self.sequence(position),
+                ack: self.acknowledgment(),
+                window,
+                flags: Flags::ACK,
+                payload_bytes: 0,
+                loss_notice: false,
+                options: Options::default(),
+            },
+            ecn: Ecn::NotEct,
+            position,
+            retransmission: false,
+        };
+        if self.receiver.sack {
+            to.segment.options.sack = self.receiver.sack_blocks(4);
+        }
+        self.receiver.pending.on_ack_sent(now, false);
+        self.receiver.acknowledged(&mut self.timers, edge);
+        Short::Written
+    }
+}

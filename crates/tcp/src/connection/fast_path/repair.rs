@@ -1,0 +1,134 @@
+//! The short ways of a recovery: duplicate acknowledgments, which mark segments or, without SACK,
+//! inflate the window, and new data that go out meanwhile. What is sent again, and acknowledgments of
+//! new data, take the long way.
+
+use super::{Connection, Sender, Short};
+use crate::connection::acknowledge::is_within_second;
+use crate::loss_detection::{self, LossDetection, Reaction};
+use crate::rto::Estimator;
+use crate::scoreboard::Delivered;
+use crate::spurious;
+use retx_units::{SeqNr, Time};
+use retx_wire::{Flags, PlainSegment, Segment};
+
+impl Sender {
+    /// A recovery goes on in which an acknowledgment of nothing new only marks segments or inflates
+    /// the window.
+    pub fn is_repairing(&self) -> bool {
+        let asked = self.tail_probe | self.probe | self.fin_queued;
+        let counts = self.timeout_recovery_end
+            | u64::from(self.forced_new | self.limited_credit | self.looks);
+        self.loss_detection.only_repairs(self.selective)
+            && self.tracks == self.selective
+            && counts == 0
+            && !asked
+            && self.snd_nxt == self.snd_max
+            && self.reduction.is_none()
+            && (self.board.without_times || !self.selective)
+            && matches!(self.spurious, spurious::State::none(_))
+    }
+}
+
+impl Connection {
+    /// An acknowledgment without data has come, where segments are not marked: true when it is a
+    /// duplicate, and is dealt with. Else nothing has happened.
+    #[inline(never)]
+    pub(super) fn take_plain_duplicate(&mut self, segment: &PlainSegment) -> bool {
+        let sender = &self.sender;
+        let snd_una = sender.snd_una;
+        let same = segment.ack == self.sequence(snd_una)
+            && self.window_of(segment.window) == sender.snd_wnd;
+        if sender.selective || !same || sender.flight_size() == 0 {
+            return false;
+        }
+        self.update_window(self.receiver.rcv_nxt as i64, snd_una, self.sender.snd_wnd);
+        let sender = &mut self.sender;
+        sender.duplicates += 1;
+        sender.delivered(0, None);
+        sender.last_una = snd_una;
+        sender.window.cwnd += u64::from(sender.window.smss);
+        true
+    }
+
+    /// The same of a segment with blocks.
+    #[inline(never)]
+    pub(in crate::connection) fn take_duplicate(&mut self, now: Time, segment: &Segment) -> bool {
+        let snd_una = self.sender.snd_una;
+        let is_ack = segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0;
+        let bare = is_ack && segment.payload_bytes == 0 && !segment.loss_notice;
+        let next = segment.seq == self.acknowledgment() && segment.ack == self.sequence(snd_una);
+        if !bare || !next || !self.sender.selective {
+            return false;
+        }
+        let Some((left, right)) = self.only_new_block(segment) else { return false };
+        let board = &mut self.sender.board;
+        let sacked = board.mark_block(left, right);
+        board.note_told(&segment.options.sack);
+        let window = self.window_of(segment.window);
+        let same_window = window == self.sender.snd_wnd;
+        self.update_window(self.receiver.rcv_nxt as i64, snd_una, window);
+        if sacked || same_window {
+            self.sender.duplicates += 1;
+            self.mark_lost(now);
+        }
+        true
+    }
+
+    /// The first block, where it tells of nothing that came twice, and the others are known.
+    #[inline]
+    fn only_new_block(&self, segment: &Segment) -> Option<(u64, u64)> {
+        let sender = &self.sender;
+        let (first, others) = segment.options.sack.as_slice().split_first()?;
+        let told = sender.board.told.as_deref()?;
+        let known = others.iter().all(|block| told.contains(block));
+        let position = |number: SeqNr| i64::from(number.distance_from(segment.ack));
+        let (left, right) = (position(first.left), position(first.right));
+        let flight = sender.flight_size() as i64;
+        let fresh = known && !is_within_second(segment);
+        let good = fresh && 0 <= left && left < right && right <= flight;
+        good.then(|| (sender.snd_una + left as u64, sender.snd_una + right as u64))
+    }
+
+    fn mark_lost(&mut self, now: Time) {
+        let sender = &mut self.sender;
+        sender.last_una = sender.snd_una;
+        // What is lost follows from the board.
+        let delivered = Delivered::default();
+        let seen = loss_detection::Ack {
+            now,
+            srtt: sender.estimator.srtt(),
+            least_rtt: sender.least_rtt,
+            sampled: false,
+            bytes_acked: 0,
+            snd_una: sender.snd_una,
+            snd_max: sender.snd_max,
+            dupack_threshold: self.parameters.dupack_threshold,
+            overdue: false,
+            smss: sender.window.smss,
+            selective: Some(&delivered),
+        };
+        let reaction = sender.loss_detection.on_ack(&seen, &mut sender.board);
+        assert!(reaction == Reaction::Nothing, "it only marks");
+    }
+
+    /// A full segment of new data, while nothing is to be sent again, if the windows let it go.
+    pub(super) fn send_in_repair(&mut self, now: Time) -> Short {
+        let sender = &self.sender;
+        let smss = u64::from(sender.window.smss);
+        let queued = sender.written - sender.snd_nxt;
+        let flight = sender.flight_size();
+        let room = sender.window.cwnd.saturating_sub(sender.pipe_of(flight));
+        let idle = flight == 0 || self.timers.retransmit == Time::NEVER;
+        if sender.retransmit_first || self.receiver.ack_now || idle {
+            return Short::Unknown;
+        }
+        let usable = room.min(sender.snd_wnd.saturating_sub(flight));
+        if room >= smss {
+            let fresh = sender.board.lost_bytes() == 0 && queued.min(usable) >= smss;
+            return if fresh { Short::Sent(self.send_next_segment(now)) } else { Short::Unknown };
+        }
+        // As in an undisturbed connection.
+        let waits = queued == 0 || usable < smss.min(queued) && usable < sender.max_snd_wnd / 2;
+        if waits { Short::Nothing } else { Short::Unknown }
+    }
+}
