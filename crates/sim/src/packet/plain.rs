@@ -94,3 +94,30 @@ impl Arriving<'_> {
         to.handle_packet(now, &self.place.segment, self.packet.ecn);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retx_units::SeqNr;
+    use retx_wire::Flags;
+
+    #[test]
+    fn a_plain_packet_is_as_any_other() {
+        let segment = PlainSegment {
+            seq: SeqNr(7),
+            ack: SeqNr(9),
+            window: 11,
+            flags: Flags::ACK.with(Flags::PSH),
+            payload_bytes: 1_460,
+        };
+        let label = Label { copy: 3, hop: 4, to: 5, connection: 6 };
+        let mut packets = Packets::default();
+        let (plain, _) = packets.insert_plain(&PlainTransmit { segment, position: 8 }, &label);
+        let (other, packet) = packets.insert(&segment.segment(), Ecn::NotEct);
+        (packet.position, packet.copy, packet.connection) = (8, label.copy, label.connection);
+        (packet.hop, packet.to) = (label.hop, label.to);
+        let [plain_packet, other] = [plain, other].map(|id| format!("{:?}", packets.get(id)));
+        assert_eq!(plain_packet, other);
+        assert_eq!(packets.segment(plain), segment.segment());
+    }
+}

@@ -7,7 +7,6 @@ use crate::reassembly::Reassembly;
 use crate::receive_autotuning::{Autotuning, Position};
 use crate::rto::Estimator;
 use crate::sack_compression::SackCompression;
-
 use crate::timers::Timers;
 use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, SackBlock, SackBlocks, Segment};

@@ -119,8 +119,8 @@ pub trait LossDetection {
         false
     }
 
-    /// True in a fast recovery in which an acknowledgment of nothing new only marks what is lost, if
-    /// the connection is `selective`, and else asks for nothing but [`Reaction::Inflate`].
+    /// True in a fast recovery in which an acknowledgment of nothing new only marks what is lost,
+    /// if the connection is `selective`, and else asks for nothing but [`Reaction::Inflate`].
     fn only_repairs(&self, selective: bool) -> bool {
         let _ = selective;
         false

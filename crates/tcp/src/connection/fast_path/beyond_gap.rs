@@ -1,5 +1,5 @@
-//! The short ways of a receiver in whose data there is a gap: more come beyond it, and each of them is
-//! acknowledged. What fills a gap, or has come before, takes the long way.
+//! The short ways of a receiver in whose data there is a gap: more come beyond it, and each of them
+//! is acknowledged. What fills a gap, or has come before, takes the long way.
 
 use super::{Connection, Short};
 use crate::connection::Transmit;

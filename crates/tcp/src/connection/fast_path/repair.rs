@@ -1,6 +1,6 @@
 //! The short ways of a recovery: duplicate acknowledgments, which mark segments or, without SACK,
-//! inflate the window, and new data that go out meanwhile. What is sent again, and acknowledgments of
-//! new data, take the long way.
+//! inflate the window, and new data that go out meanwhile. What is sent again, and acknowledgments
+//! of new data, take the long way.
 
 use super::{Connection, Sender, Short};
 use crate::connection::acknowledge::is_within_second;
