@@ -18,6 +18,7 @@ mod config;
 mod connection;
 mod delayed_ack;
 mod delivered;
+mod late;
 mod ranges;
 mod reassembly;
 mod receive_autotuning;
@@ -31,8 +32,8 @@ pub use config::{
     AckPolicy, Config, ConfigError, DelayedAck, IdleRestart, LostSyn, Push, RttSamples,
 };
 pub use connection::{
-    Connection, CwndValidation, Episode, Event, Info, LossState, PlainTransmit, Polled, State,
-    Transmit,
+    Connection, CwndValidation, Episode, Event, Info, LossState, PlainTransmit, Polled, Prepared,
+    State, Transmit,
 };
 pub use ranges::Ranges;
 pub use size::Size;

@@ -13,6 +13,9 @@ type Range = (u64, u64);
 pub struct Ranges(VecDeque<Range>);
 
 impl Ranges {
+    /// Without any.
+    pub const EMPTY: Self = Self(VecDeque::new());
+
     /// True when the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

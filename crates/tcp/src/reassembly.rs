@@ -1,5 +1,6 @@
 //! Data that arrived out of order: which ranges of the stream wait for the gap before them to fill.
 
+use crate::late::Nothing;
 use crate::ranges::Ranges;
 use retx_wire::{SackBlock, SackBlocks};
 
@@ -17,6 +18,11 @@ pub(crate) struct Reassembly {
     /// The arrivals that began elsewhere than those before, newest first: where, and the range that
     /// it lies in now, which may be that of another. The order of the SACK option (RFC 2018 §4).
     recent: [Arrival; 4],
+}
+
+impl Nothing for Reassembly {
+    const NOTHING: &'static Self =
+        &Self { ranges: Ranges::EMPTY, recent: [Arrival { position: 0, range: (0, 0) }; 4] };
 }
 
 impl Reassembly {

@@ -11,6 +11,7 @@ mod in_order;
 mod without_sack;
 
 pub use crate::delivered::{Delivered, Newest};
+use crate::late::Nothing;
 use crate::ranges::Ranges;
 use crate::work;
 pub(crate) use in_order::InOrder;
@@ -80,6 +81,26 @@ pub struct Scoreboard {
     exhausted: (u64, u64),
     /// Nobody asks for the order of time: `by_time` stays empty.
     pub without_times: bool,
+}
+
+impl Nothing for Scoreboard {
+    const NOTHING: &'static Self = &Self {
+        records: VecDeque::new(),
+        sacked: Ranges::EMPTY,
+        sacked_bytes: 0,
+        sacked_segments: 0,
+        lost_bytes: 0,
+        losses: 0,
+        doubled_bytes: 0,
+        marked_segments: 0,
+        assumed: Assumed::NONE,
+        to_retransmit: BinaryHeap::new(),
+        by_time: VecDeque::new(),
+        overtaken: VecDeque::new(),
+        examined: 0,
+        exhausted: (0, 0),
+        without_times: false,
+    };
 }
 
 impl Scoreboard {

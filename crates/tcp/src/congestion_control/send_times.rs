@@ -2,6 +2,7 @@
 //! with a clock reading per segment have it (Vegas, Linux), whatever the connection itself times.
 
 use super::{Ack, Sent};
+use crate::late::Nothing;
 use crate::work;
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
@@ -21,6 +22,10 @@ pub(crate) struct Flying {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SendTimes {
     segments: VecDeque<Flying>,
+}
+
+impl Nothing for SendTimes {
+    const NOTHING: &'static Self = &Self { segments: VecDeque::new() };
 }
 
 impl SendTimes {

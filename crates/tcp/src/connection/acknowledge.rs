@@ -6,7 +6,7 @@ use crate::backoff::{self, Backoff};
 use crate::congestion_control::{self, CongestionControl};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::{self, LossDetection, Reaction};
-use crate::scoreboard::Delivered;
+use crate::scoreboard::{Delivered, Scoreboard};
 use retx_units::Time;
 use retx_wire::{Flags, SackBlocks, Segment};
 
@@ -37,7 +37,7 @@ impl Connection {
         let sender = &mut self.sender;
         let ack = ack as u64;
         if segment.loss_notice {
-            sender.noticed = ack;
+            sender.repair.noticed = ack;
         }
         let old_una = sender.snd_una;
         let window = self.window_of(segment.window);
@@ -87,14 +87,16 @@ impl Connection {
         if !sender.selective {
             if sender.tracks {
                 let una = sender.snd_una.max(ack.max(0) as u64);
-                sender.board.acknowledge(una, &[], delivered);
+                if let Some(board) = sender.board.made() {
+                    board.acknowledge(una, &[], delivered);
+                }
                 let originals = !delivered.acked_retransmitted;
-                sender.original_end = delivered.lowest_original_end.filter(|_| originals);
+                sender.repair.original_end = delivered.lowest_original_end.filter(|_| originals);
             }
             return false;
         }
         let says_nothing = segment.options.sack.is_empty() && ack <= sender.snd_una as i64;
-        if says_nothing && sender.board.without_times {
+        if says_nothing && sender.without_times {
             return true;
         }
         let mut blocks = [(0, 0); 4];
@@ -128,7 +130,9 @@ impl Connection {
         }
         // In an old one, some of it may lie below SND.UNA.
         let una = sender.snd_una.max(ack.max(0) as u64);
-        sender.board.acknowledge(una, &blocks[..count], delivered);
+        if let Some(board) = sender.board.made() {
+            board.acknowledge(una, &blocks[..count], delivered);
+        }
         // RFC 8985 §6.2, step 2: the echo is older than the retransmission, so the original
         // arrived. Where the retransmission lies beyond a gap, the echo is that of what came before
         // the gap (RFC 7323 §4.3) and says nothing (as in Linux `tcp_clean_rtx_queue`).
@@ -249,7 +253,10 @@ impl Connection {
             smss: sender.window.smss,
             selective,
         };
-        let reaction = sender.loss_detection.on_ack(&seen, &mut sender.board);
+        let reaction = match sender.board.made() {
+            Some(board) => sender.loss_detection.on_ack(&seen, board),
+            None => sender.loss_detection.on_ack(&seen, &mut Scoreboard::default()),
+        };
         let progress = Progress { bytes_acked: ack.bytes_acked, delivered: ack.delivered };
         let restart = !matches!(reaction, Reaction::PartialAck { restart_timer: false });
         let is_open = reaction == Reaction::Nothing && !sender.loss_detection.in_recovery();

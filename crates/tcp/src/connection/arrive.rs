@@ -251,7 +251,7 @@ impl Connection {
         let detection = &self.sender.loss_detection;
         self.sender.selective = self.receiver.sack && detection.is_selective();
         self.sender.tracks = self.sender.selective || detection.as_linux();
-        self.sender.board.without_times = !detection.reads_times();
+        self.sender.without_times = !detection.reads_times();
         self.receiver.scaling = parameters.window_scaling && options.window_scale.is_some();
         if self.receiver.scaling {
             // RFC 7323 §2.3: at most 14.
@@ -286,7 +286,7 @@ impl Connection {
         sender.timeout_recovery_end = 0;
         sender.backoff_reset();
         self.timers.retransmit = Time::NEVER;
-        sender.send_times.take(1);
+        sender.send_times.made().map(|times| times.take(1));
         let rtt = sender.timed.take().map(|(_, sent)| self.measured_rtt(now, sent));
         match rtt {
             Some(rtt) => self.take_rtt_sample(rtt),

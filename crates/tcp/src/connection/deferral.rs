@@ -131,7 +131,8 @@ impl Connection {
     fn waits_for_more(&self, now: Time, room: &Room, enough: u64) -> bool {
         let sender = &self.sender;
         let recovers = sender.loss_detection.in_recovery() || sender.timeout_recovery_end > 0;
-        let last_sent = sender.pacer.and_then(|pacer| pacer.opened()).unwrap_or(sender.last_sent);
+        let last_sent =
+            sender.pacer.as_ref().and_then(|pacer| pacer.opened()).unwrap_or(sender.last_sent);
         if recovers || now.since(last_sent.min(now)) > MILLISECOND {
             return false;
         }

@@ -30,8 +30,9 @@ impl Sender {
     fn count_twice(&mut self, bytes: u64) -> u64 {
         let smss = u64::from(self.window.smss);
         let segments = bytes.div_ceil(smss);
-        self.arrived_twice += segments;
-        if bytes > self.max_snd_wnd || self.arrived_twice > self.retransmissions {
+        let repair = &mut *self.repair;
+        repair.arrived_twice += segments;
+        if bytes > self.max_snd_wnd || repair.arrived_twice > repair.retransmissions {
             return 0;
         }
         segments * smss

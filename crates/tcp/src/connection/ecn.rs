@@ -186,13 +186,14 @@ impl Connection {
             let loss = sender.loss(now);
             sender.congestion_control.on_loss(&mut sender.window, &loss);
             sender.window.cwnd = sender.window.cwnd.min(cwnd_before);
-            sender.undo = None;
+            sender.take_undo();
             let detection = &sender.loss_detection;
             if detection.as_linux() && detection.proportional_rate_reduction() {
                 // `tcp_enter_cwr`: the window goes down by proportional rate reduction.
-                sender.cwnd_after_recovery = sender.window.cwnd;
+                sender.repair.cwnd_after_recovery = sender.window.cwnd;
                 sender.window.cwnd = cwnd_before;
-                sender.reduction = Some(Reduction::whole_segments(cwnd_before, sender.window.smss));
+                sender.repair.reduction =
+                    Some(Reduction::whole_segments(cwnd_before, sender.window.smss));
                 self.ecn.reducing = true;
             }
         }
@@ -204,7 +205,8 @@ impl Connection {
         self.ecn.echo_recover = sender.snd_max;
         let sender = &self.sender;
         let reducing = self.ecn.reducing;
-        let cwnd_after = if reducing { sender.cwnd_after_recovery } else { sender.window.cwnd };
+        let cwnd_after =
+            if reducing { sender.repair.cwnd_after_recovery } else { sender.window.cwnd };
         self.events.push_back(Event::EchoTaken { cwnd_before, cwnd_after });
     }
 
@@ -213,8 +215,8 @@ impl Connection {
     pub(super) fn end_reduction_by_echo(&mut self) {
         if self.ecn.reducing && self.sender.snd_una > self.ecn.echo_recover {
             self.ecn.reducing = false;
-            self.sender.reduction = None;
-            self.sender.window.cwnd = self.sender.cwnd_after_recovery;
+            self.sender.end_reduction();
+            self.sender.window.cwnd = self.sender.repair.cwnd_after_recovery;
         }
     }
 

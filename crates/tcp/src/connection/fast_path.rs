@@ -69,6 +69,15 @@ pub(super) enum Short {
 }
 
 impl Sender {
+    /// A new segment has been sent.
+    #[inline]
+    pub fn put_on_board(&mut self, now: Time, position: u64, length: u32) {
+        if !self.board.is_made() {
+            self.board.without_times = self.without_times;
+        }
+        self.board.push(now, position, length);
+    }
+
     /// Everything up to SND.NXT is out for the first time, and nothing points to a loss.
     pub fn is_calm(&self) -> bool {
         let counts = self.duplicates
@@ -77,12 +86,12 @@ impl Sender {
             | u64::from(self.limited_credit | self.looks | self.forced_new)
             | u64::from(self.timeouts_in_row | self.probes_in_row);
         let asked = self.retransmit_first | self.tail_probe | self.probe | self.fin_queued;
-        let undo = self.undo.is_some() && !matches!(self.spurious, spurious::State::none(_));
+        let undo = self.repair.undo.is_some() && !matches!(self.spurious, spurious::State::none(_));
         counts == 0
             && !asked
             && !undo
             && self.snd_nxt == self.snd_max
-            && self.reduction.is_none()
+            && self.repair.reduction.is_none()
             && self.board.is_in_order()
             && self.loss_detection.is_at_rest()
     }
@@ -287,7 +296,7 @@ impl Connection {
         let position = sender.snd_nxt;
         let length = sender.window.smss;
         if sender.selective {
-            sender.board.push(now, position, length);
+            sender.put_on_board(now, position, length);
         }
         let right = position + u64::from(length);
         sender.snd_nxt = right;

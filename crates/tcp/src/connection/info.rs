@@ -3,6 +3,7 @@
 
 use super::Connection;
 use crate::loss_detection::LossDetection;
+use std::sync::Arc;
 
 /// Where a sender stands with its losses, as Linux names it (`tcpi_ca_state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -89,6 +90,6 @@ impl Connection {
     /// Turns Nagle's algorithm on or off: an application must be able to, for a connection that is
     /// open already (RFC 9293 §3.7.4; `TCP_NODELAY`).
     pub fn set_nagle(&mut self, on: bool) {
-        self.parameters.nagle = on;
+        Arc::make_mut(&mut self.parameters).nagle = on;
     }
 }

@@ -10,6 +10,7 @@ mod cost;
 mod deferral;
 mod delivery;
 mod ecn;
+mod events;
 mod fast_path;
 mod header;
 mod info;
@@ -17,9 +18,11 @@ mod linux;
 mod model;
 mod outgoing;
 mod pacing;
+mod parameters;
 mod receive;
 mod recover;
 mod reduction;
+mod repair;
 mod retransmit;
 mod rtt;
 mod sender;
@@ -36,13 +39,16 @@ use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use crate::timers::Timers;
 use crate::{Config, congestion_control::Window};
+use events::Events;
 pub use info::{Info, LossState};
 pub use outgoing::{PlainTransmit, Polled, Transmit};
+use parameters::Parameters;
+pub use parameters::Prepared;
 use receive::Receiver;
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::Segment;
 use sender::Sender;
-use std::collections::VecDeque;
+use std::sync::Arc;
 pub use validation::CwndValidation;
 
 /// The states of RFC 9293 §3.3.2.
@@ -120,7 +126,7 @@ pub struct Connection {
     sender: Sender,
     receiver: Receiver,
     timers: Timers,
-    parameters: Parameters,
+    parameters: Arc<Parameters>,
     /// Both ends offered timestamps.
     timestamps: bool,
     ecn: ecn::Notification,
@@ -128,88 +134,53 @@ pub struct Connection {
     course: fast_path::Course,
     /// A reset or a challenge to send before anything else.
     reply: Option<Box<Segment>>,
-    events: VecDeque<Event>,
+    events: Events,
 }
 
 // A flow keeps two, and there may be a hundred thousand flows.
-const _: () = assert!(size_of::<Connection>() <= 1_700);
-
-/// What a running endpoint still needs of its configuration.
-#[derive(Debug, Clone, Copy)]
-struct Parameters {
-    mss: u32,
-    window_scaling: bool,
-    sack: bool,
-    timestamps: bool,
-    nagle: bool,
-    minshall: bool,
-    push: crate::Push,
-    tso: bool,
-    limited_transmit: bool,
-    slow_start_after_idle: bool,
-    idle_restart: crate::IdleRestart,
-    dupack_threshold: u32,
-    max_rto: Duration,
-    timer_granularity: Duration,
-    timer_wheel: bool,
-    rtt_samples: crate::RttSamples,
-    rtt_granularity: Duration,
-    persist_timeout: Duration,
-    max_retransmissions: u32,
-    time_wait: Duration,
-}
+const _: () = assert!(size_of::<Connection>() <= 960);
 
 impl Connection {
     /// An end that opens: it sends a SYN when first polled.
     pub fn connect(config: &Config, initial_sequence: SeqNr) -> Self {
-        Self::new(config, initial_sequence, State::SynSent)
+        Self::connect_as(&config.into(), initial_sequence)
     }
 
     /// An end that waits for a SYN.
     pub fn listen(config: &Config, initial_sequence: SeqNr) -> Self {
-        Self::new(config, initial_sequence, State::Listen)
+        Self::listen_as(&config.into(), initial_sequence)
     }
 
-    fn new(config: &Config, initial_sequence: SeqNr, state: State) -> Self {
+    /// As [`Self::connect`], by a configuration that many connections share.
+    pub fn connect_as(shared: &Prepared, initial_sequence: SeqNr) -> Self {
+        Self::new(shared, initial_sequence, State::SynSent)
+    }
+
+    /// As [`Self::listen`], by a configuration that many connections share.
+    pub fn listen_as(shared: &Prepared, initial_sequence: SeqNr) -> Self {
+        Self::new(shared, initial_sequence, State::Listen)
+    }
+
+    fn new(shared: &Prepared, initial_sequence: SeqNr, state: State) -> Self {
+        let config = shared.config();
         Self {
             state,
             sender: Sender::new(config, initial_sequence),
             receiver: Receiver::new(config),
             timers: Timers::OFF,
-            parameters: Parameters {
-                mss: config.mss,
-                window_scaling: config.window_scaling,
-                sack: config.sack,
-                timestamps: config.timestamps,
-                nagle: config.nagle,
-                minshall: config.minshall,
-                push: config.push,
-                tso: config.tso,
-                limited_transmit: config.limited_transmit,
-                slow_start_after_idle: config.slow_start_after_idle,
-                idle_restart: config.idle_restart,
-                dupack_threshold: config.dupack_threshold,
-                max_rto: config.max_rto,
-                timer_granularity: config.timer_granularity,
-                timer_wheel: config.timer_wheel,
-                rtt_samples: config.rtt_samples,
-                rtt_granularity: config.rtt_granularity,
-                persist_timeout: config.persist_timeout,
-                max_retransmissions: config.max_retransmissions.unwrap_or(u32::MAX),
-                time_wait: config.time_wait,
-            },
+            parameters: shared.parameters(),
             timestamps: false,
             ecn: ecn::Notification::new(config.ecn),
             course: fast_path::Course::default(),
             reply: None,
-            events: VecDeque::new(),
+            events: Events::default(),
         }
     }
 
     /// The next thing worth knowing, until `None`.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.pop()
     }
 
     /// When `handle_timeout` wants to be called next; [`Time::NEVER`] for not at all.

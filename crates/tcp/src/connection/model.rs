@@ -22,6 +22,8 @@ pub(crate) struct Model {
     losses_before: u64,
     /// Losses found without a scoreboard.
     losses: u64,
+    /// Without SACK: bytes that duplicate ACKs say have left the network.
+    left_network: u64,
 }
 
 impl Sender {
@@ -32,7 +34,7 @@ impl Sender {
     /// An acknowledgment is about to be taken in.
     #[inline]
     pub fn prepare_model(&mut self) {
-        let Some(mut model) = self.model else { return };
+        let Some(mut model) = self.model.take() else { return };
         model.flight_before = self.pipe();
         model.losses_before = self.losses(&model);
         self.model = Some(model);
@@ -62,6 +64,11 @@ impl Sender {
         }
     }
 
+    /// Bytes that are known to have left the network, without SACK.
+    pub fn left_network(&self) -> u64 {
+        self.model.as_ref().map_or(0, |model| model.left_network)
+    }
+
     fn in_segments(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.window.smss.into())
     }
@@ -70,29 +77,32 @@ impl Sender {
     /// per duplicate.
     fn delivered_without_sack(&mut self, acked: u64) -> u64 {
         let smss = u64::from(self.window.smss);
+        let flight_size = self.flight_size();
+        let in_segments = self.in_segments(acked);
+        let Some(model) = &mut self.model else { return 0 };
         if acked == 0 {
-            let most = self.flight_size().saturating_sub(smss);
-            self.left_network = (self.left_network + smss).min(most);
+            let most = flight_size.saturating_sub(smss);
+            model.left_network = (model.left_network + smss).min(most);
             return 1;
         }
         // The first fills the hole, the others may have been counted as they arrived.
-        let segments = self.in_segments(acked);
-        let counted = self.left_network / smss;
-        self.left_network = self.left_network.saturating_sub((segments - 1) * smss);
+        let segments = in_segments;
+        let counted = model.left_network / smss;
+        model.left_network = model.left_network.saturating_sub((segments - 1) * smss);
         segments.saturating_sub(counted).max(1)
     }
 
     /// What loss detection has asked for has been done to the window; a model undoes that.
     fn keep_window(&mut self, reaction: Reaction, cwnd: u64) {
+        self.end_reduction();
         let Some(model) = &mut self.model else { return };
         self.window.cwnd = cwnd;
-        self.reduction = None;
         self.limited_credit = 0;
         match reaction {
             Reaction::FastRetransmit | Reaction::PartialAck { .. } | Reaction::GoBackN => {
                 model.losses += 1;
             }
-            Reaction::EndRecovery | Reaction::NextRecovery => self.left_network = 0,
+            Reaction::EndRecovery | Reaction::NextRecovery => model.left_network = 0,
             _ => {}
         }
     }
@@ -125,7 +135,7 @@ impl Connection {
         let lost = if sender.tracks { 0 } else { sender.in_segments(sender.pipe()) };
         if let Some(model) = &mut sender.model {
             model.losses += lost;
-            sender.left_network = 0;
+            model.left_network = 0;
         }
     }
 
@@ -137,7 +147,7 @@ impl Connection {
         acked: u64,
         selective: Option<&Delivered>,
     ) {
-        let Some(model) = self.sender.model else { return };
+        let Some(model) = self.sender.model.as_deref().copied() else { return };
         let pacing_delay = self.pacing_delay(ack.now);
         let sender = &mut self.sender;
         let segments = match selective {

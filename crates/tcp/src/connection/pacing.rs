@@ -108,7 +108,7 @@ impl Connection {
     /// How much later timers are due because the next segment waits (`tcp_pacing_delay`).
     #[inline]
     pub(super) fn pacing_delay(&self, now: Time) -> Duration {
-        self.sender.pacer.map_or(Duration::ZERO, |pacer| pacer.delay(now))
+        self.sender.pacer.as_ref().map_or(Duration::ZERO, |pacer| pacer.delay(now))
     }
 }
 

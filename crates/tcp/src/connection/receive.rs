@@ -3,6 +3,7 @@
 use super::{Connection, State};
 use crate::Config;
 use crate::delayed_ack::{Arrival, PendingAck, Verdict};
+use crate::late::Late;
 use crate::reassembly::Reassembly;
 use crate::receive_autotuning::{Autotuning, Position};
 use crate::rto::Estimator;
@@ -20,7 +21,7 @@ pub(crate) struct Receiver {
     pub rcv_nxt: u64,
     /// Position after the last byte that the application has read.
     read: u64,
-    pub out_of_order: Reassembly,
+    pub out_of_order: Late<Reassembly>,
     /// What arrived twice and has not been reported (DSACK, RFC 2883).
     duplicate: Option<(u64, u64)>,
     /// Position of the peer's FIN, once seen.
@@ -78,7 +79,7 @@ impl Receiver {
             irs: SeqNr(0),
             rcv_nxt: 0,
             read: 1,
-            out_of_order: Reassembly::default(),
+            out_of_order: Late::NONE,
             duplicate: None,
             fin: None,
             detached: false,

@@ -6,6 +6,7 @@ use crate::backoff::Backoff;
 use crate::congestion_control::CongestionControl;
 use crate::loss_cause::Cause;
 use crate::loss_detection::{LossDetection, Reaction};
+use crate::scoreboard::Scoreboard;
 use retx_units::Time;
 
 /// What an acknowledgment has brought; nothing when a timer asks.
@@ -66,8 +67,8 @@ impl Connection {
             Reaction::EndRecovery => {
                 // RFC 5681 §3.2, step 6.
                 let sender = &mut self.sender;
-                sender.window.cwnd = sender.cwnd_after_recovery;
-                sender.reduction = None;
+                sender.window.cwnd = sender.repair.cwnd_after_recovery;
+                sender.end_reduction();
                 sender.congestion_control.on_recovery_end(&mut sender.window, now);
                 self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
             }
@@ -82,17 +83,17 @@ impl Connection {
         if sender.loss_detection.proportional_rate_reduction() {
             let left = sender.flight_size().saturating_sub(sender.board.sacked_bytes());
             if !sender.loss_detection.as_linux() {
-                sender.reduction = Some(Reduction::new(left + progress.delivered));
+                sender.repair.reduction = Some(Reduction::new(left + progress.delivered));
             } else if !self.ecn.is_reducing() {
                 let whole = Reduction::whole_segments(cwnd_before, sender.window.smss);
-                sender.reduction = Some(whole);
+                sender.repair.reduction = Some(whole);
             }
             self.ecn.leave_reduction();
         }
         self.sender.retransmit_first = true;
         // Set once the first copy is sent.
-        self.sender.rescue_rxt = u64::MAX;
-        self.sender.high_rxt = self.sender.snd_una;
+        self.sender.repair.rescue_rxt = u64::MAX;
+        self.sender.repair.high_rxt = self.sender.snd_una;
         self.repeat_window();
     }
 
@@ -139,10 +140,11 @@ impl Connection {
         sender.limited_bytes = 0;
         sender.timed = None;
         if !self.ecn.is_reducing() {
-            sender.cwnd_after_recovery = sender.window.cwnd;
+            sender.repair.cwnd_after_recovery = sender.window.cwnd;
         }
         // The first segment may have been sent again in the recovery before, and not be lost.
-        let lost = sender.board.next_to_retransmit().map(|(position, _)| position);
+        let lost = sender.board.made().and_then(Scoreboard::next_to_retransmit);
+        let lost = lost.map(|(position, _)| position);
         let episode = Episode {
             trigger: repaired.or(lost).unwrap_or(sender.snd_una),
             repaired: repaired.is_some(),
@@ -160,7 +162,9 @@ impl Connection {
     pub(super) fn reduce(&mut self, progress: Progress, nothing_newly_lost: bool) {
         let sender = &mut self.sender;
         let pipe = sender.pipe();
-        let Some(reduction) = &mut sender.reduction else { return };
+        let Some(repair) = sender.repair.made() else { return };
+        let ssthresh = repair.cwnd_after_recovery;
+        let Some(reduction) = &mut repair.reduction else { return };
         if progress.delivered == 0 && reduction.out > 0 {
             // RFC 9937 §6: what delivers nothing changes nothing. What an earlier ACK let go may
             // not have been sent yet.
@@ -169,7 +173,7 @@ impl Connection {
         sender.window.cwnd = reduction.cwnd(&Share {
             delivered: progress.delivered,
             pipe,
-            ssthresh: sender.cwnd_after_recovery,
+            ssthresh,
             smss: sender.window.smss.into(),
             safe: progress.bytes_acked > 0 && nothing_newly_lost,
         });

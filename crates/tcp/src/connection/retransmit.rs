@@ -26,7 +26,7 @@ impl Connection {
             let (position, length) = sender.board.next_to_retransmit()?;
             if forced {
                 // RFC 6675 §5, step 4.3: no rescue before more than this has arrived.
-                sender.rescue_rxt = position + u64::from(length);
+                sender.repair.rescue_rxt = position + u64::from(length);
             }
             return Some(self.again(position, length));
         }
@@ -56,16 +56,16 @@ impl Connection {
         if !possible {
             return None;
         }
-        let above = sender.high_rxt.max(sender.snd_una);
+        let above = sender.repair.high_rxt.max(sender.snd_una);
         if let Some((position, space)) = sender.board.next_below_highest_sacked(above) {
             return Some(self.again(position, space));
         }
-        if sender.snd_una <= sender.rescue_rxt {
+        if sender.snd_una <= sender.repair.rescue_rxt {
             return None;
         }
         let (position, space) = sender.board.last_unsacked()?;
         // Not below RecoveryPoint: this recovery acknowledges no more.
-        sender.rescue_rxt = sender.snd_max;
+        sender.repair.rescue_rxt = sender.snd_max;
         Some(self.again(position, space))
     }
 }

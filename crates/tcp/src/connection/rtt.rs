@@ -58,7 +58,9 @@ impl Connection {
         let sent = match (self.parameters.rtt_samples, taken) {
             (RttSamples::Timed, _) => return self.rtt_of_timed(now, ack),
             (RttSamples::EveryAck, Some(taken)) => taken.first_sent,
-            (RttSamples::EveryAck, None) => self.sender.send_times.take(ack),
+            (RttSamples::EveryAck, None) => {
+                self.sender.send_times.made().and_then(|times| times.take(ack))
+            }
         };
         sent.map(|sent| self.measured_rtt(now, sent))
     }
@@ -80,7 +82,7 @@ impl Connection {
     ) -> Option<Duration> {
         let sent = match selective {
             Some(delivered) => delivered.timed(),
-            None => self.sender.send_times.take(ack),
+            None => self.sender.send_times.made().and_then(|times| times.take(ack)),
         };
         sent.map(|sent| self.measured_rtt(now, sent))
     }

@@ -3,12 +3,13 @@
 use super::deferral::Burst;
 use super::model::Model;
 use super::pacing::Pacer;
-use super::reduction::Reduction;
+use super::repair::{Repair, Undo};
 use super::usage::InUse;
 use super::validation::Validation;
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::send_times::SendTimes;
 use crate::congestion_control::{self, CongestionControl, Window};
+use crate::late::Late;
 use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
 use crate::rto::{self, Estimator};
@@ -16,14 +17,6 @@ use crate::scoreboard::Scoreboard;
 use crate::spurious::Detector;
 use crate::{Config, LostSyn, Size, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
-
-/// The window before a reduction.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Undo {
-    pub window: Window,
-    /// Data in flight.
-    pub flight_size: u64,
-}
 
 fn first_window(config: &Config) -> Window {
     let smss = config.mss;
@@ -76,32 +69,23 @@ pub(crate) struct Sender {
     /// The segments in flight are on the board: `selective`, or loss detection counts duplicate
     /// ACKs there.
     pub tracks: bool,
-    /// Without SACK: the end of the first segment that the last acknowledgment covered, where none
-    /// of them had been sent again.
-    pub original_end: Option<u64>,
     /// The segments in flight; empty unless `tracks`.
-    pub board: Scoreboard,
-    /// RFC 6675 §4: the highest position sent again in this recovery (`HighRxt`), and the one
-    /// beyond which an acknowledgment lets the rescue retransmission go (`RescueRxt`).
-    pub high_rxt: u64,
-    pub rescue_rxt: u64,
-    /// Proportional rate reduction, while it is on.
-    pub reduction: Option<Reduction>,
+    pub board: Late<Scoreboard>,
+    /// Nobody asks in which order segments were sent.
+    pub without_times: bool,
+    /// What there is to know of losses and what was sent again, once there were any.
+    pub repair: Late<Repair>,
 
     /// Present where the congestion control models the path.
-    pub model: Option<Model>,
-    /// For a model without SACK: bytes that duplicate ACKs say have left the network.
-    pub left_network: u64,
+    pub model: Option<Box<Model>>,
     /// The gate that data wait at, where they are paced.
-    pub pacer: Option<Pacer>,
+    pub pacer: Option<Box<Pacer>>,
 
-    /// The window before the last reduction, until it is known whether that was right.
-    pub undo: Option<Undo>,
     /// New segments to be sent whatever `cwnd` says (F-RTO).
     pub forced_new: u32,
 
     /// When each segment was sent, where every ACK is a sample and the board is empty.
-    pub send_times: SendTimes,
+    pub send_times: Late<SendTimes>,
     /// The segment being timed (Karn): the position that must be acknowledged, and when it was
     /// sent.
     pub timed: Option<(u64, Time)>,
@@ -111,8 +95,6 @@ pub(crate) struct Sender {
     pub duplicates: u64,
     /// ACKs on which Vegas looks yet whether the first segment in flight is overdue.
     pub looks: u32,
-    /// `cwnd` to return to when fast recovery ends.
-    pub cwnd_after_recovery: u64,
     /// Segments that limited transmit may have beyond `cwnd`.
     pub limited_credit: u32,
     /// Bytes in flight that limited transmit has sent.
@@ -129,9 +111,6 @@ pub(crate) struct Sender {
     pub tail_probe: bool,
     /// Bytes that duplicate ACKs have stood for since the last acknowledgment of new data.
     pub by_duplicates: u64,
-    /// Segments sent again, and segments that the peer said had arrived twice.
-    pub retransmissions: u64,
-    pub arrived_twice: u64,
     /// How often the SYN has been sent again.
     pub syn_retransmissions: u32,
     pub last_sent: Time,
@@ -147,8 +126,6 @@ pub(crate) struct Sender {
     pub pushed: u64,
     /// The position after the last short segment (`snd_sml` in Linux).
     pub short_end: u64,
-    /// The position of which a relay said last that it was lost on a bad channel.
-    pub noticed: u64,
 }
 
 impl Sender {
@@ -175,7 +152,7 @@ impl Sender {
             initial_window: config.initial_window,
             lost_syn: config.lost_syn,
             max_cwnd: config.max_cwnd.map_or(u64::MAX, |size| size.bytes(smss)),
-            model: congestion_control.models_path().then(Model::default),
+            model: congestion_control.models_path().then(Box::default),
             congestion_control,
             loss_detection: config.loss_detection.build(config),
             loss_cause: config.loss_cause.build(config),
@@ -184,21 +161,16 @@ impl Sender {
             backoff: config.backoff.build(config),
             selective: false,
             tracks: false,
-            original_end: None,
-            board: Scoreboard::default(),
-            high_rxt: 0,
-            rescue_rxt: u64::MAX,
-            reduction: None,
-            left_network: 0,
-            pacer: paced.then(Pacer::default),
-            undo: None,
+            board: Late::NONE,
+            without_times: false,
+            repair: Late::NONE,
+            pacer: paced.then(Box::default),
             forced_new: 0,
-            send_times: SendTimes::default(),
+            send_times: Late::NONE,
             timed: None,
             retransmit_first: false,
             duplicates: 0,
             looks: 0,
-            cwnd_after_recovery: 0,
             limited_credit: 0,
             limited_bytes: 0,
             timeout_recovery_end: 0,
@@ -207,8 +179,6 @@ impl Sender {
             probe: false,
             tail_probe: false,
             by_duplicates: 0,
-            retransmissions: 0,
-            arrived_twice: 0,
             syn_retransmissions: 0,
             last_sent: Time::ZERO,
             last_rtt: None,
@@ -216,7 +186,6 @@ impl Sender {
             burst: Burst::NONE,
             validation: Validation::new(config.cwnd_validation),
             pushed: 1,
-            noticed: u64::MAX,
             short_end: 0,
         }
     }
@@ -272,7 +241,7 @@ impl Sender {
         if self.tracks {
             return self.board.pipe(flight_size);
         }
-        flight_size.saturating_sub(self.left_network)
+        flight_size.saturating_sub(self.left_network())
     }
 
     /// Room that `cwnd` leaves; for new data limited transmit adds to it (RFC 3042 §2).
@@ -345,7 +314,7 @@ impl Sender {
             last_rtt: self.last_rtt,
             window: self.window,
             flight_size: self.flight_size(),
-            noticed: self.noticed == self.snd_una,
+            noticed: self.repair.noticed == self.snd_una,
             // Without SACK a sender knows of one.
             lost_segments: self.board.lost_bytes().div_ceil(self.window.smss.into()).max(1),
         };
@@ -382,8 +351,8 @@ impl Sender {
     /// The window is about to be reduced: remembers it, and tells the detector of spurious
     /// recoveries. A recovery within another is about the same window.
     pub fn begin_recovery(&mut self, by_timeout: bool, in_recovery: bool) {
-        if !in_recovery || self.undo.is_none() {
-            self.undo = Some(Undo { window: self.window, flight_size: self.flight_size() });
+        if !in_recovery || self.repair.undo.is_none() {
+            self.repair.undo = Some(Undo { window: self.window, flight_size: self.flight_size() });
         }
         self.spurious.on_begin(&spurious::Begin {
             by_timeout,

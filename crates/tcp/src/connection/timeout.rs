@@ -25,8 +25,10 @@ impl Connection {
         Timers::expire(&mut self.timers.pacing, now);
         if Timers::expire(&mut self.timers.reordering, now) {
             let sender = &mut self.sender;
-            let reaction =
-                sender.loss_detection.on_deadline(now, sender.snd_max, &mut sender.board);
+            let reaction = match sender.board.made() {
+                Some(board) => sender.loss_detection.on_deadline(now, sender.snd_max, board),
+                None => Reaction::Nothing,
+            };
             // Linux `tcp_rack_reo_timeout`: the reduction begins as if a segment had arrived.
             let begins =
                 reaction == Reaction::SelectiveRecovery && sender.loss_detection.as_linux();
@@ -93,7 +95,7 @@ impl Connection {
             self.ecn.on_reduction(sender.snd_max);
         } else if in_fast_recovery {
             // The window that is left alone is not what recovery has inflated it to for a while.
-            sender.window.cwnd = sender.cwnd_after_recovery;
+            sender.window.cwnd = sender.repair.cwnd_after_recovery;
         }
         // What proportional rate reduction left may be less than the loss window (RFC 5681 §3.1).
         sender.window.cwnd = sender.window.cwnd.max(sender.window.smss.into());
@@ -121,7 +123,7 @@ impl Connection {
         sender.limited_bytes = 0;
         sender.retransmit_first = false;
         sender.looks = 0;
-        sender.reduction = None;
+        sender.end_reduction();
         self.ecn.leave_reduction();
         sender.tail_probe = false;
         self.timers.reordering = Time::NEVER;
@@ -155,7 +157,7 @@ impl Connection {
     /// starts anew with new data sent or acknowledged (RFC 8985 §7.2).
     pub(super) fn schedule_loss_detection(&mut self, now: Time, progress: bool) {
         let sender = &self.sender;
-        if !sender.selective || sender.board.without_times {
+        if !sender.selective || sender.without_times {
             return;
         }
         let reordering = sender.loss_detection.deadline();

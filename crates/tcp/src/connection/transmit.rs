@@ -130,13 +130,13 @@ impl Connection {
                 return self.probe_or_wait(now, to);
             }
         }
-        let high_rxt = self.sender.high_rxt;
-        let rescue_rxt = self.sender.rescue_rxt;
+        let high_rxt = self.sender.repair.high_rxt;
+        let rescue_rxt = self.sender.repair.rescue_rxt;
         let Some(chunk) = self.speculative_retransmission() else { return false };
         self.send(now, chunk, to);
-        if self.sender.rescue_rxt != rescue_rxt {
+        if self.sender.repair.rescue_rxt != rescue_rxt {
             // RFC 6675 §4, rule 4: a rescue does not move HighRxt.
-            self.sender.high_rxt = high_rxt;
+            self.sender.repair.high_rxt = high_rxt;
         }
         true
     }
@@ -169,7 +169,7 @@ impl Connection {
     /// window keeps from sending has not restarted yet.
     fn sendable_after_idle(&mut self, now: Time) -> Option<u32> {
         let length = self.sendable();
-        let Parameters { slow_start_after_idle, idle_restart, max_rto, .. } = self.parameters;
+        let Parameters { slow_start_after_idle, idle_restart, max_rto, .. } = *self.parameters;
         let sender = &mut self.sender;
         if length.is_none() || !slow_start_after_idle || sender.snd_una < sender.snd_max {
             return length;
@@ -334,18 +334,19 @@ impl Connection {
         if !sender.tracks {
             return;
         }
-        if let Some(reduction) = &mut sender.reduction {
+        if let Some(reduction) = sender.reduction() {
             reduction.out += u64::from(space);
         }
         if position < sender.snd_max {
             sender.board.resent(now, position);
-            sender.high_rxt = sender.high_rxt.max(position + u64::from(space));
+            let repair = &mut *sender.repair;
+            repair.high_rxt = repair.high_rxt.max(position + u64::from(space));
         } else {
             if sender.board.sacked_bytes() > 0 && !sender.loss_detection.in_recovery() {
                 // RFC 6675 §5, step 4.2: limited transmit does not count as FlightSize.
                 sender.limited_bytes += u64::from(space);
             }
-            sender.board.push(now, position, space);
+            sender.put_on_board(now, position, space);
         }
     }
 
@@ -354,7 +355,7 @@ impl Connection {
         let timestamp = self.timestamps.then(|| self.timestamp(now));
         let sender = &mut self.sender;
         if retransmission {
-            sender.retransmissions += 1;
+            sender.repair.retransmissions += 1;
             sender.spurious.on_retransmission(&spurious::Retransmission {
                 position,
                 end: right,

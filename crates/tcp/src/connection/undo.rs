@@ -3,7 +3,7 @@
 use super::{Connection, Event};
 use crate::congestion_control::CongestionControl;
 use crate::loss_detection::LossDetection;
-use crate::scoreboard::Delivered;
+use crate::scoreboard::{Delivered, Scoreboard};
 use crate::spurious::{self, Detector, Response, Verdict};
 use retx_wire::Segment;
 
@@ -17,7 +17,7 @@ impl Connection {
         selective: Option<&Delivered>,
     ) {
         let sender = &mut self.sender;
-        if sender.undo.is_none() {
+        if sender.repair.undo.is_none() {
             return;
         }
         let window_end = sender.snd_una + sender.snd_wnd;
@@ -31,7 +31,7 @@ impl Connection {
             }),
             sacked: selective.map(|delivered| delivered.sacked),
             lowest_original_end: selective
-                .map_or(sender.original_end, |delivered| delivered.lowest_original_end),
+                .map_or(sender.repair.original_end, |delivered| delivered.lowest_original_end),
             dsack: selective.and_then(|delivered| delivered.dsack),
             echo: segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo),
             can_send_new: sender.written > sender.snd_max && window_end > sender.snd_max,
@@ -59,13 +59,13 @@ impl Connection {
     /// Nothing had been lost: nothing is sent again, and the window goes back as the response says.
     fn undo(&mut self, bytes_acked: u64) {
         let sender = &mut self.sender;
-        let Some(before) = sender.undo.take() else { return };
-        sender.board.undo();
+        let Some(before) = sender.take_undo() else { return };
+        sender.board.made().into_iter().for_each(Scoreboard::undo);
         sender.loss_detection.on_undo();
         sender.snd_nxt = sender.snd_max;
         sender.retransmit_first = false;
         sender.forced_new = 0;
-        sender.reduction = None;
+        sender.end_reduction();
         self.ecn.leave_reduction();
         sender.timeout_recovery_end = 0;
         let flight_size = sender.pipe();

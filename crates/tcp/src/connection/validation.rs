@@ -13,6 +13,7 @@
 
 use super::usage::{InUse, Usage};
 use crate::congestion_control::{Ack, Window};
+use crate::late::{Late, Nothing};
 use crate::work;
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
@@ -41,7 +42,14 @@ pub(crate) struct Validation {
     full: bool,
     /// For `linux`.
     usage: Usage,
-    round: Option<Round>,
+    /// For `rfc7661`.
+    rounds: Late<Rounds>,
+}
+
+/// What was acknowledged in the last round trips.
+#[derive(Debug, Clone, Default)]
+struct Rounds {
+    now: Option<Round>,
     /// Most acknowledged in a round trip: samples of falling size, oldest first.
     samples: VecDeque<(Time, u64)>,
 }
@@ -54,9 +62,13 @@ struct Round {
     bytes: u64,
 }
 
+impl Nothing for Rounds {
+    const NOTHING: &'static Self = &Self { now: None, samples: VecDeque::new() };
+}
+
 impl Validation {
     pub const fn new(policy: CwndValidation) -> Self {
-        Self { policy, full: false, usage: Usage::NONE, round: None, samples: VecDeque::new() }
+        Self { policy, full: false, usage: Usage::NONE, rounds: Late::NONE }
     }
 
     /// So much is in use, just after something was sent or an ACK was dealt with: full is what has
@@ -83,18 +95,44 @@ impl Validation {
         }
         if ack.in_recovery {
             // §4.2: what a recovery delivers is no sample, and what was before is out of date.
-            self.round = None;
-            self.samples.clear();
+            if let Some(rounds) = self.rounds.made() {
+                rounds.now = None;
+                rounds.samples.clear();
+            }
             return;
         }
-        let Some(round) = &mut self.round else {
-            self.round = Some(Round { end: ack.snd_nxt, bytes: 0 });
+        self.rounds.on_ack(ack);
+    }
+
+    /// An ACK of new data may grow the window.
+    pub fn allows_growth(&self, window: &Window) -> bool {
+        match self.policy {
+            CwndValidation::None => true,
+            CwndValidation::Linux => self.usage.is_limited(window),
+            CwndValidation::Rfc7661 => {
+                let pipe_ack = self.rounds.samples.front().map(|sample| sample.1);
+                self.full || pipe_ack.is_none_or(|bytes| bytes >= window.cwnd.div_ceil(2))
+            }
+        }
+    }
+
+    /// An ACK of new data has been dealt with.
+    pub fn end_ack(&mut self) {
+        self.full = false;
+    }
+}
+
+impl Rounds {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        let Some(round) = &mut self.now else {
+            self.now = Some(Round { end: ack.snd_nxt, bytes: 0 });
             return;
         };
         round.bytes += ack.bytes_acked;
         if ack.snd_una >= round.end {
             let bytes = round.bytes;
-            self.round = Some(Round { end: ack.snd_nxt, bytes: 0 });
+            *round = Round { end: ack.snd_nxt, bytes: 0 };
             while self.samples.back().is_some_and(|sample| sample.1 <= bytes) {
                 work::steps(1);
                 self.samples.pop_back();
@@ -116,22 +154,5 @@ impl Validation {
             work::steps(1);
             self.samples.pop_front();
         }
-    }
-
-    /// An ACK of new data may grow the window.
-    pub fn allows_growth(&self, window: &Window) -> bool {
-        match self.policy {
-            CwndValidation::None => true,
-            CwndValidation::Linux => self.usage.is_limited(window),
-            CwndValidation::Rfc7661 => {
-                let pipe_ack = self.samples.front().map(|sample| sample.1);
-                self.full || pipe_ack.is_none_or(|bytes| bytes >= window.cwnd.div_ceil(2))
-            }
-        }
-    }
-
-    /// An ACK of new data has been dealt with.
-    pub fn end_ack(&mut self) {
-        self.full = false;
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Assumed {
 }
 
 impl Assumed {
+    pub const NONE: Self = Self { segments: 0, smss: 0, acknowledged: 0, excess: None };
+
     pub const fn bytes(&self) -> u64 {
         self.segments * self.smss
     }

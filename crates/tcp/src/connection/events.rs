@@ -1,0 +1,27 @@
+//! What has happened and nobody has asked for yet: hardly ever more than one thing.
+
+use super::Event;
+
+/// Events in their order, in as much room as there ever were.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Events(Vec<Event>);
+
+impl Events {
+    /// Another one.
+    pub fn push_back(&mut self, event: Event) {
+        if self.0.len() == self.0.capacity() {
+            self.0.reserve_exact(1);
+        }
+        self.0.push(event);
+    }
+
+    /// The first that nobody has asked for.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Event> {
+        match self.0.len() {
+            0 => None,
+            1 => self.0.pop(),
+            _ => Some(self.0.remove(0)),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What a sender keeps about losses, and about what it has sent again.
+
+use super::Sender;
+use super::reduction::Reduction;
+use crate::congestion_control::Window;
+use crate::late::Nothing;
+
+/// The window before a reduction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Undo {
+    pub window: Window,
+    /// Data in flight.
+    pub flight_size: u64,
+}
+
+/// Made with the first loss.
+#[derive(Debug, Clone)]
+pub(crate) struct Repair {
+    /// Without SACK: the end of the first segment that the last acknowledgment covered, where none
+    /// of them had been sent again.
+    pub original_end: Option<u64>,
+    /// RFC 6675 §4: the highest position sent again in this recovery (`HighRxt`), and the one
+    /// beyond which an acknowledgment lets the rescue retransmission go (`RescueRxt`).
+    pub high_rxt: u64,
+    pub rescue_rxt: u64,
+    /// Proportional rate reduction, while it is on.
+    pub reduction: Option<Reduction>,
+    /// The window before the last reduction, until it is known whether that was right.
+    pub undo: Option<Undo>,
+    /// `cwnd` to return to when fast recovery ends.
+    pub cwnd_after_recovery: u64,
+    /// Segments sent again, and segments that the peer said had arrived twice.
+    pub retransmissions: u64,
+    pub arrived_twice: u64,
+    /// The position of which a relay said last that it was lost on a bad channel.
+    pub noticed: u64,
+}
+
+impl Repair {
+    const NONE: Self = Self {
+        original_end: None,
+        high_rxt: 0,
+        rescue_rxt: u64::MAX,
+        reduction: None,
+        undo: None,
+        cwnd_after_recovery: 0,
+        retransmissions: 0,
+        arrived_twice: 0,
+        noticed: u64::MAX,
+    };
+}
+
+impl Default for Repair {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl Nothing for Repair {
+    const NOTHING: &'static Self = &Self::NONE;
+}
+
+impl Sender {
+    /// Proportional rate reduction, while it is on.
+    #[inline]
+    pub fn reduction(&mut self) -> Option<&mut Reduction> {
+        self.repair.made()?.reduction.as_mut()
+    }
+
+    /// It is over, if it was on.
+    #[inline]
+    pub fn end_reduction(&mut self) {
+        if let Some(repair) = self.repair.made() {
+            repair.reduction = None;
+        }
+    }
+
+    /// The window before the last reduction is of no interest any more.
+    pub fn take_undo(&mut self) -> Option<Undo> {
+        self.repair.made()?.undo.take()
+    }
+}
