@@ -69,23 +69,23 @@ impl FlowCounters {
 /// behind them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Episodes {
-    counts: [[[u64; 3]; 2]; 2],
+    counts: [[[u32; 3]; 2]; 2],
 }
 
 impl Episodes {
     /// The episodes of a kind with a cause.
     pub fn count(&self, kind: EpisodeKind, cause: Cause) -> u64 {
-        self.counts[kind as usize].iter().map(|causes| causes[cause as usize]).sum()
+        self.counts[kind as usize].iter().map(|causes| u64::from(causes[cause as usize])).sum()
     }
 
     /// The episodes that the sender believed to be this and that had this cause.
     pub const fn believed(&self, belief: Belief, cause: Cause) -> u64 {
-        self.counts[belief.kind as usize][belief.said as usize][cause as usize]
+        self.counts[belief.kind as usize][belief.said as usize][cause as usize] as u64
     }
 
     /// All episodes of a kind.
     pub fn total(&self, kind: EpisodeKind) -> u64 {
-        self.counts[kind as usize].iter().flatten().sum()
+        self.counts[kind as usize].iter().flatten().map(|count| u64::from(*count)).sum()
     }
 
     /// Another one.
