@@ -18,7 +18,7 @@ pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<Em
     let mut tcp = tcp.map(|(index, ((flow, report), counts))| {
         let (name, tcp) = (flow.name.clone(), plan.tcps[flow.tcp as usize].name.clone());
         let frame = FlowFrame { name, tcp, start: None, finish: None, from: plan.warmup, to };
-        let exchanges = match flow.work {
+        let exchanges = match *flow.work {
             Work::Exchanges(_) => summary_of(&report, plan.warmup),
             _ => ExchangeSummary::default(),
         };

@@ -17,7 +17,7 @@ impl<T> Default for Ring<T> {
 }
 
 /// The size of the first ring.
-const FIRST_SIZE: usize = 4;
+const FIRST_SIZE: usize = 2;
 
 impl<T: Copy + Default> Ring<T> {
     /// How many there are.

@@ -28,7 +28,7 @@ fn main() {
     let seconds = words.next().map_or(2, |word| word.parse().expect("whole seconds"));
     let number = || value.parse::<u64>().expect("a whole number");
     let plan = match axis.as_str() {
-        "flows" => dumbbell(number() as u32, Duration::from_secs(seconds)),
+        "flows" => flows(number() as u32, seconds),
         "hops" => hops(number() as usize, seconds),
         "window" => window(number(), 0.0, seconds),
         "lossy_window" => window(number(), 0.2 / number() as f64, seconds),
@@ -54,6 +54,17 @@ fn run(axis: &str, value: &str, plan: &Plan) {
         engine.events(),
         peak_kib()
     );
+}
+
+/// So many flows over a bottleneck, of which the last starts within a second.
+fn flows(count: u32, seconds: u64) -> Plan {
+    let mut plan = dumbbell(count, Duration::from_secs(seconds));
+    let apart =
+        Duration::from_nanos(1_000_000_000 / u64::from(count)).min(Duration::from_millis(1));
+    for (flow, index) in plan.flows.iter_mut().zip(0..) {
+        flow.start = Time::ZERO + apart * index;
+    }
+    plan
 }
 
 /// One flow over so many links, 10 ms in all.

@@ -1,6 +1,6 @@
 //! Applications: what the data sender writes and when it closes, and what the receiver does.
 
-use crate::plan::Work;
+use crate::plan::{Shared, Work};
 use retx_tcp::Connection;
 
 /// Both applications of a flow. The sender writes a file as the buffer takes it and closes once
@@ -8,7 +8,7 @@ use retx_tcp::Connection;
 /// segment of its own. The receiver reads at once and closes after the sender.
 #[derive(Debug, Clone)]
 pub struct App {
-    work: Work,
+    work: Shared<Work>,
     /// Which file, from 0.
     file: u32,
     /// Bytes of it not yet written, of those that are there.
@@ -28,7 +28,7 @@ pub struct App {
 
 impl App {
     /// Before the first file.
-    pub fn new(work: Work) -> Self {
+    pub fn new(work: Shared<Work>) -> Self {
         Self {
             work,
             file: 0,
@@ -43,7 +43,7 @@ impl App {
     }
 
     /// What there is to send.
-    pub const fn work(&self) -> &Work {
+    pub fn work(&self) -> &Work {
         &self.work
     }
 

@@ -2,21 +2,24 @@
 
 use crate::plan::{
     self, DatagramPlan, ExchangePlan, FlowPlan, Limits, Pace, PacketSizes, PipePlan, Plan,
-    ProxyPlan, RelayPlan, Sampling, Side, Sizes, StagePlan, TcpPlan, WlanPlan, Work,
+    ProxyPlan, RelayPlan, Sampling, Shared, Side, Sizes, StagePlan, TcpPlan, WlanPlan, Work,
 };
 use legs::{Leg, legs};
 use retx_link::{pipe, wlan};
 use retx_scenario::{
-    App, Change, ExpandedFlow, Files, Flow, Hop, Initiator, Link, OnOff, Reuse, SampleInterval,
-    Scenario, Stop, Transport, Udp, Way, Wlan,
+    App, Change, Direction, ExpandedFlow, Files, Flow, Hop, Initiator, Link, OnOff, Reuse,
+    SampleInterval, Scenario, Stop, Transport, Udp, Way, Wlan,
 };
 use retx_units::{Duration, Time};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 mod legs;
 
 /// Lays a scenario out.
 pub fn plan(scenario: &Scenario) -> Plan {
-    let nodes = scenario.nodes();
+    let nodes = Nodes::of(scenario);
+    let mut last = None;
     let mut plan = Plan {
         seed: scenario.seed,
         end: instant(scenario.duration),
@@ -27,11 +30,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
             Some(SampleInterval::Every(interval)) => Sampling::Every(interval),
             Some(SampleInterval::EveryAck) => Sampling::EveryAck,
         },
-        pipes: scenario
-            .links
-            .iter()
-            .flat_map(|link| [pipe(link, Way::Forward), pipe(link, Way::Reverse)])
-            .collect(),
+        pipes: scenario.links.iter().flat_map(|link| pipes(link, &nodes, &mut last)).collect(),
         stages: scenario.wlans.iter().map(cell).collect(),
         routes: Vec::new(),
         tcps: scenario
@@ -54,7 +53,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
             Transport::Tcp { tcp, initiator } => {
                 // Equal flows share their routes, their nodes and their work.
                 let legs = legs(scenario, (flow, tcp), (&nodes, &mut plan));
-                let work = work(&flow.app);
+                let work = Shared::from(work(&flow.app));
                 flow.expanded().for_each(|one| {
                     add_flow(&mut plan, &one, (initiator, &work), &legs);
                 });
@@ -63,7 +62,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
                 let route = plan.routes.len() as u32;
                 plan.routes.push(flow.forward_path.iter().map(hop).collect());
                 let largest = largest_packet(flow, &scenario.links);
-                let ends = [&flow.from, &flow.to].map(|name| index_of(&nodes, name));
+                let ends = [&flow.from, &flow.to].map(|name| nodes.index(name));
                 let after = plan.flows.len() as u32;
                 let one = |one| datagram_plan(&one, (&udp, largest), (route, ends), after);
                 plan.datagrams.extend(flow.expanded().map(one));
@@ -77,7 +76,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
 fn add_flow(
     plan: &mut Plan,
     expanded: &ExpandedFlow<'_>,
-    (initiator, work): (Initiator, &Work),
+    (initiator, work): (Initiator, &Shared<Work>),
     legs: &[Leg],
 ) {
     for leg in legs {
@@ -102,9 +101,26 @@ fn add_flow(
     }
 }
 
-fn index_of(nodes: &[&str], name: &str) -> u32 {
-    let index = nodes.iter().position(|node| *node == name);
-    index.expect("a flow's nodes are ends of links") as u32
+/// The nodes by their names.
+struct Nodes<'a>(HashMap<&'a str, (u32, Arc<str>)>);
+
+impl<'a> Nodes<'a> {
+    fn of(scenario: &'a Scenario) -> Self {
+        let nodes = scenario.nodes().into_iter().zip(0..);
+        Self(nodes.map(|(name, index)| (name, (index, name.into()))).collect())
+    }
+
+    fn find(&self, name: &str) -> &(u32, Arc<str>) {
+        self.0.get(name).expect("a flow's nodes are ends of links")
+    }
+
+    fn index(&self, name: &str) -> u32 {
+        self.find(name).0
+    }
+
+    fn name(&self, name: &str) -> Arc<str> {
+        self.find(name).1.clone()
+    }
 }
 
 fn datagram_plan(
@@ -156,25 +172,34 @@ fn instant(since_the_beginning: Duration) -> Time {
     Time::ZERO + since_the_beginning
 }
 
-fn pipe(link: &Link, way: Way) -> PipePlan {
-    let direction = link.direction(way);
-    let [left, right] = link.ends.clone();
-    PipePlan {
-        link: link.name.clone(),
-        direction: way.name(),
-        ends: match way {
-            Way::Forward => [left, right],
-            Way::Reverse => [right, left],
-        },
-        config: pipe::Config {
-            rate: direction.rate,
-            delay: direction.delay,
-            overhead: direction.overhead,
-            queue: direction.queue.clone(),
-            channel: direction.channel.clone(),
-            repair: direction.repair,
-            changes: direction.changes.iter().map(change).collect(),
-        },
+/// Both directions of a link. Equal ones that follow each other share their configuration.
+fn pipes(link: &Link, nodes: &Nodes<'_>, last: &mut Option<Shared<pipe::Config>>) -> [PipePlan; 2] {
+    let name: Arc<str> = link.name.as_str().into();
+    let [left, right] = link.ends.each_ref().map(|end| nodes.name(end));
+    [Way::Forward, Way::Reverse].map(|way| {
+        let config = pipe_config(link.direction(way));
+        let shared = last.take().filter(|last| **last == config).unwrap_or_else(|| config.into());
+        PipePlan {
+            link: name.clone(),
+            direction: way.name(),
+            ends: match way {
+                Way::Forward => [left.clone(), right.clone()],
+                Way::Reverse => [right.clone(), left.clone()],
+            },
+            config: last.insert(shared).clone(),
+        }
+    })
+}
+
+fn pipe_config(direction: &Direction) -> pipe::Config {
+    pipe::Config {
+        rate: direction.rate,
+        delay: direction.delay,
+        overhead: direction.overhead,
+        queue: direction.queue.clone(),
+        channel: direction.channel.clone(),
+        repair: direction.repair,
+        changes: direction.changes.iter().map(change).collect(),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::recorder::{Drop, Recorder};
 use crate::run::{Options, RunError};
 use retx_link::Pipe;
 use retx_link::stage::{Entry, Packet};
-use retx_tcp::Transmit;
+use retx_tcp::{Prepared, Transmit};
 use retx_units::{StreamKey, Time};
 use retx_wire::Ecn;
 
@@ -61,6 +61,7 @@ pub struct Engine<'a> {
     ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) stages: Vec<Placed>,
+    tcps: Vec<Prepared>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) proxies: Vec<Proxy>,
     pub(crate) chains: Vec<Chain>,
@@ -103,6 +104,11 @@ enum Special {
     Count,
 }
 
+/// The TCPs, for connections to share.
+fn prepared(plan: &Plan) -> Vec<Prepared> {
+    plan.tcps.iter().map(|tcp| (&tcp.config).into()).collect()
+}
+
 impl<'a> Engine<'a> {
     /// A run that has not begun.
     ///
@@ -112,9 +118,10 @@ impl<'a> Engine<'a> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
         let mut ways = Ways { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
         let starts: Vec<u32> = plan.routes.iter().map(|route| ways.lay(route)).collect();
+        let tcps = prepared(plan);
         let flow = |(index, flow): (usize, &crate::plan::FlowPlan)| {
             let first_hops = flow.routes.map(|route| starts[route as usize]);
-            Flow::new(index as u32, flow, &plan.tcps[flow.tcp as usize], first_hops)
+            Flow::new(index as u32, flow, &tcps[flow.tcp as usize], first_hops)
         };
         let mut flows: Vec<Flow> = plan.flows.iter().enumerate().map(flow).collect();
         let chains = relay::chains(plan, &mut flows);
@@ -139,8 +146,8 @@ impl<'a> Engine<'a> {
             return Err(RunError::TooLarge { targets });
         }
         let pipe = |pipe: &crate::plan::PipePlan| {
-            let name = format!("link.{}.{}", pipe.link, pipe.direction);
-            Pipe::new(&pipe.config, key, &name)
+            // Hardly any draws: the name is put together for those that do.
+            Pipe::new(&pipe.config, key, format_args!("link.{}.{}", pipe.link, pipe.direction))
         };
         let finite = flows.iter().filter(|flow| flow.is_finite()).count()
             + datagrams.iter().filter(|flow| flow.sender.is_finite()).count();
@@ -158,6 +165,7 @@ impl<'a> Engine<'a> {
             sampled_all: false,
             unfinished: finite,
             over: false,
+            tcps: prepared(plan),
             flows,
             proxies: plan.proxies.iter().map(Proxy::new).collect(),
             chains: Vec::new(),
@@ -180,7 +188,7 @@ impl<'a> Engine<'a> {
         if self.plan.warmup > Time::ZERO {
             self.agenda.wake(self.target_of(Special::Warmup), self.plan.warmup);
         } else {
-            self.take_baseline();
+            self.begin_without_baseline();
         }
         if matches!(self.plan.sampling, Sampling::Every(_)) {
             self.agenda.wake(self.target_of(Special::Sample), Time::ZERO);

@@ -4,12 +4,12 @@ use crate::app::App;
 use crate::exchanges::Exchanges;
 use crate::ledger::{Ledger, brought_otherwise};
 use crate::packet::{Arriving, Packet};
-use crate::plan::{FlowPlan, Side, TcpPlan, Work};
+use crate::plan::{FlowPlan, Side, Work};
 use crate::recorder::{Drop, Recorder};
 use leg::Leg;
 use retx_record::counters::IdleEnd;
 use retx_record::reason::EpisodeKind;
-use retx_tcp::{Connection, Event};
+use retx_tcp::{Connection, Event, Prepared};
 use retx_units::{SeqNr, StreamKey, Time};
 use retx_wire::Flags;
 
@@ -60,13 +60,16 @@ pub struct Flow {
     pub ledger: Ledger,
 }
 
+// There may be a hundred thousand.
+const _: () = assert!(size_of::<Flow>() <= 2_464);
+
 const SENDER: usize = Side::Sender as usize;
 const RECEIVER: usize = Side::Receiver as usize;
 
 impl Flow {
     /// A flow that waits for its start.
-    pub fn new(index: u32, plan: &FlowPlan, tcp: &TcpPlan, first_hops: [u32; 2]) -> Self {
-        let nobody = Connection::listen(&tcp.config, SeqNr(0));
+    pub fn new(index: u32, plan: &FlowPlan, tcp: &Prepared, first_hops: [u32; 2]) -> Self {
+        let nobody = Connection::listen_as(tcp, SeqNr(0));
         Self {
             ends: [nobody.clone(), nobody],
             initial_sequences: [SeqNr(0); 2],
@@ -97,11 +100,11 @@ impl Flow {
         self.ends = [Side::Sender, Side::Receiver].map(|side| {
             let initial = self.initial_sequences[side as usize];
             let tcp = [plan.tcp, plan.receiver_tcp][side as usize];
-            let config = &context.tcps[tcp as usize].config;
+            let tcp = &context.tcps[tcp as usize];
             if side == self.initiator {
-                Connection::connect(config, initial)
+                Connection::connect_as(tcp, initial)
             } else {
-                Connection::listen(config, initial)
+                Connection::listen_as(tcp, initial)
             }
         });
         self.phase = Phase::Open;
@@ -109,7 +112,7 @@ impl Flow {
         self.connected = false;
         self.closed = 0;
         self.app.begin_file();
-        if let Work::Exchanges(of) = plan.work {
+        if let Work::Exchanges(of) = *plan.work {
             let exchanges =
                 self.exchanges.get_or_insert_with(|| Exchanges::new(of, key, &plan.name));
             exchanges.begin_connection(now, &mut self.app);
@@ -146,7 +149,7 @@ impl Flow {
     }
 
     /// False for data without end.
-    pub const fn is_finite(&self) -> bool {
+    pub fn is_finite(&self) -> bool {
         self.app.work().is_finite()
     }
 
@@ -328,7 +331,7 @@ pub struct Context<'a> {
     /// The flows as planned.
     pub flows: &'a [FlowPlan],
     /// The TCPs.
-    pub tcps: &'a [TcpPlan],
+    pub tcps: &'a [Prepared],
     /// What random streams have in common.
     pub key: StreamKey,
     /// Tables and captures.

@@ -33,7 +33,7 @@ pub struct Ledger {
     /// The last episode's kind and row, and whether it is over.
     episode: Option<(EpisodeKind, Row, bool)>,
     /// Rows of the `segments` table not yet acknowledged.
-    unacked: Unacked,
+    unacked: Option<Box<Unacked>>,
 }
 
 /// The receiving end, as the verdicts ask it.
@@ -80,7 +80,7 @@ impl Ledger {
             sent_to: 0,
             truth: None,
             episode: None,
-            unacked: Unacked::default(),
+            unacked: None,
         }
     }
 
@@ -90,7 +90,7 @@ impl Ledger {
         self.sent_to = 0;
         self.truth = None;
         self.episode = None;
-        self.unacked = Unacked::default();
+        self.unacked = None;
     }
 
     fn truth(&mut self) -> &mut Truth {
@@ -199,7 +199,7 @@ impl Ledger {
             retransmission,
             cause: self.episode.filter(|_| retransmission).map(|(kind, ..)| kind),
         });
-        self.unacked.push(end, packet.row, retransmission);
+        self.unacked.get_or_insert_default().push(end, packet.row, retransmission);
     }
 
     /// A segment of the sender has reached the receiver, which may have thrown it away.
@@ -332,7 +332,9 @@ impl Ledger {
             truth.advance(sender.open_probe().map_or(snd_una, |probe| probe.min(snd_una)));
         }
         if let Some(segments) = &mut to.tables.segments {
-            self.unacked.acknowledged(now, snd_una, segments);
+            if let Some(unacked) = &mut self.unacked {
+                unacked.acknowledged(now, snd_una, segments);
+            }
         }
     }
 

@@ -24,6 +24,7 @@ mod proxy;
 mod recorder;
 mod relaying;
 pub mod run;
+mod shared;
 pub mod source;
 pub mod stage;
 mod wireless;

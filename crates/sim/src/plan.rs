@@ -1,5 +1,6 @@
 //! A run, laid out: every name replaced by an index.
 
+pub use crate::shared::Shared;
 pub use crate::source::{Pace, Sizes as PacketSizes};
 use retx_link::{pipe, relay, wlan};
 use retx_units::{Duration, Law, Time};
@@ -71,18 +72,21 @@ pub enum Sampling {
     EveryAck,
 }
 
-/// One direction of a link.
+/// One direction of a link. Names and configurations are shared: there may be many thousands.
 #[derive(Debug, Clone)]
 pub struct PipePlan {
     /// The link.
-    pub link: String,
+    pub link: Arc<str>,
     /// `forward` or `reverse`.
     pub direction: &'static str,
     /// The nodes where it starts and where it ends.
-    pub ends: [String; 2],
+    pub ends: [Arc<str>; 2],
     /// How it works.
-    pub config: pipe::Config,
+    pub config: Shared<pipe::Config>,
 }
+
+// Four of the one and one of the other for each flow with links of its own.
+const _: () = assert!(size_of::<PipePlan>() <= 72 && size_of::<FlowPlan>() <= 88);
 
 /// A stage that is no pipe.
 #[derive(Debug, Clone)]
@@ -175,7 +179,7 @@ pub struct FlowPlan {
     /// Index of the TCP of the data receiver.
     pub receiver_tcp: u32,
     /// What it sends.
-    pub work: Work,
+    pub work: Shared<Work>,
     /// When its connection is opened.
     pub start: Time,
     /// The end that opens it.

@@ -72,7 +72,7 @@ pub struct EndToEnd {
 pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEnd {
     let of = |index: usize| {
         let ledger = &engine.flows[index].ledger;
-        let counters = ledger.counters.since(&engine.baseline.flows[index]);
+        let counters = ledger.counters.since(&engine.baseline.flow(index));
         EndToEnd { counters, start: ledger.start, finish: ledger.finish }
     };
     let own = of(index);

@@ -294,13 +294,14 @@ fn datagram_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<DatagramSummary> 
 fn link_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<LinkSummary> {
     let baseline = &engine.baseline;
     let span = engine.now().since(baseline.at).as_nanos() as f64;
-    let pipes = plan.pipes.iter().zip(engine.pipe_statistics()).zip(&baseline.pipes);
+    let pipes = plan.pipes.iter().zip(engine.pipe_statistics()).enumerate();
     pipes
-        .map(|((plan, end), start)| {
+        .map(|(index, (plan, end))| {
+            let start = baseline.pipe(index);
             let mean = |total: f64| if span > 0.0 { total / span } else { 0.0 };
             let Statistics { queued, in_air, queue_max, .. } = end;
             LinkSummary {
-                name: plan.link.clone(),
+                name: plan.link.to_string(),
                 direction: plan.direction,
                 packets_in: end.packets_in - start.packets_in,
                 packets_delivered: end.packets_delivered - start.packets_delivered,

@@ -74,7 +74,7 @@ fn any_rule_under_any_congestion_control() {
             let detections = &loss_detection::Config::NAMES[1..];
             let detection = detections[index % detections.len()];
             let mut plan = path(rule, 0.01, 60);
-            plan.flows[0].work = Work::transfer(1_000_000);
+            plan.flows[0].work = Work::transfer(1_000_000).into();
             let config = &mut plan.tcps[0].config;
             config.congestion_control = serde_json::from_value((*control).into()).expect(DEFAULTS);
             config.loss_detection = serde_json::from_value(detection.into()).expect(DEFAULTS);

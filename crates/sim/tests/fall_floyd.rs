@@ -7,7 +7,7 @@
 
 use retx_link::{channel, pipe, queue};
 use retx_record::reason::EpisodeKind;
-use retx_sim::plan::{FlowPlan, Hop, PipePlan, Plan, Sampling, Side, TcpPlan, Work};
+use retx_sim::plan::{FlowPlan, Hop, PipePlan, Plan, Sampling, Shared, Side, TcpPlan, Work};
 use retx_sim::{Control, Options, run_plan};
 use retx_tcp::{Size, congestion_control, loss_detection, presets};
 use retx_units::{Duration, Rate, Time};
@@ -43,7 +43,7 @@ fn pipes(drops: &[u64]) -> Vec<PipePlan> {
         link: link.into(),
         direction,
         ends: ["near".into(), "far".into()],
-        config: pipe::Config {
+        config: Shared::from(pipe::Config {
             rate: Some(Rate::from_bit_s(bit_s)),
             delay: Duration::from_millis(delay),
             overhead: 0,
@@ -54,7 +54,7 @@ fn pipes(drops: &[u64]) -> Vec<PipePlan> {
             channel,
             changes: vec![],
             repair: None,
-        },
+        }),
     };
     vec![
         // Lost on reaching R1, before its queue: as in ns-2, a lost packet takes no capacity there.
@@ -83,7 +83,7 @@ fn run(tcp: TcpPlan, drops: &[u64]) -> (Vec<(i64, u64)>, Vec<i64>) {
             name: "data".into(),
             tcp: 0,
             receiver_tcp: 0,
-            work: Work::Bulk,
+            work: Work::Bulk.into(),
             start: Time::ZERO + Duration::from_secs(1),
             initiator: Side::Sender,
             routes: [0, 1],

@@ -118,7 +118,7 @@ fn no_time_is_an_empty_result() {
 fn a_run_ends_when_its_finite_flows_have_closed() {
     let link = LinkOf { packets: Some(20), ..short_link() };
     let mut plan = one_flow(&[link], tcp("reno"), Work::transfer(100_000));
-    let bulk = FlowPlan { name: "bulk".into(), work: Work::Bulk, ..plan.flows[0].clone() };
+    let bulk = FlowPlan { name: "bulk".into(), work: Work::Bulk.into(), ..plan.flows[0].clone() };
     plan.flows.push(bulk);
     let outcome = run(&plan);
     let finish = outcome.flows[0].finish_s.expect("it is complete");

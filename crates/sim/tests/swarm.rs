@@ -53,7 +53,7 @@ fn check_exchanges(plan: &Plan, outcome: &Outcome) {
     let rows = outcome.tables.exchanges.as_ref().map_or(&[][..], |table| table.rows());
     for (index, (flow, planned)) in outcome.flows.iter().zip(&plan.flows).enumerate() {
         let own: Vec<_> = rows.iter().filter(|row| row.flow as usize == index).collect();
-        let Work::Exchanges(exchanges) = planned.work else {
+        let Work::Exchanges(exchanges) = *planned.work else {
             assert!(own.is_empty());
             continue;
         };
@@ -90,7 +90,7 @@ fn check(plan: &Plan, outcome: &Outcome) {
     let drops = tables.drops.as_ref().expect("asked for").rows();
     for (index, (flow, planned)) in outcome.flows.iter().zip(&plan.flows).enumerate() {
         assert!(flow.finish_s.is_some(), "{flow:?}");
-        if !matches!(planned.work, Work::Exchanges(_)) {
+        if !matches!(*planned.work, Work::Exchanges(_)) {
             assert_eq!(flow.bytes_delivered, bytes_of(&planned.work));
         }
         let own = || episodes.iter().filter(|row| row.flow as usize == index);

@@ -19,6 +19,7 @@ use super::{Config, Packet, Pipe, later, later_by};
 use crate::channel::Model;
 use crate::queue;
 use retx_units::{Duration, Time};
+use std::collections::BTreeMap;
 
 /// In the place of the pipe that one follows.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -101,17 +102,15 @@ impl Pipe {
             return self.cross_plain(now, packet.frame.bytes);
         }
         let Some(end) = self.admit(now, packet.frame.bytes) else { return Crossing::QueueFull };
-        if end >= self.next_change {
-            self.change(end);
-        }
+        self.settle_changes(end);
         match self.fate(end, &packet.frame) {
             Ok(journey) => {
-                self.exceptions.bursts.survived();
+                self.rare().exceptions.bursts.survived();
                 let own = later(end, later_by(self.delay, journey.extra));
                 Crossing::Arrives(self.air.line_up(own))
             }
             Err(reason) => {
-                self.exceptions.bursts.lost();
+                self.rare().exceptions.bursts.lost();
                 self.air.lose(end, packet.id, reason);
                 Crossing::Lost
             }
@@ -175,35 +174,80 @@ impl Pipe {
     }
 }
 
-/// What has been counted by `now` in pipes of which some follow others; `bytes` tells how long a
-/// packet is.
-pub fn statistics(pipes: &[Pipe], now: Time, bytes: impl Fn(u32) -> u32) -> Vec<Statistics> {
-    let mut all: Vec<Statistics> = pipes.iter().map(|pipe| pipe.counted(now)).collect();
-    let mut further: Vec<Vec<(Time, u32)>> = vec![Vec::new(); pipes.len()];
+/// What a pipe has to add to its own counts, and to take off, where some are passed ahead of time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Share {
+    packets_in: u64,
+    delivered: u64,
+    /// Transmission time yet to come.
+    busy: Duration,
+    /// Packets that have been counted here and are yet in the pipe before, …
+    not_yet_here: u32,
+    /// … and those of pipes that follow which are here.
+    still_here: u32,
+}
+
+impl Share {
+    fn add_to(&self, counted: Statistics) -> Statistics {
+        let in_air = counted.in_air + u64::from(self.still_here) - u64::from(self.not_yet_here);
+        Statistics {
+            packets_in: counted.packets_in + self.packets_in,
+            packets_delivered: counted.packets_delivered + self.delivered,
+            in_air,
+            busy: counted.busy - self.busy,
+            ..counted
+        }
+    }
+}
+
+/// What has been counted by `now` in pipes of which some follow others, pipe by pipe; `bytes` tells
+/// how long a packet is.
+pub fn statistics(
+    pipes: &[Pipe],
+    now: Time,
+    bytes: impl Fn(u32) -> u32,
+) -> impl Iterator<Item = Statistics> {
+    let shares = shares(pipes, now, bytes);
+    pipes.iter().zip(shares).map(move |(pipe, share)| {
+        let mut all = share.add_to(pipe.counted(now));
+        if pipe.settles {
+            assert!(all.queued <= all.in_air, "who waits has not left {pipe:?}");
+            all.in_air -= all.queued;
+        }
+        all
+    })
+}
+
+fn shares(pipes: &[Pipe], now: Time, bytes: impl Fn(u32) -> u32) -> Vec<Share> {
+    let mut shares = vec![Share::default(); pipes.len()];
+    let mut further: BTreeMap<usize, Vec<(Time, u32)>> = BTreeMap::new();
     for index in followers_first(pipes) {
         let pipe = &pipes[index];
         let Some(leader) = pipe.leader() else { continue };
-        let (to_come, busy) = pipe.to_come(now, std::mem::take(&mut further[index]), &bytes);
-        let count = to_come.len() as u64;
-        all[index].packets_in += pipe.ahead.passed - count;
-        all[index].in_air -= count;
-        all[index].busy = all[index].busy - busy;
-        all[leader].packets_delivered += pipe.ahead.passed - count;
-        all[leader].in_air += count;
-        further[leader].extend(to_come);
+        let known = further.remove(&index).unwrap_or_default();
+        let (to_come, busy) = pipe.to_come(now, known, &bytes);
+        let count = to_come.len() as u32;
+        let here = pipe.ahead.passed - u64::from(count);
+        let share = &mut shares[index];
+        share.packets_in += here;
+        share.not_yet_here += count;
+        share.busy = busy;
+        shares[leader].delivered += here;
+        shares[leader].still_here += count;
+        if count > 0 {
+            further.entry(leader).or_default().extend(to_come);
+        }
     }
-    for (all, pipe) in all.iter_mut().zip(pipes).filter(|(_, pipe)| pipe.settles) {
-        assert!(all.queued <= all.in_air, "who waits has not left {pipe:?}");
-        all.in_air -= all.queued;
-    }
-    all
+    shares
 }
 
 /// The pipes that follow others, each before the one that it follows.
-fn followers_first(pipes: &[Pipe]) -> Vec<usize> {
-    let depth =
-        |index: &usize| std::iter::successors(Some(*index), |index| pipes[*index].leader()).count();
-    let mut order: Vec<usize> = (0..pipes.len()).filter(|index| pipes[*index].follows()).collect();
-    order.sort_by_cached_key(|index| std::cmp::Reverse(depth(index)));
-    order
+fn followers_first(pipes: &[Pipe]) -> impl Iterator<Item = usize> {
+    let next = |index: &u32| pipes[*index as usize].leader().map(|leader| leader as u32);
+    let depth = |index: u32| std::iter::successors(Some(index), next).count() as u32;
+    let followers = (0u32..).zip(pipes).filter(|(_, pipe)| pipe.follows());
+    let mut order: Vec<(u32, u32)> = followers.map(|(index, _)| (depth(index), index)).collect();
+    // The deepest first, and at the same depth by index.
+    order.sort_unstable_by_key(|(depth, index)| (std::cmp::Reverse(*depth), *index));
+    order.into_iter().map(|(_, index)| index as usize)
 }

@@ -14,6 +14,12 @@ pub(super) struct Air {
     next: Time,
     /// Arrival at the far end.
     delivered: Ring<(Time, u32)>,
+    aside: Option<Box<Aside>>,
+}
+
+/// What plain pipes never need: it is made once a packet has gone in that may be passed.
+#[derive(Debug, Clone, Default)]
+struct Aside {
     /// The latest arrival at the far end so far.
     last: Time,
     /// The latest of those in line: none in line arrives before it.
@@ -36,17 +42,15 @@ struct Held {
 
 impl Air {
     /// What every packet needs.
-    pub const HOT_BYTES: usize = std::mem::offset_of!(Self, last);
+    pub const HOT_BYTES: usize = std::mem::offset_of!(Self, aside);
 
     pub fn new() -> Self {
-        Self {
-            next: Time::NEVER,
-            last: Time::ZERO,
-            line: Time::ZERO,
-            delivered: Ring::default(),
-            lost: VecDeque::new(),
-            held: Vec::new(),
-        }
+        Self { next: Time::NEVER, delivered: Ring::default(), aside: None }
+    }
+
+    #[inline]
+    fn aside(&mut self) -> &mut Aside {
+        self.aside.get_or_insert_default()
     }
 
     /// A packet that arrives at the far end at `arrival`, or when the one before it in line does.
@@ -55,7 +59,7 @@ impl Air {
     pub fn send(&mut self, arrival: Time, id: u32) -> Time {
         let arrival = self.line_up(arrival);
         self.put(arrival, id);
-        if !self.held.is_empty() {
+        if !self.aside().held.is_empty() {
             self.overtake(arrival);
         }
         arrival
@@ -64,8 +68,9 @@ impl Air {
     /// When a packet in line arrives that would arrive at `arrival` were it alone.
     #[inline]
     pub fn line_up(&mut self, arrival: Time) -> Time {
-        self.line = self.line.max(arrival);
-        self.line
+        let aside = self.aside();
+        aside.line = aside.line.max(arrival);
+        aside.line
     }
 
     /// A packet that arrives at `arrival`, no earlier than any other: all do where the delay is
@@ -86,14 +91,15 @@ impl Air {
     #[cold]
     pub fn hold(&mut self, latest: Time, id: u32, packets: u32) {
         self.put(latest, id);
-        self.held.push(Held { id, at: latest, packets });
+        self.aside().held.push(Held { id, at: latest, packets });
     }
 
     #[inline]
     fn put(&mut self, arrival: Time, id: u32) {
         self.next = self.next.min(arrival);
-        if arrival >= self.last {
-            self.last = arrival;
+        let aside = self.aside.get_or_insert_default();
+        if arrival >= aside.last {
+            aside.last = arrival;
             self.delivered.push_back((arrival, id));
         } else {
             self.delivered.insert_before((arrival, id), |(time, _)| *time > arrival);
@@ -103,32 +109,30 @@ impl Air {
     /// A packet in line that arrives at `arrival` overtakes those that are held back.
     #[cold]
     fn overtake(&mut self, arrival: Time) {
-        let mut kept = 0;
-        for index in 0..self.held.len() {
-            let mut held = self.held[index];
+        let mut all = std::mem::take(&mut self.aside().held);
+        all.retain_mut(|held| {
             held.packets -= 1;
-            if held.packets > 0 {
-                self.held[kept] = held;
-                kept += 1;
-            } else if held.at > arrival {
+            if held.packets == 0 && held.at > arrival {
                 self.delivered.remove(|place| *place == (held.at, held.id));
                 self.put(arrival, held.id);
             }
-        }
-        self.held.truncate(kept);
+            held.packets > 0
+        });
+        self.aside().held = all;
         self.next = self.first();
     }
 
     fn first(&self) -> Time {
         let delivered = self.delivered.front().map_or(Time::NEVER, |(time, _)| *time);
-        let lost = self.lost.front().map_or(Time::NEVER, |(time, ..)| *time);
+        let lost = self.aside.as_ref().and_then(|aside| aside.lost.front());
+        let lost = lost.map_or(Time::NEVER, |(time, ..)| *time);
         delivered.min(lost)
     }
 
     /// A packet that is lost when its transmission ends; transmissions end in order.
     pub fn lose(&mut self, end: Time, id: u32, reason: Reason) {
         self.next = self.next.min(end);
-        self.lost.push_back((end, id, reason));
+        self.aside().lost.push_back((end, id, reason));
     }
 
     /// When the first packet leaves.
@@ -140,7 +144,7 @@ impl Air {
     /// True when the first packet is not simply the next in line.
     #[inline]
     pub fn has_exceptions(&self) -> bool {
-        !self.lost.is_empty() || !self.held.is_empty()
+        self.aside.as_ref().is_some_and(|it| !it.lost.is_empty() || !it.held.is_empty())
     }
 
     /// Takes out the first packet that has arrived by `now`, as long as there are no exceptions.
@@ -167,12 +171,13 @@ impl Air {
     fn pop_among_exceptions(&mut self, first: Time) -> Option<Departure> {
         // At the same instant a loss comes first: its transmission ended no later than that of the
         // packet that arrives now.
-        let departure = if self.lost.front().is_some_and(|(time, ..)| *time == first) {
-            let (at, id, reason) = self.lost.pop_front()?;
+        let aside = self.aside();
+        let departure = if aside.lost.front().is_some_and(|(time, ..)| *time == first) {
+            let (at, id, reason) = aside.lost.pop_front()?;
             Departure::Lost { id, at, reason }
         } else {
             let (_, id) = self.delivered.pop_front()?;
-            self.held.retain(|held| held.id != id);
+            self.aside().held.retain(|held| held.id != id);
             Departure::Delivered { id }
         };
         self.next = self.first();
@@ -186,7 +191,7 @@ impl Air {
 
     /// Packets in the pipe, those that wait for the transmitter included.
     pub fn len(&self) -> u64 {
-        (self.delivered.len() + self.lost.len()) as u64
+        (self.delivered.len() + self.aside.as_ref().map_or(0, |aside| aside.lost.len())) as u64
     }
 }
 

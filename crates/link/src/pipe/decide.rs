@@ -41,7 +41,7 @@ impl Pipe {
         let Some(line) = &mut self.line else { unreachable!("only with a line") };
         let Packet { id, frame, ecn_capable } = *packet;
         if !line.enqueue(&Waiting { id, frame, ecn_capable, to: 0, since: now }) {
-            self.exceptions.drops.queue += 1;
+            self.drop_for_lack_of_room();
             return Entry::QueueFull;
         }
         self.begin_transmissions(now);
@@ -56,7 +56,7 @@ impl Pipe {
             let Waiting { id, frame, ecn_capable, since, .. } = waiting;
             let end = self.transmitter.begin(start, frame.bytes, since < start);
             if self.go(end, &Packet { id, frame, ecn_capable }) == Entry::AcceptedTwice
-                && let Some(arrival) = self.copy.take()
+                && let Some(arrival) = self.rare().copy.take()
             {
                 line.copied(start, id, arrival);
             }
@@ -76,15 +76,15 @@ impl Pipe {
             }
             match line.pop_event() {
                 Some((at, Event::Exit(Exit::Dropped(id)))) => {
-                    self.exceptions.drops.queue += 1;
+                    self.drop_for_lack_of_room();
                     return Some(Departure::Dropped { id, at });
                 }
                 Some((_, Event::Exit(Exit::Marked(id)))) => {
-                    self.exceptions.marked += 1;
+                    self.rare().exceptions.marked += 1;
                     return Some(Departure::Marked { id });
                 }
                 Some((_, Event::Copied { id, arrival })) => {
-                    self.copy = Some(arrival);
+                    self.rare().copy = Some(arrival);
                     return Some(Departure::Copied { id });
                 }
                 None => self.begin_transmissions(due),

@@ -28,6 +28,7 @@ mod air;
 mod changes;
 mod decide;
 mod line;
+mod rare;
 mod rates;
 pub mod repair;
 mod statistics;
@@ -42,10 +43,12 @@ use air::Air;
 pub use changes::Change;
 use changes::Changes;
 use line::Line;
+use rare::Rare;
 pub use rates::Rates;
 use repair::Repairs;
-use retx_units::{Duration, Rate, Stream, StreamKey, Time};
+use retx_units::{Duration, Rate, StreamKey, Time};
 pub use statistics::{Bursts, Drops, Statistics};
+use std::fmt::Display;
 use transmitter::Transmitter;
 
 /// One direction of a link.
@@ -87,18 +90,15 @@ pub struct Pipe {
     ahead: Ahead,
     delay: Duration,
     air: Air,
-    exceptions: Exceptions,
-    channels: Vec<(channel::State, Stream)>,
+    rare: Option<Box<Rare>>,
     /// For disciplines that hold the packets.
     line: Option<Box<Line>>,
     repairs: Option<Box<Repairs>>,
+    changes: Option<Box<Changes>>,
+    next_change: Time,
+    room: droptail::Limits,
     counts: Counts,
     transmitter: Transmitter,
-    room: droptail::Limits,
-    next_change: Time,
-    changes: Option<Box<Changes>>,
-    /// When the copy arrives that has no name yet.
-    copy: Option<Time>,
 }
 
 /// What a pipe counts as packets pass.
@@ -108,19 +108,12 @@ struct Counts {
     delivered: u64,
 }
 
-/// What happens to few packets, counted.
-#[derive(Debug, Clone, Copy, Default)]
-struct Exceptions {
-    marked: u64,
-    copies: u64,
-    drops: Drops,
-    bursts: Bursts,
-}
-
 const _: () = {
     assert!(std::mem::offset_of!(Pipe, air) + Air::HOT_BYTES <= 64);
     let counts = std::mem::offset_of!(Pipe, counts);
     assert!(counts % 64 == 0 && size_of::<Counts>() + Transmitter::HOT_BYTES <= 64);
+    // There are four for each flow with links of its own at both ends.
+    assert!(size_of::<Pipe>() <= 256);
 };
 
 /// How a frame that is not lost gets to the far end.
@@ -139,7 +132,7 @@ struct Journey {
 impl Pipe {
     /// An empty pipe. Its channels draw from the streams `NAME.channel.0`, `NAME.channel.1`, …, its
     /// queue from `NAME.queue`.
-    pub fn new(config: &Config, key: StreamKey, name: &str) -> Self {
+    pub fn new(config: &Config, key: StreamKey, name: impl Display) -> Self {
         let droptail = matches!(config.queue, queue::Config::droptail(_));
         assert!(droptail || config.repair.is_none(), "repairs go with droptail only");
         let rates = config.channel.iter().find_map(Model::rates);
@@ -147,7 +140,8 @@ impl Pipe {
         let later = config.changes.iter().filter_map(|change| change.channel.as_ref());
         let most = later.map(Vec::len).fold(config.channel.len(), usize::max);
         let stream = |index: usize| key.stream(&format!("{name}.channel.{index}"));
-        let built = config.channel.iter().map(Model::build);
+        let built = config.channel.iter().map(Model::build).enumerate();
+        let channels: Vec<_> = built.map(|(index, model)| (model, stream(index))).collect();
         let changes = (!config.changes.is_empty()).then(|| {
             Box::new(Changes {
                 to_come: config.changes.iter().rev().cloned().collect(),
@@ -177,13 +171,11 @@ impl Pipe {
             room: room.limits(),
             line,
             transmitter: Transmitter::new(config.rate, rates, config.overhead),
-            channels: built.enumerate().map(|(index, model)| (model, stream(index))).collect(),
             delay: config.delay,
             air: Air::new(),
             repairs: config.repair.map(|repair| Box::new(Repairs::new(&repair, config.delay))),
             counts: Counts::default(),
-            exceptions: Exceptions::default(),
-            copy: None,
+            rare: (!channels.is_empty()).then(|| Box::new(Rare { channels, ..Rare::default() })),
             next_change: changes.as_ref().map_or(Time::NEVER, |changes| changes.next()),
             changes,
         }
@@ -227,17 +219,23 @@ impl Pipe {
         if self.transmitter.admits(now, &self.room, bytes) {
             Some(self.transmitter.start(now, bytes))
         } else {
-            self.exceptions.drops.queue += 1;
+            self.drop_for_lack_of_room();
             None
+        }
+    }
+
+    /// What a schedule changes by `end` is changed.
+    #[inline]
+    fn settle_changes(&mut self, end: Time) {
+        if end >= self.next_change {
+            self.change(end);
         }
     }
 
     /// The packet's transmission ends at `end`: its fate and its arrival follow.
     fn go(&mut self, end: Time, packet: &Packet) -> Entry {
-        if end >= self.next_change {
-            self.change(end);
-        }
-        if self.channels.is_empty() {
+        self.settle_changes(end);
+        if self.rare.as_ref().is_none_or(|rare| rare.channels.is_empty()) {
             self.air.send(later(end, self.delay), packet.id);
             return Entry::Accepted;
         }
@@ -249,12 +247,12 @@ impl Pipe {
         let journey = match self.fate(end, &packet.frame) {
             Ok(journey) => journey,
             Err(reason) => {
-                self.exceptions.bursts.lost();
+                self.rare().exceptions.bursts.lost();
                 self.air.lose(end, packet.id, reason);
                 return Entry::Accepted;
             }
         };
-        self.exceptions.bursts.survived();
+        self.rare().exceptions.bursts.survived();
         let own = later(end, later_by(self.delay, journey.extra));
         let arrival = match journey {
             Journey { held: Some((packets, at_most)), .. } => {
@@ -268,7 +266,7 @@ impl Pipe {
             _ => self.air.send(own, packet.id),
         };
         let Some(after) = journey.copy else { return Entry::Accepted };
-        self.copy = Some(later(arrival, after));
+        self.rare().copy = Some(later(arrival, after));
         Entry::AcceptedTwice
     }
 
@@ -276,7 +274,7 @@ impl Pipe {
     #[inline]
     fn fate(&mut self, end: Time, frame: &Frame) -> Result<Journey, Reason> {
         let mut journey = Journey::default();
-        for (model, stream) in &mut self.channels {
+        for (model, stream) in self.rare.iter_mut().flat_map(|rare| &mut rare.channels) {
             match model.fate(end, frame, stream) {
                 Fate::Deliver { extra_delay } => {
                     journey.extra = later_by(journey.extra, extra_delay);
@@ -301,8 +299,9 @@ impl Pipe {
     /// # Panics
     /// Without one.
     pub fn add_copy(&mut self, id: u32) {
-        let arrival = self.copy.take().expect("a copy was announced");
-        self.exceptions.copies += 1;
+        let rare = self.rare();
+        let arrival = rare.copy.take().expect("a copy was announced");
+        rare.exceptions.copies += 1;
         self.air.stray(arrival, id);
     }
 
@@ -310,21 +309,22 @@ impl Pipe {
     #[cold]
     fn change(&mut self, end: Time) {
         let Some(changes) = &mut self.changes else { return };
+        let channels = &mut self.rare.get_or_insert_default().channels;
         while changes.next() <= end
             && let Some(change) = changes.to_come.pop()
         {
             self.delay = change.delay.unwrap_or(self.delay);
             let Some(models) = change.channel else { continue };
-            while self.channels.len() > models.len()
-                && let Some((_, stream)) = self.channels.pop()
+            while channels.len() > models.len()
+                && let Some((_, stream)) = channels.pop()
             {
                 changes.streams.push(stream);
             }
             for (index, model) in models.iter().enumerate() {
-                if let Some((running, _)) = self.channels.get_mut(index) {
+                if let Some((running, _)) = channels.get_mut(index) {
                     running.adopt(model.build());
                 } else if let Some(stream) = changes.streams.pop() {
-                    self.channels.push((model.build(), stream));
+                    channels.push((model.build(), stream));
                 }
             }
         }
@@ -368,12 +368,13 @@ impl Pipe {
         }
         let departure = self.air.pop(now)?;
         match departure {
-            Departure::Lost { reason: Reason::Channel, .. } => self.exceptions.drops.channel += 1,
-            Departure::Lost { reason: Reason::Script { .. }, .. } => {
-                self.exceptions.drops.script += 1
-            }
-            Departure::Lost { reason: Reason::RetryLimit, .. } => {
-                self.exceptions.drops.retry_limit += 1
+            Departure::Lost { reason, .. } => {
+                let drops = &mut self.rare().exceptions.drops;
+                match reason {
+                    Reason::Channel => drops.channel += 1,
+                    Reason::Script { .. } => drops.script += 1,
+                    Reason::RetryLimit => drops.retry_limit += 1,
+                }
             }
             _ => self.counts.delivered += 1,
         }
@@ -386,6 +387,6 @@ impl Pipe {
         self.transmitter.restart_maximum(now);
         self.line.iter_mut().for_each(|line| line.restart_maximum());
         self.repairs.iter_mut().for_each(|repairs| repairs.restart_maximum());
-        self.exceptions.bursts.restart_maximum();
+        self.rare.iter_mut().for_each(|rare| rare.exceptions.bursts.restart_maximum());
     }
 }

@@ -152,13 +152,14 @@ impl Pipe {
             return self.statistics_with_repairs(now, repairs);
         }
         let line = self.line.as_ref();
+        let exceptions = self.exceptions();
         Statistics {
             packets_in: self.counts.packets_in,
             packets_delivered: self.counts.delivered,
-            packets_marked: self.exceptions.marked,
-            copies: self.exceptions.copies,
-            drops: self.exceptions.drops,
-            bursts: self.exceptions.bursts,
+            packets_marked: exceptions.marked,
+            copies: exceptions.copies,
+            drops: exceptions.drops,
+            bursts: exceptions.bursts,
             queued: self.queued(now),
             in_air: self.air.len(),
             waited: line.map_or_else(|| self.transmitter.waited(now), |line| line.waited(now)),
@@ -174,11 +175,12 @@ impl Pipe {
     }
 
     fn statistics_with_repairs(&self, now: Time, repairs: &Repairs) -> Statistics {
+        let exceptions = self.exceptions();
         Statistics {
             packets_in: self.counts.packets_in,
             packets_delivered: self.counts.delivered,
-            drops: self.exceptions.drops,
-            bursts: self.exceptions.bursts,
+            drops: exceptions.drops,
+            bursts: exceptions.bursts,
             queued: repairs.waiting(),
             in_air: repairs.pending() + self.air.len(),
             waited: repairs.waited(now),

@@ -14,32 +14,34 @@ pub(super) struct Transmitter {
     busy_until: Time,
     /// All transmission times so far, whole.
     busy: Duration,
-    /// Without one, packets take no time, or what `service` says.
-    rate: Option<Rate>,
+    /// In bits per second; without one, 0, packets take no time, or what `service` says.
+    bit_s: u64,
     /// How long the last two packet sizes take, which spares the division.
-    known: [(u32, Duration); 2],
+    known_bytes: [u32; 2],
+    known: [Duration; 2],
     waiting_bytes: u64,
     /// Start of transmission and size of each packet whose start may still lie ahead.
     waiting: Ring<(Time, u32)>,
-    queue_max: u64,
+    queue_max: u32,
     overhead: u32,
-    /// All waiting times so far, whole, in nanoseconds.
-    waited: u128,
     /// For a rate that changes.
     service: Option<Box<Service>>,
+    /// All waiting times so far, whole, in nanoseconds.
+    waited: u128,
 }
 
 impl Transmitter {
-    /// What every packet needs: up to the first of the known sizes.
-    pub const HOT_BYTES: usize = std::mem::offset_of!(Self, known) + size_of::<(u32, Duration)>();
+    /// What every packet needs: up to the known sizes.
+    pub const HOT_BYTES: usize = std::mem::offset_of!(Self, waiting_bytes);
 
     pub fn new(rate: Option<Rate>, rates: Option<Rates>, overhead: u32) -> Self {
         let service = rates.map(|rates| Box::new(Service::new(rates)));
         Self {
-            rate: if service.is_some() { None } else { rate },
+            bit_s: rate.filter(|_| service.is_none()).map_or(0, Rate::as_bit_s),
             service,
             overhead,
-            known: [(u32::MAX, Duration::ZERO); 2],
+            known_bytes: [u32::MAX; 2],
+            known: [Duration::ZERO; 2],
             busy_until: Time::ZERO,
             waiting: Ring::default(),
             waiting_bytes: 0,
@@ -47,6 +49,11 @@ impl Transmitter {
             busy: Duration::ZERO,
             queue_max: 0,
         }
+    }
+
+    #[inline(always)]
+    const fn rate(&self) -> Option<Rate> {
+        if self.bit_s == 0 { None } else { Some(Rate::from_bit_s(self.bit_s)) }
     }
 
     /// True when a packet that arrives at `now` may wait, or need not.
@@ -79,7 +86,7 @@ impl Transmitter {
     /// Takes a packet that [`Self::admits`] has let in; returns when its transmission ends.
     #[inline(always)]
     pub fn start(&mut self, now: Time, bytes: u32) -> Time {
-        let Some(rate) = self.rate else { return self.start_otherwise(now, bytes) };
+        let Some(rate) = self.rate() else { return self.start_otherwise(now, bytes) };
         let start = self.turn(now, bytes);
         let duration = self.duration_of(rate, bytes);
         self.busy += duration;
@@ -91,7 +98,7 @@ impl Transmitter {
     /// ends. For constant rates, or none.
     #[inline(always)]
     pub fn start_idle(&mut self, at: Time, bytes: u32) -> Time {
-        let Some(rate) = self.rate else { return at };
+        let Some(rate) = self.rate() else { return at };
         let duration = self.duration_of(rate, bytes);
         self.busy += duration;
         self.busy_until = later(at, duration);
@@ -100,7 +107,7 @@ impl Transmitter {
 
     /// How long a transmission takes; for constant rates, or none.
     pub fn takes(&self, bytes: u32) -> Duration {
-        self.rate.map_or(Duration::ZERO, |rate| rate.duration_of(bytes + self.overhead))
+        self.rate().map_or(Duration::ZERO, |rate| rate.duration_of(bytes + self.overhead))
     }
 
     /// All transmission times so far, whole.
@@ -130,25 +137,27 @@ impl Transmitter {
             self.waiting.push_back((start, bytes));
             self.waiting_bytes += u64::from(bytes);
             self.waited += u128::from(start.since(now).as_nanos());
-            self.queue_max = self.queue_max.max(self.waiting.len() as u64);
+            self.queue_max = self.queue_max.max(self.waiting.len() as u32);
         }
         start
     }
 
     #[inline(always)]
     fn duration_of(&mut self, rate: Rate, bytes: u32) -> Duration {
-        if self.known[0].0 != bytes {
+        if self.known_bytes[0] != bytes {
             self.learn(rate, bytes);
         }
-        self.known[0].1
+        self.known[0]
     }
 
     /// The size before the last comes again, or another.
     #[inline(never)]
     fn learn(&mut self, rate: Rate, bytes: u32) {
+        self.known_bytes.swap(0, 1);
         self.known.swap(0, 1);
-        if self.known[0].0 != bytes {
-            self.known[0] = (bytes, rate.duration_of(bytes + self.overhead));
+        if self.known_bytes[0] != bytes {
+            self.known_bytes[0] = bytes;
+            self.known[0] = rate.duration_of(bytes + self.overhead);
         }
     }
 
@@ -169,7 +178,7 @@ impl Transmitter {
     /// Begins a transmission at `now`, when none is under way; returns when it ends. The packet has
     /// waited for it, or it has just come.
     pub fn begin(&mut self, now: Time, bytes: u32, waited: bool) -> Time {
-        let end = if let Some(rate) = self.rate {
+        let end = if let Some(rate) = self.rate() {
             later(now, self.duration_of(rate, bytes))
         } else if let Some(service) = &mut self.service {
             service.end(&Job { start: now, waited, bytes, on_wire: bytes + self.overhead })
@@ -200,10 +209,10 @@ impl Transmitter {
 
     /// The most packets that ever waited at once.
     pub const fn queue_max(&self) -> u64 {
-        self.queue_max
+        self.queue_max as u64
     }
 
     pub fn restart_maximum(&mut self, now: Time) {
-        self.queue_max = self.waiting(now).packets;
+        self.queue_max = self.waiting(now).packets as u32;
     }
 }

@@ -1,6 +1,6 @@
 //! The legs of a flow: one, and another behind each proxy.
 
-use super::{hop, index_of};
+use super::{Nodes, hop};
 use crate::plan::{self, AgentPlan, Plan, Port, TcpPlan};
 use retx_link::relay;
 use retx_scenario::{Flow, Passage, Relay, Scenario, Side, Split};
@@ -35,9 +35,9 @@ struct Cut<'a> {
 pub(super) fn legs(
     scenario: &Scenario,
     (flow, tcp): (&Flow, usize),
-    (nodes, plan): (&[&str], &mut Plan),
+    (nodes, plan): (&Nodes<'_>, &mut Plan),
 ) -> Vec<Leg> {
-    let node = |name: &str| index_of(nodes, name);
+    let node = |name: &str| nodes.index(name);
     let passages = scenario.passages(flow);
     let cuts: Vec<Cut<'_>> = passages
         .iter()

@@ -141,12 +141,13 @@ impl Engine<'_> {
         self.agenda.wake(index, pipe.poll_timeout());
     }
 
-    /// What the pipes have counted.
-    pub fn pipe_statistics(&self) -> Vec<Statistics> {
+    /// What the pipes have counted, one after the other.
+    pub fn pipe_statistics(&self) -> Box<dyn Iterator<Item = Statistics> + '_> {
         if self.pipes.iter().any(Pipe::leads) {
-            ahead::statistics(&self.pipes, self.now, |id| self.packets.get(id).bytes)
+            let bytes = |id| self.packets.get(id).bytes;
+            Box::new(ahead::statistics(&self.pipes, self.now, bytes))
         } else {
-            self.pipes.iter().map(|pipe| pipe.statistics(self.now)).collect()
+            Box::new(self.pipes.iter().map(|pipe| pipe.statistics(self.now)))
         }
     }
 }

@@ -16,24 +16,37 @@ use retx_units::Time;
 pub struct Baseline {
     /// When it was taken.
     pub at: Time,
-    /// Each flow's counters.
-    pub flows: Vec<FlowCounters>,
-    /// Each pipe's.
-    pub pipes: Vec<Statistics>,
+    /// Each flow's counters; none where nothing can have been counted yet.
+    flows: Vec<FlowCounters>,
+    /// Each pipe's, in the same way.
+    pipes: Vec<Statistics>,
     /// Each other stage's.
     pub stages: Vec<Snapshot>,
     /// Each proxy's.
     pub proxies: Vec<Proxy>,
 }
 
+impl Baseline {
+    /// The counters of the flow with this index.
+    pub fn flow(&self, index: usize) -> FlowCounters {
+        self.flows.get(index).copied().unwrap_or_default()
+    }
+
+    /// Those of the pipe with this index.
+    pub fn pipe(&self, index: usize) -> Statistics {
+        self.pipes.get(index).copied().unwrap_or_default()
+    }
+}
+
 impl Engine<'_> {
+    /// Statistics start with the run: nothing has been counted.
+    pub(super) fn begin_without_baseline(&mut self) {
+        self.baseline = self.baseline_of_few();
+    }
+
     /// Statistics start now.
     pub(super) fn take_baseline(&mut self) {
         let now = self.now;
-        let snapshot = |placed: &mut Placed| {
-            placed.stage.restart_maxima();
-            placed.stage.snapshot(now)
-        };
         for exchanges in self.flows.iter_mut().filter_map(|flow| flow.exchanges.as_mut()) {
             exchanges.times = Distribution::default();
         }
@@ -42,12 +55,26 @@ impl Engine<'_> {
         }
         self.pipes.iter_mut().for_each(|pipe| pipe.restart_maximum(now));
         self.baseline = Baseline {
-            at: now,
             flows: self.flows.iter_mut().map(|flow| flow.ledger.begin_statistics(now)).collect(),
-            pipes: self.pipe_statistics(),
+            pipes: self.pipe_statistics().collect(),
+            ..self.baseline_of_few()
+        };
+    }
+
+    /// What there are few of.
+    fn baseline_of_few(&mut self) -> Baseline {
+        let now = self.now;
+        let snapshot = |placed: &mut Placed| {
+            placed.stage.restart_maxima();
+            placed.stage.snapshot(now)
+        };
+        Baseline {
+            at: now,
+            flows: Vec::new(),
+            pipes: Vec::new(),
             stages: self.stages.iter_mut().map(snapshot).collect(),
             proxies: self.proxies.iter_mut().map(|proxy| proxy.begin_statistics(now)).collect(),
-        };
+        }
     }
 
     /// Ends the statistics.
@@ -73,7 +100,7 @@ impl Engine<'_> {
     /// other stage, and of the network.
     fn check_conservation(&self) -> Result<(), RunError> {
         let mut inside = 0;
-        for (statistics, plan) in self.pipe_statistics().iter().zip(&self.plan.pipes) {
+        for (statistics, plan) in self.pipe_statistics().zip(&self.plan.pipes) {
             inside += statistics.queued + statistics.in_air;
             if !statistics.is_conserved() {
                 let place = format!("{}.{}", plan.link, plan.direction);

@@ -47,8 +47,8 @@ impl Engine<'_> {
 
     /// An end of a flow has asked to be woken, or was to be opened.
     pub(super) fn host_due(&mut self, index: u32, side: Side) {
-        let Plan { flows, tcps, .. } = self.plan;
-        let mut context = Context { flows, tcps, key: self.key, recorder: &mut self.recorder };
+        let (flows, tcps, key) = (&self.plan.flows, &self.tcps, self.key);
+        let mut context = Context { flows, tcps, key, recorder: &mut self.recorder };
         self.flows[index as usize].handle_timeout(self.now, side, &mut context);
         self.serve(index, side);
     }

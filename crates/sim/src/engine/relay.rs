@@ -58,8 +58,8 @@ impl Engine<'_> {
     fn run_proxies(&mut self, chain: u32) -> bool {
         let mut changed = false;
         for proxy in self.chains[chain as usize].proxies.clone() {
-            let Plan { flows, tcps, .. } = self.plan;
-            let mut context = Context { flows, tcps, key: self.key, recorder: &mut self.recorder };
+            let (flows, tcps, key) = (&self.plan.flows, &self.tcps, self.key);
+            let mut context = Context { flows, tcps, key, recorder: &mut self.recorder };
             let touched = self.proxies[proxy].run(self.now, &mut self.flows, &mut context);
             let legs = self.proxies[proxy].plan().legs;
             for (number, side) in [(0, Side::Receiver), (1, Side::Sender)] {

@@ -3,10 +3,11 @@
 
 use retx_link::{channel, pipe, queue, relay, wlan};
 use retx_sim::plan::{
-    AgentPlan, FlowPlan, Hop, PipePlan, Plan, Port, ProxyPlan, RelayPlan, Sampling, Side,
+    AgentPlan, FlowPlan, Hop, PipePlan, Plan, Port, ProxyPlan, RelayPlan, Sampling, Shared, Side,
     StagePlan, TcpPlan, WlanPlan, Work,
 };
 use retx_units::{Duration, Probability, Rate, Time};
+use std::sync::Arc;
 
 /// A link of equal directions.
 pub struct LinkOf {
@@ -33,12 +34,13 @@ impl LinkOf {
     }
 
     pub fn pipes(&self) -> [PipePlan; 2] {
-        let [left, right] = self.ends.map(str::to_owned);
+        let [left, right] = self.ends.map(Arc::<str>::from);
+        let link = Arc::<str>::from(self.name);
         let pipe = |direction, ends, channel: &[channel::Config]| PipePlan {
-            link: self.name.to_owned(),
+            link: link.clone(),
             direction,
             ends,
-            config: pipe::Config {
+            config: Shared::from(pipe::Config {
                 rate: self.mbit_s.map(|mbit| Rate::from_bit_s(mbit * 1_000_000)),
                 delay: self.delay,
                 overhead: 38,
@@ -49,7 +51,7 @@ impl LinkOf {
                 channel: channel.to_vec(),
                 changes: vec![],
                 repair: None,
-            },
+            }),
         };
         [
             pipe("forward", [left.clone(), right.clone()], &self.forward),
@@ -91,7 +93,7 @@ pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
             name: "download".to_owned(),
             tcp: 0,
             receiver_tcp: 0,
-            work,
+            work: work.into(),
             start: Time::ZERO,
             initiator: Side::Receiver,
             routes: [0, 1],
@@ -124,10 +126,10 @@ pub fn dumbbell(count: u32, end: Duration) -> Plan {
         Plan { end: Time::ZERO + end, ..one_flow(&[bottleneck], tcp("newreno"), Work::Bulk) };
     plan.routes.clear();
     let flow = plan.flows.remove(0);
+    let pipes = access.pipes();
     for index in 0..count {
         let first = 2 + 4 * index;
-        plan.pipes.extend(access.pipes());
-        plan.pipes.extend(access.pipes());
+        plan.pipes.extend(pipes.iter().chain(&pipes).cloned());
         plan.routes.push([first, 0, first + 2].map(Hop::Pipe).to_vec());
         plan.routes.push([first + 3, 1, first + 1].map(Hop::Pipe).to_vec());
         plan.flows.push(FlowPlan {

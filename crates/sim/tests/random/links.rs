@@ -154,9 +154,10 @@ pub fn change_some(stream: &mut Stream, plan: &mut Plan) {
             let rate = Rate::from_bit_s(pick(stream, &[500_000, 3_000_000, 40_000_000]));
             let delay = Duration::from_millis(pick(stream, &[0, 5, 200, 1500]));
             let channel = losses(stream, 0.2);
+            let has_rate = config.rate.is_some();
             config.changes.push(Change {
                 at,
-                rate: (config.rate.is_some() && once_in(stream, 2)).then_some(rate),
+                rate: (has_rate && once_in(stream, 2)).then_some(rate),
                 delay: once_in(stream, 2).then_some(delay),
                 channel: once_in(stream, 2).then(|| vec![channel]),
             });

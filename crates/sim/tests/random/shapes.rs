@@ -85,7 +85,7 @@ fn add_link(stream: &mut Stream, plan: &mut Plan, worst: f64) -> Part {
     let link: LinkOf = links::link(stream, worst);
     let mut pipes = link.pipes();
     for pipe in &mut pipes {
-        pipe.link = format!("link{}", first / 2);
+        pipe.link = format!("link{}", first / 2).into();
     }
     plan.pipes.extend(pipes);
     Part { there: vec![Hop::Pipe(first)], back: vec![Hop::Pipe(first + 1)] }

@@ -73,7 +73,7 @@ pub fn flows(stream: &mut Stream, plan: &mut Plan, ways: &[Way]) {
             receiver_tcp: tcp,
             // Who asks opens the connection.
             initiator: if work.asks() { Side::Receiver } else { either },
-            work,
+            work: work.into(),
             start,
             routes: if swapped { [there + 1, there] } else { [there, there + 1] },
             nodes: [2 * index as u32, 2 * index as u32 + 1],

@@ -211,7 +211,7 @@ impl Pipe {
         let at_once = repairs.waiting() == 1 && repairs.due(busy) <= now;
         repairs.line.pop_back();
         if !at_once && !self.room.admits(repairs.occupancy(), packet.frame.bytes) {
-            self.exceptions.drops.queue += 1;
+            self.rare().exceptions.drops.queue += 1;
             return Entry::QueueFull;
         }
         repairs.line.push_back((now, *packet));
@@ -231,13 +231,11 @@ impl Pipe {
         {
             let (frame, job) = repairs.take(&turn);
             let end = self.transmitter.begin(turn.at, frame.bytes, turn.at > turn.ready);
-            if end >= self.next_change {
-                self.change(end);
-            }
+            self.settle_changes(end);
             let fate = self.fate(end, &frame);
             match fate {
-                Ok(_) => self.exceptions.bursts.survived(),
-                Err(_) => self.exceptions.bursts.lost(),
+                Ok(_) => self.rare().exceptions.bursts.survived(),
+                Err(_) => self.rare().exceptions.bursts.lost(),
             }
             let extra = fate.map_or(Duration::ZERO, |journey| journey.extra);
             let arrival = later(end, later_by(self.delay, extra));

@@ -1,0 +1,42 @@
+//! What many hold alike.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+/// A value that its clones have in common until one of them is changed, which then has its own.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Shared<T>(Arc<T>);
+
+impl<T> From<T> for Shared<T> {
+    fn from(value: T) -> Self {
+        Self(Arc::new(value))
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Clone> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_its_own() {
+        let first = Shared::from(vec![1, 2]);
+        let mut second = first.clone();
+        assert!(std::ptr::eq(&*first, &*second));
+        second.push(3);
+        assert_eq!((first.len(), second.len()), (2, 3));
+    }
+}
