@@ -331,10 +331,10 @@ impl Ledger {
             // An episode may yet be about what a probe has repaired.
             truth.advance(sender.open_probe().map_or(snd_una, |probe| probe.min(snd_una)));
         }
-        if let Some(segments) = &mut to.tables.segments {
-            if let Some(unacked) = &mut self.unacked {
-                unacked.acknowledged(now, snd_una, segments);
-            }
+        if let Some(segments) = &mut to.tables.segments
+            && let Some(unacked) = &mut self.unacked
+        {
+            unacked.acknowledged(now, snd_una, segments);
         }
     }
 

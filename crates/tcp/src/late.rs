@@ -22,6 +22,12 @@ impl<T> Late<T> {
         self.0.as_deref_mut()
     }
 
+    /// The same, to look at.
+    #[inline]
+    pub fn get(&self) -> Option<&T> {
+        self.0.as_deref()
+    }
+
     /// True once it has been made.
     #[inline]
     pub const fn is_made(&self) -> bool {

@@ -253,10 +253,12 @@ impl Connection {
             smss: sender.window.smss,
             selective,
         };
-        let reaction = match sender.board.made() {
-            Some(board) => sender.loss_detection.on_ack(&seen, board),
-            None => sender.loss_detection.on_ack(&seen, &mut Scoreboard::default()),
+        let mut nothing = None;
+        let board = match sender.board.made() {
+            Some(board) => board,
+            None => nothing.insert(Scoreboard::default()),
         };
+        let reaction = sender.loss_detection.on_ack(&seen, board);
         let progress = Progress { bytes_acked: ack.bytes_acked, delivered: ack.delivered };
         let restart = !matches!(reaction, Reaction::PartialAck { restart_timer: false });
         let is_open = reaction == Reaction::Nothing && !sender.loss_detection.in_recovery();

@@ -27,6 +27,7 @@ impl Sender {
     }
 
     /// What a DSACK of so many bytes counts for: no more than was sent again (`tcp_dsack_seen`).
+    #[inline(never)]
     fn count_twice(&mut self, bytes: u64) -> u64 {
         let smss = u64::from(self.window.smss);
         let segments = bytes.div_ceil(smss);
@@ -39,6 +40,7 @@ impl Sender {
     }
 
     /// Without SACK, on the board: segments, one for each duplicate ACK.
+    #[inline(never)]
     fn delivered_by_count(&mut self, bytes_acked: u64) -> u64 {
         if self.board.has_advanced() {
             self.board.settle_arrivals()

@@ -18,10 +18,11 @@ impl Events {
     /// The first that nobody has asked for.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        match self.0.len() {
-            0 => None,
-            1 => self.0.pop(),
-            _ => Some(self.0.remove(0)),
-        }
+        if self.0.is_empty() { None } else { Some(self.take_first()) }
+    }
+
+    #[inline(never)]
+    fn take_first(&mut self) -> Event {
+        self.0.remove(0)
     }
 }

@@ -25,6 +25,7 @@
 mod beyond_gap;
 mod repair;
 
+use super::repair::Repair;
 use super::usage::InUse;
 use super::{Connection, PlainTransmit, Sender, State, Transmit};
 use crate::backoff::{self, Backoff};
@@ -32,6 +33,7 @@ use crate::congestion_control::{Ack, CongestionControl, Sent};
 use crate::loss_cause::{self, LossCause};
 use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
+use crate::scoreboard::Scoreboard;
 use crate::{Push, RttSamples, spurious};
 use retx_units::Time;
 use retx_wire::{Flags, PlainSegment};
@@ -86,13 +88,14 @@ impl Sender {
             | u64::from(self.limited_credit | self.looks | self.forced_new)
             | u64::from(self.timeouts_in_row | self.probes_in_row);
         let asked = self.retransmit_first | self.tail_probe | self.probe | self.fin_queued;
-        let undo = self.repair.undo.is_some() && !matches!(self.spurious, spurious::State::none(_));
+        let undoes = !matches!(self.spurious, spurious::State::none(_));
+        let is_repaired =
+            |repair: &Repair| repair.reduction.is_none() && (repair.undo.is_none() || !undoes);
         counts == 0
             && !asked
-            && !undo
             && self.snd_nxt == self.snd_max
-            && self.repair.reduction.is_none()
-            && self.board.is_in_order()
+            && self.repair.get().is_none_or(is_repaired)
+            && self.board.get().is_none_or(Scoreboard::is_in_order)
             && self.loss_detection.is_at_rest()
     }
 }

@@ -110,8 +110,8 @@ impl Validation {
             CwndValidation::None => true,
             CwndValidation::Linux => self.usage.is_limited(window),
             CwndValidation::Rfc7661 => {
-                let pipe_ack = self.rounds.samples.front().map(|sample| sample.1);
-                self.full || pipe_ack.is_none_or(|bytes| bytes >= window.cwnd.div_ceil(2))
+                let pipe_ack = || self.rounds.samples.front().map(|sample| sample.1);
+                self.full || pipe_ack().is_none_or(|bytes| bytes >= window.cwnd.div_ceil(2))
             }
         }
     }
