@@ -57,9 +57,12 @@ impl Air {
     /// Returns when.
     #[inline]
     pub fn send(&mut self, arrival: Time, id: u32) -> Time {
-        let arrival = self.line_up(arrival);
+        let aside = self.aside.get_or_insert_default();
+        let arrival = aside.line.max(arrival);
+        aside.line = arrival;
+        let someone_is_held = !aside.held.is_empty();
         self.put(arrival, id);
-        if !self.aside().held.is_empty() {
+        if someone_is_held {
             self.overtake(arrival);
         }
         arrival
@@ -94,7 +97,7 @@ impl Air {
         self.aside().held.push(Held { id, at: latest, packets });
     }
 
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, arrival: Time, id: u32) {
         self.next = self.next.min(arrival);
         let aside = self.aside.get_or_insert_default();
