@@ -27,12 +27,6 @@ impl<T> Late<T> {
     pub fn get(&self) -> Option<&T> {
         self.0.as_deref()
     }
-
-    /// True once it has been made.
-    #[inline]
-    pub const fn is_made(&self) -> bool {
-        self.0.is_some()
-    }
 }
 
 impl<T: Nothing> Deref for Late<T> {
@@ -64,6 +58,6 @@ mod tests {
         let mut list: Late<Vec<u8>> = Late::NONE;
         assert!(list.is_empty() && list.made().is_none());
         list.push(1);
-        assert_eq!((list.len(), list.is_made()), (1, true));
+        assert_eq!((list.len(), list.get().is_some()), (1, true));
     }
 }

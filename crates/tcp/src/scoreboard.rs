@@ -93,6 +93,7 @@ impl Nothing for Scoreboard {
         losses: 0,
         doubled_bytes: 0,
         marked_segments: 0,
+        told: None,
         assumed: Assumed::NONE,
         to_retransmit: BinaryHeap::new(),
         by_time: VecDeque::new(),

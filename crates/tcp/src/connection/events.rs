@@ -15,6 +15,12 @@ impl Events {
         self.0.push(event);
     }
 
+    /// Nobody has to be told of anything.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The first that nobody has asked for.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {

@@ -74,10 +74,9 @@ impl Sender {
     /// A new segment has been sent.
     #[inline]
     pub fn put_on_board(&mut self, now: Time, position: u64, length: u32) {
-        if !self.board.is_made() {
-            self.board.without_times = self.without_times;
-        }
-        self.board.push(now, position, length);
+        let board = &mut *self.board;
+        board.without_times = self.without_times;
+        board.push(now, position, length);
     }
 
     /// Everything up to SND.NXT is out for the first time, and nothing points to a loss.

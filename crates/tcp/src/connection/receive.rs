@@ -1,14 +1,13 @@
 //! The receiving half: reassembly, when to acknowledge, and the window to advertise.
 
 use super::{Connection, State};
-use crate::Config;
 use crate::delayed_ack::{Arrival, PendingAck, Verdict};
-use crate::late::Late;
 use crate::reassembly::Reassembly;
 use crate::receive_autotuning::{Autotuning, Position};
 use crate::rto::Estimator;
 use crate::sack_compression::SackCompression;
 use crate::timers::Timers;
+use crate::{Config, late::Late};
 use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, SackBlock, SackBlocks, Segment};
 

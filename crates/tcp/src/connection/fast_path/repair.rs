@@ -23,8 +23,8 @@ impl Sender {
             && counts == 0
             && !asked
             && self.snd_nxt == self.snd_max
-            && self.reduction.is_none()
-            && (self.board.without_times || !self.selective)
+            && self.repair.reduction.is_none()
+            && (self.without_times || !self.selective)
             && matches!(self.spurious, spurious::State::none(_))
     }
 }
@@ -107,7 +107,8 @@ impl Connection {
             smss: sender.window.smss,
             selective: Some(&delivered),
         };
-        let reaction = sender.loss_detection.on_ack(&seen, &mut sender.board);
+        let board = &mut *sender.board;
+        let reaction = sender.loss_detection.on_ack(&seen, board);
         assert!(reaction == Reaction::Nothing, "it only marks");
     }
 
