@@ -4,7 +4,7 @@
 use super::Engine;
 use crate::flow::Context;
 use crate::packet::Arriving;
-use crate::plan::{Plan, Side};
+use crate::plan::Side;
 use retx_tcp::Polled;
 
 impl Engine<'_> {
