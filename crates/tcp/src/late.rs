@@ -41,8 +41,14 @@ impl<T: Nothing> Deref for Late<T> {
 impl<T: Nothing> DerefMut for Late<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        self.0.get_or_insert_default()
+        self.0.get_or_insert_with(make)
     }
+}
+
+#[cold]
+#[inline(never)]
+fn make<T: Default>() -> Box<T> {
+    Box::default()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use retx_wire::Flags;
 
 impl Flow {
     /// The next segment that `side` sends now, until there is none.
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, side: Side, to: &mut Transmit) -> Polled {
         self.ends[side as usize].poll_transmit_into(now, to)
     }
