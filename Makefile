@@ -33,8 +33,9 @@ lint: $(VENV)/tested
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest retx._native
 
+# Without doc tests: there are none, and to find that out takes minutes.
 test-rust: $(VENV)/tested tshark
-	$(RUST) cargo test --workspace --exclude retx-py --locked
+	$(RUST) cargo test --workspace --exclude retx-py --lib --bins --tests --locked
 
 # Two at a time: what looks at the reports of studies, whose output comes last, and all else.
 test-python: $(VENV)/tested tshark

@@ -202,6 +202,17 @@ def test_crates_depend_downwards(manifest: Path) -> None:
     assert not beyond, f"crates/{crate} must not use {sorted(beyond)}"
 
 
+def test_comments_hold_no_code_that_nobody_runs() -> None:
+    """`make test` leaves doc tests out, so a block in a comment says that it is none: `text`."""
+    fence = re.compile(r"//[/!] *```(\w*)")
+    broken = {}
+    for path in SOURCES:
+        found = [match[1] for line in lines_of(path) if (match := fence.search(line))]
+        if path.suffix == ".rs" and set(found[::2]) - {"text"}:
+            broken[name_of(path)] = f"{name_of(path)}: a block that is not marked `text`"
+    held("code in comments", broken)
+
+
 def test_unsafe_code_stays_where_c_begins() -> None:
     """Where the lint against it may be switched off."""
     boundaries = [
