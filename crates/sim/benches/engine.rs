@@ -9,7 +9,7 @@
 //! A bare `count` runs what is named once and short, and tells the segments delivered: who counts
 //! the instructions of the process (`bench/instructions.py`) can divide.
 
-#[path = "../tests/plans/mod.rs"]
+#[path = "../tests/all/plans/mod.rs"]
 mod plans;
 
 use plans::{LinkOf, bernoulli, cell, dumbbell, high_ber, one_flow, tcp, wifi};

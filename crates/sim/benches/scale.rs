@@ -6,7 +6,7 @@
 //! loss; `lossy_window`, the same with SACK and a loss in five windows; `sampling` of ten flows, in
 //! milliseconds, 0 for every acknowledgment, `off` for none; `segments` of one flow.
 
-#[path = "../tests/plans/mod.rs"]
+#[path = "../tests/all/plans/mod.rs"]
 mod plans;
 
 use plans::{LinkOf, bernoulli, dumbbell, one_flow, tcp};

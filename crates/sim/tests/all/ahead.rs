@@ -1,0 +1,112 @@
+//! Packets that pass hops ahead of time change nothing. A capture sees each packet at each hop:
+//! with one nobody passes ahead of time, and all results have to be the same.
+
+use crate::plans::{LinkOf, bernoulli, dumbbell, high_ber, one_flow, tcp};
+use crate::random;
+use retx_sim::plan::{Plan, Sampling, Work};
+use retx_sim::{CapturePoint, Control, Options, Outcome, run_plan};
+use retx_units::{Duration, StreamKey, Time};
+
+fn outcome(plan: &Plan, hop_by_hop: bool) -> Outcome {
+    let point = CapturePoint::Link { link: 0, right: true };
+    let capture = if hop_by_hop { vec![point] } else { vec![] };
+    let options = Options { replication: 0, segments: true, drops: true, episodes: true, capture };
+    run_plan(plan, &options, &Control::default()).expect("a sound run")
+}
+
+/// The same results; returns the share of the events that is saved.
+fn saved(plan: &Plan, name: &str) -> f64 {
+    let [ahead, hop_by_hop] = [false, true].map(|hop_by_hop| outcome(plan, hop_by_hop));
+    let told = |of: &Outcome| {
+        let rows = |row: &dyn std::fmt::Debug| format!("{row:#?}");
+        [rows(&of.links), rows(&of.flows), rows(&of.datagrams), rows(&of.relays), rows(&of.tables)]
+            .join("\n")
+    };
+    let (found, expected) = (told(&ahead), told(&hop_by_hop));
+    let differs =
+        found.lines().zip(expected.lines()).position(|(found, expected)| found != expected);
+    if let Some(line) = differs {
+        let from = line.saturating_sub(25);
+        let part = |text: &str| text.lines().skip(from).take(30).collect::<Vec<_>>().join("\n");
+        panic!("{name}: found\n{}\nexpected\n{}", part(&found), part(&expected));
+    }
+    assert_eq!(found.len(), expected.len(), "{name}");
+    assert!(ahead.engine.events <= hop_by_hop.engine.events, "{name}");
+    1.0 - ahead.engine.events as f64 / hop_by_hop.engine.events as f64
+}
+
+/// Stops somewhere on the way, and begins to count somewhere.
+fn cut(plan: &mut Plan, stream: &mut retx_units::Stream) {
+    plan.end = Time::from_nanos(1 + stream.below(3_000_000_000));
+    plan.warmup = Time::from_nanos(stream.below(plan.end.as_nanos()));
+    plan.sampling = match stream.below(3) {
+        0 => Sampling::Off,
+        1 => Sampling::EveryAck,
+        _ => Sampling::Every(Duration::from_nanos(10_000_000 + stream.below(100_000_000))),
+    };
+}
+
+#[test]
+fn results_are_the_same_hop_by_hop() {
+    let (mut most, mut some): (f64, u32) = (0.0, 0);
+    for seed in 0..200 {
+        let mut plan = random::plan(seed);
+        let mut stream = StreamKey { seed, replication: 0 }.stream("ahead");
+        // Links of random plans lose packets, nearly all.
+        for pipe in &mut plan.pipes {
+            if stream.below(2) == 0 {
+                pipe.config.channel.clear();
+                pipe.config.changes.clear();
+                pipe.config.repair = None;
+            }
+        }
+        if stream.below(2) == 0 {
+            cut(&mut plan, &mut stream);
+        }
+        if !plan.pipes.is_empty() {
+            let share = saved(&plan, &format!("seed {seed}"));
+            most = most.max(share);
+            some += u32::from(share > 0.0);
+        }
+    }
+    assert!(most > 0.2 && some > 20, "{some} of them pass hops ahead of time: {most}");
+}
+
+/// Hops that are faster and slower than the one before them, of which some have little room.
+fn chain(seed: u64) -> Plan {
+    let mut stream = StreamKey { seed, replication: 0 }.stream("chain");
+    let names = ["a", "b", "c", "d", "e"];
+    let links: Vec<LinkOf> = names
+        .iter()
+        .map(|name| {
+            let mut link = LinkOf::new(name, ["left", "right"]);
+            link.mbit_s = [Some(3), Some(5), Some(10), Some(10), None][stream.below(5) as usize];
+            link.delay = Duration::from_nanos(stream.below(3) * 1_234_567);
+            link.packets = [None, Some(2), Some(20)][stream.below(3) as usize];
+            if stream.below(3) == 0 {
+                link.forward = vec![bernoulli(0.01)];
+                link.reverse = vec![bernoulli(0.02)];
+            }
+            link
+        })
+        .collect();
+    let mut plan = one_flow(&links, tcp(["sack", "linux"][stream.below(2) as usize]), Work::Bulk);
+    cut(&mut plan, &mut stream);
+    plan
+}
+
+#[test]
+fn a_chain_of_hops_is_the_same_hop_by_hop() {
+    let most = (0..100).map(|seed| saved(&chain(seed), &format!("chain {seed}")));
+    let most = most.fold(0.0, f64::max);
+    assert!(most > 0.6, "most of the hops of some are passed ahead of time: {most}");
+}
+
+#[test]
+fn a_hop_less_is_waited_for() {
+    let plan = dumbbell(5, Duration::from_millis(300));
+    let share = saved(&plan, "dumbbell");
+    assert!((0.2..0.4).contains(&share), "one hop of three, beside timers: {share}");
+    let share = saved(&high_ber(0.01), "download");
+    assert!((0.3..0.6).contains(&share), "one hop of two: {share}");
+}

@@ -1,0 +1,288 @@
+//! Cases made by hand, one for each cause of an episode: the record names it, and no other. Each
+//! over one link, two links, a cell, and a link and a cell, with the fault at any of them.
+
+use crate::plans::{LinkOf, bernoulli, cell, insert_cell, one_flow, script, tcp};
+use retx_link::pipe::repair::{Config as Repair, arq};
+use retx_link::{channel, pipe, queue, wlan};
+use retx_record::capture::DropReason;
+use retx_record::reason::{Cause, EpisodeKind, SubCause};
+use retx_record::tables::Episode;
+use retx_sim::plan::{PipePlan, Plan, StagePlan, Work};
+use retx_sim::{Control, Options, run_plan};
+use retx_tcp::Size;
+use retx_units::{Duration, Rate, Time};
+
+const TABLES: Options =
+    Options { replication: 0, segments: true, drops: true, episodes: true, capture: vec![] };
+
+/// The first byte of the 20th data segment.
+const TWENTIETH: u64 = 1 + 19 * 1460;
+
+/// What the data pass, in this order: so many links of 10 Mbit/s and 20 ms, perhaps a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Path {
+    links: usize,
+    cell: bool,
+}
+
+/// Where something goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Link(usize),
+    Cell,
+}
+
+const ONE_LINK: Path = Path { links: 1, cell: false };
+const TWO_LINKS: Path = Path { links: 2, cell: false };
+const CELL: Path = Path { links: 0, cell: true };
+const LINK_AND_CELL: Path = Path { links: 1, cell: true };
+
+/// Every place of every path.
+const SITES: [(Path, Place); 6] = [
+    (ONE_LINK, Place::Link(0)),
+    (TWO_LINKS, Place::Link(0)),
+    (TWO_LINKS, Place::Link(1)),
+    (CELL, Place::Cell),
+    (LINK_AND_CELL, Place::Link(0)),
+    (LINK_AND_CELL, Place::Cell),
+];
+
+/// 100 segments; the window never fills the path's queues.
+fn plan(path: Path) -> Plan {
+    let mut links = vec![LinkOf::new("one", ["a", "b"]), LinkOf::new("two", ["b", "c"])];
+    links.truncate(path.links);
+    links.iter_mut().for_each(|link| link.delay = Duration::from_millis(20));
+    let mut plan = one_flow(&links, tcp("newreno"), Work::transfer(100 * 1460));
+    plan.tcps[0].config.receive_buffer = Size::Mss(16);
+    if path.cell {
+        insert_cell(&mut plan, path.links, cell(2));
+    }
+    plan
+}
+
+/// The direction of a link that data take.
+fn data_of(plan: &mut Plan, link: usize) -> &mut PipePlan {
+    &mut plan.pipes[2 * link]
+}
+
+/// The direction of a link that acknowledgments take.
+fn acks_of(plan: &mut Plan, link: usize) -> &mut PipePlan {
+    &mut plan.pipes[2 * link + 1]
+}
+
+/// The cell, in which `s0` sends the data and `s1` the acknowledgments.
+fn cell_of(plan: &mut Plan) -> &mut wlan::Config {
+    match plan.stages.first_mut() {
+        Some(StagePlan::Wlan(wlan)) => &mut wlan.config,
+        _ => panic!("no cell"),
+    }
+}
+
+fn ms(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
+/// From 100 ms to `until`, a cell loses all that a station sends, and gives up after `limit`.
+fn silence(cell: &mut wlan::Config, station: &str, limit: Option<u32>, until: Time) {
+    let change = |at, channel| wlan::Change { at, rate: None, channel: Some(channel) };
+    cell.short_retry_limit = limit;
+    cell.channel_senders = Some(vec![station.to_owned()]);
+    cell.changes = vec![change(ms(100), vec![bernoulli(1.0)]), change(until, vec![])];
+}
+
+/// The episodes, and the reasons of all drops. Every episode is counted once, under its cause.
+fn run(plan: &Plan) -> (Vec<Episode>, Vec<DropReason>) {
+    let outcome = run_plan(plan, &TABLES, &Control::default()).expect("a sound run");
+    let flow = &outcome.flows[0];
+    assert!(flow.finish_s.is_some());
+    for (count, of) in [(flow.frr_count, flow.episodes.frr), (flow.rto_count, flow.episodes.rto)] {
+        assert_eq!(count, of.congestion + of.wireless + of.spurious);
+    }
+    let episodes = outcome.tables.episodes.expect("asked for").rows().to_vec();
+    assert_eq!(episodes.len() as u64, flow.frr_count + flow.rto_count);
+    assert!(!episodes.is_empty());
+    let drops = outcome.tables.drops.expect("asked for");
+    (episodes, drops.rows().iter().map(|drop| drop.reason).collect())
+}
+
+fn causes(episodes: &[Episode]) -> Vec<(EpisodeKind, Cause)> {
+    episodes.iter().map(|episode| (episode.kind, episode.cause)).collect()
+}
+
+#[test]
+fn a_queue_drops_it() {
+    for (path, place) in SITES {
+        let mut plan = plan(path);
+        plan.tcps[0].config.receive_buffer = Size::Mss(1000);
+        let four = queue::droptail::Config { packets: Some(4), bytes: None };
+        let four = queue::Config::droptail(four);
+        for link in 0..path.links {
+            // What comes before the short queue is faster.
+            data_of(&mut plan, link).config.rate = Some(Rate::from_bit_s(100_000_000));
+        }
+        match place {
+            Place::Link(link) => {
+                let pipe = &mut data_of(&mut plan, link).config;
+                pipe.rate = Some(Rate::from_bit_s(5_000_000));
+                pipe.queue = four;
+            }
+            Place::Cell => cell_of(&mut plan).queue = four,
+        }
+        let (episodes, drops) = run(&plan);
+        assert!(drops.iter().all(|reason| *reason == DropReason::Queue), "{path:?}, {place:?}");
+        let alien = episodes.iter().find(|episode| episode.cause != Cause::Congestion);
+        assert_eq!(alien, None, "{path:?}, {place:?}");
+    }
+}
+
+fn every_fortieth() -> channel::Config {
+    serde_json::from_str(r#"{"model": "periodic", "every": 40}"#).expect("a model")
+}
+
+#[test]
+fn the_channel_drops_it() {
+    for (path, place) in SITES {
+        let Place::Link(link) = place else { continue };
+        let mut plan = plan(path);
+        data_of(&mut plan, link).config.channel = vec![every_fortieth()];
+        let (episodes, drops) = run(&plan);
+        assert!(drops.iter().all(|reason| *reason == DropReason::Channel), "{path:?}, {place:?}");
+        let expected = [(EpisodeKind::Frr, Cause::Wireless); 2];
+        assert_eq!(causes(&episodes), expected, "{path:?}, {place:?}");
+    }
+}
+
+#[test]
+fn a_link_gives_it_up() {
+    for (path, place) in SITES {
+        let Place::Link(link) = place else { continue };
+        let mut plan = plan(path);
+        let pipe = &mut data_of(&mut plan, link).config;
+        pipe.channel = vec![every_fortieth()];
+        let mode = arq::Mode::SelectiveRepeat;
+        let never = arq::Config { mode, retries: 0, feedback: None, in_order: true };
+        pipe.repair = Some(Repair::Arq(never));
+        let (episodes, drops) = run(&plan);
+        let expected = [(EpisodeKind::Frr, Cause::Wireless); 2];
+        assert_eq!(causes(&episodes), expected, "{path:?}, {place:?}");
+        assert!(drops.iter().all(|reason| *reason == DropReason::RetryLimit));
+    }
+}
+
+#[test]
+fn the_mac_gives_it_up() {
+    for path in [CELL, LINK_AND_CELL] {
+        let mut plan = plan(path);
+        let cell = cell_of(&mut plan);
+        cell.short_retry_limit = Some(1);
+        cell.channel = vec![every_fortieth()];
+        let (episodes, drops) = run(&plan);
+        assert!(drops.iter().all(|reason| *reason == DropReason::RetryLimit));
+        let alien = episodes.iter().find(|episode| episode.cause != Cause::Wireless);
+        assert_eq!(alien, None, "{path:?}");
+    }
+}
+
+/// A link takes 3 s for it from 200 ms to 250 ms; a cell tries until it arrives.
+#[test]
+fn it_is_only_late() {
+    for (path, place) in SITES {
+        let mut plan = plan(path);
+        let change = |at, delay_ms| pipe::Change {
+            at,
+            rate: None,
+            delay: Some(Duration::from_millis(delay_ms)),
+            channel: None,
+        };
+        match place {
+            Place::Link(link) => {
+                let changes = vec![change(ms(200), 3000), change(ms(250), 20)];
+                data_of(&mut plan, link).config.changes = changes;
+            }
+            Place::Cell => silence(cell_of(&mut plan), "s0", None, ms(3000)),
+        }
+        let (episodes, drops) = run(&plan);
+        assert_eq!(drops, [], "{path:?}, {place:?}");
+        assert_eq!(causes(&episodes)[0], (EpisodeKind::Rto, Cause::Spurious), "{path:?}");
+        assert_eq!(episodes[0].sub_cause, Some(SubCause::Delay), "{path:?}, {place:?}");
+        let alien = episodes.iter().find(|episode| episode.cause != Cause::Spurious);
+        assert_eq!(alien, None, "{path:?}, {place:?}");
+    }
+}
+
+/// A whole window's: in the cell, all that come before the timer expires at about 1.1 s.
+#[test]
+fn only_its_acknowledgments_are_lost() {
+    for (path, place) in SITES {
+        let mut plan = plan(path);
+        let lost = match place {
+            Place::Link(link) => {
+                let acks: Vec<u64> = (10..35).collect();
+                acks_of(&mut plan, link).config.channel = vec![script(&acks, &[])];
+                DropReason::Script
+            }
+            Place::Cell => {
+                silence(cell_of(&mut plan), "s1", Some(2), ms(900));
+                DropReason::RetryLimit
+            }
+        };
+        let (episodes, drops) = run(&plan);
+        assert!(drops.iter().all(|reason| *reason == lost), "{path:?}, {place:?}");
+        assert_eq!(causes(&episodes)[0], (EpisodeKind::Rto, Cause::Spurious), "{path:?}");
+        assert_eq!(episodes[0].sub_cause, Some(SubCause::AckLost), "{path:?}, {place:?}");
+        let alien = episodes.iter().find(|episode| episode.cause != Cause::Spurious);
+        assert_eq!(alien, None, "{path:?}, {place:?}");
+    }
+}
+
+/// Loses the next copy of the 20th segment that comes here, and says what for: a link may lose it
+/// as if its queue were full, a cell loses every attempt.
+fn lose_a_copy(plan: &mut Plan, place: Place, cause: Cause) {
+    let r#as = match cause {
+        Cause::Congestion => channel::script::As::Congestion,
+        _ => channel::script::As::Wireless,
+    };
+    let script = |copies| {
+        let drop_seq = vec![TWENTIETH; copies];
+        channel::Config::script(channel::script::Config { drop_seq, r#as, ..Default::default() })
+    };
+    match place {
+        Place::Link(link) => data_of(plan, link).config.channel.push(script(1)),
+        Place::Cell => {
+            let cell = cell_of(plan);
+            let attempts = cell.short_retry_limit.expect("a limit") as usize;
+            cell.channel.push(script(attempts));
+        }
+    }
+}
+
+/// Each episode has the cause of the copy that was sent last before it. The first copy is lost at
+/// the nearer of two places: it does not come to the other.
+#[test]
+fn its_retransmission_is_lost() {
+    let (congestion, wireless) = (Cause::Congestion, Cause::Wireless);
+    let link = Place::Link;
+    let cases = [
+        (ONE_LINK, (link(0), congestion), (link(0), wireless)),
+        (TWO_LINKS, (link(0), congestion), (link(1), wireless)),
+        (TWO_LINKS, (link(0), wireless), (link(1), congestion)),
+        (TWO_LINKS, (link(1), congestion), (link(1), wireless)),
+        (CELL, (Place::Cell, wireless), (Place::Cell, wireless)),
+        (LINK_AND_CELL, (link(0), congestion), (Place::Cell, wireless)),
+        (LINK_AND_CELL, (Place::Cell, wireless), (Place::Cell, wireless)),
+    ];
+    for (path, first, second) in cases {
+        let mut plan = plan(path);
+        lose_a_copy(&mut plan, first.0, first.1);
+        lose_a_copy(&mut plan, second.0, second.1);
+        let (episodes, drops) = run(&plan);
+        let reason = |(place, _): (Place, Cause)| match place {
+            Place::Link(_) => DropReason::Script,
+            Place::Cell => DropReason::RetryLimit,
+        };
+        assert_eq!(drops, [reason(first), reason(second)], "{path:?}, {first:?}, {second:?}");
+        let expected = [(EpisodeKind::Frr, first.1), (EpisodeKind::Rto, second.1)];
+        assert_eq!(causes(&episodes), expected, "{path:?}, {first:?}, {second:?}");
+        assert!(episodes.iter().all(|episode| episode.trigger_packet == 20), "{path:?}");
+    }
+}

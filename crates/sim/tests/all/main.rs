@@ -1,0 +1,31 @@
+//! What this crate owes to those who use it. One program for all, since each more would be
+//! optimised and linked on its own.
+//!
+//! `cargo test -p retx-sim --test all FILE::` runs one file.
+
+mod ahead;
+mod bbr;
+mod bursty_rto;
+mod causes;
+mod channels;
+mod closed_forms;
+mod confusion;
+mod datagrams;
+mod download;
+mod exchanges;
+mod fall_floyd;
+mod flows;
+mod kernel_reference;
+mod outside;
+mod plans;
+mod presets_differ;
+mod queues;
+mod random;
+mod relays;
+mod scenarios;
+mod split;
+mod swarm;
+mod table_9;
+mod tshark;
+mod verdicts;
+mod wlan;

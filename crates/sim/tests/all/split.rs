@@ -1,0 +1,185 @@
+//! Connections that a proxy splits: what they cost, what is held where, and how they end.
+
+use crate::plans::{LinkOf, bernoulli, one_flow, script, split, tcp};
+use retx_record::summary::FlowSummary;
+use retx_sim::plan::{Plan, Side, Sizes, Work};
+use retx_sim::{Control, Options, Outcome, run_plan};
+use retx_tcp::Size;
+use retx_units::{Duration, Time};
+
+const MB: u64 = 1_000_000;
+
+fn run(plan: &Plan) -> Outcome {
+    run_plan(plan, &Options::default(), &Control::default()).expect("a sound plan")
+}
+
+/// A link of 10 Mbit/s and 10 ms, then one of `mbit_s` and 50 ms.
+fn two_links(mbit_s: u64) -> [LinkOf; 2] {
+    let mut near = LinkOf::new("near", ["server", "base"]);
+    near.delay = Duration::from_millis(10);
+    let mut far = LinkOf::new("far", ["base", "client"]);
+    far.delay = Duration::from_millis(50);
+    far.mbit_s = Some(mbit_s);
+    [near, far]
+}
+
+fn download(mbit_s: u64, work: Work) -> Plan {
+    let mut plan = one_flow(&two_links(mbit_s), tcp("newreno"), work);
+    let config = &mut plan.tcps[0].config;
+    config.receive_buffer = Size::Bytes(60_000);
+    config.send_buffer = Size::Bytes(1_000_000);
+    plan
+}
+
+/// Either leg alone, as a connection of its own.
+fn leg(mbit_s: u64, which: usize, bytes: u64) -> f64 {
+    let link = two_links(mbit_s).into_iter().nth(which).expect("there are two");
+    let mut plan = download(mbit_s, Work::transfer(bytes));
+    plan.pipes = link.pipes().to_vec();
+    plan.routes = [0, 1].map(|pipe| vec![retx_sim::plan::Hop::Pipe(pipe)]).to_vec();
+    run(&plan).flows[0].response_time_s.expect("it ends")
+}
+
+/// Without loss the time is that of the slower leg, and what the faster one takes before the slower
+/// one has anything to do: a handshake and the way of the first segment; and with a far leg that is
+/// the faster one, what it takes after the last byte has come.
+#[test]
+fn without_loss_the_time_is_that_of_the_slower_leg() {
+    for mbit_s in [1, 4, 100] {
+        let mut plan = download(mbit_s, Work::transfer(2 * MB));
+        split(&mut plan, 1, 100_000);
+        let outcome = run(&plan);
+        let time = outcome.flows[0].response_time_s.expect("it ends");
+        let [near, far] = [0, 1].map(|which| leg(mbit_s, which, 2 * MB));
+        // A round trip of the near link, or the far one's, and a segment on each link.
+        assert!(time > near.max(far), "{mbit_s}: {time} {near} {far}");
+        assert!(time < near.max(far) + 0.02 + 0.1 + 0.03, "{mbit_s}: {time} {near} {far}");
+        assert_eq!(outcome.flows[0].bytes_delivered, 2 * MB);
+        assert_eq!(outcome.flows[1].bytes_delivered, 2 * MB);
+        assert_eq!(outcome.relays[0].bytes_relayed, 2 * MB);
+        assert_eq!(outcome.relays[0].buffer_end_bytes, 0);
+    }
+}
+
+/// Neither buffer grows beyond what it may, and what is acknowledged and not delivered is what the
+/// proxy and its receiving connection hold.
+#[test]
+fn a_slow_far_leg_holds_the_sender_back() {
+    let mut plan = download(1, Work::Bulk);
+    plan.end = Time::ZERO + Duration::from_secs(20);
+    split(&mut plan, 1, 50_000);
+    let outcome = run(&plan);
+    let [flow, relay] = [&outcome.flows[0], &outcome.flows[1]];
+    let held = &outcome.relays[0];
+    assert_eq!(held.buffer_max_bytes, 50_000);
+    assert!(held.buffer_mean_bytes > 40_000.0, "{held:?}");
+    assert!(flow.undelivered_max_bytes <= 50_000 + 60_000, "{flow:?}");
+    assert!(flow.undelivered_end_bytes > 90_000, "{flow:?}");
+    assert!(flow.undelivered_mean_bytes > 80_000.0, "{flow:?}");
+    assert_eq!(relay.undelivered_max_bytes, 0);
+    assert_eq!(flow.bytes_delivered, relay.bytes_delivered);
+    // 1 Mbit/s less headers.
+    assert!(flow.goodput_bit_s > 0.9e6 && flow.goodput_bit_s < 1e6, "{flow:?}");
+}
+
+/// Losses on the far link are the proxy's affair, with their causes.
+#[test]
+fn each_leg_repairs_its_own_losses() {
+    let mut plan = download(4, Work::transfer(2 * MB));
+    plan.pipes[2].config.channel = vec![bernoulli(0.01)];
+    split(&mut plan, 1, 100_000);
+    let outcome = run(&plan);
+    let [server, proxy] = [&outcome.flows[0], &outcome.flows[1]];
+    assert_eq!(server.segments_retransmitted, 0);
+    assert!(proxy.segments_retransmitted > 5);
+    assert!(proxy.episodes.frr.wireless > 5);
+    assert_eq!(server.frr_count + server.rto_count, 0);
+    assert_eq!(server.bytes_delivered, 2 * MB);
+}
+
+/// Files one after another, opened from either side, over one proxy or two.
+#[test]
+fn files_follow_each_other_whoever_opens() {
+    for initiator in [Side::Sender, Side::Receiver] {
+        for proxies in 1..3 {
+            let sizes = Sizes::Each([30_000, 0, 1, 50_000].as_slice().into());
+            let work = Work::Files { sizes, pause: Duration::from_millis(300) };
+            let mut links: Vec<LinkOf> = two_links(4).into();
+            links.push(LinkOf::new("third", ["client", "further"]));
+            let mut plan = one_flow(&links, tcp("newreno"), work);
+            plan.flows[0].initiator = initiator;
+            for at in 0..proxies {
+                split(&mut plan, 1, 10_000 + at);
+            }
+            assert_eq!(plan.flows.len() as u64, proxies + 1);
+            let outcome = run(&plan);
+            for flow in &outcome.flows {
+                assert_eq!(flow.bytes_delivered, 80_001, "{initiator:?} {proxies}");
+                assert!(flow.finish_s.is_some());
+            }
+            assert!(outcome.engine.simulated_s < 60.0);
+            let first: &FlowSummary = &outcome.flows[0];
+            let last = outcome.flows.last().expect("there are some");
+            assert_eq!(first.finish_s, last.finish_s);
+            let start = outcome.flows.iter().filter_map(|flow| flow.start_s);
+            assert_eq!(first.start_s, start.min_by(f64::total_cmp));
+        }
+    }
+}
+
+/// The far link goes dead for good: the proxy gives up, resets the sender, and what it had
+/// acknowledged is lost.
+#[test]
+fn a_far_leg_that_dies_takes_the_near_one_along() {
+    let mut plan = download(4, Work::transfer(20 * MB));
+    plan.tcps[0].config.max_retransmissions = Some(3);
+    plan.pipes[2].config.channel = vec![script(&(500..5000).collect::<Vec<u64>>(), &[])];
+    split(&mut plan, 1, 50_000);
+    let outcome = run(&plan);
+    let [server, proxy] = [&outcome.flows[0], &outcome.flows[1]];
+    assert_eq!((server.finish_s, proxy.finish_s), (None, None));
+    // The run ends as both legs are over, long before its time.
+    assert!(outcome.engine.simulated_s < 60.0, "{:?}", outcome.engine);
+    assert!(server.undelivered_end_bytes >= 50_000, "{server:?}");
+    assert!(server.undelivered_end_bytes <= 110_000, "{server:?}");
+    assert_eq!(proxy.rto_count, 3);
+}
+
+/// The near link goes dead: the client's connection is reset, too.
+#[test]
+fn a_near_leg_that_dies_takes_the_far_one_along() {
+    for initiator in [Side::Sender, Side::Receiver] {
+        let mut plan = download(4, Work::transfer(20 * MB));
+        plan.tcps[0].config.max_retransmissions = Some(3);
+        plan.flows[0].initiator = initiator;
+        let pipe = 0;
+        plan.pipes[pipe].config.channel = vec![script(&(0..5000).collect::<Vec<u64>>(), &[])];
+        split(&mut plan, 1, 50_000);
+        let outcome = run(&plan);
+        assert!(outcome.flows.iter().all(|flow| flow.finish_s.is_none()));
+        assert!(outcome.engine.simulated_s < 60.0, "{initiator:?} {:?}", outcome.engine);
+    }
+}
+
+/// Over many draws: all bytes arrive, and no buffer is ever larger than it may be.
+#[test]
+fn buffers_are_bounded_whatever_is_lost() {
+    for seed in 0..60 {
+        let mut plan = download(1 + seed % 9, Work::transfer(200_000));
+        plan.seed = seed;
+        for (pipe, p) in [(0, 0.02), (1, 0.05), (2, 0.1), (3, 0.05)] {
+            plan.pipes[pipe].config.channel = vec![bernoulli(p * (seed % 4) as f64 / 3.0)];
+        }
+        let buffer = [1500, 4000, 20_000, 100_000][seed as usize % 4];
+        plan.tcps[0].config.receive_buffer = Size::Bytes([3000, 20_000][seed as usize / 4 % 2]);
+        plan.tcps[0].config.min_rto = Duration::from_millis(200);
+        split(&mut plan, 1, buffer);
+        let outcome = run(&plan);
+        let receive = [3000, 20_000][seed as usize / 4 % 2];
+        assert_eq!(outcome.flows[0].bytes_delivered, 200_000, "seed {seed}");
+        assert!(outcome.relays[0].buffer_max_bytes <= buffer, "seed {seed}");
+        let undelivered = outcome.flows[0].undelivered_max_bytes;
+        assert!(undelivered <= buffer + receive, "seed {seed}: {undelivered}");
+        assert_eq!(outcome.flows[0].undelivered_end_bytes, 0, "seed {seed}");
+    }
+}

@@ -1,0 +1,188 @@
+//! Random networks, flows and losses from a seed. Whatever comes: packets are conserved, every
+//! finite flow ends with all its bytes, and the counters agree with each other and with the tables.
+//! A failing seed is named; `seed(N)` runs it again.
+
+use crate::plans::{insert_agent, split};
+use crate::random::{self, pick};
+use retx_link::relay::{self, snoop};
+use retx_record::reason::EpisodeKind;
+use retx_record::summary::{WlanCounts, WlanSummary};
+use retx_sim::plan::{Plan, Work};
+use retx_sim::{CapturePoint, Control, Options, Outcome, run_plan};
+use retx_units::{Duration, StreamKey};
+
+/// On some ways stands an agent, some are split, once or twice.
+fn put_relays(plan: &mut Plan) {
+    let mut stream = StreamKey { seed: plan.seed, replication: 0 }.stream("swarm.relays");
+    for _ in 0..stream.below(3) {
+        let at = 1 + stream.below(2) as usize;
+        let buffer = pick(&mut stream, &[20_000, 100_000]);
+        // No scenario splits a connection that carries requests.
+        if !plan.flows.iter().any(|flow| flow.work.asks()) {
+            split(plan, at, buffer);
+        }
+    }
+    if stream.below(2) == 0 {
+        let routes = pick(&mut stream, &plan.flows).routes;
+        let hops = routes.map(|route| plan.routes[route as usize].len() as u64);
+        let hops = hops[0].min(hops[1]);
+        if hops < 2 {
+            return;
+        }
+        let at = 1 + stream.below(hops - 1) as usize;
+        let snoop = snoop::Config {
+            packets: pick(&mut stream, &[1, 5, 100]),
+            dupacks: pick(&mut stream, &[1, 2, 4]),
+            retransmissions: pick(&mut stream, &[0, 2, 10]),
+            min_timeout: Duration::from_millis(pick(&mut stream, &[1, 100])),
+        };
+        let configs = [relay::Config::Snoop(snoop), relay::Config::Eln];
+        insert_agent(plan, routes, at, pick(&mut stream, &configs));
+    }
+}
+
+fn bytes_of(work: &Work) -> u64 {
+    (0..).map_while(|file| work.file_bytes(file)).sum()
+}
+
+/// Every exchange has been answered, one after another, and the bytes delivered are the answers.
+fn check_exchanges(plan: &Plan, outcome: &Outcome) {
+    let rows = outcome.tables.exchanges.as_ref().map_or(&[][..], |table| table.rows());
+    for (index, (flow, planned)) in outcome.flows.iter().zip(&plan.flows).enumerate() {
+        let own: Vec<_> = rows.iter().filter(|row| row.flow as usize == index).collect();
+        let Work::Exchanges(exchanges) = *planned.work else {
+            assert!(own.is_empty());
+            continue;
+        };
+        let count = u64::from(exchanges.count.expect("all have an end"));
+        assert_eq!((own.len() as u64, flow.exchanges.count), (count, Some(count)), "{flow:?}");
+        assert_eq!(flow.bytes_delivered, own.iter().map(|row| row.response_bytes).sum::<u64>());
+        assert!(own.iter().zip(1..).all(|(row, number)| row.number == number));
+        assert!(own.iter().all(|row| row.request_bytes > 0 && row.start <= row.finish));
+        assert!(own.windows(2).all(|pair| pair[0].finish <= pair[1].start));
+    }
+}
+
+fn check_datagrams(plan: &Plan, outcome: &Outcome) {
+    let drops = outcome.tables.drops.as_ref().expect("asked for").rows();
+    for (index, (flow, planned)) in outcome.datagrams.iter().zip(&plan.datagrams).enumerate() {
+        let number = plan.flows.len() + index;
+        let counts = flow.datagrams;
+        let own = drops.iter().filter(|row| row.flow as usize == number).count() as u64;
+        // All have an end; then nothing is on its way but copies.
+        assert!(flow.finish_s.is_some(), "{flow:?}");
+        assert_eq!(counts.sent, counts.delivered + counts.lost);
+        assert!(counts.lost <= own && counts.reordered <= counts.delivered, "{flow:?} {own}");
+        assert!(planned.limits.packets.is_none_or(|packets| counts.sent <= packets));
+        assert!(planned.limits.bytes.is_none_or(|bytes| flow.bytes_delivered <= bytes));
+        let delay = flow.delay;
+        let quantiles = [delay.min_s, delay.p50_s, delay.p95_s, delay.p99_s, delay.max_s];
+        assert!(quantiles.is_sorted() && quantiles[0].is_some() == (counts.delivered > 0));
+    }
+}
+
+fn check(plan: &Plan, outcome: &Outcome) {
+    let tables = &outcome.tables;
+    let episodes = tables.episodes.as_ref().expect("asked for").rows();
+    let drops = tables.drops.as_ref().expect("asked for").rows();
+    for (index, (flow, planned)) in outcome.flows.iter().zip(&plan.flows).enumerate() {
+        assert!(flow.finish_s.is_some(), "{flow:?}");
+        if !matches!(*planned.work, Work::Exchanges(_)) {
+            assert_eq!(flow.bytes_delivered, bytes_of(&planned.work));
+        }
+        let own = || episodes.iter().filter(|row| row.flow as usize == index);
+        let count = |kind| own().filter(|row| row.kind == kind).count() as u64;
+        assert_eq!(flow.frr_count, count(EpisodeKind::Frr));
+        assert_eq!(flow.rto_count, count(EpisodeKind::Rto));
+        for (count, of) in
+            [(flow.frr_count, flow.episodes.frr), (flow.rto_count, flow.episodes.rto)]
+        {
+            assert_eq!(count, of.congestion + of.wireless + of.spurious);
+        }
+        assert!(flow.retransmissions_unnecessary <= flow.segments_retransmitted);
+        assert!(own().all(|row| row.unnecessary <= row.retransmitted && row.start <= row.end));
+        assert!(own().map(|row| row.start).is_sorted());
+        let idle = flow.idle.rto_s + flow.idle.window_s;
+        assert!((flow.idle_total_s - idle).abs() < 1e-6 && flow.idle_max_s <= idle + 1e-9);
+    }
+    check_datagrams(plan, outcome);
+    check_exchanges(plan, outcome);
+    let dropped: u64 = outcome
+        .links
+        .iter()
+        .map(|link| {
+            link.drops.queue + link.drops.channel + link.drops.retry_limit + link.drops.script
+        })
+        .sum();
+    let in_cells = outcome.wlans.iter().map(|wlan| wlan.counts.drops);
+    let in_cells: u64 = in_cells.map(|drops| drops.queue + drops.retry_limit).sum();
+    let by_relays: u64 = outcome.relays.iter().map(|relay| relay.acks_suppressed).sum();
+    assert_eq!(drops.len() as u64, dropped + in_cells + by_relays);
+    check_relays(plan, outcome);
+    outcome.wlans.iter().for_each(check_cell);
+    for link in &outcome.links {
+        let drops = &link.drops;
+        let gone = drops.queue + drops.channel + drops.retry_limit + drops.script;
+        let inside = link.packets_queued + link.packets_in_air;
+        assert_eq!(
+            link.packets_in + link.packets_duplicated,
+            link.packets_delivered + gone + inside
+        );
+        assert!(link.utilisation <= 1.0 + 1e-9 && link.queue_mean_packets >= 0.0);
+        assert!(link.queue_mean_packets <= link.queue_max_packets as f64 + 1e-9);
+    }
+}
+
+fn check_relays(plan: &Plan, outcome: &Outcome) {
+    for (index, relay) in outcome.relays.iter().enumerate() {
+        let proxies = plan.proxies.iter().filter(|proxy| proxy.relay as usize == index);
+        if relay.kind == "split" {
+            assert!(relay.buffer_max_bytes <= proxies.map(|proxy| proxy.buffer).sum());
+            assert_eq!(relay.buffer_end_bytes, 0);
+        }
+        let repeated = relay.retransmissions_by_acks + relay.retransmissions_by_timer;
+        assert!(repeated == 0 || relay.segments_cached > 0);
+        assert!(relay.buffer_mean_bytes <= relay.buffer_max_bytes as f64 + 1e-9);
+    }
+    assert!(outcome.flows.iter().all(|flow| flow.undelivered_end_bytes == 0));
+}
+
+fn check_cell(cell: &WlanSummary) {
+    for station in &cell.stations {
+        let counts = &station.counts;
+        let gone = counts.drops.queue + counts.drops.retry_limit;
+        let inside = station.packets_queued + station.packets_in_service + station.packets_late;
+        assert_eq!(counts.packets_in, counts.packets_delivered + gone + inside);
+        assert!(counts.frames_collided <= counts.frames_erroneous);
+        assert!(counts.frames_erroneous + counts.packets_delivered <= counts.frames_sent);
+        assert!(counts.retries <= counts.frames_sent && counts.airtime_share <= 1.0 + 1e-9);
+    }
+    let sum =
+        |of: fn(&WlanCounts) -> u64| cell.stations.iter().map(|it| of(&it.counts)).sum::<u64>();
+    assert_eq!(cell.counts.frames_sent, sum(|counts| counts.frames_sent));
+    assert_eq!(cell.counts.packets_delivered, sum(|counts| counts.packets_delivered));
+    assert!(cell.utilisation <= 1.0 + 1e-9);
+}
+
+fn seed(seed: u64) {
+    let mut plan = random::plan(seed);
+    put_relays(&mut plan);
+    let point = CapturePoint::Link { link: 0, right: true };
+    let capture = if plan.pipes.is_empty() { vec![] } else { vec![point] };
+    let options = Options { replication: 0, segments: true, drops: true, episodes: true, capture };
+    let outcome = run_plan(&plan, &options, &Control::default())
+        .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    check(&plan, &outcome);
+}
+
+/// So many seeds: `RETX_SWARM_SEEDS`, or 400.
+fn seeds() -> u64 {
+    std::env::var("RETX_SWARM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
+}
+
+#[test]
+fn whatever_comes_all_bytes_arrive_and_all_counts_agree() {
+    let fails = |number: &u64| std::panic::catch_unwind(|| seed(*number)).is_err();
+    let failed: Vec<u64> = (0..seeds()).filter(fails).collect();
+    assert!(failed.is_empty(), "seeds {failed:?} failed");
+}
