@@ -16,8 +16,8 @@ use plans::{LinkOf, bernoulli, cell, dumbbell, high_ber, one_flow, tcp, wifi};
 use retx_link::channel::Frame;
 use retx_link::wlan::{Cell, Packet, Port};
 use retx_sim::Options;
+use retx_sim::agenda::Agenda;
 use retx_sim::engine::Engine;
-use retx_sim::event_queue::EventQueue;
 use retx_sim::plan::{Plan, Work};
 use retx_units::{Duration, StreamKey, Time};
 use std::time::Instant;
@@ -220,20 +220,20 @@ fn measure(plans: &[Plan]) -> Measured {
 /// Takes `count` events out of a queue that always holds `pending`, and puts as many in; returns
 /// the CPU seconds.
 fn bare_loop(pending: usize, count: u64) -> f64 {
-    let mut queue = EventQueue::default();
+    let mut agenda = Agenda::new(pending as u32);
     let mut stream = StreamKey { seed: 1, replication: 0 }.stream("bare loop");
     // Drawn beforehand, so that drawing is not measured.
     let delays: Vec<u64> = (0..4096).map(|_| stream.below(20_000_000)).collect();
     for (target, delay) in delays.iter().cycle().take(pending).enumerate() {
-        queue.push(Time::from_nanos(*delay), target as u32);
+        agenda.wake(target as u32, Time::from_nanos(*delay));
     }
     let start = cpu_seconds();
     for index in 0..count {
-        let (time, target) = queue.pop().expect("it holds some");
-        queue.push(time + Duration::from_nanos(delays[index as usize % delays.len()]), target);
+        let (time, target) = agenda.take_first().expect("it holds some");
+        agenda.wake(target, time + Duration::from_nanos(delays[index as usize % delays.len()]));
     }
     let seconds = cpu_seconds() - start;
-    assert_eq!(queue.len(), pending);
+    assert_eq!(agenda.pending(), pending);
     seconds
 }
 

@@ -8,19 +8,18 @@ use retx_units::Time;
 #[derive(Debug, Clone)]
 pub struct Agenda {
     queue: EventQueue,
-    wake: Vec<Time>,
 }
 
 impl Agenda {
     /// Nothing to come for this many targets.
     pub fn new(targets: u32) -> Self {
-        Self { queue: EventQueue::default(), wake: vec![Time::NEVER; targets as usize] }
+        Self { queue: EventQueue::new(targets) }
     }
 
     /// `target` wants to be woken at `time`, and may be woken earlier.
     #[inline]
     pub fn wake(&mut self, target: Target, time: Time) {
-        let pending = &mut self.wake[target as usize];
+        let pending = self.queue.wake_mut(target);
         if time < *pending {
             *pending = time;
             self.queue.push(time, target);
@@ -30,21 +29,13 @@ impl Agenda {
     /// The next to be woken.
     #[inline]
     pub fn take_first(&mut self) -> Option<(Time, Target)> {
-        loop {
-            let (time, target) = self.queue.pop()?;
-            let pending = &mut self.wake[target as usize];
-            // Else an earlier event has come instead of this one.
-            if *pending == time {
-                *pending = Time::NEVER;
-                return Some((time, target));
-            }
-        }
+        self.queue.take_first()
     }
 
     /// When the next is to be woken: that of `take_first`.
     pub fn next_time(&mut self) -> Time {
         while let Some((time, target)) = self.queue.first() {
-            if self.wake[target as usize] == time {
+            if self.queue.wake_of(target) == time {
                 return time;
             }
             // An earlier event has come instead of this one.
@@ -67,6 +58,76 @@ impl Agenda {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// The same as an agenda, as it reads.
+    struct Plain {
+        events: BTreeSet<(u64, usize, Target)>,
+        wake: Vec<u64>,
+        entered: usize,
+    }
+
+    impl Plain {
+        fn wake(&mut self, target: Target, time: u64) {
+            let pending = &mut self.wake[target as usize];
+            if time < *pending {
+                *pending = time;
+                self.events.insert((time, self.entered, target));
+                self.entered += 1;
+            }
+        }
+
+        fn take_first(&mut self) -> Option<(u64, Target)> {
+            loop {
+                let (time, _, target) = self.events.pop_first()?;
+                let pending = &mut self.wake[target as usize];
+                if *pending == time {
+                    *pending = u64::MAX;
+                    return Some((time, target));
+                }
+            }
+        }
+    }
+
+    proptest! {
+        /// Few targets with many wishes, so that events are superseded wherever they are, and asked
+        /// for again at the time of one that was.
+        #[test]
+        fn wakes_as_wished(
+            steps in prop::collection::vec((0u32..4, 0u64..8, 0u32..8), 0..2000),
+            magnitude in 0u32..40,
+        ) {
+            const TARGETS: u32 = 4;
+            let mut agenda = Agenda::new(TARGETS);
+            let wake = vec![u64::MAX; TARGETS as usize];
+            let mut plain = Plain { events: BTreeSet::new(), wake, entered: 0 };
+            let mut now = 0;
+            for (target, delay, scale) in steps {
+                // On a grid, for ties.
+                let time = ((now >> magnitude) + (delay << (2 * scale))) << magnitude;
+                plain.wake(target, time);
+                agenda.wake(target, at(time));
+                prop_assert_eq!(agenda.pending(), plain.events.len());
+                if delay % 3 == 0 {
+                    let expected = plain.take_first();
+                    now = expected.map_or(now, |(time, _)| time);
+                    let found = agenda.take_first().map(|(time, target)| (time.as_nanos(), target));
+                    prop_assert_eq!(found, expected);
+                }
+                if scale == 0 {
+                    let first = plain.wake.iter().min().expect("there are some");
+                    prop_assert_eq!(agenda.next_time().as_nanos(), *first);
+                    // What it has dropped is not there in the other.
+                    while plain.events.first().is_some_and(|(time, _, target)| {
+                        plain.wake[*target as usize] != *time
+                    }) {
+                        plain.events.pop_first();
+                    }
+                }
+            }
+        }
+    }
 
     fn at(nanos: u64) -> Time {
         Time::from_nanos(nanos)

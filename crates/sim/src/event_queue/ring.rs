@@ -1,12 +1,13 @@
 //! Lists in a row that goes round: number n lies at place n modulo [`PLACES`], and a bit tells
-//! whether a place holds one.
+//! whether a place holds one. 64 numbers in a row are a word.
 
-use super::lists::Node;
+use super::places::Node;
 
 /// Lists that a ring has room for: their numbers differ by less.
 pub(super) const PLACES: u64 = 64 * WORDS;
 
-const WORDS: u64 = 64;
+/// Words that a ring has.
+pub(super) const WORDS: u64 = 256;
 
 /// Lists by number.
 #[derive(Debug, Clone)]
@@ -37,11 +38,31 @@ impl Ring {
         self.lists[(number % PLACES) as usize]
     }
 
+    /// The numbers of this word that have lists, as bits.
+    #[inline]
+    pub fn word(&self, word: u64) -> u64 {
+        self.bits[(word % WORDS) as usize]
+    }
+
     /// Writes a list to this number, where there is none.
     #[inline]
     pub fn put(&mut self, number: u64, list: Node) {
         self.lists[(number % PLACES) as usize] = list;
         self.bits[(number / 64 % WORDS) as usize] |= 1 << (number % 64);
+    }
+
+    /// Writes a list to this number, unless there is one.
+    #[inline(always)]
+    pub fn put_if_free(&mut self, number: u64, list: Node) -> Result<(), Node> {
+        let word = &mut self.bits[(number / 64 % WORDS) as usize];
+        let place = &mut self.lists[(number % PLACES) as usize];
+        let with = *word | 1 << (number % 64);
+        if *word == with {
+            return Err(*place);
+        }
+        *word = with;
+        *place = list;
+        Ok(())
     }
 
     /// Writes a list to this number in place of that which is there.
@@ -56,21 +77,26 @@ impl Ring {
         self.bits[(number / 64 % WORDS) as usize] &= !(1 << (number % 64));
     }
 
-    /// The first number from this one on that has a list.
+    /// Leaves lists at these numbers of a word alone.
     #[inline]
+    pub fn set_word(&mut self, word: u64, bits: u64) {
+        self.bits[(word % WORDS) as usize] = bits;
+    }
+
+    /// The first number from this one on that has a list. What has its bit before this number in
+    /// the same word lies furthest ahead.
     pub fn first(&self, from: u64) -> Option<u64> {
-        let bits = self.bits[(from / 64 % WORDS) as usize] >> (from % 64);
+        let bits = self.word(from / 64) >> (from % 64);
         if bits != 0 {
             return Some(from + u64::from(bits.trailing_zeros()));
         }
-        self.first_further_on(from / 64)
+        let word = self.first_word(from / 64 + 1)?;
+        Some(word * 64 + u64::from(self.word(word).trailing_zeros()))
     }
 
-    /// The first number behind this word; what else has its bit in this word lies furthest ahead.
-    fn first_further_on(&self, word: u64) -> Option<u64> {
-        (word + 1..=word + WORDS).find_map(|word| {
-            let bits = self.bits[(word % WORDS) as usize];
-            (bits != 0).then(|| word * 64 + u64::from(bits.trailing_zeros()))
-        })
+    /// The first word from this one on that has a list.
+    #[inline]
+    pub fn first_word(&self, from: u64) -> Option<u64> {
+        (from..from + WORDS).find(|word| self.word(*word) != 0)
     }
 }

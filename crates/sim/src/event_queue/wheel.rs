@@ -5,15 +5,22 @@
 //! behind, each list in the order in which they came; what lies further ahead is in the heap. As
 //! time goes on, a turn's list is dealt out to its slots before anything else can be put there: so
 //! events at the same time stay in the order in which they came, and need no number for it.
+//!
+//! The wheel goes on by words of 64 slots. A turn begins with a word, so that none has slots that
+//! lie a round apart: the first event is at the lowest bit of the word.
 
 use super::Target;
 use super::far::Far;
-use super::lists::{Lists, Node};
-use super::ring::{PLACES, Ring};
+use super::places::{Node, Places};
+use super::ring::{PLACES, Ring, WORDS};
 use retx_units::Time;
+use std::num::NonZeroU64;
 
 /// Slots in a turn: two turns fill a ring.
 const TURN: u64 = PLACES / 2;
+
+/// The words of a turn.
+const TURN_WORDS: u64 = WORDS / 2;
 
 /// When an event has to pass so many others in its slot, slots are too wide.
 const CROWD: u64 = 64;
@@ -26,18 +33,16 @@ const NARROWER: u32 = 3;
 pub(super) struct Wheel {
     /// The binary logarithm of a slot's width in nanoseconds.
     width: u32,
-    /// No event lies in an earlier slot.
-    slot: u64,
+    /// No event lies in an earlier word.
+    word: u64,
+    /// How many words from that on are in the ring of slots.
+    span: u64,
+    slots: Ring,
+    pub places: Places,
     /// The first turn that is not in the ring of slots.
     turn: u64,
-    /// Its first slot; wraps behind the last that there can be.
-    end: u64,
-    /// The slot at which that turn comes into the ring of slots.
-    turns_at: u64,
-    slots: Ring,
     turns: Ring,
     far: Far,
-    lists: Lists,
     load: Load,
 }
 
@@ -51,18 +56,17 @@ pub(super) struct Load {
 }
 
 impl Wheel {
-    /// No events, at time 0.
-    pub fn new(width: u32) -> Self {
+    /// No events of so many targets, at time 0.
+    pub fn new(targets: u32, width: u32) -> Self {
         let mut wheel = Self {
             width,
-            slot: 0,
-            turn: 0,
-            end: 0,
-            turns_at: 0,
+            word: 0,
+            span: 0,
             slots: Ring::default(),
+            places: Places::new(targets),
+            turn: 0,
             turns: Ring::default(),
             far: Far::default(),
-            lists: Lists::default(),
             load: Load::default(),
         };
         wheel.set_turn(2);
@@ -84,31 +88,29 @@ impl Wheel {
     }
 
     /// Puts in an event behind all that are not later.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, time: Time, target: Target) {
         let slot = self.slot_of(time);
-        if slot.wrapping_sub(self.slot) >= self.end.wrapping_sub(self.slot) {
+        if (slot / 64).wrapping_sub(self.word) >= self.span {
             return self.put(time, target);
         }
         // Nearly all events go this way.
-        let Some(node) = self.lists.start(time, target) else {
-            return self.push_into_new_room(slot, time, target);
+        let Some(node) = self.places.start(time, target) else {
+            return self.push_elsewhere(time, target);
         };
-        self.push_node(slot, node);
+        if let Err(list) = self.slots.put_if_free(slot, node) {
+            self.insert_and_look(slot, list, node);
+        }
     }
 
+    /// The place of the target is taken.
     #[cold]
     #[inline(never)]
-    fn push_into_new_room(&mut self, slot: u64, time: Time, target: Target) {
-        let node = self.lists.start_with_room(time, target);
-        self.push_node(slot, node);
-    }
-
-    #[inline(always)]
-    fn push_node(&mut self, slot: u64, node: Node) {
-        match self.slots.at(slot) {
-            None => self.slots.put(slot, node),
-            Some(list) => self.insert_and_look(slot, list, node),
+    fn push_elsewhere(&mut self, time: Time, target: Target) {
+        let slot = self.slot_of(time);
+        let node = self.places.start_anywhere(time, target);
+        if let Err(list) = self.slots.put_if_free(slot, node) {
+            self.insert_and_look(slot, list, node);
         }
     }
 
@@ -119,104 +121,144 @@ impl Wheel {
         if passed >= CROWD && self.width > 0 {
             let width = self.width.saturating_sub(NARROWER);
             self.load = Load { passed: 0, narrowed: self.load.narrowed + self.width - width };
-            self.set_width(width, Time::from_nanos(self.slot << self.width));
+            self.set_width(width, Time::from_nanos((self.word * 64) << self.width));
         }
     }
 
     #[inline]
     fn insert(&mut self, slot: u64, list: Node, node: Node) -> u64 {
-        let (list, passed) = self.lists.insert(list, node);
+        let (list, passed) = self.places.insert(list, node);
         self.slots.replace(slot, list);
         passed
     }
 
     /// Puts in an event wherever it belongs; what is past belongs into the first slot.
-    #[cold]
     #[inline(never)]
     fn put(&mut self, time: Time, target: Target) {
-        let slot = self.slot_of(time).max(self.slot);
+        let slot = self.slot_of(time).max(self.word * 64);
         let turn = slot / TURN;
         if turn >= self.turn && turn - self.turn >= PLACES {
             return self.far.push(time, target);
         }
-        let node = self.lists.start_with_room(time, target);
+        let node = self.places.start_anywhere(time, target);
         if turn >= self.turn {
             match self.turns.at(turn) {
                 None => self.turns.put(turn, node),
-                Some(list) => self.turns.replace(turn, self.lists.append(list, node)),
+                Some(list) => self.places.append(list, node),
             }
             return;
         }
-        match self.slots.at(slot) {
-            None => self.slots.put(slot, node),
-            Some(list) => {
-                self.insert(slot, list, node);
-            }
+        if let Err(list) = self.slots.put_if_free(slot, node) {
+            self.insert(slot, list, node);
         }
     }
 
-    /// Takes out the first event.
+    /// Takes out the first event, if it is simple: alone in its slot, in its target's place, and
+    /// the one by which its target is to be woken, which from now on it is to be no more. Nearly
+    /// all are.
     // Where the queue's is.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<(Time, Target)> {
-        let slot = match self.slots.first(self.slot) {
-            Some(slot) => slot,
-            None => self.first_slot_of_a_later_turn()?,
-        };
-        self.slot = slot;
-        if slot >= self.turns_at {
-            self.deal_out();
-        }
-        let (time, target, alone) = self.lists.pop(self.slots.at_some(slot));
-        if alone {
-            self.slots.clear(slot);
-        }
+    pub fn pop_simple(&mut self) -> Option<(Time, Target)> {
+        let word = self.slots.word(self.word);
+        let bits = NonZeroU64::new(word).or_else(|| self.next_word())?;
+        let slot = self.word * 64 + u64::from(bits.trailing_zeros());
+        let target = self.slots.at_some(slot);
+        let time = self.places.take_alone(target)?;
+        self.slots.set_word(self.word, bits.get() & (bits.get() - 1));
         Some((time, target))
+    }
+
+    /// Takes out the first event, whatever it is.
+    pub fn pop(&mut self) -> Option<(Time, Target)> {
+        if self.slots.word(self.word) == 0 {
+            self.next_word()?;
+        }
+        let bits = self.slots.word(self.word);
+        let slot = self.word * 64 + u64::from(bits.trailing_zeros());
+        let (event, rest) = self.places.take(self.slots.at_some(slot));
+        match rest {
+            None => self.slots.clear(slot),
+            Some(rest) => self.slots.replace(slot, rest),
+        }
+        Some(event)
     }
 
     /// The first event, which stays.
     pub fn first(&self) -> Option<(Time, Target)> {
-        if let Some(slot) = self.slots.first(self.slot) {
-            return self.lists.iter(self.slots.at_some(slot)).next();
+        if let Some(slot) = self.slots.first(self.word * 64) {
+            return self.places.iter(self.slots.at_some(slot)).next();
         }
         match self.turns.first(self.turn) {
             // Of several at the same time, that which came first.
-            Some(turn) => self.lists.iter(self.turns.at_some(turn)).min_by_key(|(time, _)| *time),
+            Some(turn) => self.places.iter(self.turns.at_some(turn)).min_by_key(|(time, _)| *time),
             None => self.far.first(),
         }
+    }
+
+    /// Goes on to the next word that has events, as this one has none; returns its bits.
+    #[inline(never)]
+    fn next_word(&mut self) -> Option<NonZeroU64> {
+        match self.slots.first_word(self.word + 1) {
+            Some(word) => {
+                self.span -= word - self.word;
+                self.word = word;
+                if self.span <= TURN_WORDS {
+                    self.deal_out();
+                }
+            }
+            None => self.go_to_a_later_turn()?,
+        }
+        NonZeroU64::new(self.slots.word(self.word))
     }
 
     /// Goes on to the next turn that has events, as the ring of slots has none.
     #[cold]
     #[inline(never)]
-    fn first_slot_of_a_later_turn(&mut self) -> Option<u64> {
+    fn go_to_a_later_turn(&mut self) -> Option<()> {
         let turn = match self.turns.first(self.turn) {
             Some(turn) => turn,
             None => self.slot_of(self.far.first()?.0) / TURN,
         };
-        self.slot = turn * TURN;
+        self.word = turn * TURN_WORDS;
         self.set_turn(turn);
         self.deal_out();
-        self.slots.first(self.slot)
+        self.word = self.slots.first_word(self.word)?;
+        self.deal_out();
+        Some(())
     }
 
     /// Brings the next turn into the ring of slots.
-    #[cold]
     #[inline(never)]
     fn deal_out(&mut self) {
         let turn = self.turn;
-        self.set_turn(turn + 1);
-        let Some(list) = self.turns.at(turn) else {
-            return;
-        };
+        let mut rest = self.turns.at(turn);
         self.turns.clear(turn);
-        let mut events = Vec::new();
-        loop {
-            let (time, target, alone) = self.lists.pop(list);
-            events.push((time, target));
-            if alone {
-                break;
+        self.set_turn(turn + 1);
+        while let Some(node) = rest {
+            let time;
+            (time, rest) = self.places.split(node);
+            let slot = self.slot_of(time);
+            if let Err(list) = self.slots.put_if_free(slot, node)
+                && self.insert(slot, list, node) >= CROWD
+            {
+                return self.deal_out_in_order(turn, rest);
             }
+        }
+    }
+
+    /// The same where many are in one slot, after some have been dealt out.
+    #[cold]
+    #[inline(never)]
+    fn deal_out_in_order(&mut self, turn: u64, rest: Option<Node>) {
+        let mut events = Vec::new();
+        for slot in turn * TURN..=turn * TURN + (TURN - 1) {
+            if let Some(list) = self.slots.at(slot) {
+                self.places.move_out(list, &mut events);
+                self.slots.clear(slot);
+            }
+        }
+        if let Some(rest) = rest {
+            self.places.move_out(rest, &mut events);
         }
         self.put_all(events);
     }
@@ -233,8 +275,7 @@ impl Wheel {
     /// Lets this be the first turn that is not in the ring of slots.
     fn set_turn(&mut self, turn: u64) {
         self.turn = turn;
-        self.end = turn.wrapping_mul(TURN);
-        self.turns_at = (turn - 1).saturating_mul(TURN);
+        self.span = turn * TURN_WORDS - self.word;
         let width = self.width;
         let near = |time: Time| (time.as_nanos() >> width) / TURN < turn + PLACES;
         while let Some((time, target)) = self.far.pop_if(near) {
@@ -245,16 +286,15 @@ impl Wheel {
     /// Gives slots another width, at a time when no event is due earlier.
     pub fn set_width(&mut self, width: u32, now: Time) {
         let mut events = Vec::new();
-        for (ring, from) in [(&mut self.slots, self.slot), (&mut self.turns, self.turn)] {
+        for (ring, from) in [(&mut self.slots, self.word * 64), (&mut self.turns, self.turn)] {
             while let Some(number) = ring.first(from) {
-                events.extend(self.lists.iter(ring.at_some(number)));
+                self.places.move_out(ring.at_some(number), &mut events);
                 ring.clear(number);
             }
         }
-        self.lists.clear();
         self.width = width;
-        self.slot = self.slot_of(now);
-        self.turn = self.slot / TURN + 2;
+        self.word = self.slot_of(now) / 64;
+        self.turn = self.word / TURN_WORDS + 2;
         self.put_all(events);
         // What has been in the heap is later than all of these.
         self.set_turn(self.turn);
