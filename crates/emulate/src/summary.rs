@@ -165,7 +165,7 @@ impl EmulatedFlow {
         let FlowReport { start, finish, bytes_delivered, bytes_in_warmup, .. } = report;
         let frame = FlowFrame { start, finish, ..frame };
         let bytes_delivered = bytes_delivered - bytes_in_warmup;
-        let counters = FlowCounters { bytes_delivered, ..*counts };
+        let counters = FlowCounters { bytes_delivered, ..counts.clone() };
         let FlowReport { kernel, fault, .. } = report;
         Self { summary: FlowSummary::new(frame, &counters), kernel, fault, is_split: false }
     }

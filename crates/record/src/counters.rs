@@ -3,35 +3,36 @@
 use crate::reason::{Belief, Cause, EpisodeKind};
 use retx_units::{Duration, Time};
 
-/// A flow's counters, from the beginning of the run.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+/// A flow's counters, from the beginning of the run. Those that each segment changes come first.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[repr(C)]
 pub struct FlowCounters {
     /// Bytes that the receiving application has read.
     pub bytes_delivered: u64,
+    /// Packets without data, SYN, FIN or RST that the data receiver has sent.
+    pub acks_sent: u64,
     /// Packets that the data sender has sent, of whatever kind.
     pub frames_sent: u64,
     /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
+    /// `cwnd` over time.
+    pub cwnd: TimeMean,
     /// Data segments of which some was sent before.
     pub segments_retransmitted: u64,
     /// Of these, the ones of which an earlier copy reached, or still reaches, the receiver.
     pub retransmissions_unnecessary: u64,
-    /// Packets without data, SYN, FIN or RST that the data receiver has sent.
-    pub acks_sent: u64,
+    /// Raw RTT samples.
+    pub rtt: Moments,
     /// Recovery episodes.
     pub episodes: Episodes,
     /// Reductions of the window by an echo of a mark (ECN).
-    pub ecn_reductions: u64,
+    pub ecn_reductions: u32,
     /// The most doublings of the timeout that were ever in force.
     pub max_backoff: u32,
     /// Idle times of the sender.
     pub idle: IdleTimes,
-    /// Raw RTT samples.
-    pub rtt: Moments,
-    /// `cwnd` over time.
-    pub cwnd: TimeMean,
     /// Bytes acknowledged to the sender and not delivered, where proxies split the connection.
-    pub undelivered: Level,
+    pub undelivered: SeldomLevel,
 }
 
 impl FlowCounters {
@@ -163,6 +164,7 @@ impl IdleTimes {
 
 /// Number, sum and sum of squares of durations, exact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C, packed(8))]
 pub struct Moments {
     count: u64,
     sum: u128,
@@ -215,38 +217,49 @@ impl Moments {
 }
 
 /// The mean of a quantity over the time during which it has a value.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C, packed(8))]
 pub struct TimeMean {
     /// Value × nanoseconds.
     integral: u128,
     elapsed: Duration,
-    /// The value now, and since when; `None` while there is none.
-    current: Option<(u64, Time)>,
+    /// The value now, 0 while there is none, …
+    value: u64,
+    /// … and since when; [`Time::NEVER`] while there is none.
+    since: Time,
+}
+
+impl Default for TimeMean {
+    fn default() -> Self {
+        Self { integral: 0, elapsed: Duration::ZERO, value: 0, since: Time::NEVER }
+    }
 }
 
 impl TimeMean {
     /// From now on it has this value.
     #[inline]
     pub fn set(&mut self, now: Time, value: u64) {
-        if self.current.is_none_or(|(current, _)| current != value) {
+        if self.value != value || self.since == Time::NEVER {
             self.settle(now);
-            self.current = Some((value, now));
+            self.value = value;
+            self.since = now;
         }
     }
 
     /// From now on it has none.
     pub fn unset(&mut self, now: Time) {
         self.settle(now);
-        self.current = None;
+        self.value = 0;
+        self.since = Time::NEVER;
     }
 
     /// Counts the time up to now.
     pub fn settle(&mut self, now: Time) {
-        if let Some((value, since)) = &mut self.current {
-            let span = now.since(*since);
-            self.integral += u128::from(*value) * u128::from(span.as_nanos());
+        if self.since != Time::NEVER {
+            let span = now.since(self.since);
+            self.integral += u128::from(self.value) * u128::from(span.as_nanos());
             self.elapsed += span;
-            *since = now;
+            self.since = now;
         }
     }
 
@@ -260,7 +273,8 @@ impl TimeMean {
         Self {
             integral: self.integral - start.integral,
             elapsed: self.elapsed - start.elapsed,
-            current: self.current,
+            value: self.value,
+            since: self.since,
         }
     }
 }
@@ -293,7 +307,7 @@ impl Level {
 
     /// What it is now; 0 for none.
     pub fn value(&self) -> u64 {
-        self.over_time.current.map_or(0, |(value, _)| value)
+        self.over_time.value
     }
 
     /// The mean over the time in which it had a value; 0 if it never had one.
@@ -310,6 +324,51 @@ impl Level {
     #[must_use]
     pub fn since(&self, start: &Self) -> Self {
         Self { over_time: self.over_time.since(&start.over_time), max: self.max }
+    }
+}
+
+/// A level that most never have: it is made when it is first set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SeldomLevel(Option<Box<Level>>);
+
+impl SeldomLevel {
+    /// From now on it has this value.
+    pub fn set(&mut self, now: Time, value: u64) {
+        self.0.get_or_insert_default().set(now, value);
+    }
+
+    /// From now on it has none.
+    pub fn unset(&mut self, now: Time) {
+        self.0.iter_mut().for_each(|level| level.unset(now));
+    }
+
+    /// Counts the time up to now.
+    pub fn settle(&mut self, now: Time) {
+        self.0.iter_mut().for_each(|level| level.settle(now));
+    }
+
+    /// What it is now; 0 for none.
+    pub fn value(&self) -> u64 {
+        self.0.as_ref().map_or(0, |level| level.value())
+    }
+
+    /// The highest that it has been.
+    pub fn max(&self) -> u64 {
+        self.0.as_ref().map_or(0, |level| level.max)
+    }
+
+    /// The mean over the time in which it had a value; 0 if it never had one.
+    pub fn mean(&self) -> f64 {
+        self.0.as_ref().map_or(0.0, |level| level.mean())
+    }
+
+    fn restart_maximum(&mut self) {
+        self.0.iter_mut().for_each(|level| level.restart_maximum());
+    }
+
+    fn since(&self, start: &Self) -> Self {
+        let before = start.0.as_deref().copied().unwrap_or_default();
+        Self(self.0.as_ref().map(|level| Box::new(level.since(&before))))
     }
 }
 

@@ -206,7 +206,7 @@ impl FlowSummary {
                 rto: causes(EpisodeKind::Rto),
             },
             said: BeliefSummary { frr: said(EpisodeKind::Frr), rto: said(EpisodeKind::Rto) },
-            ecn_reductions: counters.ecn_reductions,
+            ecn_reductions: counters.ecn_reductions.into(),
             max_backoff: counters.max_backoff,
             idle_total_s: counters.idle.total().as_secs_f64(),
             idle_max_s: counters.idle.longest.as_secs_f64(),
@@ -222,7 +222,7 @@ impl FlowSummary {
             acks_sent: counters.acks_sent,
             exchanges: ExchangeSummary::default(),
             undelivered_mean_bytes: counters.undelivered.mean(),
-            undelivered_max_bytes: counters.undelivered.max,
+            undelivered_max_bytes: counters.undelivered.max(),
             undelivered_end_bytes: counters.undelivered.value(),
         }
     }

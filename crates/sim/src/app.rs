@@ -7,23 +7,24 @@ use retx_tcp::Connection;
 /// all of it is acknowledged, as file servers do whose close follows completion; so the FIN is a
 /// segment of its own. The receiver reads at once and closes after the sender.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct App {
-    work: Shared<Work>,
-    /// Which file, from 0.
-    file: u32,
-    /// Bytes of it not yet written, of those that are there.
-    unwritten: u64,
-    /// Bytes of it not yet read.
+    /// Bytes of the file not yet read.
     unread: u64,
-    closed: bool,
-    /// A proxy sends, which has only what it is given.
-    is_fed: bool,
-    /// More of the file may be given.
-    is_open: bool,
     /// The most that the receiver reads: what a proxy has room for.
     room: u64,
+    /// Bytes of the file not yet written, of those that are there.
+    unwritten: u64,
+    /// Which file, from 0.
+    file: u32,
+    closed: bool,
+    /// More of the file may be given.
+    is_open: bool,
+    /// A proxy sends, which has only what it is given.
+    is_fed: bool,
     /// A proxy reads.
     feeds: bool,
+    work: Shared<Work>,
 }
 
 impl App {

@@ -21,47 +21,50 @@ mod sending;
 /// What a flow's connection is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// To be opened then.
-    Waiting(Time),
+    /// To be opened.
+    Waiting,
     /// Opened, and not yet closed by both ends.
     Open,
     /// No further connection follows.
     Done,
 }
 
-/// A flow.
+/// A flow. What each segment needs lies together, behind the ends: the first cache line there is
+/// for both of them, the second begins with what they have in common, too.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Flow {
     /// The data sender's and the data receiver's connection.
     ends: [Connection; 2],
-    initial_sequences: [SeqNr; 2],
     /// Where each end's way to the other begins in the engine's routes.
     first_hops: [u32; 2],
-    phase: Phase,
-    initiator: Side,
     /// How many connections have been opened.
     connections: u32,
+    phase: Phase,
+    initiator: Side,
     /// The sender's handshake is complete.
     connected: bool,
+    /// The connection is over, and the engine does not know yet.
+    has_closed: bool,
+    /// Requests and responses, once there are any.
+    pub exchanges: Option<Box<Exchanges>>,
+    /// What it has to do with proxies; nothing for most.
+    leg: Option<Box<Leg>>,
+    app: App,
+    /// What is kept of it.
+    pub ledger: Ledger,
+    /// When it is to be opened, while it waits.
+    opens: Time,
+    /// Bytes acknowledged on earlier connections.
+    earlier_bytes: u64,
     /// Ends that have closed.
     closed: u8,
     /// A connection was reset before its file was read: the flow ends unfinished.
     reset: bool,
-    /// The connection is over, and the engine does not know yet.
-    has_closed: bool,
-    /// Bytes acknowledged on earlier connections.
-    earlier_bytes: u64,
-    app: App,
-    /// Requests and responses, once there are any.
-    pub exchanges: Option<Box<Exchanges>>,
-    /// What it has to do with proxies; nothing for most.
-    leg: Leg,
-    /// What is kept of it.
-    pub ledger: Ledger,
 }
 
 // There may be a hundred thousand.
-const _: () = assert!(size_of::<Flow>() <= 2_464);
+const _: () = assert!(size_of::<Flow>() <= 1_664);
 
 const SENDER: usize = Side::Sender as usize;
 const RECEIVER: usize = Side::Receiver as usize;
@@ -72,20 +75,20 @@ impl Flow {
         let nobody = Connection::listen_as(tcp, SeqNr(0));
         Self {
             ends: [nobody.clone(), nobody],
-            initial_sequences: [SeqNr(0); 2],
             first_hops,
-            phase: Phase::Waiting(plan.start),
-            initiator: plan.initiator,
             connections: 0,
+            phase: Phase::Waiting,
+            initiator: plan.initiator,
             connected: false,
+            has_closed: false,
+            exchanges: None,
+            leg: None,
+            app: App::new(plan.work.clone()),
+            ledger: Ledger::new(index),
+            opens: plan.start,
+            earlier_bytes: 0,
             closed: 0,
             reset: false,
-            has_closed: false,
-            earlier_bytes: 0,
-            app: App::new(plan.work.clone()),
-            exchanges: None,
-            leg: Leg::default(),
-            ledger: Ledger::new(index),
         }
     }
 
@@ -96,17 +99,17 @@ impl Flow {
         let key = context.key;
         let number = self.app.file();
         let mut stream = key.stream(&format!("flow.{}.initial_sequence.{number}", plan.name));
-        self.initial_sequences = [(); 2].map(|()| SeqNr(stream.next_u64() as u32));
-        self.ends = [Side::Sender, Side::Receiver].map(|side| {
-            let initial = self.initial_sequences[side as usize];
+        // Each is made where it stays: a copy would cost more than making it.
+        for side in [Side::Sender, Side::Receiver] {
+            let initial = SeqNr(stream.next_u64() as u32);
             let tcp = [plan.tcp, plan.receiver_tcp][side as usize];
             let tcp = &context.tcps[tcp as usize];
-            if side == self.initiator {
+            self.ends[side as usize] = if side == self.initiator {
                 Connection::connect_as(tcp, initial)
             } else {
                 Connection::listen_as(tcp, initial)
-            }
-        });
+            };
+        }
         self.phase = Phase::Open;
         self.connections += 1;
         self.connected = false;
@@ -117,7 +120,9 @@ impl Flow {
                 self.exchanges.get_or_insert_with(|| Exchanges::new(of, key, &plan.name));
             exchanges.begin_connection(now, &mut self.app);
         }
-        self.leg.begin_connection();
+        if let Some(leg) = &mut self.leg {
+            leg.begin_connection();
+        }
         self.ledger.begin_connection(now);
     }
 
@@ -135,7 +140,7 @@ impl Flow {
     /// where there are proxies.
     #[inline]
     pub const fn wants_attention(&self) -> bool {
-        self.has_closed || self.leg.is_one
+        self.has_closed || self.leg.is_some()
     }
 
     /// True when a connection has just come to its end, until [`Self::note_close`].
@@ -163,8 +168,8 @@ impl Flow {
                 }
                 _ => self.ends[side as usize].poll_timeout(),
             },
-            Phase::Waiting(time) if side == self.initiator => time,
-            Phase::Waiting(_) | Phase::Done => Time::NEVER,
+            Phase::Waiting if side == self.initiator => self.opens,
+            Phase::Waiting | Phase::Done => Time::NEVER,
         }
     }
 
@@ -173,7 +178,7 @@ impl Flow {
         if self.poll_timeout(side) > now {
             return;
         }
-        if matches!(self.phase, Phase::Waiting(_)) {
+        if self.phase == Phase::Waiting {
             self.open(now, context);
             return;
         }
@@ -212,7 +217,7 @@ impl Flow {
                     exchanges.note_answer(now, self.ledger.flow, recorder);
                 }
                 if self.is_complete() {
-                    self.ledger.finish.get_or_insert(now);
+                    self.ledger.note_finish(now);
                 }
             }
             self.drive_receiver(now, recorder);
@@ -286,7 +291,7 @@ impl Flow {
             Event::Closed => self.end_closed(now, recorder),
             Event::Reset => self.reset(now, Side::Sender, recorder),
             Event::PeerClosed => {
-                self.leg.peer_closed(Side::Sender);
+                self.peer_closed(Side::Sender);
             }
         }
     }
@@ -318,8 +323,7 @@ impl Flow {
         }
         let sender = &self.ends[SENDER];
         let ack = packet.flags.contains(Flags::ACK).then(|| {
-            let origin = self.initial_sequences[SENDER];
-            packet.ack.unwrap_near(origin, sender.snd_una()).max(0) as u64
+            packet.ack.unwrap_near(sender.initial_sequence(), sender.snd_una()).max(0) as u64
         });
         self.ledger.dropped(packet, drop, ack, recorder);
     }

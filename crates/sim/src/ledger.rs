@@ -9,31 +9,47 @@ use retx_record::truth::{Arrived, Correction, Retransmission, Row, SegmentCopy, 
 use retx_tcp::{Connection, PlainTransmit, loss_cause};
 use retx_units::Time;
 
-/// A flow's books.
+/// A flow's books. What each segment needs comes first.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Ledger {
     /// Index of the flow.
     pub flow: u32,
-    /// What is counted.
-    pub counters: FlowCounters,
-    /// When the initiator first opened.
-    pub start: Option<Time>,
-    /// When the receiving application read the last byte.
-    pub finish: Option<Time>,
     /// What the sender is reacting to.
     pub impulse: IdleEnd,
     /// There was nothing to send.
     pub drained: bool,
+    /// Losses and retransmissions of this connection, once there are any.
+    truth: Option<Box<Truth>>,
     /// When data were sent last; [`Time::NEVER`] before.
     last_data: Time,
     /// Position after the last ever sent, on this connection.
     sent_to: u64,
-    /// Losses and retransmissions of this connection, once there are any.
-    truth: Option<Box<Truth>>,
-    /// The last episode's kind and row, and whether it is over.
-    episode: Option<(EpisodeKind, Row, bool)>,
+    /// What is counted.
+    pub counters: FlowCounters,
+    /// The last episode.
+    episode: Option<LastEpisode>,
     /// Rows of the `segments` table not yet acknowledged.
     unacked: Option<Box<Unacked>>,
+    /// When the initiator first opened; [`Time::NEVER`] before.
+    start: Time,
+    /// When the receiving application read the last byte; [`Time::NEVER`] before.
+    finish: Time,
+}
+
+/// What is kept of an episode.
+#[derive(Debug, Clone, Copy)]
+struct LastEpisode {
+    /// Its row; `u32::MAX` without a table.
+    row: u32,
+    kind: EpisodeKind,
+    over: bool,
+}
+
+impl LastEpisode {
+    fn row(self) -> Row {
+        (self.row != u32::MAX).then_some(self.row)
+    }
 }
 
 /// The receiving end, as the verdicts ask it.
@@ -71,26 +87,41 @@ impl Ledger {
     pub fn new(flow: u32) -> Self {
         Self {
             flow,
-            counters: FlowCounters::default(),
-            start: None,
-            finish: None,
             impulse: IdleEnd::Window,
             drained: false,
+            truth: None,
             last_data: Time::NEVER,
             sent_to: 0,
-            truth: None,
+            counters: FlowCounters::default(),
             episode: None,
             unacked: None,
+            start: Time::NEVER,
+            finish: Time::NEVER,
         }
     }
 
     /// A connection begins; what is still on its way of the one before is of no interest any more.
     pub fn begin_connection(&mut self, now: Time) {
-        self.start.get_or_insert(now);
+        self.start = self.start.min(now);
         self.sent_to = 0;
         self.truth = None;
         self.episode = None;
         self.unacked = None;
+    }
+
+    /// When the initiator first opened.
+    pub fn start(&self) -> Option<Time> {
+        (self.start != Time::NEVER).then_some(self.start)
+    }
+
+    /// When the receiving application read the last byte.
+    pub fn finish(&self) -> Option<Time> {
+        (self.finish != Time::NEVER).then_some(self.finish)
+    }
+
+    /// The receiving application has read the last byte.
+    pub fn note_finish(&mut self, now: Time) {
+        self.finish = self.finish.min(now);
     }
 
     fn truth(&mut self) -> &mut Truth {
@@ -164,7 +195,7 @@ impl Ledger {
     fn retransmitted(&mut self, peer: &Connection, packet: &mut Packet) {
         let copy = packet_copy(packet);
         let sent_to = self.sent_to;
-        let row = self.episode.and_then(|(_, row, _)| row);
+        let row = self.episode.and_then(LastEpisode::row);
         // Statistics are about data segments; a FIN alone is none.
         let counted = packet.payload_bytes > 0;
         let again = Retransmission { copy, sent_to, episode: row, counted };
@@ -181,7 +212,7 @@ impl Ledger {
     pub fn write_sent(&mut self, now: Time, smss: u32, packet: &mut Packet, to: &mut Recorder) {
         let retransmission = packet.transmission != Transmission::First;
         if retransmission
-            && let Some((_, Some(row), _)) = self.episode
+            && let Some(row) = self.episode.and_then(LastEpisode::row)
             && let Some(episodes) = &mut to.tables.episodes
         {
             let episode = episodes.row_mut(row);
@@ -197,7 +228,7 @@ impl Ledger {
             length_bytes: packet.payload_bytes,
             packet_number: packet_number(packet.position, smss),
             retransmission,
-            cause: self.episode.filter(|_| retransmission).map(|(kind, ..)| kind),
+            cause: self.episode.filter(|_| retransmission).map(|episode| episode.kind),
         });
         self.unacked.get_or_insert_default().push(end, packet.row, retransmission);
     }
@@ -308,16 +339,17 @@ impl Ledger {
                 unnecessary: 0,
             });
         }
-        self.episode = Some((kind, row, false));
+        let row = row.unwrap_or(u32::MAX);
+        self.episode = Some(LastEpisode { row, kind, over: false });
     }
 
     /// Recovery is over, or the next one begins.
     pub fn end_episode(&mut self, now: Time, to: &mut Recorder) {
-        if let Some((_, row, over @ false)) = &mut self.episode {
-            *over = true;
-            if let (Some(row), Some(episodes)) = (row, &mut to.tables.episodes) {
-                episodes.row_mut(*row).end = now;
-            }
+        if let Some(episode) = &mut self.episode
+            && !std::mem::replace(&mut episode.over, true)
+            && let (Some(row), Some(episodes)) = (episode.row(), &mut to.tables.episodes)
+        {
+            episodes.row_mut(row).end = now;
         }
     }
 
@@ -346,7 +378,7 @@ impl Ledger {
         if let Some(truth) = &mut self.truth {
             truth.stop_counting();
         }
-        self.counters
+        self.counters.clone()
     }
 }
 

@@ -57,7 +57,7 @@ fn add_level(of: &mut RelaySummary, level: &Level) {
 }
 
 /// A flow's own counters and times from start to finish.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct EndToEnd {
     /// From the end of the warm-up on.
     pub counters: FlowCounters,
@@ -73,7 +73,7 @@ pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEnd {
     let of = |index: usize| {
         let ledger = &engine.flows[index].ledger;
         let counters = ledger.counters.since(&engine.baseline.flow(index));
-        EndToEnd { counters, start: ledger.start, finish: ledger.finish }
+        EndToEnd { counters, start: ledger.start(), finish: ledger.finish() }
     };
     let own = of(index);
     let chain = engine.flows[index].chain().map(|chain| &engine.chains[chain as usize]);

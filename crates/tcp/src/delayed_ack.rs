@@ -47,14 +47,21 @@ pub(crate) enum Verdict {
     Within(Duration),
 }
 
-/// What has been received and not acknowledged, and the rhythm of arrivals.
+/// What has been received and not acknowledged.
 #[derive(Debug, Clone)]
 pub(crate) struct PendingAck {
-    config: DelayedAck,
     segments: u32,
-    bytes: u64,
     /// Data beyond a gap have come since the last ACK.
     beyond_gap: bool,
+    /// Under Linux's own policy, and only then.
+    rhythm: Option<Box<Rhythm>>,
+}
+
+/// The rhythm of arrivals, which Linux goes by.
+#[derive(Debug, Clone)]
+struct Rhythm {
+    /// Received and not acknowledged.
+    bytes: u64,
     /// ACKs that are still to be sent at once.
     quick: u64,
     /// The wait (ato); zero before the first data.
@@ -69,12 +76,131 @@ pub(crate) struct PendingAck {
 }
 
 impl PendingAck {
-    pub fn new(config: DelayedAck) -> Self {
+    pub fn new(config: &DelayedAck) -> Self {
+        let linux = config.policy == AckPolicy::Linux;
+        let rhythm = linux.then(|| Box::new(Rhythm::new()));
+        Self { segments: 0, beyond_gap: false, rhythm }
+    }
+
+    /// Under Linux's own policy.
+    #[inline]
+    pub const fn is_linux(&self) -> bool {
+        self.rhythm.is_some()
+    }
+
+    /// Data in order have come, and segments are counted whatever else there is to know: what to
+    /// do about them. `None` for Linux's own policy, which asks for [`Self::on_data`].
+    #[inline]
+    pub fn count(&mut self, config: &DelayedAck) -> Option<Verdict> {
+        if self.is_linux() { None } else { Some(self.count_simple(config)) }
+    }
+
+    /// The same, for who knows that it is not Linux's own policy.
+    #[inline]
+    pub fn count_simple(&mut self, config: &DelayedAck) -> Verdict {
+        self.segments += 1;
+        if self.segments >= config.segments {
+            Verdict::Now
+        } else {
+            Verdict::Within(config.timeout)
+        }
+    }
+
+    /// Data in order have come, under Linux's own policy.
+    pub fn on_data(&mut self, arrival: &Arrival) {
+        self.segments += 1;
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.on_data(arrival);
+        }
+    }
+
+    /// Whether a FIN may wait for this end's own (Linux `tcp_fin`: `inet_csk_enter_pingpong_mode`).
+    pub fn expects_answer(&self) -> bool {
+        self.is_linux()
+    }
+
+    /// The peer has closed: this end is likely to answer soon.
+    pub fn on_fin(&mut self) {
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.interactive = true;
+            rhythm.wait = rhythm.wait.max(WAIT_MIN);
+        }
+    }
+
+    /// What to do now that these data wait; without Linux's own policy they were counted.
+    pub fn verdict(&self, arrival: &Arrival, config: &DelayedAck) -> Verdict {
+        self.rhythm.as_ref().map_or(Verdict::Now, |rhythm| rhythm.verdict(arrival, config))
+    }
+
+    /// Data have come beyond a gap.
+    pub fn on_gap(&mut self) {
+        self.beyond_gap = true;
+    }
+
+    /// ACKs of segments beyond a gap may wait for each other.
+    pub fn compresses(&self) -> bool {
+        self.rhythm.as_ref().is_some_and(|rhythm| rhythm.quick == 0 || rhythm.interactive)
+    }
+
+    /// The peer's largest segment so far, or a first guess.
+    pub fn mss(&self) -> u32 {
+        self.rhythm.as_ref().map_or(FIRST_GUESS, |rhythm| rhythm.mss)
+    }
+
+    /// The window has grown: the next ACK tells at once.
+    pub fn on_window_growth(&mut self) {
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.quick |= 1;
+        }
+    }
+
+    /// Data have come again that were here, or lie outside the window.
+    pub fn on_repeated_data(&mut self, window: u64) {
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.quicken(window);
+            rhythm.interactive = false;
+            rhythm.wait = WAIT_MIN;
+        }
+    }
+
+    /// The application has read everything there was: does the peer wait for an ACK?
+    pub fn asks_after_read(&self) -> bool {
+        let asks = |it: &Rhythm| it.pushed[1] || it.pushed[0] && !it.interactive;
+        self.segments > 0 && self.rhythm.as_deref().is_some_and(asks)
+    }
+
+    /// The wait is over.
+    pub fn on_timer(&mut self, rto: Duration) {
+        let Some(rhythm) = &mut self.rhythm else { return };
+        if rhythm.interactive {
+            rhythm.interactive = false;
+            rhythm.wait = WAIT_MIN;
+        } else {
+            rhythm.wait = (rhythm.wait * 2).min(rto);
+        }
+    }
+
+    /// Nothing waits to be acknowledged, and an acknowledgment that goes out changes nothing.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.segments == 0 && !self.beyond_gap && !self.is_linux()
+    }
+
+    /// An acknowledgment goes out, by itself or with data.
+    #[inline]
+    pub fn on_ack_sent(&mut self, now: Time, with_data: bool) {
+        let beyond_gap = std::mem::take(&mut self.beyond_gap);
+        let waited = std::mem::take(&mut self.segments) > 0 || beyond_gap;
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.on_ack_sent(now, waited, with_data);
+        }
+    }
+}
+
+impl Rhythm {
+    const fn new() -> Self {
         Self {
-            config,
-            segments: 0,
             bytes: 0,
-            beyond_gap: false,
             quick: 0,
             wait: Duration::ZERO,
             last_arrival: Time::ZERO,
@@ -84,34 +210,7 @@ impl PendingAck {
         }
     }
 
-    /// Under Linux's own policy.
-    #[inline]
-    pub fn is_linux(&self) -> bool {
-        self.config.policy == AckPolicy::Linux
-    }
-
-    /// Data in order have come, and segments are counted whatever else there is to know: what to
-    /// do about them. `None` for Linux's own policy, which asks for [`Self::on_data`].
-    #[inline]
-    pub fn count(&mut self, bytes: u32) -> Option<Verdict> {
-        if self.is_linux() { None } else { Some(self.count_simple(bytes)) }
-    }
-
-    /// The same, for who knows that it is not Linux's own policy.
-    #[inline]
-    pub fn count_simple(&mut self, bytes: u32) -> Verdict {
-        self.segments += 1;
-        self.bytes += u64::from(bytes);
-        if self.segments >= self.config.segments {
-            Verdict::Now
-        } else {
-            Verdict::Within(self.config.timeout)
-        }
-    }
-
-    /// Data in order have come, under Linux's own policy.
-    pub fn on_data(&mut self, arrival: &Arrival) {
-        self.segments += 1;
+    fn on_data(&mut self, arrival: &Arrival) {
         self.bytes += u64::from(arrival.bytes);
         if arrival.bytes == 0 {
             return;
@@ -137,103 +236,26 @@ impl PendingAck {
         self.last_arrival = arrival.now;
     }
 
-    /// Whether a FIN may wait for this end's own (Linux `tcp_fin`: `inet_csk_enter_pingpong_mode`).
-    pub fn expects_answer(&self) -> bool {
-        self.is_linux()
-    }
-
-    /// The peer has closed: this end is likely to answer soon.
-    pub fn on_fin(&mut self) {
-        if self.is_linux() {
-            self.interactive = true;
-            self.wait = self.wait.max(WAIT_MIN);
-        }
-    }
-
     fn quicken(&mut self, window: u64) {
         let half = (window / (2 * u64::from(self.mss))).min(QUICK_MAX);
         self.quick = self.quick.max(if half == 0 { 2 } else { half });
     }
 
-    /// What to do now that these data wait, under Linux's own policy.
-    pub fn verdict(&self, arrival: &Arrival) -> Verdict {
-        let most = u64::from(self.config.segments - 1) * u64::from(self.mss);
+    fn verdict(&self, arrival: &Arrival, config: &DelayedAck) -> Verdict {
+        let most = u64::from(config.segments - 1) * u64::from(self.mss);
         if self.bytes > most || (self.quick > 0 && !self.interactive) {
             return Verdict::Now;
         }
         let messages = self.interactive || self.pushed[0];
-        let longest = if messages { self.config.timeout } else { WAIT_MAX };
+        let longest = if messages { config.timeout } else { WAIT_MAX };
         let rtt = arrival.srtt.map_or(longest, |srtt| srtt.max(WAIT_MIN));
         let bound = if self.wait > WAIT_MIN { longest.min(rtt) } else { WAIT_MIN };
-        Verdict::Within(self.wait.min(bound).min(self.config.timeout))
+        Verdict::Within(self.wait.min(bound).min(config.timeout))
     }
 
-    /// Data have come beyond a gap.
-    pub fn on_gap(&mut self) {
-        self.beyond_gap = true;
-    }
-
-    /// ACKs of segments beyond a gap may wait for each other.
-    pub fn compresses(&self) -> bool {
-        self.is_linux() && (self.quick == 0 || self.interactive)
-    }
-
-    /// The peer's largest segment so far, or a first guess.
-    pub fn mss(&self) -> u32 {
-        self.mss
-    }
-
-    /// The window has grown: the next ACK tells at once.
-    pub fn on_window_growth(&mut self) {
-        self.quick |= u64::from(self.is_linux());
-    }
-
-    /// Data have come again that were here, or lie outside the window.
-    pub fn on_repeated_data(&mut self, window: u64) {
-        if self.is_linux() {
-            self.quicken(window);
-            self.interactive = false;
-            self.wait = WAIT_MIN;
-        }
-    }
-
-    /// The application has read everything there was: does the peer wait for an ACK?
-    pub fn asks_after_read(&self) -> bool {
-        self.segments > 0 && (self.pushed[1] || self.pushed[0] && !self.interactive)
-    }
-
-    /// The wait is over.
-    pub fn on_timer(&mut self, rto: Duration) {
-        if !self.is_linux() {
-            return;
-        }
-        if self.interactive {
-            self.interactive = false;
-            self.wait = WAIT_MIN;
-        } else {
-            self.wait = (self.wait * 2).min(rto);
-        }
-    }
-
-    /// Nothing waits to be acknowledged, and an acknowledgment that goes out changes nothing.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.segments == 0 && !self.beyond_gap && !self.is_linux()
-    }
-
-    /// An acknowledgment goes out, by itself or with data.
-    #[inline]
-    pub fn on_ack_sent(&mut self, now: Time, with_data: bool) {
-        let beyond_gap = std::mem::take(&mut self.beyond_gap);
-        if self.is_linux() {
-            self.note_ack_sent(now, with_data, beyond_gap);
-        }
-        self.segments = 0;
-        self.bytes = 0;
-    }
-
-    fn note_ack_sent(&mut self, now: Time, with_data: bool, beyond_gap: bool) {
-        if (self.segments > 0 || beyond_gap) && self.quick > 0 {
+    #[inline(never)]
+    fn on_ack_sent(&mut self, now: Time, waited: bool, with_data: bool) {
+        if waited && self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
                 self.wait = WAIT_MIN;
@@ -243,6 +265,7 @@ impl PendingAck {
         let soon = !self.wait.is_zero() && now.since(self.last_arrival) < self.wait;
         self.interactive |= with_data && soon;
         self.pushed = [false; 2];
+        self.bytes = 0;
     }
 }
 
@@ -250,27 +273,32 @@ impl PendingAck {
 mod tests {
     use super::*;
 
-    const MS: fn(u64) -> Duration = Duration::from_millis;
+    const fn ms(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    const LINUX: DelayedAck =
+        DelayedAck { segments: 2, timeout: ms(200), policy: AckPolicy::Linux };
 
     fn linux() -> PendingAck {
-        PendingAck::new(DelayedAck { segments: 2, timeout: MS(200), policy: AckPolicy::Linux })
+        PendingAck::new(&LINUX)
     }
 
     /// A full segment of 1448 bytes into a window of 64 KB, at an RTT of 100 ms.
-    fn full(ms: u64) -> Arrival {
+    fn full(at: u64) -> Arrival {
         Arrival {
-            now: Time::ZERO + MS(1_000 + ms),
+            now: Time::ZERO + ms(1_000 + at),
             bytes: 1_448,
             push: false,
             window: 64_088,
-            rto: MS(300),
-            srtt: Some(MS(100)),
+            rto: ms(300),
+            srtt: Some(ms(100)),
         }
     }
 
     fn take(pending: &mut PendingAck, arrival: &Arrival) -> Verdict {
         pending.on_data(arrival);
-        let verdict = pending.verdict(arrival);
+        let verdict = pending.verdict(arrival, &LINUX);
         if verdict == Verdict::Now {
             pending.on_ack_sent(arrival.now, false);
         }
@@ -287,7 +315,7 @@ mod tests {
                 let arrival = Arrival { window, ..full(n) };
                 assert_eq!(take(&mut pending, &arrival), Verdict::Now, "{window}: {n}");
             }
-            assert_eq!(take(&mut pending, &full(quick)), Verdict::Within(MS(40)), "{window}");
+            assert_eq!(take(&mut pending, &full(quick)), Verdict::Within(ms(40)), "{window}");
             assert_eq!(take(&mut pending, &full(quick)), Verdict::Now, "the second");
         }
     }
@@ -311,9 +339,9 @@ mod tests {
             pending.on_ack_sent(full(at).now, false);
         }
         // The timer that fires says that no second segment comes so soon.
-        pending.on_timer(MS(300));
-        pending.on_timer(MS(300));
-        assert_eq!(pending.wait, MS(300), "at most the RTO");
+        pending.on_timer(ms(300));
+        pending.on_timer(ms(300));
+        assert_eq!(pending.rhythm.unwrap().wait, ms(300), "at most the RTO");
     }
 
     #[test]
@@ -330,7 +358,7 @@ mod tests {
         let mut pending = settled();
         pending.on_window_growth();
         assert_eq!(take(&mut pending, &full(16)), Verdict::Now);
-        assert_eq!(take(&mut pending, &full(17)), Verdict::Within(MS(40)), "one for each");
+        assert_eq!(take(&mut pending, &full(17)), Verdict::Within(ms(40)), "one for each");
     }
 
     /// Data sent soon after data were received: an answer. ACKs wait for the next.
@@ -339,8 +367,8 @@ mod tests {
         let mut pending = linux();
         pending.on_data(&full(0));
         pending.on_ack_sent(full(1).now, true);
-        assert_eq!(take(&mut pending, &full(20)), Verdict::Within(MS(40)));
-        pending.on_timer(MS(300));
+        assert_eq!(take(&mut pending, &full(20)), Verdict::Within(ms(40)));
+        pending.on_timer(ms(300));
         assert_eq!(take(&mut pending, &full(70)), Verdict::Now, "two segments");
         assert_eq!(take(&mut pending, &full(71)), Verdict::Now, "quick, as none was answered");
     }
@@ -350,7 +378,7 @@ mod tests {
         let mut pending = settled();
         assert_eq!(
             take(&mut pending, &Arrival { push: true, ..full(16) }),
-            Verdict::Within(MS(40))
+            Verdict::Within(ms(40))
         );
         assert!(pending.asks_after_read());
         let mut pending = settled();
@@ -363,12 +391,12 @@ mod tests {
 
     #[test]
     fn fixed_counts_segments() {
-        let mut pending =
-            PendingAck::new(DelayedAck { segments: 3, timeout: MS(200), policy: AckPolicy::Fixed });
-        assert_eq!(pending.count(1), Some(Verdict::Within(MS(200))));
-        assert_eq!(pending.count(1), Some(Verdict::Within(MS(200))));
+        let config = DelayedAck { segments: 3, timeout: ms(200), policy: AckPolicy::Fixed };
+        let mut pending = PendingAck::new(&config);
+        assert_eq!(pending.count(&config), Some(Verdict::Within(ms(200))));
+        assert_eq!(pending.count(&config), Some(Verdict::Within(ms(200))));
         assert!(!pending.asks_after_read());
-        assert_eq!(pending.count(1), Some(Verdict::Now));
-        assert_eq!(linux().count(1), None);
+        assert_eq!(pending.count(&config), Some(Verdict::Now));
+        assert_eq!(linux().count(&LINUX), None);
     }
 }

@@ -11,6 +11,7 @@
 //! and a third block of data beyond gaps does not send what waits. Without `receive_autotuning` the
 //! receiver has no RTT.
 
+use crate::late::Nothing;
 use retx_units::{Duration, Time};
 
 /// Duplicate ACKs that go at once (TCP_FASTRETRANS_THRESH).
@@ -27,6 +28,10 @@ pub(crate) struct SackCompression {
     rcv_nxt: u64,
     sent: u32,
     held: u32,
+}
+
+impl Nothing for SackCompression {
+    const NOTHING: &'static Self = &Self { rcv_nxt: 0, sent: 0, held: 0 };
 }
 
 impl SackCompression {

@@ -1,12 +1,23 @@
 //! The timers of a connection, as one table of deadlines.
 
+use crate::late::{Late, Nothing};
 use retx_units::Time;
 
 /// Deadlines; [`Time::NEVER`] for a timer that is off.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Timers {
+    /// Delayed acknowledgment (RFC 5681 §4.2).
+    pub delayed_ack: Time,
     /// Retransmission (RFC 6298).
     pub retransmit: Time,
+    /// Those that most connections never start.
+    pub rare: Late<Rare>,
+}
+
+/// The others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rare {
     /// Zero-window probe (RFC 9293 §3.8.6.1).
     pub persist: Time,
     /// Loss detection's own: the reordering timer of RACK (RFC 8985 §6.2).
@@ -15,30 +26,45 @@ pub(crate) struct Timers {
     pub tail_loss_probe: Time,
     /// The pacing gate opens.
     pub pacing: Time,
-    /// Delayed acknowledgment (RFC 5681 §4.2).
-    pub delayed_ack: Time,
     /// Acknowledgment of several segments beyond a gap.
     pub compressed_ack: Time,
     /// End of TIME-WAIT (RFC 9293 §3.6.1).
     pub time_wait: Time,
 }
 
-impl Timers {
-    pub const OFF: Self = Self {
-        retransmit: Time::NEVER,
+impl Default for Rare {
+    fn default() -> Self {
+        *Self::NOTHING
+    }
+}
+
+impl Nothing for Rare {
+    const NOTHING: &'static Self = &Self {
         persist: Time::NEVER,
         reordering: Time::NEVER,
         tail_loss_probe: Time::NEVER,
         pacing: Time::NEVER,
-        delayed_ack: Time::NEVER,
         compressed_ack: Time::NEVER,
         time_wait: Time::NEVER,
     };
+}
+
+impl Rare {
+    fn next(&self) -> Time {
+        let sender = self.persist.min(self.pacing);
+        let loss_detection = self.reordering.min(self.tail_loss_probe);
+        sender.min(loss_detection).min(self.compressed_ack.min(self.time_wait))
+    }
+}
+
+impl Timers {
+    pub const OFF: Self =
+        Self { delayed_ack: Time::NEVER, retransmit: Time::NEVER, rare: Late::NONE };
 
     /// The earliest deadline.
-    #[inline(never)]
+    #[inline]
     pub fn next(&self) -> Time {
-        self.next_usual().min(self.next_rare())
+        self.rare.get().map_or(Time::NEVER, Rare::next).min(self.next_usual())
     }
 
     /// The earliest of those that run at most times.
@@ -52,16 +78,24 @@ impl Timers {
         }
     }
 
-    /// The earliest of the others.
-    fn next_rare(&self) -> Time {
-        let sender = self.persist.min(self.pacing);
-        let loss_detection = self.reordering.min(self.tail_loss_probe);
-        sender.min(loss_detection).min(self.compressed_ack.min(self.time_wait))
-    }
-
     /// One of the others is on.
     pub fn has_rare(&self) -> bool {
-        self.next_rare() != Time::NEVER
+        self.rare.get().is_some_and(|rare| rare.next() != Time::NEVER)
+    }
+
+    /// Starts one of the others, or turns it off, for which nothing has to be made.
+    #[inline]
+    pub fn set(&mut self, which: impl Fn(&mut Rare) -> &mut Time, deadline: Time) {
+        if let Some(rare) = self.rare.made() {
+            *which(rare) = deadline;
+        } else if deadline != Time::NEVER {
+            *which(&mut self.rare) = deadline;
+        }
+    }
+
+    /// True, once, when the deadline of one of the others has come.
+    pub fn expire_rare(&mut self, which: impl Fn(&mut Rare) -> &mut Time, now: Time) -> bool {
+        self.rare.made().is_some_and(|rare| Self::expire(which(rare), now))
     }
 
     /// True, once, when the deadline has come.

@@ -17,7 +17,7 @@ use retx_record::tables::{self, Segments, Tables, Unacked, packet_number};
 use retx_record::truth::{Arrived, Correction, Retransmission, SegmentCopy, Truth};
 use retx_sim::Transmission;
 use retx_tcp::Ranges;
-use retx_tcp::rto::{self, Estimator};
+use retx_tcp::rto::{self, Estimator, Limits};
 use retx_units::{Duration, Time};
 use round_trips::RoundTrips;
 
@@ -272,7 +272,8 @@ impl Books {
         }
         if let Some(sent) = sent {
             let rtt: Duration = now.since(sent);
-            self.open.estimator.on_rtt(rtt, acked, sent_to);
+            let limits = Limits::of(&self.tcp);
+            self.open.estimator.on_rtt(rtt, acked, sent_to, &limits);
             self.counters.rtt.add(rtt);
         }
         if acked > acked_before {
@@ -296,7 +297,7 @@ impl Books {
         self.counters.cwnd.settle(now);
         self.counters.restart_maxima();
         self.open.truth.stop_counting();
-        self.counters
+        self.counters.clone()
     }
 }
 

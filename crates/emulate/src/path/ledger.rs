@@ -391,7 +391,7 @@ mod tests {
             let seen = seen(Side::Sender, seq, 0, flags);
             ledger.arriving(Time::ZERO, &seen, around);
         }
-        let counts = ledger.counts(Time::ZERO)[0];
+        let counts = ledger.counts(Time::ZERO).remove(0);
         let expected = FlowCounters {
             frames_sent: 7,
             segments_sent: 3,

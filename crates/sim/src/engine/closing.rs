@@ -29,7 +29,7 @@ pub struct Baseline {
 impl Baseline {
     /// The counters of the flow with this index.
     pub fn flow(&self, index: usize) -> FlowCounters {
-        self.flows.get(index).copied().unwrap_or_default()
+        self.flows.get(index).cloned().unwrap_or_default()
     }
 
     /// Those of the pipe with this index.

@@ -81,7 +81,7 @@ impl Engine<'_> {
         let acked = self.flows[first as usize].acked_bytes();
         let last = &self.flows[last as usize];
         let delivered = last.read_bytes();
-        let is_complete = last.ledger.finish.is_some();
+        let is_complete = last.ledger.finish().is_some();
         let undelivered = &mut self.flows[first as usize].ledger.counters.undelivered;
         if is_complete {
             undelivered.unset(self.now);

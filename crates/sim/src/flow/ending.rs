@@ -18,9 +18,9 @@ impl Flow {
         match event {
             Event::PeerClosed => {
                 if self.is_complete() {
-                    self.ledger.finish.get_or_insert(now);
+                    self.ledger.note_finish(now);
                 }
-                if !self.leg.peer_closed(Side::Receiver) {
+                if !self.peer_closed(Side::Receiver) {
                     self.ends[RECEIVER].close();
                 }
             }
@@ -47,11 +47,12 @@ impl Flow {
     /// A connection was reset. After the file has been read that is one way to close: a FIN sent
     /// again after the other end's TIME-WAIT is answered by a reset.
     pub(super) fn reset(&mut self, now: Time, side: Side, recorder: &mut Recorder) {
-        if self.leg.is_aborted(side) {
+        if self.leg.as_ref().is_some_and(|leg| leg.is_aborted(side)) {
             // The other end learns of it by the reset that is on its way.
             return;
         }
-        self.reset = self.leg.is_doomed() || !(self.connected && self.app.has_read_file());
+        let is_doomed = self.leg.as_ref().is_some_and(|leg| leg.is_doomed());
+        self.reset = is_doomed || !(self.connected && self.app.has_read_file());
         self.end_connection(now, recorder);
     }
 
@@ -71,14 +72,17 @@ impl Flow {
             _ => self.acked_bytes(),
         };
         let next = !self.reset && self.app.next_file();
-        self.phase = match self.app.work() {
-            Work::Files { .. } if next && self.leg.waits() => Phase::Waiting(Time::NEVER),
-            Work::Files { pause, .. } if next => Phase::Waiting(now + *pause),
+        let waits = self.leg.as_ref().is_some_and(|leg| leg.waits());
+        let opens = match self.app.work() {
+            Work::Files { .. } if next && waits => Some(Time::NEVER),
+            Work::Files { pause, .. } if next => Some(now + *pause),
             Work::Exchanges(_) if next => {
                 let think = self.exchanges.as_mut().map(|exchanges| exchanges.think());
-                Phase::Waiting(now + think.unwrap_or_default())
+                Some(now + think.unwrap_or_default())
             }
-            _ => Phase::Done,
+            _ => None,
         };
+        self.phase = if opens.is_some() { Phase::Waiting } else { Phase::Done };
+        self.opens = opens.unwrap_or(Time::NEVER);
     }
 }

@@ -10,8 +10,6 @@ use retx_units::Time;
 /// What a flow has to do with proxies, and what has happened that they have to know.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Leg {
-    /// It has to do with one.
-    pub is_one: bool,
     /// Which chain of legs it belongs to.
     chain: u32,
     /// Which ends are a proxy's: the data sender, the data receiver.
@@ -71,22 +69,37 @@ impl Flow {
     }
 
     fn begin_leg(&mut self, side: Side) {
-        self.leg.is_one = true;
-        self.leg.at_proxy[side as usize] = true;
+        let leg = self.leg.get_or_insert_default();
+        leg.at_proxy[side as usize] = true;
         if side == self.initiator {
-            self.leg.waits = true;
-            self.phase = Phase::Waiting(Time::NEVER);
+            leg.waits = true;
+            self.phase = Phase::Waiting;
+            self.opens = Time::NEVER;
         }
     }
 
+    /// The peer of this end has closed; true when it is for a proxy to answer that.
+    pub(super) fn peer_closed(&mut self, side: Side) -> bool {
+        self.leg.as_mut().is_some_and(|leg| leg.peer_closed(side))
+    }
+
+    fn has_peer_closed(&self, side: usize) -> bool {
+        self.leg.as_ref().is_some_and(|leg| leg.peer_closed[side])
+    }
+
+    /// This has happened; true when it is news.
+    fn note(&mut self, what: impl Fn(&mut Leg) -> &mut bool) -> bool {
+        !std::mem::replace(what(self.leg.get_or_insert_default()), true)
+    }
+
     /// It belongs to this chain of legs.
-    pub const fn join_chain(&mut self, chain: u32) {
-        self.leg.chain = chain;
+    pub fn join_chain(&mut self, chain: u32) {
+        self.leg.get_or_insert_default().chain = chain;
     }
 
     /// The chain of legs that it belongs to, if it is one.
-    pub const fn chain(&self) -> Option<u32> {
-        if self.leg.is_one { Some(self.leg.chain) } else { None }
+    pub fn chain(&self) -> Option<u32> {
+        self.leg.as_ref().map(|leg| leg.chain)
     }
 
     /// The end that opens its connections.
@@ -101,7 +114,7 @@ impl Flow {
 
     /// True when it waits for its next connection to be opened.
     pub fn is_waiting(&self) -> bool {
-        matches!(self.phase, Phase::Waiting(_))
+        self.phase == Phase::Waiting
     }
 
     /// True while a connection is open.
@@ -134,13 +147,14 @@ impl Flow {
     /// The proxy's other connection is gone: it resets its end of this one. True when there is
     /// something to send.
     pub fn fail_along(&mut self, side: Side) -> bool {
-        self.leg.doomed = true;
+        let leg = self.leg.get_or_insert_default();
+        leg.doomed = true;
         if self.is_waiting() {
             self.reset = true;
             self.has_closed = true;
             self.phase = Phase::Done;
         }
-        let news = self.is_open() && !std::mem::replace(&mut self.leg.aborted[side as usize], true);
+        let news = self.is_open() && self.note(|leg| &mut leg.aborted[side as usize]);
         if news {
             self.ends[side as usize].abort();
         }
@@ -154,7 +168,7 @@ impl Flow {
         let read = self.app.receive(&mut self.ends[RECEIVER]);
         self.ledger.counters.bytes_delivered += read;
         if read > 0 && self.app.is_complete() {
-            self.ledger.finish.get_or_insert(now);
+            self.ledger.note_finish(now);
         }
         self.app.set_room(bytes - read);
         read
@@ -168,7 +182,7 @@ impl Flow {
 
     /// The data sender has closed and all before that has been read, or its connection is over.
     pub fn is_read_to_the_end(&self) -> bool {
-        let closed = self.leg.peer_closed[RECEIVER] && self.ends[RECEIVER].readable() == 0;
+        let closed = self.has_peer_closed(RECEIVER) && self.ends[RECEIVER].readable() == 0;
         !self.is_open() || closed
     }
 
@@ -184,12 +198,12 @@ impl Flow {
 
     /// The data receiver has closed, or the connection is over.
     pub fn is_closed_by_receiver(&self) -> bool {
-        !self.is_open() || self.leg.peer_closed[SENDER]
+        !self.is_open() || self.has_peer_closed(SENDER)
     }
 
     /// The proxy that receives closes, too; true when that is news.
     pub fn close_receiver(&mut self) -> bool {
-        let news = self.is_open() && !std::mem::replace(&mut self.leg.receiver_closed, true);
+        let news = self.is_open() && self.note(|leg| &mut leg.receiver_closed);
         if news {
             self.ends[RECEIVER].close();
         }

@@ -3,7 +3,7 @@
 retx_units::registry! { $
     /// How the wait grows over successive timeouts.
     tag = "name", schema = "Backoff", context = &crate::Config;
-    rfc6298, linux, keep, reset_on_ack, reset_if_bdp
+    rfc6298, linux, keep, reset_on_ack, reset_if_bdp boxed
 }
 
 /// An acknowledgment of new data, or one with an RTT sample, as a backoff policy sees it.

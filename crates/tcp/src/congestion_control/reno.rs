@@ -37,17 +37,18 @@ pub enum Growth {
 pub struct State {
     growth: Growth,
     /// Fraction of a byte (2^-16) that eq. 3 has added so far; starts at one half, to round.
-    fraction: u64,
+    fraction: u32,
     /// Bytes acknowledged since the window last grew.
     acked: u64,
 }
 
 const ONE_BYTE: u64 = 1 << 16;
+const HALF_A_BYTE: u32 = 1 << 15;
 
 impl State {
     /// A controller with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
-        Self { growth: config.growth, fraction: ONE_BYTE / 2, acked: 0 }
+        Self { growth: config.growth, fraction: HALF_A_BYTE, acked: 0 }
     }
 
     /// Growth for an ACK, in slow start or congestion avoidance.
@@ -59,9 +60,9 @@ impl State {
         }
         match self.growth {
             Growth::PerAck => {
-                self.fraction += smss * smss * ONE_BYTE / window.cwnd;
-                window.cwnd += self.fraction / ONE_BYTE;
-                self.fraction %= ONE_BYTE;
+                let added = u64::from(self.fraction) + smss * smss * ONE_BYTE / window.cwnd;
+                window.cwnd += added / ONE_BYTE;
+                self.fraction = (added % ONE_BYTE) as u32;
             }
             Growth::BytesAcked => {
                 self.acked += bytes_acked;
@@ -75,7 +76,7 @@ impl State {
 
     /// Growth begins anew after a reduction.
     pub(crate) fn restart_growth(&mut self) {
-        self.fraction = ONE_BYTE / 2;
+        self.fraction = HALF_A_BYTE;
         self.acked = 0;
     }
 }

@@ -152,11 +152,13 @@ impl Connection {
         let position = position.max(0) as u64;
         if sender.snd_wl1 < position || (sender.snd_wl1 == position && sender.snd_wl2 <= ack) {
             if window > 0 && sender.snd_wnd == 0 {
-                self.timers.persist = Time::NEVER;
+                self.timers.set(|rare| &mut rare.persist, Time::NEVER);
                 sender.probes_in_row = 0;
             }
-            sender.snd_wnd = window;
-            sender.max_snd_wnd = sender.max_snd_wnd.max(window);
+            if window != sender.snd_wnd {
+                sender.snd_wnd = window;
+                sender.max_snd_wnd = sender.max_snd_wnd.max(window);
+            }
             sender.snd_wl1 = position;
             sender.snd_wl2 = ack;
         }

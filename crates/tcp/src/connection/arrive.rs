@@ -202,7 +202,7 @@ impl Connection {
             // RFC 9293 §3.10.7.4 has it for a FIN that comes again; data before it show as well
             // that the peer lacks our acknowledgment (Linux: `tcp_timewait_state_process`).
             if self.state == State::TimeWait && segment.seq_len() > 0 {
-                self.timers.time_wait = now + self.parameters.time_wait;
+                self.timers.set(|rare| &mut rare.time_wait, now + self.parameters.time_wait);
             }
             // A probe of a closed window still says what it acknowledges.
             if segment.flags.contains(Flags::ACK) && position == edge {
@@ -281,17 +281,20 @@ impl Connection {
         let scaled = !segment.flags.contains(Flags::SYN);
         sender.snd_wnd = u64::from(segment.window) << if scaled { sender.snd_wscale } else { 0 };
         sender.max_snd_wnd = sender.snd_wnd;
-        sender.open_window();
+        sender.open_window(&self.parameters);
         sender.timeouts_in_row = 0;
         sender.timeout_recovery_end = 0;
         sender.backoff_reset();
         self.timers.retransmit = Time::NEVER;
         sender.send_times.made().map(|times| times.take(1));
-        let rtt = sender.timed.take().map(|(_, sent)| self.measured_rtt(now, sent));
+        let rtt = sender.timed.take().map(|timed| self.measured_rtt(now, timed.sent));
         match rtt {
             Some(rtt) => self.take_rtt_sample(rtt),
             // RFC 6298 §5.7.
-            None => self.sender.estimator.on_lost_syn(Duration::from_secs(3)),
+            None => {
+                let limits = &self.parameters.limits;
+                self.sender.estimator.on_lost_syn(Duration::from_secs(3), limits);
+            }
         }
         self.start_model(now, rtt);
         let smss = self.sender.window.smss;
@@ -332,7 +335,7 @@ impl Connection {
     fn enter_time_wait(&mut self, now: Time) {
         self.state = State::TimeWait;
         self.timers = crate::timers::Timers::OFF;
-        self.timers.time_wait = now + self.parameters.time_wait;
+        self.timers.set(|rare| &mut rare.time_wait, now + self.parameters.time_wait);
         self.events.push_back(Event::Closed);
     }
 

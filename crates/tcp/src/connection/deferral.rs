@@ -22,6 +22,7 @@
 
 use super::Connection;
 use super::linux::BLOCK_MAX;
+use crate::late::Nothing;
 use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use retx_units::{Duration, Rate, Time};
@@ -64,6 +65,27 @@ impl Burst {
     }
 }
 
+/// What a sender keeps that sends, or pushes, as Linux does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bursts {
+    /// What goes at once.
+    pub burst: Burst,
+    /// The position after the last segment that was pushed.
+    pub pushed: u64,
+    /// The position after the last short segment (`snd_sml` in Linux).
+    pub short_end: u64,
+}
+
+impl Default for Bursts {
+    fn default() -> Self {
+        *Self::NOTHING
+    }
+}
+
+impl Nothing for Bursts {
+    const NOTHING: &'static Self = &Self { burst: Burst::NONE, pushed: 1, short_end: 0 };
+}
+
 /// The room for new data, in bytes.
 struct Room {
     congestion: u64,
@@ -77,7 +99,7 @@ impl Connection {
     /// So many bytes of new data could go: do they wait until there is room for more?
     pub(super) fn defers(&mut self, now: Time, length: u32) -> bool {
         let length = u64::from(length);
-        if !self.parameters.tso || self.sender.burst.take(now, length) {
+        if !self.parameters.tso || self.sender.bursts.burst.take(now, length) {
             return false;
         }
         let room = self.room();
@@ -95,8 +117,9 @@ impl Connection {
         }
         let half = (self.sender.window.cwnd / 2 / smss).max(1) * smss;
         let bytes = enough.min(half).min(room.congestion).min(room.offered).min(room.block);
-        self.sender.burst.at = now;
-        self.sender.burst.bytes = (bytes / smss * smss).saturating_sub(length);
+        let burst = &mut self.sender.bursts.burst;
+        burst.at = now;
+        burst.bytes = (bytes / smss * smss).saturating_sub(length);
         false
     }
 

@@ -12,18 +12,19 @@
 use super::reduction::Reduction;
 use super::{Connection, Event};
 use crate::congestion_control::CongestionControl;
+use crate::late::{Late, Nothing};
 use crate::loss_detection::LossDetection;
 use retx_units::Time;
 use retx_wire::{Ecn, Flags, PlainSegment, Segment};
 
 /// What an end knows of marks.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Notification {
     /// This end is willing.
     offered: bool,
     /// Both are.
     enabled: bool,
-    /// The ECN field of the packet that is being handled.
+    /// The ECN field of the packet that is being handled, but where nobody looks at it.
     arriving: Ecn,
     /// As a receiver: a packet was marked, and the sender has not said that it knows.
     echoes: bool,
@@ -31,20 +32,41 @@ pub(super) struct Notification {
     echoed: bool,
     /// As a sender: the window was reduced; the next new data say so.
     reduced: bool,
-    /// The window that was reduced last is over once more than this is acknowledged.
-    recover: u64,
-    /// The same for a window that an echo has reduced.
-    echo_recover: u64,
     /// As a sender: the window was one segment when an echo came; nothing new goes until the
     /// retransmission timer expires.
     held: bool,
     /// As a sender: a reduction by an echo goes on (Linux `TCP_CA_CWR`).
     reducing: bool,
+    /// As a sender, where both are willing: the windows that were reduced.
+    reductions: Late<Reductions>,
+}
+
+/// The window that was reduced last is over once more than this is acknowledged.
+#[derive(Debug, Clone, Copy, Default)]
+struct Reductions {
+    /// For whatever reason.
+    recover: u64,
+    /// By an echo.
+    echo_recover: u64,
+}
+
+impl Nothing for Reductions {
+    const NOTHING: &'static Self = &Self { recover: 0, echo_recover: 0 };
 }
 
 impl Notification {
-    pub fn new(offered: bool) -> Self {
-        Self { offered, ..Self::default() }
+    pub const fn new(offered: bool) -> Self {
+        Self {
+            offered,
+            enabled: false,
+            arriving: Ecn::NotEct,
+            echoes: false,
+            echoed: false,
+            reduced: false,
+            held: false,
+            reducing: false,
+            reductions: Late::NONE,
+        }
     }
 
     /// A SYN of ours that opens (RFC 3168 §6.1.1). One that is sent again does without, as whatever
@@ -119,9 +141,11 @@ impl Notification {
     }
 
     /// The window has been reduced, for whatever reason (§6.1.2).
-    pub const fn on_reduction(&mut self, snd_max: u64) {
+    pub fn on_reduction(&mut self, snd_max: u64) {
         self.reduced = self.enabled;
-        self.recover = snd_max;
+        if self.enabled {
+            self.reductions.recover = snd_max;
+        }
     }
 
     /// Data have arrived within the window: out of it they would not count (§6.1.5).
@@ -139,7 +163,9 @@ impl Connection {
     /// A packet has arrived, with this ECN field in its IP header: see [`Self::handle_segment`].
     #[inline]
     pub fn handle_packet(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
-        self.ecn.arriving = ecn;
+        if !self.course.plain {
+            self.ecn.arriving = ecn;
+        }
         self.take_segment(now, segment);
     }
 
@@ -148,7 +174,9 @@ impl Connection {
     /// happened, and it is for [`Self::handle_packet`].
     #[inline(always)]
     pub fn handle_plain(&mut self, now: Time, segment: &PlainSegment) -> bool {
-        self.ecn.arriving = Ecn::NotEct;
+        if !self.course.plain {
+            self.ecn.arriving = Ecn::NotEct;
+        }
         self.take_at_once(now, segment)
     }
 
@@ -170,7 +198,7 @@ impl Connection {
     #[inline]
     pub(super) fn take_echo(&mut self, now: Time, flags: Flags, ack: u64) {
         self.ecn.echoed = self.ecn.enabled && flags.contains(Flags::ECE);
-        if self.ecn.echoed && ack > self.ecn.recover {
+        if self.ecn.echoed && ack > self.ecn.reductions.recover {
             self.reduce_by_echo(now);
         }
     }
@@ -202,7 +230,7 @@ impl Connection {
             && !self.sender.loss_detection.as_linux();
         let sender = &self.sender;
         self.ecn.on_reduction(sender.snd_max);
-        self.ecn.echo_recover = sender.snd_max;
+        self.ecn.reductions.echo_recover = sender.snd_max;
         let sender = &self.sender;
         let reducing = self.ecn.reducing;
         let cwnd_after =
@@ -213,7 +241,7 @@ impl Connection {
     /// Linux `tcp_fastretrans_alert`: the reduction is over once more than what was out at its
     /// beginning is acknowledged.
     pub(super) fn end_reduction_by_echo(&mut self) {
-        if self.ecn.reducing && self.sender.snd_una > self.ecn.echo_recover {
+        if self.ecn.reducing && self.sender.snd_una > self.ecn.reductions.echo_recover {
             self.ecn.reducing = false;
             self.sender.end_reduction();
             self.sender.window.cwnd = self.sender.repair.cwnd_after_recovery;
@@ -222,7 +250,7 @@ impl Connection {
 
     /// A loss has been found: true when the window was reduced already, for the same window of
     /// data.
-    pub(super) const fn is_reduced_by_echo(&self) -> bool {
-        self.ecn.enabled && self.sender.snd_una <= self.ecn.echo_recover
+    pub(super) fn is_reduced_by_echo(&self) -> bool {
+        self.ecn.enabled && self.sender.snd_una <= self.ecn.reductions.echo_recover
     }
 }

@@ -1,34 +1,84 @@
 //! What has happened and nobody has asked for yet: hardly ever more than one thing.
 
 use super::Event;
+use retx_units::Duration;
 
-/// Events in their order, in as much room as there ever were.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Events(Vec<Event>);
+/// Events in their order. An RTT sample that comes when there are no others is kept in place;
+/// any other event takes room only until somebody has asked for it.
+#[derive(Debug, Clone)]
+pub(super) struct Events {
+    /// The first, if it is an RTT sample; else [`Duration::MAX`].
+    rtt: Duration,
+    rest: Option<Box<Node>>,
+}
+
+#[derive(Debug, Clone)]
+struct Node {
+    event: Event,
+    next: Option<Box<Self>>,
+}
 
 impl Events {
+    pub const NONE: Self = Self { rtt: Duration::MAX, rest: None };
+
     /// Another one.
+    #[inline]
     pub fn push_back(&mut self, event: Event) {
-        if self.0.len() == self.0.capacity() {
-            self.0.reserve_exact(1);
+        match event {
+            Event::Rtt(rtt) if self.is_empty() && rtt != Duration::MAX => self.rtt = rtt,
+            event => self.append(event),
         }
-        self.0.push(event);
+    }
+
+    #[inline(never)]
+    fn append(&mut self, event: Event) {
+        let mut end = &mut self.rest;
+        while let Some(node) = end {
+            end = &mut node.next;
+        }
+        *end = Some(Box::new(Node { event, next: None }));
     }
 
     /// Nobody has to be told of anything.
     #[inline]
-    pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub fn is_empty(&self) -> bool {
+        self.rtt == Duration::MAX && self.rest.is_none()
     }
 
     /// The first that nobody has asked for.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        if self.0.is_empty() { None } else { Some(self.take_first()) }
+        if self.rtt != Duration::MAX {
+            return Some(Event::Rtt(std::mem::replace(&mut self.rtt, Duration::MAX)));
+        }
+        if self.rest.is_none() { None } else { self.take_first() }
     }
 
     #[inline(never)]
-    fn take_first(&mut self) -> Event {
-        self.0.remove(0)
+    fn take_first(&mut self) -> Option<Event> {
+        let node = *self.rest.take()?;
+        self.rest = node.next;
+        Some(node.event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_their_order() {
+        let rtt = |ms| Event::Rtt(Duration::from_millis(ms));
+        let orders = [
+            vec![rtt(1), Event::Connected, rtt(2), Event::Closed],
+            vec![Event::Connected, rtt(1), rtt(2)],
+            vec![Event::Rtt(Duration::MAX), rtt(1)],
+        ];
+        for order in orders {
+            let mut events = Events::NONE;
+            order.iter().for_each(|event| events.push_back(*event));
+            let told: Vec<Event> = std::iter::from_fn(|| events.pop()).collect();
+            assert_eq!((told, events.is_empty()), (order, true));
+        }
     }
 }

@@ -26,6 +26,7 @@ mod beyond_gap;
 mod repair;
 
 use super::repair::Repair;
+use super::sender::Timed;
 use super::usage::InUse;
 use super::{Connection, PlainTransmit, Sender, State, Transmit};
 use crate::backoff::{self, Backoff};
@@ -42,7 +43,7 @@ use retx_wire::{Flags, PlainSegment};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Course {
     /// What was agreed in the handshake leaves them open.
-    plain: bool,
+    pub plain: bool,
     /// Somebody wants to see each acknowledgment and each transmission.
     observed: bool,
     /// To an acknowledgment of new data, and to new data.
@@ -81,10 +82,9 @@ impl Sender {
 
     /// Everything up to SND.NXT is out for the first time, and nothing points to a loss.
     pub fn is_calm(&self) -> bool {
-        let counts = self.duplicates
-            | self.limited_bytes
+        let counts = self.limited_bytes
             | self.timeout_recovery_end
-            | u64::from(self.limited_credit | self.looks | self.forced_new)
+            | u64::from(self.duplicates | self.limited_credit | self.looks | self.forced_new)
             | u64::from(self.timeouts_in_row | self.probes_in_row);
         let asked = self.retransmit_first | self.tail_probe | self.probe | self.fin_queued;
         let undoes = !matches!(self.spurious, spurious::State::none(_));
@@ -160,7 +160,7 @@ impl Connection {
         let window = self.window_of(segment.window);
         self.update_window(self.receiver.rcv_nxt as i64, self.sender.snd_una, window);
         self.receiver.rcv_nxt = right;
-        let verdict = self.receiver.pending.count_simple(segment.payload_bytes);
+        let verdict = self.receiver.pending.count_simple(&self.parameters.delayed_ack);
         self.carry_out(now, verdict);
         true
     }
@@ -235,8 +235,8 @@ impl Connection {
     pub(super) fn read_at_once(&mut self, bytes: u64) -> u64 {
         let receiver = &mut self.receiver;
         let read = receiver.read_counted(bytes);
-        if read > 0 {
-            receiver.update_window_after_read();
+        if read > 0 && receiver.may_double_window(&self.parameters) {
+            receiver.widen_window(&self.parameters);
         }
         read
     }
@@ -305,7 +305,7 @@ impl Connection {
         sender.snd_max = right;
         sender.last_sent = now;
         if sender.timed.is_none() {
-            sender.timed = Some((right, now));
+            sender.timed = Timed::new(right, now);
         }
         if self.course.observed {
             let flight_size = right - sender.snd_una;
@@ -330,7 +330,7 @@ impl Connection {
         // To tell the same once more changes nothing.
         let again = !receiver.ack_now && receiver.pending.is_idle() && receiver.has_told_window();
         let (window, edge) = if again {
-            (receiver.told.field, None)
+            (receiver.told_field, None)
         } else {
             let (field, edge) = self.window_again();
             (field, Some(edge))

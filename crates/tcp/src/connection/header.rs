@@ -1,15 +1,19 @@
 //! What a segment says beside its data: the window, and the options.
 
 use super::Connection;
-use super::receive::Told;
 use retx_units::Time;
 use retx_wire::{Options, SackBlocks, Timestamps};
 
 impl Connection {
     /// The window field, and the right edge that it stands for.
     pub(super) fn window_field(&self) -> (u16, u64) {
+        self.field_of(self.receiver.window(&self.parameters))
+    }
+
+    #[inline]
+    fn field_of(&self, window: u64) -> (u16, u64) {
         let shift = self.receiver.rcv_wscale;
-        let field = (self.receiver.window() >> shift).min(65_535);
+        let field = (window >> shift).min(65_535);
         (field as u16, self.receiver.rcv_nxt + (field << shift))
     }
 
@@ -19,12 +23,17 @@ impl Connection {
     pub(super) fn window_again(&mut self) -> (u16, u64) {
         let receiver = &self.receiver;
         if receiver.has_told_window() {
-            return (receiver.told.field, receiver.edge);
+            return (receiver.told_field, receiver.edge);
+        }
+        if self.course.receives {
+            let (field, edge) = self.field_of(receiver.simple_window(&self.parameters));
+            self.receiver.tell_window(field);
+            return (field, edge);
         }
         let (field, edge) = self.window_field();
         let receiver = &mut self.receiver;
         if receiver.autotuning.is_none() {
-            receiver.told = Told { field, rcv_nxt: receiver.rcv_nxt, read: receiver.read_up_to() };
+            receiver.tell_window(field);
         }
         (field, edge)
     }

@@ -1,10 +1,10 @@
 //! What a sender does as Linux does where the RFCs leave it open.
 
-use super::Sender;
+use super::{Parameters, Sender};
 use crate::IdleRestart;
 use crate::congestion_control::{self, CongestionControl};
 use crate::loss_detection::{LossDetection, Reaction};
-use retx_units::{Duration, Time};
+use retx_units::Time;
 
 /// The largest block of data that the sender hands over at once (GSO_LEGACY_MAX_SIZE).
 pub const BLOCK_MAX: u64 = 65_536;
@@ -50,23 +50,23 @@ impl Sender {
     /// window (`tcp_bound_to_half_wnd`) and 64 KiB.
     pub fn pushes(&mut self, end: u64) -> bool {
         let block = self.block();
-        let due = end >= self.pushed + (self.max_snd_wnd / 2 / block + 1) * block;
+        let due = end >= self.bursts.pushed + (self.max_snd_wnd / 2 / block + 1) * block;
         if due {
-            self.pushed = end;
+            self.bursts.pushed = end;
         }
         due
     }
 
     /// After a pause longer than the RTO the ACK clock is lost: the window shrinks.
-    pub fn restart_after_idle(&mut self, now: Time, max_rto: Duration, how: IdleRestart) {
-        let (pause, rto) = (now.since(self.last_sent), self.rto(max_rto));
-        let initial = self.initial_window.bytes(self.window.smss);
+    pub fn restart_after_idle(&mut self, now: Time, parameters: &Parameters) {
+        let (pause, rto) = (now.since(self.last_sent), self.rto(parameters.max_rto));
+        let initial = parameters.initial_window.bytes(self.window.smss);
         if pause <= rto || self.model.is_some() {
             return;
         }
         let window = &mut self.window;
         let restart = window.cwnd.min(initial);
-        match how {
+        match parameters.idle_restart {
             IdleRestart::InitialWindow => window.cwnd = restart,
             IdleRestart::HalvePerRto => {
                 window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);

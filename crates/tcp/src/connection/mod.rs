@@ -48,6 +48,8 @@ use receive::Receiver;
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::Segment;
 use sender::Sender;
+#[cfg(not(test))]
+use std::mem::offset_of;
 use std::sync::Arc;
 pub use validation::CwndValidation;
 
@@ -120,25 +122,36 @@ pub struct Episode {
 }
 
 /// One end of a TCP connection, without clock and without I/O.
+///
+/// Where it lies is where its flow was left when it was last looked at, which is in no cache. So
+/// what each segment needs lies together: the receiver's last line, the next, and the sender's
+/// first lines.
 #[derive(Debug, Clone)]
+#[repr(C, align(64))]
 pub struct Connection {
-    state: State,
-    sender: Sender,
-    receiver: Receiver,
-    timers: Timers,
-    parameters: Arc<Parameters>,
-    /// Both ends offered timestamps.
-    timestamps: bool,
-    ecn: ecn::Notification,
-    /// Whether the short ways are open.
-    course: fast_path::Course,
     /// A reset or a challenge to send before anything else.
     reply: Option<Box<Segment>>,
+    receiver: Receiver,
+    state: State,
+    /// Both ends offered timestamps.
+    timestamps: bool,
+    /// Whether the short ways are open.
+    course: fast_path::Course,
+    parameters: Arc<Parameters>,
+    timers: Timers,
     events: Events,
+    sender: Sender,
+    ecn: ecn::Notification,
 }
 
-// A flow keeps two, and there may be a hundred thousand flows.
-const _: () = assert!(size_of::<Connection>() <= 968);
+// A flow keeps two, and there may be a hundred thousand flows. (Tests have a field more.)
+#[cfg(not(test))]
+const _: () = {
+    const LINE: usize = 64;
+    assert!(size_of::<Connection>() <= 10 * LINE);
+    assert!(offset_of!(Connection, receiver.rcv_nxt).is_multiple_of(LINE));
+    assert!(offset_of!(Connection, sender).is_multiple_of(LINE));
+};
 
 impl Connection {
     /// An end that opens: it sends a SYN when first polled.
@@ -173,7 +186,7 @@ impl Connection {
             ecn: ecn::Notification::new(config.ecn),
             course: fast_path::Course::default(),
             reply: None,
-            events: Events::default(),
+            events: Events::NONE,
         }
     }
 
@@ -200,7 +213,7 @@ impl Connection {
         if self.sender.fin_queued || matches!(self.state, State::Closed | State::TimeWait) {
             return 0;
         }
-        self.sender.write(bytes)
+        self.sender.write(bytes, self.parameters.send_buffer)
     }
 
     /// The application takes up to `bytes` that are in order; returns how many there were. Reading
@@ -212,7 +225,7 @@ impl Connection {
         }
         let read = self.receiver.read(bytes);
         if read > 0 && self.receives_data() {
-            self.receiver.update_window_after_read();
+            self.receiver.update_window_after_read(&self.parameters);
         }
         read
     }
@@ -269,6 +282,11 @@ impl Connection {
     /// The state of RFC 9293.
     pub fn state(&self) -> State {
         self.state
+    }
+
+    /// The number on the wire of position 0, the SYN (`ISS`).
+    pub fn initial_sequence(&self) -> SeqNr {
+        self.sender.iss
     }
 
     /// First unacknowledged position (`SND.UNA`).

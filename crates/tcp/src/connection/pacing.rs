@@ -74,7 +74,7 @@ impl Connection {
     pub(super) fn is_paced_out(&mut self, now: Time) -> bool {
         let Some(pacer) = &self.sender.pacer else { return false };
         let closed = pacer.closed_until(now);
-        self.timers.pacing = closed.unwrap_or(Time::NEVER);
+        self.timers.set(|rare| &mut rare.pacing, closed.unwrap_or(Time::NEVER));
         closed.is_some()
     }
 

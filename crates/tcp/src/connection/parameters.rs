@@ -1,7 +1,8 @@
 //! What a running endpoint still needs of its configuration: the connections of one configuration
 //! have it in common.
 
-use crate::{Config, IdleRestart, Push, RttSamples};
+use crate::rto::Limits;
+use crate::{Config, DelayedAck, IdleRestart, LostSyn, Push, RttSamples, Size};
 use retx_units::Duration;
 use std::sync::Arc;
 
@@ -51,6 +52,16 @@ pub(super) struct Parameters {
     pub persist_timeout: Duration,
     pub max_retransmissions: u32,
     pub time_wait: Duration,
+    pub initial_window: Size,
+    pub lost_syn: LostSyn,
+    pub delayed_ack: DelayedAck,
+    /// In bytes, as what follows.
+    pub send_buffer: u64,
+    pub receive_buffer: u64,
+    /// The window to advertise, if it is held at a value.
+    pub held_window: Option<u64>,
+    /// Of the timeout.
+    pub limits: Limits,
 }
 
 impl Parameters {
@@ -76,6 +87,13 @@ impl Parameters {
             persist_timeout: config.persist_timeout,
             max_retransmissions: config.max_retransmissions.unwrap_or(u32::MAX),
             time_wait: config.time_wait,
+            initial_window: config.initial_window,
+            lost_syn: config.lost_syn,
+            delayed_ack: config.delayed_ack,
+            send_buffer: config.send_buffer.bytes(config.mss),
+            receive_buffer: config.receive_buffer.bytes(config.mss),
+            held_window: config.advertised_window.map(|size| size.bytes(config.mss)),
+            limits: Limits::of(config),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The receiving half: reassembly, when to acknowledge, and the window to advertise.
 
-use super::{Connection, State};
+use super::{Connection, Parameters, State};
 use crate::delayed_ack::{Arrival, PendingAck, Verdict};
 use crate::reassembly::Reassembly;
 use crate::receive_autotuning::{Autotuning, Position};
@@ -10,58 +10,54 @@ use crate::timers::Timers;
 use crate::{Config, late::Late};
 use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, SackBlock, SackBlocks, Segment};
+use std::num::NonZeroU64;
 
-/// The receiving half of a connection.
+/// The receiving half of a connection. What each segment needs comes last, in a cache line and a
+/// bit: what the connection has next to it is needed as often.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Receiver {
-    /// The peer's initial sequence number: its position 0.
-    pub irs: SeqNr,
-    /// Next position expected.
-    pub rcv_nxt: u64,
-    /// Position after the last byte that the application has read.
-    read: u64,
     pub out_of_order: Late<Reassembly>,
     /// What arrived twice and has not been reported (DSACK, RFC 2883).
-    duplicate: Option<(u64, u64)>,
+    duplicate: Option<(NonZeroU64, u64)>,
     /// Position of the peer's FIN, once seen.
-    pub fin: Option<u64>,
-    /// Nobody will read what still comes.
-    pub detached: bool,
-    /// Right edge of the window advertised last.
-    pub edge: u64,
-    buffer: u64,
+    pub fin: Option<NonZeroU64>,
     /// What makes the buffer grow, where it does.
     pub autotuning: Option<Box<Autotuning>>,
-    /// The window to advertise, if it is held at a value.
-    held_window: Option<u64>,
-    /// The shift of our window field.
-    pub rcv_wscale: u8,
-    /// Largest payload that the peer sends in one segment.
-    pub peer_smss: u32,
-    /// Data received in order and not yet acknowledged.
-    pub pending: PendingAck,
     /// Duplicate ACKs that wait for each other.
-    compression: SackCompression,
-    /// An acknowledgment is due now.
-    pub ack_now: bool,
+    compression: Late<SackCompression>,
+    /// `TS.Recent` (RFC 7323 §4.3).
+    pub ts_recent: u32,
+    /// Nobody will read what still comes.
+    pub detached: bool,
     /// Both ends offered window scaling.
     pub scaling: bool,
     /// Both ends offered SACK.
     pub sack: bool,
-    /// `TS.Recent` (RFC 7323 §4.3).
-    pub ts_recent: u32,
+
+    /// Next position expected.
+    pub rcv_nxt: u64,
+    /// Position after the last byte that the application has read.
+    read: u64,
+    /// Right edge of the window advertised last.
+    pub edge: u64,
     /// `Last.ACK.sent` (RFC 7323 §4.3).
     pub last_ack_sent: u64,
+    /// `RCV.NXT` and what had been read, added up, when `told_field` was computed: neither ever
+    /// goes back.
+    told_at: u64,
+    /// Data received in order and not yet acknowledged.
+    pub pending: PendingAck,
+    /// The peer's initial sequence number: its position 0.
+    pub irs: SeqNr,
     /// The window field that a short way has told last.
-    pub told: Told,
-}
-
-/// A window field, and where the receiver stood when it was computed.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Told {
-    pub field: u16,
-    pub rcv_nxt: u64,
-    pub read: u64,
+    pub told_field: u16,
+    /// An acknowledgment is due now.
+    pub ack_now: bool,
+    /// The shift of our window field.
+    pub rcv_wscale: u8,
+    /// Largest payload that the peer sends in one segment.
+    pub peer_smss: u32,
 }
 
 impl Receiver {
@@ -83,19 +79,18 @@ impl Receiver {
             fin: None,
             detached: false,
             edge: 0,
-            buffer,
-            held_window,
             rcv_wscale: autotuning.as_deref().map_or(shift, Autotuning::shift),
             autotuning,
             peer_smss: config.mss,
-            pending: PendingAck::new(config.delayed_ack),
-            compression: SackCompression::default(),
+            pending: PendingAck::new(&config.delayed_ack),
+            compression: Late::NONE,
             ack_now: false,
             scaling: false,
             sack: false,
             ts_recent: 0,
             last_ack_sent: 0,
-            told: Told::default(),
+            told_at: 0,
+            told_field: 0,
         }
     }
 
@@ -105,7 +100,7 @@ impl Receiver {
     }
 
     fn data_end(&self) -> u64 {
-        self.fin.map_or(self.rcv_nxt, |fin| fin.min(self.rcv_nxt))
+        self.fin.map_or(self.rcv_nxt, |fin| fin.get().min(self.rcv_nxt))
     }
 
     pub fn read(&mut self, bytes: u64) -> u64 {
@@ -121,15 +116,23 @@ impl Receiver {
         taken
     }
 
-    /// Position after the last byte that the application has read.
-    pub const fn read_up_to(&self) -> u64 {
-        self.read
+    /// A short way tells this window field.
+    #[inline]
+    pub const fn tell_window(&mut self, field: u16) {
+        self.told_field = field;
+        self.told_at = self.rcv_nxt + self.read;
+    }
+
+    /// As if no short way had told a window yet.
+    #[cfg(test)]
+    pub const fn forget_told(&mut self) {
+        (self.told_field, self.told_at) = (0, 0);
     }
 
     /// Nothing has come or been read since a short way told the window.
     #[inline]
     pub const fn has_told_window(&self) -> bool {
-        self.told.rcv_nxt == self.rcv_nxt && self.told.read == self.read
+        self.told_at == self.rcv_nxt + self.read
     }
 
     /// The same where segments are simply counted: see [`Self::is_simple`].
@@ -156,24 +159,41 @@ impl Receiver {
 
     /// The window to advertise now. The right edge never moves left, and it moves right only by
     /// what is worth it (silly window avoidance, RFC 9293 §3.8.6.2.2).
-    pub fn window(&self) -> u64 {
-        if let Some(held) = self.held_window {
+    pub fn window(&self, parameters: &Parameters) -> u64 {
+        if let Some(held) = parameters.held_window {
             return held;
         }
         // No more than the field can tell.
         let most = 65_535 << self.rcv_wscale;
-        let open = self.buffer.saturating_sub(self.readable()).min(most);
+        let buffer = parameters.receive_buffer;
         let advertised = self.advertised();
         if let Some(autotuning) = &self.autotuning {
             return self.autotuned_window(autotuning).min(most).max(advertised);
         }
-        let worth = u64::from(self.peer_smss).min(self.buffer / 2);
+        self.worthwhile_window(buffer, self.readable())
+    }
+
+    /// The same where segments are simply counted: see [`Self::is_simple`].
+    #[inline]
+    pub fn simple_window(&self, parameters: &Parameters) -> u64 {
+        let waiting = self.rcv_nxt - self.read;
+        let usual = || self.worthwhile_window(parameters.receive_buffer, waiting);
+        parameters.held_window.unwrap_or_else(usual)
+    }
+
+    /// What a buffer of that size has room for while so many bytes wait there, if that is worth it.
+    #[inline]
+    fn worthwhile_window(&self, buffer: u64, waiting: u64) -> u64 {
+        let open = buffer.saturating_sub(waiting).min(65_535 << self.rcv_wscale);
+        let advertised = self.advertised();
+        let worth = u64::from(self.peer_smss).min(buffer / 2);
         if open >= advertised + worth { open } else { advertised }
     }
 
     /// The window of a SYN.
-    pub fn first_window(&self) -> u64 {
-        self.autotuning.as_deref().map_or_else(|| self.window(), Autotuning::first_window)
+    pub fn first_window(&self, parameters: &Parameters) -> u64 {
+        let autotuning = self.autotuning.as_deref();
+        autotuning.map_or_else(|| self.window(parameters), Autotuning::first_window)
     }
 
     /// `__tcp_select_window`: what there is, in steps of the window field, or of segments where
@@ -201,14 +221,24 @@ impl Receiver {
     /// Reading has made room: tell the peer at once when the window that it knows has more than
     /// doubled by it (as Linux does); else the next acknowledgment tells.
     #[inline]
-    pub fn update_window_after_read(&mut self) {
-        let known = self.advertised();
-        // No window is larger than the buffer.
-        let most = self.held_window.unwrap_or(self.buffer);
-        if self.autotuning.is_none() && 2 * known > most {
-            return;
+    pub fn update_window_after_read(&mut self, parameters: &Parameters) {
+        if self.autotuning.is_some() || self.may_double_window(parameters) {
+            self.widen_window(parameters);
         }
-        let open = self.window();
+    }
+
+    /// The peer knows less than half of the largest window there may be, without autotuning.
+    #[inline]
+    pub fn may_double_window(&self, parameters: &Parameters) -> bool {
+        // No window is larger than the buffer.
+        2 * self.advertised() <= parameters.held_window.unwrap_or(parameters.receive_buffer)
+    }
+
+    /// See [`Self::update_window_after_read`].
+    #[inline(never)]
+    pub fn widen_window(&mut self, parameters: &Parameters) {
+        let known = self.advertised();
+        let open = self.window(parameters);
         if open > known && open >= 2 * known {
             self.ack_now = true;
         }
@@ -221,7 +251,7 @@ impl Receiver {
             return self.out_of_order.sack_blocks(limit, wire);
         };
         let mut blocks = SackBlocks::default();
-        blocks.push(SackBlock { left: wire(left), right: wire(right) });
+        blocks.push(SackBlock { left: wire(left.get()), right: wire(right) });
         for block in self.out_of_order.sack_blocks(limit - 1, wire).as_slice() {
             blocks.push(*block);
         }
@@ -236,7 +266,10 @@ impl Receiver {
     /// A segment arrived of which the positions `left` … `right` − 1 had arrived before. The ACK of
     /// that segment says so (RFC 2883 §4, rule 1), so that none may wait for others.
     pub fn note_duplicate(&mut self, left: u64, right: u64) {
-        if self.sack && left < right {
+        if self.sack
+            && left < right
+            && let Some(left) = NonZeroU64::new(left)
+        {
             self.duplicate = Some((left, right));
             self.ack_now = true;
         }
@@ -261,8 +294,10 @@ impl Receiver {
         self.last_ack_sent = self.rcv_nxt;
         self.edge = self.edge.max(edge);
         timers.delayed_ack = Time::NEVER;
-        self.compression.on_ack_sent();
-        timers.compressed_ack = Time::NEVER;
+        if let Some(compression) = self.compression.made() {
+            compression.on_ack_sent();
+        }
+        timers.set(|rare| &mut rare.compressed_ack, Time::NEVER);
     }
 }
 
@@ -277,7 +312,7 @@ impl Connection {
         let data_right = (position + i64::from(segment.payload_bytes)).max(0) as u64;
         let fin = segment.flags.contains(Flags::FIN) && data_right <= limit;
         if fin {
-            receiver.fin.get_or_insert(data_right);
+            receiver.fin = receiver.fin.or(NonZeroU64::new(data_right));
         }
         let left = start.max(receiver.rcv_nxt);
         let right = data_right.min(limit) + u64::from(fin);
@@ -300,7 +335,7 @@ impl Connection {
         // Data beyond the window and the end of the stream are acknowledged at once, too.
         let answered = self.state == State::Established && receiver.pending.expects_answer();
         receiver.ack_now |= data_right > limit || fin && !answered;
-        if receiver.fin.is_some_and(|fin| (old_nxt..receiver.rcv_nxt).contains(&fin)) {
+        if receiver.fin.is_some_and(|fin| (old_nxt..receiver.rcv_nxt).contains(&fin.get())) {
             self.on_fin(now);
         }
         self.tune(now, segment);
@@ -324,7 +359,10 @@ impl Connection {
         match receiver.compression.on_gap(now, old_nxt, rtt) {
             None => receiver.ack_now = true,
             Some(deadline) => {
-                self.timers.compressed_ack = self.timers.compressed_ack.min(deadline);
+                self.timers.set(
+                    |rare| &mut rare.compressed_ack,
+                    self.timers.rare.compressed_ack.min(deadline),
+                );
             }
         }
     }
@@ -359,7 +397,7 @@ impl Connection {
     /// whatever their size, as in ns-2 and ns-3, but for Linux's own policy.
     #[inline]
     pub(super) fn schedule_ack(&mut self, now: Time, segment: &Segment) {
-        if let Some(verdict) = self.receiver.pending.count(segment.payload_bytes) {
+        if let Some(verdict) = self.receiver.pending.count(&self.parameters.delayed_ack) {
             return self.carry_out(now, verdict);
         }
         self.schedule_ack_as_linux(now, segment);
@@ -380,7 +418,7 @@ impl Connection {
             receiver.pending.on_fin();
         }
         if !receiver.ack_now {
-            let verdict = receiver.pending.verdict(&arrival);
+            let verdict = receiver.pending.verdict(&arrival, &self.parameters.delayed_ack);
             self.carry_out(now, verdict);
         }
     }

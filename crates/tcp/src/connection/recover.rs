@@ -33,8 +33,8 @@ impl Connection {
             Reaction::FastRetransmit => {
                 self.on_loss(now, None);
                 // RFC 5681 §3.2, step 3: the segments that have left the network.
-                let left = self.sender.duplicates.min(self.parameters.dupack_threshold.into());
-                self.sender.window.cwnd += left * smss;
+                let left = self.sender.duplicates.min(self.parameters.dupack_threshold);
+                self.sender.window.cwnd += u64::from(left) * smss;
                 self.sender.retransmit_first = true;
                 self.sender.looks = 2;
                 self.repeat_window();

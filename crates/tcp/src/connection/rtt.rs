@@ -67,9 +67,9 @@ impl Connection {
 
     /// Of the timed segment: exact, and never of a retransmitted one (Karn, RFC 6298 §3).
     fn rtt_of_timed(&mut self, now: Time, ack: u64) -> Option<Duration> {
-        let (_, sent) = self.sender.timed.filter(|(end, _)| ack >= *end)?;
+        let timed = self.sender.timed.filter(|timed| timed.is_covered(ack))?;
         self.sender.timed = None;
-        Some(self.measured_rtt(now, sent))
+        Some(self.measured_rtt(now, timed.sent))
     }
 
     /// Of the earliest segment acknowledged, unless one of them was retransmitted, else of the
@@ -107,8 +107,9 @@ impl Connection {
     /// A raw RTT sample goes to everyone who wants it.
     pub(super) fn take_rtt_sample(&mut self, rtt: Duration) {
         let sender = &mut self.sender;
-        sender.estimator.on_rtt(rtt, sender.snd_una, sender.snd_nxt);
-        sender.last_rtt = Some(rtt);
+        let limits = &self.parameters.limits;
+        sender.estimator.on_rtt(rtt, sender.snd_una, sender.snd_nxt, limits);
+        sender.last_rtt = rtt;
         sender.least_rtt = sender.least_rtt.min(rtt);
         self.events.push_back(Event::Rtt(rtt));
     }

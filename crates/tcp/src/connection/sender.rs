@@ -1,8 +1,9 @@
 //! The sending half: what is written, sent, acknowledged, and the four decisions about it.
 
-use super::deferral::Burst;
+use super::deferral::Bursts;
 use super::model::Model;
 use super::pacing::Pacer;
+use super::parameters::Parameters;
 use super::repair::{Repair, Undo};
 use super::usage::InUse;
 use super::validation::Validation;
@@ -15,8 +16,9 @@ use crate::loss_detection::LossDetection;
 use crate::rto::{self, Estimator};
 use crate::scoreboard::Scoreboard;
 use crate::spurious::Detector;
-use crate::{Config, LostSyn, Size, loss_cause, loss_detection, spurious};
+use crate::{Config, LostSyn, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
+use std::num::NonZeroU64;
 
 fn first_window(config: &Config) -> Window {
     let smss = config.mss;
@@ -24,108 +26,122 @@ fn first_window(config: &Config) -> Window {
     Window { cwnd: config.initial_window.bytes(smss), ssthresh, smss }
 }
 
-/// The sending half of a connection.
+/// The segment being timed: the position that must be acknowledged, and when it was sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timed {
+    end: NonZeroU64,
+    pub sent: Time,
+}
+
+impl Timed {
+    /// A segment that ends there, behind the SYN's beginning.
+    #[inline]
+    pub fn new(end: u64, sent: Time) -> Option<Self> {
+        NonZeroU64::new(end).map(|end| Self { end, sent })
+    }
+
+    /// An acknowledgment up to there covers it.
+    #[inline]
+    pub const fn is_covered(&self, ack: u64) -> bool {
+        ack >= self.end.get()
+    }
+}
+
+/// The sending half of a connection. What each segment needs comes first, in as few cache lines as
+/// it takes; the first of them is all that an end needs which only gets data.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Sender {
-    /// Initial sequence number: position 0.
-    pub iss: SeqNr,
     /// First unacknowledged position.
     pub snd_una: u64,
-    /// `SND.UNA` at the acknowledgment before.
-    pub last_una: u64,
-    /// Next position to send; behind `snd_max` while data are sent again after a timeout.
-    pub snd_nxt: u64,
     /// Position after the last ever sent.
     pub snd_max: u64,
+    /// Next position to send; behind `snd_max` while data are sent again after a timeout.
+    pub snd_nxt: u64,
+    /// Position after the last byte that the application has written.
+    pub written: u64,
     /// The peer's window in bytes.
     pub snd_wnd: u64,
-    /// The largest window that the peer has offered.
-    pub max_snd_wnd: u64,
     /// Peer's position in the segment that last updated the window (`SND.WL1`).
     pub snd_wl1: u64,
     /// Acknowledgment in that segment (`SND.WL2`).
     pub snd_wl2: u64,
+    /// Initial sequence number: position 0.
+    pub iss: SeqNr,
     /// The shift of the peer's window field.
     pub snd_wscale: u8,
-    /// Position after the last byte that the application has written.
-    pub written: u64,
-    buffer: u64,
     /// A FIN follows the last written byte.
     pub fin_queued: bool,
-
-    pub window: Window,
-    pub initial_window: Size,
-    lost_syn: LostSyn,
-    max_cwnd: u64,
-    pub congestion_control: congestion_control::State,
-    pub loss_detection: loss_detection::State,
-    pub loss_cause: loss_cause::State,
-    pub spurious: spurious::State,
-    pub estimator: rto::State,
-    pub backoff: backoff::State,
-
     /// Both ends use SACK, and loss detection reads it.
     pub selective: bool,
     /// The segments in flight are on the board: `selective`, or loss detection counts duplicate
     /// ACKs there.
     pub tracks: bool,
+
+    pub window: Window,
+    /// The segment being timed (Karn).
+    pub timed: Option<Timed>,
+    pub last_sent: Time,
+    /// `SND.UNA` at the acknowledgment before.
+    pub last_una: u64,
+    /// Bytes that duplicate ACKs have stood for since the last acknowledgment of new data.
+    pub by_duplicates: u64,
+
+    pub estimator: rto::State,
+    /// Whether what was sent lately says that a larger window would help.
+    pub validation: Validation,
+    max_cwnd: u64,
+
+    pub congestion_control: congestion_control::State,
+    pub backoff: backoff::State,
+    /// The largest window that the peer has offered.
+    pub max_snd_wnd: u64,
     /// The segments in flight; empty unless `tracks`.
     pub board: Late<Scoreboard>,
-    /// Nobody asks in which order segments were sent.
-    pub without_times: bool,
     /// What there is to know of losses and what was sent again, once there were any.
     pub repair: Late<Repair>,
 
-    /// Present where the congestion control models the path.
-    pub model: Option<Box<Model>>,
-    /// The gate that data wait at, where they are paced.
-    pub pacer: Option<Box<Pacer>>,
-
-    /// New segments to be sent whatever `cwnd` says (F-RTO).
-    pub forced_new: u32,
-
-    /// When each segment was sent, where every ACK is a sample and the board is empty.
-    pub send_times: Late<SendTimes>,
-    /// The segment being timed (Karn): the position that must be acknowledged, and when it was
-    /// sent.
-    pub timed: Option<(u64, Time)>,
-    /// Retransmit the segment at `snd_una` next, whatever the window.
-    pub retransmit_first: bool,
-    /// Duplicate ACKs in a row.
-    pub duplicates: u64,
-    /// ACKs on which Vegas looks yet whether the first segment in flight is overdue.
-    pub looks: u32,
-    /// Segments that limited transmit may have beyond `cwnd`.
-    pub limited_credit: u32,
     /// Bytes in flight that limited transmit has sent.
     pub limited_bytes: u64,
     /// What was sent before the last timeout ends here; 0 when that is over.
     pub timeout_recovery_end: u64,
+    /// Duplicate ACKs in a row.
+    pub duplicates: u32,
+    /// Segments that limited transmit may have beyond `cwnd`.
+    pub limited_credit: u32,
+    /// ACKs on which Vegas looks yet whether the first segment in flight is overdue.
+    pub looks: u32,
+    /// New segments to be sent whatever `cwnd` says (F-RTO).
+    pub forced_new: u32,
     /// Timeouts in a row without progress.
     pub timeouts_in_row: u32,
     /// Zero-window probes in a row.
     pub probes_in_row: u32,
+    /// How often the SYN has been sent again.
+    pub syn_retransmissions: u32,
+    /// Retransmit the segment at `snd_una` next, whatever the window.
+    pub retransmit_first: bool,
     /// A probe is due.
     pub probe: bool,
     /// A tail loss probe is due.
     pub tail_probe: bool,
-    /// Bytes that duplicate ACKs have stood for since the last acknowledgment of new data.
-    pub by_duplicates: u64,
-    /// How often the SYN has been sent again.
-    pub syn_retransmissions: u32,
-    pub last_sent: Time,
-    /// The raw RTT measured last.
-    pub last_rtt: Option<Duration>,
-    /// The least raw RTT.
+    /// Nobody asks in which order segments were sent.
+    pub without_times: bool,
+    pub spurious: spurious::State,
+
+    pub loss_detection: loss_detection::State,
+    pub loss_cause: loss_cause::State,
+    /// Present where the congestion control models the path.
+    pub model: Option<Box<Model>>,
+    /// The gate that data wait at, where they are paced.
+    pub pacer: Option<Box<Pacer>>,
+    /// When each segment was sent, where every ACK is a sample and the board is empty.
+    pub send_times: Late<SendTimes>,
+    /// What Linux lets go at once, and where it pushes.
+    pub bursts: Late<Bursts>,
+    /// The raw RTT measured last, and the least; [`Duration::MAX`] before there was one.
+    pub last_rtt: Duration,
     pub least_rtt: Duration,
-    /// What Linux lets go at once.
-    pub burst: Burst,
-    /// Whether what was sent lately says that a larger window would help.
-    pub validation: Validation,
-    /// The position after the last segment that was pushed.
-    pub pushed: u64,
-    /// The position after the last short segment (`snd_sml` in Linux).
-    pub short_end: u64,
 }
 
 impl Sender {
@@ -146,11 +162,8 @@ impl Sender {
             snd_wl2: 0,
             snd_wscale: 0,
             written: 1,
-            buffer: config.send_buffer.bytes(smss),
             fin_queued: false,
             window,
-            initial_window: config.initial_window,
-            lost_syn: config.lost_syn,
             max_cwnd: config.max_cwnd.map_or(u64::MAX, |size| size.bytes(smss)),
             model: congestion_control.models_path().then(Box::default),
             congestion_control,
@@ -181,22 +194,20 @@ impl Sender {
             by_duplicates: 0,
             syn_retransmissions: 0,
             last_sent: Time::ZERO,
-            last_rtt: None,
+            last_rtt: Duration::MAX,
             least_rtt: Duration::MAX,
-            burst: Burst::NONE,
+            bursts: Late::NONE,
             validation: Validation::new(config.cwnd_validation),
-            pushed: 1,
-            short_end: 0,
         }
     }
 
     /// Takes what fits into the send buffer.
-    pub fn write(&mut self, bytes: u64) -> u64 {
+    pub fn write(&mut self, bytes: u64, buffer: u64) -> u64 {
         if bytes > 0 {
             self.note_shortage();
         }
         let held = self.written - self.snd_una.max(1).min(self.written);
-        let taken = bytes.min(self.buffer.saturating_sub(held));
+        let taken = bytes.min(buffer.saturating_sub(held));
         self.written += taken;
         taken
     }
@@ -311,7 +322,7 @@ impl Sender {
             now,
             by_timeout,
             srtt: self.estimator.srtt(),
-            last_rtt: self.last_rtt,
+            last_rtt: (self.last_rtt != Duration::MAX).then_some(self.last_rtt),
             window: self.window,
             flight_size: self.flight_size(),
             noticed: self.repair.noticed == self.snd_una,
@@ -341,10 +352,11 @@ impl Sender {
 
     /// The window a connection starts with: the initial one, or one segment when the SYN had to be
     /// sent again.
-    pub fn open_window(&mut self) {
+    pub fn open_window(&mut self, parameters: &Parameters) {
         let smss = self.window.smss;
-        let narrow = self.syn_retransmissions > u32::from(self.lost_syn == LostSyn::Second);
-        self.window.cwnd = if narrow { smss.into() } else { self.initial_window.bytes(smss) };
+        let narrow = self.syn_retransmissions > u32::from(parameters.lost_syn == LostSyn::Second);
+        let initial = parameters.initial_window.bytes(smss);
+        self.window.cwnd = if narrow { smss.into() } else { initial };
         self.clamp_cwnd();
     }
 

@@ -21,9 +21,9 @@ impl Connection {
             let rto = self.rto();
             self.receiver.pending.on_timer(rto);
         }
-        self.receiver.ack_now |= Timers::expire(&mut self.timers.compressed_ack, now);
-        Timers::expire(&mut self.timers.pacing, now);
-        if Timers::expire(&mut self.timers.reordering, now) {
+        self.receiver.ack_now |= self.timers.expire_rare(|rare| &mut rare.compressed_ack, now);
+        self.timers.expire_rare(|rare| &mut rare.pacing, now);
+        if self.timers.expire_rare(|rare| &mut rare.reordering, now) {
             let sender = &mut self.sender;
             let reaction = match sender.board.made() {
                 Some(board) => sender.loss_detection.on_deadline(now, sender.snd_max, board),
@@ -37,7 +37,7 @@ impl Connection {
             self.reduce(Progress { delivered, ..Progress::default() }, false);
             self.schedule_loss_detection(now, false);
         }
-        if Timers::expire(&mut self.timers.tail_loss_probe, now) {
+        if self.timers.expire_rare(|rare| &mut rare.tail_loss_probe, now) {
             // RFC 8985 §7.3: after the attempt to probe the retransmission timer starts anew, also
             // where both were due at once (§7.2: the probe stands in for the timeout).
             self.sender.tail_probe = true;
@@ -49,10 +49,10 @@ impl Connection {
                 self.on_retransmit_timeout(now);
             }
         }
-        if Timers::expire(&mut self.timers.persist, now) {
+        if self.timers.expire_rare(|rare| &mut rare.persist, now) {
             self.sender.probe = self.sender.snd_nxt < self.sender.end();
         }
-        if Timers::expire(&mut self.timers.time_wait, now) {
+        if self.timers.expire_rare(|rare| &mut rare.time_wait, now) {
             self.state = State::Closed;
         }
         self.settle();
@@ -126,8 +126,8 @@ impl Connection {
         sender.end_reduction();
         self.ecn.leave_reduction();
         sender.tail_probe = false;
-        self.timers.reordering = Time::NEVER;
-        self.timers.tail_loss_probe = Time::NEVER;
+        self.timers.set(|rare| &mut rare.reordering, Time::NEVER);
+        self.timers.set(|rare| &mut rare.tail_loss_probe, Time::NEVER);
         if sender.tracks {
             // RFC 6675 §5.1: what has been selectively acknowledged is not sent again.
             sender.board.mark_lost_at_timeout(|sent| sent + patience <= now);
@@ -150,7 +150,8 @@ impl Connection {
         let wait = base.saturating_mul(1 << self.sender.probes_in_row.min(30));
         let longest = LONGEST_PERSIST.max(self.parameters.persist_timeout);
         self.sender.probes_in_row += 1;
-        self.timers.persist = self.deadline(now, wait.min(longest));
+        let deadline = self.deadline(now, wait.min(longest));
+        self.timers.set(|rare| &mut rare.persist, deadline);
     }
 
     /// Sets the timers of loss detection after an acknowledgment or a transmission. The probe's
@@ -168,22 +169,24 @@ impl Connection {
         };
         let idle = flight.segments == 0 || sender.timeout_recovery_end > 0;
         let wait = if idle { None } else { sender.loss_detection.probe_timeout(&flight) };
-        self.timers.reordering = if reordering == Time::NEVER {
+        let reordering = if reordering == Time::NEVER {
             reordering
         } else {
             self.deadline(now, reordering.since(now))
         };
+        self.timers.set(|rare| &mut rare.reordering, reordering);
         if progress {
             // A probe that pacing has held back until now is due anew, too.
             self.sender.tail_probe = false;
         }
-        self.timers.tail_loss_probe = match wait {
+        let probe = match wait {
             // RFC 8985 §7.2: never later than the RTO would fire.
             Some(wait) if progress => {
                 self.deadline(now, wait + self.pacing_delay(now)).min(self.timers.retransmit)
             }
-            Some(_) => self.timers.tail_loss_probe,
+            Some(_) => self.timers.rare.tail_loss_probe,
             None => Time::NEVER,
         };
+        self.timers.set(|rare| &mut rare.tail_loss_probe, probe);
     }
 }

@@ -1,7 +1,8 @@
 //! What to send next.
 
 use super::fast_path::Short;
-use super::{Connection, Parameters, Polled, State, Transmit};
+use super::sender::Timed;
+use super::{Connection, Polled, State, Transmit};
 use crate::congestion_control::{CongestionControl, Sent};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::{self, LossDetection};
@@ -109,7 +110,7 @@ impl Connection {
     }
 
     fn send_data(&mut self, now: Time, to: &mut Transmit) -> bool {
-        if !self.sender.burst.is_open(now) && self.is_paced_out(now) {
+        if !self.sender.bursts.burst.is_open(now) && self.is_paced_out(now) {
             return false;
         }
         if let Some(chunk) = self.next_retransmission() {
@@ -160,7 +161,7 @@ impl Connection {
             end: sender.snd_max,
             is_retransmission: to.retransmission,
         });
-        self.timers.tail_loss_probe = Time::NEVER;
+        self.timers.set(|rare| &mut rare.tail_loss_probe, Time::NEVER);
         self.restart_retransmit_timer(now);
         true
     }
@@ -169,12 +170,12 @@ impl Connection {
     /// window keeps from sending has not restarted yet.
     fn sendable_after_idle(&mut self, now: Time) -> Option<u32> {
         let length = self.sendable();
-        let Parameters { slow_start_after_idle, idle_restart, max_rto, .. } = *self.parameters;
-        let sender = &mut self.sender;
-        if length.is_none() || !slow_start_after_idle || sender.snd_una < sender.snd_max {
+        let (parameters, sender) = (&self.parameters, &mut self.sender);
+        let stays = !parameters.slow_start_after_idle || sender.snd_una < sender.snd_max;
+        if length.is_none() || stays {
             return length;
         }
-        sender.restart_after_idle(now, max_rto, idle_restart);
+        sender.restart_after_idle(now, parameters);
         self.sendable()
     }
 
@@ -198,7 +199,7 @@ impl Connection {
             // … (2) and (3) the last of what there is, unless Nagle holds it back; a FIN goes with
             // or after it, …
             let idle = sender.snd_nxt == sender.snd_una;
-            let short = !self.parameters.minshall || sender.short_end > sender.snd_una;
+            let short = !self.parameters.minshall || sender.bursts.short_end > sender.snd_una;
             let held = self.parameters.nagle && short;
             let allowed = idle || !held || sender.fin_queued;
             return (allowed && usable > 0).then_some(length as u32);
@@ -211,7 +212,7 @@ impl Connection {
     /// is sent however little it is, or one byte beyond a closed window.
     fn probe_or_wait(&mut self, now: Time, to: &mut Transmit) -> bool {
         if !std::mem::take(&mut self.sender.probe) {
-            if self.timers.persist == Time::NEVER {
+            if self.timers.rare.persist == Time::NEVER {
                 self.start_persist_timer(now);
             }
             return false;
@@ -260,15 +261,15 @@ impl Connection {
             && sender.snd_una + sender.snd_wnd > sender.written;
         self.send(now, Chunk { position, length, fin }, to);
         let sender = &mut self.sender;
-        if length < sender.window.smss {
-            sender.short_end = position + u64::from(length);
+        if self.parameters.minshall && length < sender.window.smss {
+            sender.bursts.short_end = position + u64::from(length);
         }
         sender.snd_nxt = position + u64::from(to.segment.seq_len());
         if sender.limited_credit > 0 && sender.snd_nxt > sender.snd_una + sender.window.cwnd {
             sender.limited_bytes += u64::from(length);
         }
         sender.probe = false;
-        self.timers.persist = Time::NEVER;
+        self.timers.set(|rare| &mut rare.persist, Time::NEVER);
     }
 
     /// Builds the segment of a chunk and notes that it has been sent.
@@ -286,7 +287,7 @@ impl Connection {
         let end = position + u64::from(length);
         let is_new = length > 0 && position == self.sender.snd_max;
         let forced = self.parameters.push == Push::HalfWindow && is_new && self.sender.pushes(end);
-        let ends_burst = is_new && self.sender.burst.ends(now);
+        let ends_burst = is_new && self.sender.bursts.burst.ends(now);
         if forced || ends_burst || length > 0 && end == self.sender.written {
             flags = flags.with(Flags::PSH);
         }
@@ -364,7 +365,7 @@ impl Connection {
             // Karn: its acknowledgment would be ambiguous.
             sender.timed = None;
         } else if sender.timed.is_none() {
-            sender.timed = Some((right, now));
+            sender.timed = Timed::new(right, now);
         }
         sender.snd_max = sender.snd_max.max(right);
         sender.last_sent = now;

@@ -79,7 +79,7 @@ impl Connection {
             Response::Rfc4015 => {
                 // RFC 4015 §3.2, steps 0 and 6: pipe_prev, and the window that goes on from it. A
                 // late DSACK acknowledges nothing: it takes nothing away.
-                let initial = sender.initial_window.bytes(window.smss);
+                let initial = self.parameters.initial_window.bytes(window.smss);
                 window.cwnd = window.cwnd.max(flight_size + bytes_acked.min(initial));
                 window.ssthresh = before.flight_size.max(before.window.ssthresh);
             }

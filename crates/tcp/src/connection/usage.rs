@@ -5,9 +5,10 @@
 //! the strongest sign counts; in slow start half of the window in use is enough.
 
 use crate::congestion_control::Window;
+use crate::late::Nothing;
 
 /// What was in use in the last round trip.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
     /// The window was used up.
     limited: bool,
@@ -26,9 +27,11 @@ pub(crate) struct InUse {
     pub pipe: u64,
 }
 
-impl Usage {
-    pub const NONE: Self = Self { limited: false, most: 0, end: 0 };
+impl Nothing for Usage {
+    const NOTHING: &'static Self = &Self { limited: false, most: 0, end: 0 };
+}
 
+impl Usage {
     /// So much is in use; `limited`: there is no room for another segment.
     pub fn note(&mut self, now: &InUse, limited: bool) {
         let flight = now.snd_max - now.snd_una;
@@ -60,7 +63,7 @@ mod tests {
     /// Six segments in flight are half of a window of up to eleven.
     #[test]
     fn in_slow_start_half_is_enough() {
-        let mut usage = Usage::NONE;
+        let mut usage = Usage::default();
         for max in 1..=6 {
             sent(&mut usage, 0, max, &window(10, 99));
         }
@@ -70,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_used_up_window_limits_for_a_round_trip() {
-        let mut usage = Usage::NONE;
+        let mut usage = Usage::default();
         let window = window(4, 2);
         for max in 1..=4 {
             sent(&mut usage, 0, max, &window);

@@ -41,7 +41,7 @@ pub(crate) struct Validation {
     /// The window was full at some time since the last ACK of new data.
     full: bool,
     /// For `linux`.
-    usage: Usage,
+    usage: Late<Usage>,
     /// For `rfc7661`.
     rounds: Late<Rounds>,
 }
@@ -68,7 +68,7 @@ impl Nothing for Rounds {
 
 impl Validation {
     pub const fn new(policy: CwndValidation) -> Self {
-        Self { policy, full: false, usage: Usage::NONE, rounds: Late::NONE }
+        Self { policy, full: false, usage: Late::NONE, rounds: Late::NONE }
     }
 
     /// So much is in use, just after something was sent or an ACK was dealt with: full is what has
@@ -136,6 +136,10 @@ impl Rounds {
             while self.samples.back().is_some_and(|sample| sample.1 <= bytes) {
                 work::steps(1);
                 self.samples.pop_back();
+            }
+            if self.samples.capacity() == 0 {
+                // There is hardly ever a second: what is acknowledged grows, or the rest is old.
+                self.samples.reserve_exact(1);
             }
             self.samples.push_back((ack.now, bytes));
         }

@@ -94,7 +94,7 @@ fn duration(micros: i64) -> Duration {
 }
 
 impl Estimator for State {
-    fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
+    fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64, _: &Limits) {
         let m = micros(rtt);
         if self.srtt8 == 0 {
             self.first(m);
@@ -110,7 +110,7 @@ impl Estimator for State {
         self.srtt8 = self.srtt8.max(1);
     }
 
-    fn on_lost_syn(&mut self, rto: Duration) {
+    fn on_lost_syn(&mut self, rto: Duration, _: &Limits) {
         // `tcp_init_metrics`: TCP_TIMEOUT_FALLBACK.
         self.initial = self.initial.max(rto).min(self.max);
     }
@@ -136,6 +136,14 @@ impl Estimator for State {
 mod tests {
     use super::*;
 
+    /// Each has its own.
+    const UNUSED: Limits = Limits {
+        initial: Duration::ZERO,
+        min: Duration::ZERO,
+        max: Duration::ZERO,
+        granularity: Duration::ZERO,
+    };
+
     const WINDOW: Window = Window { cwnd: 1, ssthresh: 1, smss: 1 };
 
     fn estimator() -> State {
@@ -156,7 +164,7 @@ mod tests {
     }
 
     fn sample(state: &mut State, micros: u64, snd_una: u64, snd_nxt: u64) -> [u64; 3] {
-        state.on_rtt(Duration::from_micros(micros), snd_una, snd_nxt);
+        state.on_rtt(Duration::from_micros(micros), snd_una, snd_nxt, &UNUSED);
         seen(state)
     }
 
@@ -216,14 +224,14 @@ mod tests {
         assert_eq!(seen(&state), [40_000, 0, 240_000]);
         state.tick = Duration::from_millis(7);
         assert_eq!(state.rto(&WINDOW), Duration::from_millis(245), "up to the tick");
-        state.on_rtt(Duration::MAX, 5_000, 5_000);
+        state.on_rtt(Duration::MAX, 5_000, 5_000, &UNUSED);
         assert_eq!(state.rto(&WINDOW), Duration::from_secs(120));
     }
 
     #[test]
     fn a_lost_syn_counts_only_without_a_sample() {
         let mut state = estimator();
-        state.on_lost_syn(Duration::from_secs(3));
+        state.on_lost_syn(Duration::from_secs(3), &UNUSED);
         assert_eq!(state.rto(&WINDOW), Duration::from_secs(3));
         assert_eq!(sample(&mut state, 40_000, 1, 1)[2], 240_000);
     }

@@ -78,7 +78,7 @@ impl State {
 }
 
 impl Estimator for State {
-    fn on_rtt(&mut self, rtt: Duration, _: u64, _: u64) {
+    fn on_rtt(&mut self, rtt: Duration, _: u64, _: u64, _: &Limits) {
         let m = (rtt.as_nanos() / self.tick.as_nanos()).clamp(1, LONGEST) as i64;
         if self.srtt8 == 0 {
             self.srtt8 = 8 * m;
@@ -90,7 +90,7 @@ impl Estimator for State {
         }
     }
 
-    fn on_lost_syn(&mut self, rto: Duration) {
+    fn on_lost_syn(&mut self, rto: Duration, _: &Limits) {
         self.initial = self.initial.max(rto).min(self.max);
     }
 
@@ -122,6 +122,14 @@ impl Estimator for State {
 mod tests {
     use super::*;
 
+    /// Each has its own.
+    const UNUSED: Limits = Limits {
+        initial: Duration::ZERO,
+        min: Duration::ZERO,
+        max: Duration::ZERO,
+        granularity: Duration::ZERO,
+    };
+
     fn window(segments: u64) -> Window {
         Window { cwnd: segments * 1_000 + 999, ssthresh: 1, smss: 1_000 }
     }
@@ -143,7 +151,7 @@ mod tests {
     fn the_factor_of_the_window() {
         let mut state = estimator(10);
         assert_eq!(state.rto(&window(1)), Duration::from_secs(3), "no sample yet");
-        state.on_rtt(Duration::from_secs(1), 0, 0);
+        state.on_rtt(Duration::from_secs(1), 0, 0, &UNUSED);
         let expected = [(0, 11_250), (1, 11_250), (2, 8_750), (3, 7_500), (4, 6_875)];
         for (segments, millis) in expected {
             assert_eq!(state.rto(&window(segments)), Duration::from_millis(millis), "{segments}");
@@ -155,8 +163,8 @@ mod tests {
     #[test]
     fn two_samples_by_hand() {
         let mut state = estimator(0);
-        state.on_rtt(Duration::from_millis(100), 0, 0);
-        state.on_rtt(Duration::from_millis(180), 0, 0);
+        state.on_rtt(Duration::from_millis(100), 0, 0, &UNUSED);
+        state.on_rtt(Duration::from_millis(180), 0, 0, &UNUSED);
         assert_eq!(state.srtt(), Some(Duration::from_millis(110)));
         assert_eq!(state.rttvar(), Some(Duration::from_millis(95)));
         assert_eq!(state.rto(&window(2)), Duration::from_micros(857_500));
@@ -167,11 +175,11 @@ mod tests {
     fn ticks_and_bounds() {
         let mut state = estimator(10);
         for _ in 0..100 {
-            state.on_rtt(Duration::from_micros(1), 0, 0);
+            state.on_rtt(Duration::from_micros(1), 0, 0, &UNUSED);
         }
         assert_eq!(state.srtt(), Some(Duration::from_millis(10)));
         assert_eq!(state.rto(&window(1)), Duration::from_millis(200), "the minimum");
-        state.on_rtt(Duration::MAX, 0, 0);
+        state.on_rtt(Duration::MAX, 0, 0, &UNUSED);
         assert_eq!(state.rto(&window(1)), Duration::from_secs(120), "the maximum");
     }
 }

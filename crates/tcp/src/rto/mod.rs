@@ -6,7 +6,7 @@ use retx_units::Duration;
 retx_units::registry! { $
     /// How long to wait for an acknowledgment.
     tag = "name", schema = "Rto", context = &crate::Config;
-    rfc6298, linux, linux24
+    rfc6298, linux boxed, linux24 boxed
 }
 
 /// The bounds and clock of an estimator.
@@ -38,11 +38,12 @@ impl Limits {
 /// An RTT estimator and the timeout that it gives.
 pub trait Estimator {
     /// A raw RTT sample, from an ACK that leaves `snd_una` acknowledged while `snd_nxt` is the next
-    /// to send (`linux` adapts its variance once per window).
-    fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64);
+    /// to send (`linux` adapts its variance once per window). The limits are those of the
+    /// configuration.
+    fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64, limits: &Limits);
 
     /// The SYN had to be retransmitted: without a sample, data start with at least this timeout.
-    fn on_lost_syn(&mut self, rto: Duration);
+    fn on_lost_syn(&mut self, rto: Duration, limits: &Limits);
 
     /// The timeout without backoff, at this window (only `linux24` looks at it).
     fn rto(&self, window: &Window) -> Duration;
@@ -61,12 +62,12 @@ pub trait Estimator {
 }
 
 impl Estimator for State {
-    fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
-        dispatch!(self, it => it.on_rtt(rtt, snd_una, snd_nxt));
+    fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64, limits: &Limits) {
+        dispatch!(self, it => it.on_rtt(rtt, snd_una, snd_nxt, limits));
     }
 
-    fn on_lost_syn(&mut self, rto: Duration) {
-        dispatch!(self, it => it.on_lost_syn(rto));
+    fn on_lost_syn(&mut self, rto: Duration, limits: &Limits) {
+        dispatch!(self, it => it.on_lost_syn(rto, limits));
     }
 
     fn rto(&self, window: &Window) -> Duration {

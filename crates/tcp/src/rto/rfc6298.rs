@@ -20,7 +20,6 @@ pub struct Config {}
 /// A running estimator.
 #[derive(Debug, Clone)]
 pub struct State {
-    limits: Limits,
     srtt: Duration,
     rttvar: Duration,
     rto: Duration,
@@ -30,12 +29,11 @@ pub struct State {
 impl State {
     /// An estimator without samples.
     pub fn new(_: &Config, tcp: &crate::Config) -> Self {
-        Self::within(Limits::of(tcp))
+        Self::within(&Limits::of(tcp))
     }
 
-    fn within(limits: Limits) -> Self {
+    fn within(limits: &Limits) -> Self {
         Self {
-            limits,
             srtt: Duration::ZERO,
             rttvar: Duration::ZERO,
             // §2.1
@@ -46,7 +44,7 @@ impl State {
 }
 
 impl Estimator for State {
-    fn on_rtt(&mut self, rtt: Duration, _: u64, _: u64) {
+    fn on_rtt(&mut self, rtt: Duration, _: u64, _: u64, limits: &Limits) {
         if self.sampled {
             // §2.3; the order matters.
             let deviation = self.srtt.abs_diff(rtt).as_nanos();
@@ -58,14 +56,14 @@ impl Estimator for State {
             self.srtt = rtt;
             self.rttvar = rtt / 2;
         }
-        let rto = self.srtt + (self.rttvar * 4).max(self.limits.granularity);
+        let rto = self.srtt + (self.rttvar * 4).max(limits.granularity);
         // §2.4, §2.5
-        self.rto = rto.max(self.limits.min).min(self.limits.max);
+        self.rto = rto.max(limits.min).min(limits.max);
     }
 
-    fn on_lost_syn(&mut self, rto: Duration) {
+    fn on_lost_syn(&mut self, rto: Duration, limits: &Limits) {
         if !self.sampled {
-            self.rto = self.rto.max(rto).min(self.limits.max);
+            self.rto = self.rto.max(rto).min(limits.max);
         }
     }
 
@@ -88,13 +86,15 @@ mod tests {
 
     const WINDOW: Window = Window { cwnd: 1, ssthresh: 1, smss: 1 };
 
+    const LIMITS: Limits = Limits {
+        initial: Duration::from_secs(3),
+        min: Duration::from_millis(100),
+        max: Duration::from_secs(64),
+        granularity: Duration::from_millis(10),
+    };
+
     fn estimator() -> State {
-        State::within(Limits {
-            initial: Duration::from_secs(3),
-            min: Duration::from_millis(100),
-            max: Duration::from_secs(64),
-            granularity: Duration::from_millis(10),
-        })
+        State::within(&LIMITS)
     }
 
     /// By hand: R = 100 ms gives SRTT 100, RTTVAR 50; R = 180 ms then gives RTTVAR
@@ -103,9 +103,9 @@ mod tests {
     fn two_samples_by_hand() {
         let mut state = estimator();
         assert_eq!(state.rto(&WINDOW), Duration::from_secs(3));
-        state.on_rtt(Duration::from_millis(100), 0, 0);
+        state.on_rtt(Duration::from_millis(100), 0, 0, &LIMITS);
         assert_eq!(state.rto(&WINDOW), Duration::from_millis(300));
-        state.on_rtt(Duration::from_millis(180), 0, 0);
+        state.on_rtt(Duration::from_millis(180), 0, 0, &LIMITS);
         assert_eq!(state.srtt(), Some(Duration::from_millis(110)));
         assert_eq!(state.rttvar(), Some(Duration::from_micros(57_500)));
         assert_eq!(state.rto(&WINDOW), Duration::from_millis(340));
@@ -115,15 +115,15 @@ mod tests {
     fn granularity_and_bounds() {
         let mut state = estimator();
         for _ in 0..200 {
-            state.on_rtt(Duration::from_millis(200), 0, 0);
+            state.on_rtt(Duration::from_millis(200), 0, 0, &LIMITS);
         }
         // The deviation has died away: G remains.
         assert_eq!(state.rto(&WINDOW), Duration::from_millis(210));
         for _ in 0..200 {
-            state.on_rtt(Duration::from_millis(1), 0, 0);
+            state.on_rtt(Duration::from_millis(1), 0, 0, &LIMITS);
         }
         assert_eq!(state.rto(&WINDOW), Duration::from_millis(100), "the minimum");
-        state.on_rtt(Duration::from_secs(100), 0, 0);
+        state.on_rtt(Duration::from_secs(100), 0, 0, &LIMITS);
         assert_eq!(state.rto(&WINDOW), Duration::from_secs(64), "the maximum");
     }
 }

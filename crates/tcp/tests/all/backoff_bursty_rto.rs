@@ -4,7 +4,7 @@
 use crate::rig::{self, End, Pair, preset};
 use retx_tcp::backoff::{self, Backoff, Timeout};
 use retx_tcp::congestion_control::Window;
-use retx_tcp::rto::{self, Estimator};
+use retx_tcp::rto::{self, Estimator, Limits};
 use retx_tcp::{Config, Event, Size};
 use retx_units::{Duration, Time};
 
@@ -51,6 +51,7 @@ fn linux24(backoff: &str) -> Config {
 
 /// Estimator and backoff, driven by the table's events.
 struct Timer {
+    limits: Limits,
     estimator: rto::State,
     backoff: backoff::State,
 }
@@ -59,11 +60,12 @@ impl Timer {
     /// In the state of row 1: six samples of 30 ms leave srtt = 30 and mdev = 10 ms.
     fn new(backoff: &str) -> Self {
         let config = linux24(backoff);
+        let limits = Limits::of(&config);
         let (mut estimator, backoff) = (config.rto.build(&config), config.backoff.build(&config));
         for _ in 0..6 {
-            estimator.on_rtt(MS(30), 0, 0);
+            estimator.on_rtt(MS(30), 0, 0, &limits);
         }
-        Self { estimator, backoff }
+        Self { limits, estimator, backoff }
     }
 
     /// The wait in force with so many segments in the window.
@@ -78,7 +80,7 @@ impl Timer {
     }
 
     fn acknowledge(&mut self, rtt: Duration) {
-        self.estimator.on_rtt(rtt, 0, 0);
+        self.estimator.on_rtt(rtt, 0, 0, &self.limits);
         let ack = backoff::Ack { advances: true, sampled: true, loss_state_over: false };
         self.backoff.on_ack(&ack);
     }

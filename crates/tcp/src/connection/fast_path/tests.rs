@@ -2,7 +2,6 @@
 //! happens to them, they say the same, and keep the same.
 
 use super::Course;
-use crate::connection::receive::Told;
 use crate::connection::{Connection, Event, Transmit};
 use crate::{Config, CwndValidation, Size, congestion_control, loss_cause, presets, spurious};
 use retx_units::{Duration, SeqNr, Stream, StreamKey, Time};
@@ -39,7 +38,7 @@ struct World {
 fn kept(connection: &Connection) -> String {
     let mut connection = connection.clone();
     connection.course = Course::default();
-    connection.receiver.told = Told::default();
+    connection.receiver.forget_told();
     connection.sender.board.tidy(connection.sender.snd_una);
     format!("{connection:?}")
 }
