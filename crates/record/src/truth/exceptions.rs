@@ -52,6 +52,10 @@ impl<T: Stretch> Sorted<T> {
     fn insert(&mut self, item: T) {
         let SegmentCopy { from, to, .. } = *item.copy();
         self.longest = self.longest.max(to - from);
+        if self.list.capacity() == 0 {
+            // Most flows have no more at a time.
+            self.list.reserve_exact(1);
+        }
         match self.list.back() {
             Some(last) if last.copy().from > from => {
                 let place = self.list.partition_point(|other| other.copy().from <= from);
@@ -147,6 +151,15 @@ impl Exceptions {
     pub fn all_dropped(&self, part: &SegmentCopy, before: u64) -> bool {
         let (from, to) = (part.from, part.to);
         let earlier = |copy: &SegmentCopy| copy.number < before;
+        let mut drops = self.dropped.overlapping(from, to).filter(|item| earlier(&item.copy));
+        if drops.next().is_none() {
+            return false;
+        }
+        let mut again = self.retransmitted.overlapping(from, to).filter(|item| earlier(&item.copy));
+        if drops.next().is_none() && again.next().is_none() {
+            // One drop, and nothing but the original that could have been dropped.
+            return true;
+        }
         // Copies less drops changes only where a copy or a drop begins or ends.
         let mut edges: Vec<(u64, i32)> = Vec::new();
         let mut span = |copy: &SegmentCopy, weight: i32| {
@@ -156,13 +169,6 @@ impl Exceptions {
         for item in self.dropped.overlapping(from, to).filter(|item| earlier(&item.copy)) {
             span(&item.copy, -1);
         }
-        if edges.is_empty() {
-            return false;
-        }
-        let mut span = |copy: &SegmentCopy, weight: i32| {
-            edges.push((copy.from.max(from), weight));
-            edges.push((copy.to.min(to), -weight));
-        };
         for item in self.retransmitted.overlapping(from, to).filter(|item| earlier(&item.copy)) {
             span(&item.copy, 1);
         }

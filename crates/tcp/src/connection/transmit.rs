@@ -131,8 +131,7 @@ impl Connection {
                 return self.probe_or_wait(now, to);
             }
         }
-        let high_rxt = self.sender.repair.high_rxt;
-        let rescue_rxt = self.sender.repair.rescue_rxt;
+        let (high_rxt, rescue_rxt) = (self.sender.repair.high_rxt, self.sender.repair.rescue_rxt);
         let Some(chunk) = self.speculative_retransmission() else { return false };
         self.send(now, chunk, to);
         if self.sender.repair.rescue_rxt != rescue_rxt {
@@ -172,11 +171,11 @@ impl Connection {
         let length = self.sendable();
         let (parameters, sender) = (&self.parameters, &mut self.sender);
         let stays = !parameters.slow_start_after_idle || sender.snd_una < sender.snd_max;
-        if length.is_none() || stays {
-            return length;
+        if length.is_some() && !stays {
+            sender.restart_after_idle(now, parameters);
+            return self.sendable();
         }
-        sender.restart_after_idle(now, parameters);
-        self.sendable()
+        length
     }
 
     /// Payload that the windows, silly window avoidance and Nagle's algorithm let go now; `Some(0)`
