@@ -15,6 +15,9 @@ NO_NAME = 2**32 - 1
 NO_INTEGER = 2**64 - 1
 """Stands for an absent whole number."""
 
+OPTIONAL_COUNTS = ("exchanges_count",)
+"""Whole numbers of a summary that come as measures, since they may be absent."""
+
 
 def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
     """A table as a data frame; absent values become nulls.
@@ -23,6 +26,14 @@ def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
     the list of what the codes stand for, and become an `Enum` column.
     """
     return pl.DataFrame([_series(name, column) for name, column in columns.items()])
+
+
+def summary_frame(columns: Mapping[str, Column]) -> pl.DataFrame:
+    """As `frame`, with texts as they are: nearly all are names that no two rows share."""
+    table = frame(columns)
+    texts = [name for name, kind in table.schema.items() if kind == pl.Enum]
+    whole = [name for name in OPTIONAL_COUNTS if name in table.columns]
+    return table.with_columns(pl.col(texts).cast(pl.String), pl.col(whole).cast(pl.Int64))
 
 
 def _series(name: str, column: Column) -> pl.Series:

@@ -20,9 +20,11 @@ MOST_ROWS = 20
 def result_html(summary: dict[str, Any]) -> str:
     """A heading and a table of the flows."""
     title = summary["scenario"].get("title") or "retx result"
-    flows = summary["flows"]
-    tables = _table(COLUMNS, [_cells(flow) for flow in over_tcp(flows)])
-    tables += _table(UDP_COLUMNS, [_udp_cells(flow) for flow in over_udp(flows)])
+    rows: dict[bool, list[str]] = {True: [], False: []}
+    for flow in summary["flows"]:
+        over_tcp = flow["tcp"] is not None
+        rows[over_tcp].append(_cells(flow) if over_tcp else _udp_cells(flow))
+    tables = _table(COLUMNS, rows[True]) + _table(UDP_COLUMNS, rows[False])
     simulated = seconds(summary["engine"]["simulated_s"])
     return f"<p><b>{escape(title)}</b>: {simulated} simulated, seed {summary['seed']}</p>" + tables
 
@@ -40,16 +42,6 @@ def _table(columns: tuple[str, ...], rows: list[str]) -> str:
     more = len(rows) - MOST_ROWS
     tail = f"<p>and {more} more flows</p>" if more > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{tail}"
-
-
-def over_tcp(flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The flows that TCP carries."""
-    return [flow for flow in flows if flow["tcp"] is not None]
-
-
-def over_udp(flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The flows of UDP."""
-    return [flow for flow in flows if flow["tcp"] is None]
 
 
 MEANS = {

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx.directory import new_directory
 from retx.errors import UsageError
-from retx.results import Result, without_clock, write_files
+from retx.results import Result, without_clock, write_code, write_tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -153,8 +153,16 @@ class Replications:
     def write(self, directory: Path) -> None:
         """Writes the files of `save` into a directory that is there."""
         tables = {name: getattr(self, name) for name in self._runs[0].tables}
-        summary = self.summary | {"runs": [without_clock(run) for run in self.summary["runs"]]}
-        write_files(directory, deepcopy(summary), self._runs[0], tables)
+        first = self._runs[0]
+        code = write_code(directory, first._code)
+        summary = self.summary | {
+            "scenario": json.loads(first._raw.scenario_json(code)),
+            "runs": [without_clock(run) for run in self.summary["runs"]],
+        }
+        with (directory / "summary.json").open("w", encoding="utf-8") as file:
+            json.dump(summary, file, indent=2, ensure_ascii=False, allow_nan=False)
+            file.write("\n")
+        write_tables(directory, first._raw.scenario_toml(code), tables)
 
     def _joined(self, name: str) -> pl.DataFrame:
         import polars as pl

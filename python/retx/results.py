@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from retx import _native
 from retx.directory import new_directory
+from retx.rows import outline
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,54 +59,53 @@ class Result:
         summary: dict[str, Any] = json.loads(self._raw.summary())
         return summary
 
-    @property
+    @cached_property
+    def outline(self) -> dict[str, Any]:
+        """As `summary`, for those who only go through it.
+
+        `flows` and `links` are made a few at a time, as they are gone through; the scenario is
+        without its lists.
+        """
+        return outline(self._raw)
+
+    def write_summary(self, file: TextIO) -> None:
+        """Writes `summary` as JSON: what `json.dump` would write with `indent=2`, much sooner."""
+        self._raw.write_summary(file, False, {})
+
+    @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario with every value written out; it can be run again."""
-        scenario: dict[str, Any] = self.summary["scenario"]
+        scenario: dict[str, Any] = json.loads(self._raw.scenario_json())
         return scenario
 
     def scenario_toml(self) -> str:
         """The same as the text of a scenario file."""
-        return self._raw.scenario_toml({})
+        return self._raw.scenario_toml()
 
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow."""
-        from retx.frames import frame_of_rows
-
-        return frame_of_rows(self.summary["flows"])
+        return self._summed_up("flows")
 
     @cached_property
     def links(self) -> pl.DataFrame:
         """One row per link and direction."""
-        from retx.frames import frame_of_rows
-
-        return frame_of_rows(self.summary["links"])
+        return self._summed_up("links")
 
     @cached_property
     def wlans(self) -> pl.DataFrame:
         """One row per wlan, all its stations together."""
-        from retx.frames import frame_of_rows
-
-        whole = ({k: v for k, v in row.items() if k != "stations"} for row in self.summary["wlans"])
-        return frame_of_rows(list(whole))
+        return self._summed_up("wlans")
 
     @cached_property
     def stations(self) -> pl.DataFrame:
         """One row per station of a wlan, as a sender."""
-        from retx.frames import frame_of_rows
-
-        wlans = self.summary["wlans"]
-        return frame_of_rows(
-            [{"wlan": wlan["name"]} | station for wlan in wlans for station in wlan["stations"]]
-        )
+        return self._summed_up("stations")
 
     @cached_property
     def relays(self) -> pl.DataFrame:
         """One row per relay."""
-        from retx.frames import frame_of_rows
-
-        return frame_of_rows(self.summary["relays"])
+        return self._summed_up("relays")
 
     @cached_property
     def samples(self) -> pl.DataFrame:
@@ -193,7 +193,18 @@ class Result:
 
     def write(self, directory: Path) -> None:
         """Writes the files of `save` into a directory that is there."""
-        write_files(directory, without_clock(self.summary), self, self.tables)
+        code = write_code(directory, self._code)
+        with (directory / "summary.json").open("w", encoding="utf-8") as file:
+            self._raw.write_summary(file, True, code)
+        write_tables(directory, self._raw.scenario_toml(code), self.tables)
+
+    def _summed_up(self, name: str) -> pl.DataFrame:
+        from retx.frames import frame_of_rows, summary_frame
+
+        columns = self._raw.columns(name)
+        if columns is None:
+            return frame_of_rows(rows_of(self.summary, name))
+        return summary_frame(columns)
 
     def _table(self, name: str) -> pl.DataFrame:
         from retx.frames import frame
@@ -204,20 +215,20 @@ class Result:
 
     def _has(self, name: str) -> bool:
         if name in ("links", "wlans", "stations", "relays"):
-            return bool(self.summary["wlans" if name == "stations" else name])
+            return len(self.outline["wlans" if name == "stations" else name]) > 0
         return name == "flows" or self._raw.recorded(name)
 
     def __repr__(self) -> str:
-        engine = self.summary["engine"]
+        found = self.outline
         return (
-            f"<retx.Result: {len(self.summary['flows'])} flow(s), "
-            f"{engine['simulated_s']:g} s simulated, seed {self.summary['seed']}>"
+            f"<retx.Result: {len(found['flows'])} flow(s), "
+            f"{found['engine']['simulated_s']:g} s simulated, seed {found['seed']}>"
         )
 
     def _repr_html_(self) -> str:
         from retx.html import result_html
 
-        return result_html(self.summary)
+        return result_html(self.outline)
 
 
 def without_clock(summary: dict[str, Any]) -> dict[str, Any]:
@@ -227,28 +238,32 @@ def without_clock(summary: dict[str, Any]) -> dict[str, Any]:
     return summary
 
 
-def write_files(
-    directory: Path, summary: dict[str, Any], of: Result, tables: dict[str, pl.DataFrame]
-) -> None:
-    """Writes the files of a result directory; the scenario and its code are those of `of`."""
-    scenario = _write_code(directory, summary, of) if of._code else of.scenario_toml()
-    text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
-    (directory / "summary.json").write_text(text + "\n", encoding="utf-8")
+def rows_of(summary: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The rows of a table in a summary."""
+    if name == "wlans":
+        return [{k: v for k, v in row.items() if k != "stations"} for row in summary["wlans"]]
+    if name == "stations":
+        wlans = summary["wlans"]
+        return [{"wlan": wlan["name"]} | station for wlan in wlans for station in wlan["stations"]]
+    rows: list[dict[str, Any]] = summary[name]
+    return rows
+
+
+def write_code(directory: Path, code: Mapping[str, bytes]) -> dict[str, str]:
+    """Writes the user's own code beside the scenario; returns the names that it has there."""
+    if not code:
+        return {}
+    from retx.user_code import FOLDER, saved_names
+
+    names = saved_names(code)
+    (directory / FOLDER).mkdir()
+    for path, content in code.items():
+        (directory / names[path]).write_bytes(content)
+    return names
+
+
+def write_tables(directory: Path, scenario: str, tables: dict[str, pl.DataFrame]) -> None:
+    """Writes the scenario's text, and a Parquet file for each table."""
     (directory / "scenario.toml").write_text(scenario, encoding="utf-8")
     for name, table in tables.items():
         table.write_parquet(directory / f"{name}.parquet", compression="zstd")
-
-
-def _write_code(directory: Path, summary: dict[str, Any], of: Result) -> str:
-    """Writes the user's own code beside the scenario, which then names it there."""
-    from retx.user_code import FOLDER, saved_names
-
-    names = saved_names(of._code)
-    (directory / FOLDER).mkdir()
-    for path, content in of._code.items():
-        (directory / names[path]).write_bytes(content)
-    for tcp in summary["scenario"]["tcp"].values():
-        for decision in tcp.values():
-            if isinstance(decision, dict) and decision.get("name") == "python":
-                decision["file"] = names[decision["file"]]
-    return of._raw.scenario_toml(names)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retx import _native
 from retx.directory import new_directory, new_file
@@ -89,15 +89,41 @@ def run(
         RunError: The run could not be carried out.
         UserCodeError: Code of your own failed; what it raised is the `__cause__`.
     """
-    parsed, code = parsed_scenario(scenario, seed, overrides)
-    points = [capture_point(place) for place in pcap_at]
+    parsed = parsed_scenario(scenario, seed, overrides)
     with ExitStack() as files:
         # Opened before the run: a place that cannot be written should not cost a simulation.
         directory = files.enter_context(new_directory(Path(out), replace=force)) if out else None
+        result = run_parsed(
+            parsed,
+            replication=replication,
+            tables=tables,
+            segments=segments,
+            pcap=pcap,
+            pcap_at=pcap_at,
+            progress=progress,
+        )
+        if directory:
+            result.write(directory)
+    return result
+
+
+def run_parsed(
+    parsed: Parsed,
+    *,
+    replication: int = 0,
+    tables: bool = True,
+    segments: bool = True,
+    pcap: str | os.PathLike[str] | None = None,
+    pcap_at: Sequence[str] = (),
+    progress: Progress = None,
+) -> Result:
+    """As `run`, of a scenario that has been read."""
+    points = [capture_point(place) for place in pcap_at]
+    with ExitStack() as files:
         capture = files.enter_context(new_file(Path(pcap))) if pcap else None
         raw = watched(
             lambda control: _native.run(
-                parsed,
+                parsed.scenario,
                 control,
                 replication=replication,
                 tables=tables,
@@ -106,12 +132,9 @@ def run(
             ),
             progress,
         )
-        result = Result(raw, code)
-        if directory:
-            result.write(directory)
         if capture:
             raw.write_capture(capture)
-    return result
+    return Result(raw, parsed.code)
 
 
 def replicate(
@@ -164,10 +187,17 @@ def capture_point(place: str) -> tuple[str, str]:
     return link, node
 
 
+class Parsed(NamedTuple):
+    """A scenario, and the files of the user's own code that it names."""
+
+    scenario: _native.Scenario
+    code: Mapping[str, bytes]
+
+
 def parsed_scenario(
     scenario: Scenario, seed: int | None, overrides: Mapping[str, Any] | None
-) -> tuple[_native.Scenario, Mapping[str, bytes]]:
-    """The scenario, and the files of the user's own code that it names."""
+) -> Parsed:
+    """Reads and checks a scenario."""
     source = read(scenario)
     pairs = override_pairs(overrides, source.classes)
     if seed is not None:
@@ -177,7 +207,7 @@ def parsed_scenario(
         parsed = _native.from_json(source.text, pairs, finder)
     else:
         parsed = _native.parse(source.text, source.name, pairs, finder)
-    return parsed, finder.sources
+    return Parsed(parsed, finder.sources)
 
 
 class CodeFinder:

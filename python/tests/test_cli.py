@@ -141,7 +141,7 @@ def test_a_fault_of_ours_is_one_line(tmp_path: Path) -> None:
     code = (
         "import sys, retx.running\n"
         "def broken(*_, **__): raise ZeroDivisionError('oh')\n"
-        "retx.running.run = broken\n"
+        "retx.running.run_parsed = broken\n"
         f"sys.argv = ['retx', 'run', {str(path)!r}]\n"
         "from retx.cli import main\n"
         "main()"

@@ -10,6 +10,10 @@ import pytest
 from conftest import LOSSY, Cli
 
 import retx
+from retx.frames import frame_of_rows
+from retx.results import rows_of
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 FLOW_KEYS = """name tcp start_s finish_s response_time_s bytes_delivered goodput_bit_s segments_sent
 segments_retransmitted retransmissions_unnecessary frr_count rto_count episodes said max_backoff
@@ -52,6 +56,78 @@ def test_json_has_every_key(cli: Cli, lossy: Path) -> None:
         assert link["drops"].keys() == {"queue", "channel", "retry_limit", "script"}
     assert summary["engine"].keys() == {"events", "simulated_s", "wall_s"}
     assert summary["engine"]["wall_s"] > 0
+
+
+MIXED = """
+title = "Ein „Titel“ \\u0001 \\t \\\\ \\u007f"
+duration = "3 s"
+warmup = "0.1 s"
+[[link]]
+name = "wan"
+ends = ["a", "b"]
+rate = "3 Mbit/s"
+delay = "3 us"
+channel = { model = "bernoulli", p = 1.5e-5 }
+[[flow]]
+name = "voice"
+from = "a"
+to = "b"
+udp = { packet = 200, rate = "64 kbit/s" }
+app = "cbr"
+[[flow]]
+name = "web"
+from = "a"
+to = "b"
+tcp = "newreno"
+app = { kind = "request_response", request = 100, response = 3000, think = "100 ms" }
+[[flow]]
+name = "download"
+from = "a"
+to = "b"
+tcp = "newreno"
+count = 30
+app = { kind = "transfer", bytes = 3000 }
+"""
+"""Both transports, texts and numbers that are written in special ways, more rows than are shown."""
+
+
+def test_json_is_what_pythons_library_writes(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "mixed.toml"
+    path.write_text(MIXED)
+    done = cli("run", path, "--json", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert "1.5e-05" in done.stdout
+    assert done.stdout == json.dumps(printed, indent=2, ensure_ascii=False) + "\n"
+    kept = (tmp_path / "out" / "summary.json").read_text(encoding="utf-8")
+    del printed["engine"]["wall_s"]
+    assert kept == json.dumps(printed, indent=2, ensure_ascii=False) + "\n"
+
+
+def test_an_outline_goes_through_the_rows_of_the_summary() -> None:
+    result = retx.run(MIXED)
+    outline = result.outline
+    for table in ("flows", "links"):
+        assert list(outline[table]) == list(outline[table]) == result.summary[table]
+        assert len(outline[table]) == len(result.summary[table])
+    lists = {key: result.scenario[key] for key in ("link", "flow")}
+    assert lists.keys().isdisjoint(outline["scenario"])
+    assert outline["scenario"] | lists == result.scenario == result.summary["scenario"]
+    rest = result.summary.keys() - {"scenario", "flows", "links"}
+    assert all(outline[key] == result.summary[key] for key in rest)
+
+
+@pytest.mark.parametrize("name", ["mixed", "wifi-hidden", "last-hop-split"])
+def test_tables_of_the_summary_have_its_rows(name: str) -> None:
+    result = retx.run(MIXED if name == "mixed" else SCENARIOS / f"{name}.toml")
+    for table in ("flows", "links", "wlans", "stations", "relays"):
+        found = getattr(result, table)
+        rows = frame_of_rows(rows_of(result.summary, table))
+        assert found.columns == rows.columns
+        assert found.equals(rows), table
+        # What is absent in each row has no type in rows.
+        typed = [column for column in rows.columns if rows[column].null_count() < len(rows)]
+        assert found.select(typed).schema == rows.select(typed).schema
 
 
 @pytest.mark.parametrize("table", COLUMNS)

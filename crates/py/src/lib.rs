@@ -13,6 +13,7 @@ mod run;
 mod scenario;
 mod store;
 mod sweep;
+mod text;
 mod user;
 
 use pyo3::prelude::*;

@@ -1,14 +1,18 @@
 //! What a run found, on its way to Python.
 
-use crate::columns::dictionary;
+use crate::columns::{array, dictionary};
 use crate::scenario::Scenario;
+use crate::text::{json, write_text};
 use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use retx_emulate::Emulated;
 use retx_record::pcapng::{self, About, Snap};
 use retx_record::{Table, write_atomically};
+use retx_scenario::Head;
 use retx_sim::Outcome;
+use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +24,7 @@ pub struct RawResult {
     recorded: [(&'static str, bool); 7],
     outcome: Outcome,
     /// An emulation's own.
-    summary: Option<String>,
+    summary: Option<Value>,
 }
 
 impl RawResult {
@@ -45,9 +49,25 @@ impl RawResult {
 
     /// What an emulation came to.
     pub fn emulated(scenario: &Scenario, emulated: Emulated) -> Self {
-        let summary = serde_json::to_string(&emulated.summary);
+        let summary = serde_json::to_value(&emulated.summary);
         let summary = summary.expect("a summary is plain data");
         Self { summary: Some(summary), ..Self::new(scenario, emulated.outcome) }
+    }
+
+    /// The scenario, with these names for files of the user's own code.
+    fn renamed(&self, code: &HashMap<String, String>) -> Cow<'_, retx_scenario::Scenario> {
+        let mut scenario = Cow::Borrowed(&*self.scenario);
+        if code.is_empty() {
+            return scenario;
+        }
+        for tcp in &mut scenario.to_mut().tcps {
+            for file in tcp.config.code_files() {
+                if let Some(name) = code.get(file) {
+                    file.clone_from(name);
+                }
+            }
+        }
+        scenario
     }
 
     /// Frees a table's rows as its columns are made.
@@ -70,28 +90,100 @@ impl RawResult {
 impl RawResult {
     /// The summary as the text of a JSON object.
     fn summary(&self) -> String {
-        if let Some(summary) = &self.summary {
-            return summary.clone();
+        match &self.summary {
+            Some(summary) => summary.to_string(),
+            None => json(&self.outcome.summary(&*self.scenario)),
         }
-        let summary = self.outcome.summary(&self.scenario);
-        serde_json::to_string(&summary).expect("a summary is plain data")
+    }
+
+    /// The same without rows: its `flows` and `links` are empty, and so are the lists of the
+    /// scenario, or left out.
+    fn head(&self) -> String {
+        let Some(summary) = &self.summary else {
+            return json(&self.outcome.summary_head(Head(&self.scenario)));
+        };
+        let mut head = summary.clone();
+        for key in ["flows", "links"] {
+            head[key] = Value::Array(Vec::new());
+        }
+        head["scenario"] = serde_json::to_value(Head(&self.scenario)).expect("plain data");
+        head.to_string()
+    }
+
+    /// How many rows `flows` or `links` have.
+    fn row_count(&self, table: &str) -> usize {
+        if let Some(summary) = &self.summary {
+            return summary[table].as_array().map_or(0, Vec::len);
+        }
+        match table {
+            "flows" => self.outcome.flows.len() + self.outcome.datagrams.len(),
+            _ => self.outcome.links.len(),
+        }
+    }
+
+    /// So many of the summary's `flows` or `links` from the one numbered `first` on, as the text
+    /// of a JSON array.
+    fn rows(&self, table: &str, first: usize, count: usize) -> String {
+        if let Some(summary) = &self.summary {
+            return json(part(summary[table].as_array().expect("a list"), first, count));
+        }
+        match table {
+            "flows" => json(part(&self.outcome.in_order(), first, count)),
+            _ => json(part(&self.outcome.links, first, count)),
+        }
+    }
+
+    /// Writes the summary to `file` as Python's library writes it with `indent=2`, and a line
+    /// break. With `repeatable` it is less what the clock said; files of the user's own code have
+    /// the names in `code`.
+    fn write_summary(
+        &self,
+        file: &Bound<'_, PyAny>,
+        repeatable: bool,
+        code: HashMap<String, String>,
+    ) -> PyResult<()> {
+        let scenario = self.renamed(&code);
+        let Some(summary) = &self.summary else {
+            let mut summary = self.outcome.summary(&*scenario);
+            if repeatable {
+                summary.engine = self.outcome.engine.repeatable();
+            }
+            return write_text(&summary, file);
+        };
+        let mut summary = summary.clone();
+        if let (true, Some(engine)) = (repeatable, summary["engine"].as_object_mut()) {
+            engine.shift_remove("wall_s");
+        }
+        summary["scenario"] = scenario.to_json();
+        write_text(&summary, file)
+    }
+
+    /// The scenario as the text of a JSON object, as in the summary.
+    #[pyo3(signature = (code = HashMap::new()))]
+    fn scenario_json(&self, code: HashMap<String, String>) -> String {
+        json(&*self.renamed(&code))
     }
 
     /// The scenario as the text of a file, every value written out; files of the user's own code
     /// by the names that they have there.
+    #[pyo3(signature = (code = HashMap::new()))]
     fn scenario_toml(&self, code: HashMap<String, String>) -> String {
-        if code.is_empty() {
-            return self.scenario.to_toml();
+        self.renamed(&code).to_toml()
+    }
+
+    /// A table of the summary (`flows`, `links`, `wlans`, `stations`, `relays`) as from `take`, one
+    /// array for each leaf of its rows; None for an emulation's.
+    fn columns<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
+        if self.summary.is_some() {
+            return Ok(None);
         }
-        let mut scenario = (*self.scenario).clone();
-        for tcp in &mut scenario.tcps {
-            for file in tcp.config.code_files() {
-                if let Some(name) = code.get(file) {
-                    file.clone_from(name);
-                }
-            }
+        let columns = self.outcome.columns(name);
+        let columns = columns.ok_or_else(|| PyKeyError::new_err(format!("no table {name}")))?;
+        let dictionary = PyDict::new(py);
+        for (name, column) in columns {
+            dictionary.set_item(name, array(py, column)?)?;
         }
-        scenario.to_toml()
+        Ok(Some(dictionary))
     }
 
     /// Whether the run kept the table of that name, be it taken or not.
@@ -133,4 +225,9 @@ impl RawResult {
             },
         )
     }
+}
+
+fn part<T>(rows: &[T], first: usize, count: usize) -> &[T] {
+    let first = first.min(rows.len());
+    &rows[first..rows.len().min(first.saturating_add(count))]
 }

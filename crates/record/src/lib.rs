@@ -7,6 +7,7 @@ mod collected;
 pub mod counters;
 pub mod datagrams;
 pub mod distribution;
+mod json;
 pub mod pcapng;
 pub mod reason;
 mod relay;
@@ -19,5 +20,6 @@ mod wireless;
 
 pub use atomic::{WriteError, write_atomically};
 pub use collected::Rows;
+pub use json::write_json;
 pub use rows::{FlowRow, FlowRows, empty_row};
 pub use table::{Column, Names, Table};

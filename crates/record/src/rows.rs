@@ -9,38 +9,55 @@ use crate::table::{Column, NO_INTEGER, NO_NAME};
 use retx_units::Time;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::sync::LazyLock;
 
-/// A flow's results.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(clippy::large_enum_variant)]
-pub enum FlowRow {
+/// A flow's results, whatever carries it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FlowRow<'a> {
     /// Over TCP.
-    Tcp(FlowSummary),
+    Tcp(&'a FlowSummary),
     /// Over UDP.
-    Udp(DatagramSummary),
+    Udp(&'a DatagramSummary),
 }
 
-impl Serialize for FlowRow {
+impl Serialize for FlowRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let own = match self {
-            Self::Tcp(flow) => table(flow),
-            Self::Udp(flow) => table(flow),
-        };
-        let mut row = empty_row();
-        for (key, value) in own {
-            row.insert(key, value);
+        match self {
+            Self::Tcp(flow) => TcpRow { flow, others: &UDP_ONLY }.serialize(serializer),
+            Self::Udp(flow) => {
+                let mut row = empty_row();
+                row.extend(table(flow));
+                row.serialize(serializer)
+            }
         }
-        row.serialize(serializer)
     }
 }
 
-/// A row in which nothing is known: all keys of both transports, with null at each leaf.
-pub fn empty_row() -> Map<String, Value> {
+/// The keys of TCP are the first of every row, so that none has to be put in its place.
+#[derive(Serialize)]
+struct TcpRow<'a> {
+    #[serde(flatten)]
+    flow: &'a FlowSummary,
+    #[serde(flatten)]
+    others: &'a Map<String, Value>,
+}
+
+static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     let mut row = Map::new();
     for (key, value) in table(&no_tcp()).into_iter().chain(table(&no_udp())) {
         row.entry(key).or_insert_with(|| without_leaves(value));
     }
     row
+});
+
+static UDP_ONLY: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+    let tcp = table(&no_tcp());
+    empty_row().into_iter().filter(|(key, _)| !tcp.contains_key(key)).collect()
+});
+
+/// A row in which nothing is known: all keys of both transports, with null at each leaf.
+pub fn empty_row() -> Map<String, Value> {
+    EMPTY.clone()
 }
 
 fn table(of: &impl Serialize) -> Map<String, Value> {
@@ -198,9 +215,10 @@ mod tests {
 
     #[test]
     fn rows_of_both_transports_have_the_same_keys() {
-        let [tcp, udp] = [FlowRow::Tcp(no_tcp()), FlowRow::Udp(no_udp())]
+        let [tcp, udp] = [FlowRow::Tcp(&no_tcp()), FlowRow::Udp(&no_udp())]
             .map(|row| serde_json::to_value(row).expect("a row"));
         assert_eq!(leaves(&tcp), leaves(&udp));
+        assert_eq!(leaves(&tcp), leaves(&empty_row().into()));
         assert_eq!(
             (&tcp["datagrams"]["sent"], &udp["datagrams"]["sent"]),
             (&Value::Null, &0.into())

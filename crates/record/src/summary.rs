@@ -9,27 +9,38 @@ pub use crate::wireless::{AirtimeSummary, StationSummary, WlanCounts, WlanSummar
 use retx_units::Time;
 use serde::Serialize;
 
-/// What one run comes to.
+/// What one run comes to. It borrows what it tells: there may be many thousands of rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Summary {
+pub struct Summary<'a, S> {
     /// The resolved scenario, so that it can be run again.
-    pub scenario: serde_json::Value,
+    pub scenario: S,
     /// Of retx.
-    pub version: String,
+    pub version: &'static str,
     /// The scenario's.
     pub seed: u64,
     /// Which repetition of the scenario this was, from 0.
     pub replication: u64,
     /// One per flow, in the scenario's order.
-    pub flows: Vec<FlowRow>,
+    pub flows: Vec<FlowRow<'a>>,
     /// Two per link, in the scenario's order: forward, reverse.
-    pub links: Vec<LinkSummary>,
+    pub links: &'a [LinkSummary],
     /// One per wlan, in the scenario's order.
-    pub wlans: Vec<WlanSummary>,
+    pub wlans: &'a [WlanSummary],
     /// One per relay, in the scenario's order.
-    pub relays: Vec<RelaySummary>,
+    pub relays: &'a [RelaySummary],
     /// What the run cost.
-    pub engine: EngineSummary,
+    pub engine: Cost,
+}
+
+/// What a run cost, as it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Cost {
+    /// All of it.
+    Whole(EngineSummary),
+    /// Less what the clock said, which no two runs share.
+    #[allow(missing_docs)]
+    Repeatable { events: u64, simulated_s: f64 },
 }
 
 /// A flow's results, from the end of the warm-up on.
@@ -280,4 +291,11 @@ pub struct EngineSummary {
     pub simulated_s: f64,
     /// How long it took; `None` where nobody watched a clock.
     pub wall_s: Option<f64>,
+}
+
+impl EngineSummary {
+    /// Less what the clock said.
+    pub const fn repeatable(self) -> Cost {
+        Cost::Repeatable { events: self.events, simulated_s: self.simulated_s }
+    }
 }

@@ -149,7 +149,8 @@ fn position_of(text: &str, offset: usize) -> Position {
     Position { line: line as u32 + 1, column: column as u32 + 1 }
 }
 
-fn table(from: &DeTable<'_>) -> Result<Value, Problem> {
+/// A TOML table as plain data.
+pub fn table(from: &DeTable<'_>) -> Result<Value, Problem> {
     let mut table = Map::new();
     for (key, inner) in from {
         let inner = value(inner.get_ref()).map_err(|problem| problem.within(key.get_ref()))?;

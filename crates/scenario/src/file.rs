@@ -1,10 +1,9 @@
 //! The tables of a scenario file, as users write them.
 
-use crate::scenario::{Direction, Flow, Link, Route, Scenario};
-use crate::schedule::{self, ChangeTable};
+use crate::schedule::ChangeTable;
 use crate::topology::Topology;
 use crate::wlan::WlanTable;
-use crate::{App, Relay, SampleInterval, Udp, repair, schema};
+use crate::{App, Relay, SampleInterval, Udp, schema};
 use retx_link::pipe::repair::{arq, fec};
 use retx_link::{channel, queue};
 use retx_units::{Duration, Rate, choice};
@@ -14,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// One experiment: nodes, links, flows, and the TCPs that they run.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "retx scenario")]
 pub struct File {
@@ -262,102 +261,4 @@ pub struct FlowTable {
 
 fn default_count() -> u32 {
     1
-}
-
-impl From<&Scenario> for File {
-    fn from(scenario: &Scenario) -> Self {
-        let tcp = |named: &crate::NamedTcp| {
-            let table = serde_json::to_value(&named.config).expect("a TCP is plain data");
-            (named.name.clone(), table)
-        };
-        Self {
-            title: scenario.title.clone(),
-            duration: scenario.duration,
-            stop: scenario.stop,
-            warmup: scenario.warmup,
-            seed: scenario.seed,
-            sample_interval: scenario.sample_interval,
-            tcp: scenario.tcps.iter().map(tcp).collect(),
-            topology: None,
-            link: scenario.links.iter().map(LinkTable::from).collect(),
-            wlan: scenario.wlans.iter().map(WlanTable::from).collect(),
-            route: scenario.routes.iter().map(RouteTable::from).collect(),
-            relay: scenario.relays.clone(),
-            flow: scenario.flows.iter().map(|flow| FlowTable::new(flow, scenario)).collect(),
-            sweep: scenario.sweep.clone(),
-        }
-    }
-}
-
-impl From<&Link> for LinkTable {
-    /// What both directions agree on stands in the link itself.
-    fn from(link: &Link) -> Self {
-        let mut forward = DirectionTable::from(&link.forward);
-        let mut reverse = DirectionTable::from(&link.reverse);
-        Self {
-            name: link.name.clone(),
-            ends: link.ends.clone(),
-            rate: shared(&mut forward.rate, &mut reverse.rate),
-            delay: shared(&mut forward.delay, &mut reverse.delay),
-            overhead: shared(&mut forward.overhead, &mut reverse.overhead),
-            mtu: shared(&mut forward.mtu, &mut reverse.mtu),
-            queue: shared(&mut forward.queue, &mut reverse.queue),
-            channel: shared(&mut forward.channel, &mut reverse.channel),
-            arq: shared(&mut forward.arq, &mut reverse.arq),
-            fec: shared(&mut forward.fec, &mut reverse.fec),
-            schedule: schedule::tables(&link.forward.changes, &link.reverse.changes),
-            forward,
-            reverse,
-        }
-    }
-}
-
-/// What both directions agree on, taken out of both.
-pub(crate) fn shared<T: PartialEq>(forward: &mut Option<T>, reverse: &mut Option<T>) -> Option<T> {
-    if forward == reverse {
-        *forward = None;
-        reverse.take()
-    } else {
-        None
-    }
-}
-
-impl From<&Direction> for DirectionTable {
-    fn from(direction: &Direction) -> Self {
-        let (arq, fec) = repair::tables(direction.repair);
-        Self {
-            rate: direction.rate,
-            delay: Some(direction.delay),
-            overhead: Some(direction.overhead),
-            mtu: Some(direction.mtu),
-            queue: Some(direction.queue.clone()),
-            channel: Some(Channels(direction.channel.clone())),
-            arq,
-            fec,
-        }
-    }
-}
-
-impl From<&Route> for RouteTable {
-    fn from(route: &Route) -> Self {
-        let Route { from, to, via } = route.clone();
-        Self { from, to, via }
-    }
-}
-
-impl FlowTable {
-    fn new(flow: &Flow, scenario: &Scenario) -> Self {
-        Self {
-            name: flow.name.clone(),
-            from: flow.from.clone(),
-            to: flow.to.clone(),
-            tcp: flow.tcp().map(|(tcp, _)| scenario.tcps[tcp].name.clone()),
-            udp: flow.udp().copied(),
-            app: flow.app.clone(),
-            start: flow.start,
-            count: flow.count,
-            stagger: flow.stagger,
-            initiator: flow.tcp().map(|(_, initiator)| initiator),
-        }
-    }
 }

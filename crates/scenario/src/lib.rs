@@ -5,7 +5,8 @@
 //! `topology` (a shape to the links and flows that it stands for) → `traces` (the files that it
 //! names) → `file` (values to the tables that users write) → `resolve` (tables to a [`Scenario`],
 //! in which every name is found, every preset merged and every route laid). Each refusal names the
-//! file, the line, the key, the value and what is allowed.
+//! file, the line, the key, the value and what is allowed. A long text without a fault takes a
+//! shorter way, `pieces`, on which it is never held as values all at once.
 
 mod app;
 mod describe;
@@ -13,6 +14,7 @@ mod document;
 mod error;
 mod file;
 mod overrides;
+mod pieces;
 mod points;
 mod relay;
 mod repair;
@@ -33,6 +35,7 @@ mod udp;
 mod wlan;
 mod wording;
 mod write;
+mod written;
 
 pub use app::{App, Bulk, Cbr, Files, Ftp, OnOff, Poisson, RequestResponse, Reuse, Transfer};
 pub use describe::describe;
@@ -50,6 +53,7 @@ pub use spread::{Drawn, Spread};
 pub use traces::ReadFile;
 pub use udp::Udp;
 pub use wlan::{Attempts, Wlan};
+pub use written::Head;
 
 use document::{Applied, Document, Made};
 use retx_tcp::user::{Loader, NoLoader};
@@ -98,6 +102,14 @@ pub fn parse(source: &Source<'_>) -> Result<Scenario, ScenarioError> {
 /// # Errors
 /// The first thing in the text, the overrides, the files or the code that no run could be made of.
 pub fn parse_with(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario, ScenarioError> {
+    let in_pieces = pieces::is_long(source.text).then(|| pieces::read(source, outside.code));
+    match in_pieces.flatten() {
+        Some(scenario) => Ok(scenario),
+        None => parse_whole(source, outside),
+    }
+}
+
+fn parse_whole(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario, ScenarioError> {
     let document = Document::parse(source.name, source.text)?;
     read(&document, source.overrides, outside).map_err(|error| {
         // A fault that spans two keys may lie at a line that is sound in the file as it stands.

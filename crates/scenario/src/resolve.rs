@@ -44,6 +44,14 @@ pub fn read(values: &Value, loader: &dyn Loader) -> Result<Scenario, Problem> {
         }
         problem
     })?;
+    resolve(file, loader)
+}
+
+/// The scenario that the tables of a file stand for.
+///
+/// # Errors
+/// The first thing that no run could be made of.
+pub fn resolve(file: File, loader: &dyn Loader) -> Result<Scenario, Problem> {
     assert!(file.topology.is_none(), "a shape has been written out before");
     check_times(&file)?;
     if let Some(table) = &file.sweep {

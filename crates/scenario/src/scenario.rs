@@ -4,11 +4,10 @@ use crate::SampleInterval;
 use crate::file::{Initiator, Stop};
 use crate::relay::{Map as Ways, Passage};
 use crate::routes::Network;
-use crate::{App, Change, Relay, Udp, Wlan, file, write};
+use crate::{App, Change, Relay, Udp, Wlan, write};
 use retx_link::pipe::repair;
 use retx_link::{channel, queue};
 use retx_units::{Duration, Rate};
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// A checked scenario. It serialises to a file in which everything is explicit and which parses
@@ -298,11 +297,5 @@ impl Scenario {
     /// The resolved scenario as a JSON object, with the keys of the file.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).expect("a scenario holds strings, numbers and lists only")
-    }
-}
-
-impl Serialize for Scenario {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        file::File::from(self).serialize(serializer)
     }
 }

@@ -1,8 +1,9 @@
 //! What changes in a link as time goes: `schedule = [{ at = "10 s", rate = "2 Mbit/s" }, …]`.
 
 use crate::error::Problem;
-use crate::file::{Channels, LinkTable, shared};
+use crate::file::{Channels, LinkTable};
 use crate::scenario::{Direction, Way};
+use crate::written::shared;
 use retx_link::channel::{self, Model};
 use retx_units::{Duration, Rate};
 use schemars::JsonSchema;

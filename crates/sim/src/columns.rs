@@ -1,8 +1,8 @@
 //! What many runs find, in columns.
 
 use crate::pool::{Collect, Job};
-use crate::run::{FlowOf, Outcome};
-use retx_record::{Column, FlowRows, Rows, Table};
+use crate::run::Outcome;
+use retx_record::{Column, FlowRow, FlowRows, Rows, Table};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -40,30 +40,55 @@ impl Collect for ColumnsByKind {
     }
 }
 
+impl Outcome {
+    /// A table of the summary, `flows`, `links`, `wlans`, `stations` or `relays`: a column for each
+    /// leaf of its rows. `None` for another name. Without a row only `flows` has columns.
+    pub fn columns(&self, name: &str) -> Option<Vec<(String, Column)>> {
+        let mut rows = Rows::default();
+        match name {
+            "flows" => {
+                let mut flows = FlowRows::default();
+                add_flows(&mut flows, &[], self);
+                return Some(flows.into_columns());
+            }
+            "links" => self.links.iter().for_each(|link| rows.push(&[], &[], link)),
+            "wlans" => self.wlans.iter().for_each(|wlan| rows.push(&[], &[], wlan)),
+            "stations" => add_stations(&mut rows, &[], self),
+            "relays" => self.relays.iter().for_each(|relay| rows.push(&[], &[], relay)),
+            _ => return None,
+        }
+        Some(rows.into_columns())
+    }
+}
+
+fn add_flows(rows: &mut FlowRows, run: &[(&str, u64)], outcome: &Outcome) {
+    for flow in outcome.in_order() {
+        match flow {
+            FlowRow::Tcp(flow) => rows.push_tcp(run, flow),
+            FlowRow::Udp(flow) => rows.push_udp(run, flow),
+        }
+    }
+}
+
+fn add_stations(rows: &mut Rows, run: &[(&str, u64)], outcome: &Outcome) {
+    for wlan in &outcome.wlans {
+        for station in &wlan.stations {
+            rows.push(run, &[("wlan", wlan.name.as_str())], station);
+        }
+    }
+}
+
 impl Columns {
     fn add(&mut self, label: u64, outcome: Outcome) {
         let run = [("point", label), ("replication", outcome.replication)];
         let engine = &outcome.engine;
         let cost = Cost { events: engine.events, simulated_s: engine.simulated_s };
         self.runs.push(&run, &[], &cost);
-        for flow in outcome.in_order() {
-            match flow {
-                FlowOf::Tcp(flow) => self.flows.push_tcp(&run, flow),
-                FlowOf::Udp(flow) => self.flows.push_udp(&run, flow),
-            }
-        }
-        for link in &outcome.links {
-            self.links.push(&run, &[], link);
-        }
-        for wlan in &outcome.wlans {
-            self.wlans.push(&run, &[], wlan);
-            for station in &wlan.stations {
-                self.stations.push(&run, &[("wlan", wlan.name.as_str())], station);
-            }
-        }
-        for relay in &outcome.relays {
-            self.relays.push(&run, &[], relay);
-        }
+        add_flows(&mut self.flows, &run, &outcome);
+        outcome.links.iter().for_each(|link| self.links.push(&run, &[], link));
+        outcome.wlans.iter().for_each(|wlan| self.wlans.push(&run, &[], wlan));
+        add_stations(&mut self.stations, &run, &outcome);
+        outcome.relays.iter().for_each(|relay| self.relays.push(&run, &[], relay));
         let Outcome { tables, names, .. } = outcome;
         let kept = [
             tables.samples.map(|rows| rows.table(&names)),

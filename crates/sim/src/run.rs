@@ -9,14 +9,14 @@ use retx_link::pipe::Statistics;
 use retx_record::capture::CaptureBuffer;
 use retx_record::datagrams::{DatagramFrame, DatagramSummary};
 use retx_record::summary::{
-    DropSummary, EngineSummary, FlowFrame, FlowSummary, LinkSummary, RelaySummary, Summary,
+    Cost, DropSummary, EngineSummary, FlowFrame, FlowSummary, LinkSummary, RelaySummary, Summary,
     WlanSummary,
 };
 use retx_record::tables::Tables;
 use retx_record::{FlowRow, Names};
-use retx_scenario::Scenario;
 use retx_tcp::user::{Fault, Faults};
 use retx_units::{Duration, Time};
+use serde::Serialize;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -148,50 +148,39 @@ impl Outcome {
         }
     }
 
-    /// The summary that `retx run --json` prints.
-    pub fn summary(&self, scenario: &Scenario) -> Summary {
+    /// The summary that `retx run --json` prints, with this scenario, or as much of it as is
+    /// wanted.
+    pub fn summary<S: Serialize>(&self, scenario: S) -> Summary<'_, S> {
         Summary {
-            scenario: scenario.to_json(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            scenario,
+            version: env!("CARGO_PKG_VERSION"),
             seed: self.seed,
             replication: self.replication,
-            flows: self.rows(),
-            links: self.links.clone(),
-            wlans: self.wlans.clone(),
-            relays: self.relays.clone(),
-            engine: self.engine,
+            flows: self.in_order(),
+            links: &self.links,
+            wlans: &self.wlans,
+            relays: &self.relays,
+            engine: Cost::Whole(self.engine),
         }
     }
 
-    /// The flows in the order of the scenario, whatever carries them.
-    fn rows(&self) -> Vec<FlowRow> {
-        let own = |flow: FlowOf<'_>| match flow {
-            FlowOf::Tcp(flow) => FlowRow::Tcp(flow.clone()),
-            FlowOf::Udp(flow) => FlowRow::Udp(flow.clone()),
-        };
-        self.in_order().into_iter().map(own).collect()
+    /// The same less the rows of flows and links.
+    pub fn summary_head<S: Serialize>(&self, scenario: S) -> Summary<'_, S> {
+        Summary { flows: Vec::new(), links: &[], ..self.summary(scenario) }
     }
 
-    /// The same, borrowed.
-    pub(crate) fn in_order(&self) -> Vec<FlowOf<'_>> {
+    /// The flows in the order of the scenario, whatever carries them.
+    pub fn in_order(&self) -> Vec<FlowRow<'_>> {
         let mut rows = Vec::with_capacity(self.flows.len() + self.datagrams.len());
         let mut udp = self.datagrams.iter().zip(&self.datagrams_after).peekable();
         for index in 0..=self.flows.len() {
             while let Some((flow, _)) = udp.next_if(|(_, after)| **after as usize <= index) {
-                rows.push(FlowOf::Udp(flow));
+                rows.push(FlowRow::Udp(flow));
             }
-            rows.extend(self.flows.get(index).map(FlowOf::Tcp));
+            rows.extend(self.flows.get(index).map(FlowRow::Tcp));
         }
         rows
     }
-}
-
-/// The results of a flow, whatever carries it.
-pub enum FlowOf<'a> {
-    /// Over TCP.
-    Tcp(&'a FlowSummary),
-    /// Over UDP.
-    Udp(&'a DatagramSummary),
 }
 
 /// Events between two looks at the control.

@@ -81,28 +81,32 @@ def command(
 
 
 def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> None:
-    from retx.running import resolve, run
+    from retx.running import parsed_scenario, run_parsed
 
-    resolved = resolve(scenario, seed=arguments["seed"], overrides=arguments["overrides"])
-    for figure in outputs.figures:
-        figure.check(resolved)
+    seed, overrides = arguments.pop("seed"), arguments.pop("overrides")
+    parsed = parsed_scenario(scenario, seed, overrides)
+    if outputs.figures:
+        resolved = json.loads(parsed.scenario.to_json())
+        for figure in outputs.figures:
+            figure.check(resolved)
     # Every place is opened before the run, and takes its name once all that goes there is written.
     with ExitStack() as files:
         directory = None
         if outputs.directory:
             directory = files.enter_context(new_directory(outputs.directory, replace=outputs.force))
         targets = [files.enter_context(figure.open(directory)) for figure in outputs.figures]
-        result = run(scenario, pcap=outputs.pcap, **arguments)
+        result = run_parsed(parsed, pcap=outputs.pcap, **arguments)
         if directory:
             result.write(directory)
         for figure, target in zip(outputs.figures, targets, strict=True):
             figure.draw(result, target)
     if outputs.as_json:
-        print_json(result.summary)
+        result.write_summary(sys.stdout)
+        sys.stdout.flush()
         return
     from retx.cli.summary import print_summary
 
-    print_summary(result.summary, outputs.files)
+    print_summary(result.outline, outputs.files)
 
 
 def _run_many(scenario: Path, arguments: dict[str, Any], count: int, outputs: Outputs) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,7 @@ from rich.table import Table
 
 from retx.cli.console import console
 from retx.cli.network import airtime_table, relays_table, wlans_table
-from retx.cli.tables import plain, shortened, table
-from retx.html import over_tcp, over_udp
+from retx.cli.tables import First, plain, shortened, table
 from retx.quantities import count, rate, seconds, share
 
 if TYPE_CHECKING:
@@ -30,17 +29,17 @@ def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
     out = console()
     engine = summary["engine"]
     out.print(_heading(summary["scenario"], f"seed {summary['seed']}"))
-    for one in (_flows(over_tcp(summary["flows"])), _datagrams(over_udp(summary["flows"]))):
+    flows = _Flows(summary["scenario"], summary["flows"])
+    for one in (
+        _flows(flows.tcp),
+        _datagrams(flows.udp),
+        _exchanges(flows.exchanges),
+        _episodes(flows.episodes),
+        _confusion(flows.said),
+    ):
         if one.row_count:
             out.print(one)
-    exchanges = _exchanges([flow for flow in summary["flows"] if flow["exchanges"]["count"]])
-    if exchanges.row_count:
-        out.print(exchanges)
-    episodes = _episodes(over_tcp(summary["flows"]))
-    if episodes.row_count:
-        out.print(episodes)
-    _print_confusion(out, summary["scenario"], [summary["flows"]])
-    if summary["links"]:
+    if len(summary["links"]):
         out.print(_links(summary["links"]))
     if summary["wlans"]:
         out.print(wlans_table(summary["wlans"]))
@@ -69,8 +68,11 @@ def print_means(replications: Replications, written: list[Path]) -> None:
         )
     )
     out.print(_means(replications))
-    runs = [result.summary["flows"] for result in replications]
-    _print_confusion(out, replications.scenario, runs)
+    said = First()
+    for flows in zip(*(result.summary["flows"] for result in replications), strict=True):
+        _add_said(said, replications.scenario, flows)
+    if len(said):
+        out.print(_confusion(said))
     _print_written(out, written)
 
 
@@ -79,7 +81,26 @@ def _heading(scenario: dict[str, Any], draws: str) -> str:
     return f"[bold]{plain(title)}[/bold] ({draws})"
 
 
-def _flows(flows: list[dict[str, Any]]) -> Table:
+class _Flows:
+    """What the tables of flows show, gathered in one go: there may be many thousands."""
+
+    def __init__(self, scenario: dict[str, Any], flows: Iterable[dict[str, Any]]) -> None:
+        self.tcp, self.udp, self.exchanges = First(), First(), First()
+        self.episodes, self.said = First(), First()
+        for flow in flows:
+            if flow["exchanges"]["count"]:
+                self.exchanges.append(flow)
+            if flow["tcp"] is None:
+                self.udp.append(flow)
+                continue
+            self.tcp.append(flow)
+            for kind, label in KINDS.items():
+                if any(flow["episodes"][kind].values()):
+                    self.episodes.append((flow["name"], label, flow["episodes"][kind]))
+            _add_said(self.said, scenario, (flow,))
+
+
+def _flows(flows: First) -> Table:
     columns = (
         "Flow", "TCP", ">time", ">goodput", ">segments", ">resent", ">needlessly", ">idle",
     )  # fmt: skip
@@ -100,7 +121,7 @@ def _flows(flows: list[dict[str, Any]]) -> Table:
     return shortened(made, flows, add)
 
 
-def _exchanges(flows: list[dict[str, Any]]) -> Table:
+def _exchanges(flows: First) -> Table:
     columns = ("Flow", ">exchanges", ">response time", ">median", ">95 %", ">max")
     made = table("", *columns)
 
@@ -115,7 +136,7 @@ def _exchanges(flows: list[dict[str, Any]]) -> Table:
     return shortened(made, flows, add)
 
 
-def _datagrams(flows: list[dict[str, Any]]) -> Table:
+def _datagrams(flows: First) -> Table:
     columns = (
         "Flow over UDP", ">goodput", ">packets", ">lost", ">reordered", ">delay", ">95 %", ">max",
         ">jitter",
@@ -137,16 +158,10 @@ def _datagrams(flows: list[dict[str, Any]]) -> Table:
     return shortened(made, flows, add)
 
 
-def _episodes(flows: list[dict[str, Any]]) -> Table:
+def _episodes(rows: First) -> Table:
     made = table(
         "Recovery episodes by true cause", "Flow", "kind", *(f">{cause}" for cause in CAUSES)
     )
-    rows = [
-        (flow["name"], label, flow["episodes"][kind])
-        for flow in flows
-        for kind, label in KINDS.items()
-        if any(flow["episodes"][kind].values())
-    ]
 
     def add(row: tuple[str, str, dict[str, int]]) -> None:
         name, label, causes = row
@@ -155,33 +170,30 @@ def _episodes(flows: list[dict[str, Any]]) -> Table:
     return shortened(made, rows, add)
 
 
-def _print_confusion(
-    out: Console, scenario: dict[str, Any], runs: list[list[dict[str, Any]]]
-) -> None:
-    """What was said of losses beside what was true, for flows that tell causes apart."""
+def _add_said(rows: First, scenario: dict[str, Any], flows: tuple[dict[str, Any], ...]) -> None:
+    """Rows of a flow, in one run or several, if it tells causes apart."""
+    flow = flows[0]
+    if flow["tcp"] is None or scenario["tcp"][flow["tcp"]]["loss_cause"]["name"] == "none":
+        return
+    for kind, label in KINDS.items():
+        for said in SAID:
+            counts = [sum(each["said"][kind][said][cause] for each in flows) for cause in CAUSES]
+            if any(counts):
+                rows.append((flow["name"], label, said, counts))
+
+
+def _confusion(rows: First) -> Table:
+    """What was said of losses beside what was true."""
     made = table(
         "Recovery episodes by cause said and true cause",
         "Flow", "kind", "said", *(f">{cause}" for cause in CAUSES),
     )  # fmt: skip
-    rows = []
-    for flows in zip(*runs, strict=True):
-        flow = flows[0]
-        if flow["tcp"] is None or scenario["tcp"][flow["tcp"]]["loss_cause"]["name"] == "none":
-            continue
-        for kind, label in KINDS.items():
-            for said in SAID:
-                counts = [
-                    sum(each["said"][kind][said][cause] for each in flows) for cause in CAUSES
-                ]
-                if any(counts):
-                    rows.append((flow["name"], label, said, counts))
 
     def add(row: tuple[str, str, str, list[int]]) -> None:
         name, label, said, counts = row
         made.add_row(plain(name), label, said, *map(count, counts))
 
-    if rows:
-        out.print(shortened(made, rows, add))
+    return shortened(made, rows, add)
 
 
 def _print_emulation(out: Console, summary: dict[str, Any]) -> None:
@@ -209,14 +221,15 @@ def _print_emulation(out: Console, summary: dict[str, Any]) -> None:
         out.print(f"[bold red]NOT VALID:[/bold red] {plain(fault)}.")
 
 
-def _links(links: list[dict[str, Any]]) -> Table:
+def _links(links: Iterable[dict[str, Any]]) -> Table:
+    shown = First()
+    known, marks = set(USUAL_REASONS), False
+    for link in links:
+        shown.append(link)
+        known.update(reason for reason in REASONS if link["drops"][reason])
+        marks = marks or bool(link["packets_marked"])
     # Reasons that no link knows are left out, but for the two usual ones.
-    reasons = [
-        reason
-        for reason in REASONS
-        if reason in USUAL_REASONS or any(link["drops"][reason] for link in links)
-    ]
-    marks = any(link["packets_marked"] for link in links)
+    reasons = [reason for reason in REASONS if reason in known]
     columns = (
         "Link", "direction", ">packets",
         *(f">lost: {reason.replace('_', ' ')}" for reason in reasons),
@@ -237,7 +250,7 @@ def _links(links: list[dict[str, Any]]) -> Table:
             share(link["utilisation"]),
         )
 
-    return shortened(made, links, add)
+    return shortened(made, shown, add)
 
 
 def _means(replications: Replications) -> Table:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -34,9 +35,29 @@ def table(title: str, *columns: str) -> Table:
     return made
 
 
-def shortened(made: Table, rows: list[Any], add: Callable[[Any], None]) -> Table:
+class First:
+    """The rows that a table shows, and how many there are: of thousands no others are kept."""
+
+    def __init__(self) -> None:
+        self._rows: list[Any] = []
+        self._count = 0
+
+    def append(self, row: Any) -> None:  # noqa: ANN401
+        """One more."""
+        self._count += 1
+        if self._count <= MOST_ROWS:
+            self._rows.append(row)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._rows)
+
+
+def shortened(made: Table, rows: list[Any] | First, add: Callable[[Any], None]) -> Table:
     """The first rows, and how many more there are."""
-    for row in rows[:MOST_ROWS]:
+    for row in islice(rows, MOST_ROWS):
         add(row)
     if len(rows) > MOST_ROWS:
         made.caption = f"and {len(rows) - MOST_ROWS} more: see --json or --out"

@@ -9,7 +9,7 @@ use crate::scenario::Flow;
 use crate::suggest::{did_you_mean, list};
 use crate::tcp::Tcps;
 use crate::wording::check_name;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Checks every relay by itself, and what each flow passes.
 ///
@@ -37,8 +37,9 @@ pub(crate) fn check(
             .and_then(|()| check_flows(relay, flows, map));
         checked.map_err(|problem| problem.within_element("relay", index))?;
     }
+    let flow_names: HashSet<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
     for (index, flow) in flows.iter().enumerate() {
-        check_way(relays, flow, flows, map)
+        check_way(relays, flow, &flow_names, map)
             .map_err(|problem| problem.within_element("flow", index))?;
     }
     Ok(())
@@ -156,7 +157,12 @@ fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Proble
 }
 
 /// What a flow passes: one relay at a node, and the same on the way back in the other order.
-fn check_way(relays: &[Relay], flow: &Flow, flows: &[Flow], map: Map<'_>) -> Result<(), Problem> {
+fn check_way(
+    relays: &[Relay],
+    flow: &Flow,
+    flow_names: &HashSet<&str>,
+    map: Map<'_>,
+) -> Result<(), Problem> {
     let passages = map.passages(relays, flow);
     let name = |passage: &super::Passage| relays[passage.relay].name();
     for pair in passages.windows(2) {
@@ -176,7 +182,7 @@ fn check_way(relays: &[Relay], flow: &Flow, flows: &[Flow], map: Map<'_>) -> Res
     }
     for passage in &passages {
         let leg = format!("{}@{}", flow.name, name(passage));
-        if flows.iter().any(|flow| flow.name == leg) {
+        if flow_names.contains(leg.as_str()) {
             return Err(Problem::new(format!(
                 "results call its part behind a relay \"{leg}\", which is another flow's name"
             ))

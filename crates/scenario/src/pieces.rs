@@ -1,0 +1,219 @@
+//! Long texts, piece by piece.
+//!
+//! A scenario of 10,000 flows with links of their own has 30,000 elements of lists. As one tree of
+//! values, with the place of each, they take forty times the memory of their text. So the text is
+//! cut where `[[link]]`, `[[flow]]` or another list goes on, and each piece is read into the tables
+//! of the file before the next.
+//!
+//! Only what is sound is read like this. Whenever something is not as expected, the text is read as
+//! a whole instead, which tells what is wrong and where; so does a text that was cut in the middle
+//! of a value, as its piece is no TOML.
+
+use crate::file::{File, FlowTable, LinkTable, RouteTable};
+use crate::wlan::WlanTable;
+use crate::{Relay, Scenario, Source, TEXT_MAX_BYTES};
+use crate::{document, overrides, resolve, topology, traces};
+use retx_tcp::user::Loader;
+use serde::Deserialize;
+use serde_json::Value;
+use toml::de::DeTable;
+
+/// Shorter texts are read as a whole.
+const SHORT_BYTES: usize = 1 << 18;
+/// A piece is about as long.
+const PIECE_BYTES: usize = 1 << 16;
+
+/// What may come in pieces, each element under a header of its own.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Lists {
+    link: Vec<LinkTable>,
+    wlan: Vec<WlanTable>,
+    route: Vec<RouteTable>,
+    relay: Vec<Relay>,
+    flow: Vec<FlowTable>,
+}
+
+/// True of a text that is worth the cuts.
+pub fn is_long(text: &str) -> bool {
+    (SHORT_BYTES..=TEXT_MAX_BYTES).contains(&text.len())
+}
+
+/// Reads and checks a scenario; `None` if it has to be read as a whole.
+pub fn read(source: &Source<'_>, loader: &dyn Loader) -> Option<Scenario> {
+    read_by(PIECE_BYTES, source, loader)
+}
+
+fn read_by(piece_bytes: usize, source: &Source<'_>, loader: &dyn Loader) -> Option<Scenario> {
+    let text = source.text.strip_prefix('\u{feff}').unwrap_or(source.text);
+    let mut pieces = Pieces { rest: text, least: 0, then: piece_bytes };
+    let mut head = values(pieces.next()?)?;
+    for change in source.overrides {
+        overrides::apply(&mut head, change).ok()?;
+    }
+    let head_alone = Lists::KEYS.iter().all(|key| head.get(key).is_none());
+    if !head_alone || head.get(topology::KEY).is_some() {
+        return None;
+    }
+    let mut file: File = serde_json::from_value(head).ok()?;
+    for piece in pieces {
+        let lists: Lists = serde_json::from_value(values(piece)?).ok()?;
+        file.link.extend(lists.link);
+        file.wlan.extend(lists.wlan);
+        file.route.extend(lists.route);
+        file.relay.extend(lists.relay);
+        file.flow.extend(lists.flow);
+    }
+    resolve::resolve(file, loader).ok()
+}
+
+impl Lists {
+    const KEYS: [&str; 5] = ["link", "wlan", "route", "relay", "flow"];
+}
+
+/// What a piece says, unless that is not all: a trace's file is still to be read.
+fn values(piece: &str) -> Option<Value> {
+    let tree = DeTable::parse(piece).ok()?;
+    let values = document::table(tree.get_ref()).ok()?;
+    (!traces::are_named(&values)).then_some(values)
+}
+
+/// A text up to its first list, then pieces that each begin with the header of a list's element.
+struct Pieces<'a> {
+    rest: &'a str,
+    /// The next one has so many bytes at least …
+    least: usize,
+    /// … and later ones so many.
+    then: usize,
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (piece, rest) = self.rest.split_at(cut(self.rest, self.least.min(self.rest.len())));
+        self.rest = rest;
+        self.least = self.then;
+        Some(piece)
+    }
+}
+
+/// Where the first element of a list begins whose header is not before `least`, or the text ends.
+fn cut(text: &str, least: usize) -> usize {
+    let is_header = |at: &usize| {
+        let name = text[*at..].strip_prefix("[[").and_then(|rest| rest.split_once("]]"));
+        name.is_some_and(|(name, _)| Lists::KEYS.contains(&name))
+    };
+    let rest = &text.as_bytes()[least..];
+    let lines = rest.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    lines.map(|(at, _)| least + at + 1).find(is_header).unwrap_or(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Outside, parse_whole};
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+    use retx_tcp::user::NoLoader;
+    use std::fmt::Write;
+
+    const HEAD: &str = "title = \"many\"\nduration = \"1 s\"\n[tcp.own]\nlike = \"sack\"\n\n";
+
+    const STRAY: [&str; 5] = ["\"\"\"", "]", "[[link]]", "[flow]", "x = ["];
+
+    fn text(flows: usize) -> String {
+        let mut text = HEAD.to_owned();
+        for flow in 0..flows {
+            let _ = write!(
+                text,
+                "[[link]]\nname = \"l{flow}\"\nends = [\n\"a{flow}\",\n\"b\"\n]\n\
+                 rate = \"1 Mbit/s\"\nqueue = {{ discipline = \"droptail\", packets = 9 }}\n\
+                 forward.delay = \"{flow} us\"\n# A link.\n\
+                 [link.reverse]\nchannel = {{ model = \"bernoulli\", p = 0.01 }}\n\
+                 [[flow]]\nname = \"f{flow}\"\nfrom = \"a{flow}\"\nto = \"b\"\n\
+                 tcp = \"own\"\napp = \"bulk\"\n\n",
+            );
+        }
+        text
+    }
+
+    fn in_pieces(
+        piece_bytes: usize,
+        text: &str,
+        overrides: &[(String, String)],
+    ) -> Option<Scenario> {
+        read_by(piece_bytes, &Source { name: "x.toml", text, overrides }, &NoLoader)
+    }
+
+    fn as_a_whole(text: &str, overrides: &[(String, String)]) -> Option<Scenario> {
+        let outside = Outside { files: &crate::traces::no_files, code: &NoLoader };
+        parse_whole(&Source { name: "x.toml", text, overrides }, outside).ok()
+    }
+
+    #[test]
+    fn a_text_in_pieces_says_what_it_says_as_a_whole() {
+        let long = text(1500);
+        assert!(is_long(&long));
+        let pieces = Pieces { rest: &long, least: 0, then: PIECE_BYTES };
+        let pieces: Vec<&str> = pieces.collect();
+        assert_eq!((pieces[0], pieces.concat() == long), (HEAD, true));
+        assert!((4..=2 + long.len() / PIECE_BYTES).contains(&pieces.len()));
+        let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let overrides = [set("seed", "7"), set("tcp.own.mss", "1000")];
+        let whole = as_a_whole(&long, &overrides).expect("sound");
+        assert_eq!((whole.seed, whole.links.len(), whole.flows.len()), (7, 1500, 1500));
+        assert!(in_pieces(PIECE_BYTES, &long, &overrides) == Some(whole));
+    }
+
+    #[test]
+    fn what_cannot_be_cut_is_left_to_the_whole() {
+        let base = text(3);
+        let set = |key: &str, value: &str| [(key.to_owned(), value.to_owned())];
+        assert!(in_pieces(1, &base, &[]).is_some());
+        assert!(in_pieces(1, &base, &set("link.l1.delay", "1 s")).is_none());
+        let topology = r#"{ kind = "dumbbell", pairs = 1, bottleneck = {}, access = {} }"#;
+        assert!(in_pieces(1, &base, &set("topology", topology)).is_none());
+        let others = [
+            format!("{base}[tcp.late]\nlike = \"reno\"\n"),
+            format!("{base}[link.forward]\noverhead = 3\n"),
+            format!("{base}[[flow]]\n[[link.schedule]]\nat = \"1 s\"\n"),
+            base.replace("\"many\"", "\"\"\"many\n[[link]]\nflows\"\"\""),
+            base.replace("[tcp.own]", "link = []\n[tcp.own]"),
+            base.replace("\"f1\"", "\"f2\""),
+            base.replace("\"bernoulli\", p = 0.01", "\"trace\", file = \"x\""),
+        ];
+        for other in others {
+            assert!(other != base && in_pieces(1, &other, &[]).is_none(), "{other}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Whatever becomes of the lines: what is read in pieces is what the whole says.
+        #[test]
+        fn pieces_never_say_anything_else(
+            changes in prop::collection::vec((any::<Index>(), 0..4, any::<Index>()), 0..6),
+        ) {
+            let text = text(3);
+            let mut lines: Vec<&str> = text.lines().collect();
+            for (at, kind, other) in changes {
+                let [at, other] = [at, other].map(|index| index.index(lines.len()));
+                match kind {
+                    0 => drop(lines.remove(at)),
+                    1 => lines.insert(at, lines[other]),
+                    2 => lines.swap(at, other),
+                    _ => lines.insert(at, STRAY[other % STRAY.len()]),
+                }
+            }
+            let text = lines.join("\n");
+            if let Some(scenario) = in_pieces(1, &text, &[]) {
+                prop_assert!(as_a_whole(&text, &[]) == Some(scenario), "{}", text);
+            }
+        }
+    }
+}

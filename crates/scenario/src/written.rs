@@ -1,0 +1,149 @@
+//! A scenario as a file in which everything is written out.
+
+use crate::file::{Channels, DirectionTable, FlowTable, LinkTable, RouteTable};
+use crate::scenario::{Direction, Flow, Link, NamedTcp, Route, Scenario};
+use crate::wlan::WlanTable;
+use crate::{repair, schedule};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+impl Serialize for Scenario {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        write(self, true, serializer)
+    }
+}
+
+/// A scenario less its links, wlans, routes and flows, of which there may be thousands.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a>(pub &'a Scenario);
+
+impl Serialize for Head<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        write(self.0, false, serializer)
+    }
+}
+
+/// The keys of [`crate::file::File`], in its order.
+fn write<S: Serializer>(of: &Scenario, lists: bool, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut file = serializer.serialize_map(None)?;
+    file.serialize_entry("title", &of.title)?;
+    file.serialize_entry("duration", &of.duration)?;
+    file.serialize_entry("stop", &of.stop)?;
+    file.serialize_entry("warmup", &of.warmup)?;
+    file.serialize_entry("seed", &of.seed)?;
+    if let Some(interval) = &of.sample_interval {
+        file.serialize_entry("sample_interval", interval)?;
+    }
+    if !of.tcps.is_empty() {
+        file.serialize_entry("tcp", &Tcps(&of.tcps))?;
+    }
+    if lists && !of.links.is_empty() {
+        file.serialize_entry("link", &Each(&of.links, LinkTable::from))?;
+    }
+    if lists && !of.wlans.is_empty() {
+        file.serialize_entry("wlan", &Each(&of.wlans, WlanTable::from))?;
+    }
+    if lists && !of.routes.is_empty() {
+        file.serialize_entry("route", &Each(&of.routes, RouteTable::from))?;
+    }
+    if !of.relays.is_empty() {
+        file.serialize_entry("relay", &of.relays)?;
+    }
+    if lists {
+        file.serialize_entry("flow", &Each(&of.flows, |flow| FlowTable::new(flow, of)))?;
+    }
+    if let Some(sweep) = &of.sweep {
+        file.serialize_entry("sweep", sweep)?;
+    }
+    file.end()
+}
+
+/// A list whose elements are made one by one as they are written.
+struct Each<'a, T, F>(&'a [T], F);
+
+impl<'a, T, U: Serialize, F: Fn(&'a T) -> U> Serialize for Each<'a, T, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(&self.1))
+    }
+}
+
+/// TCPs by their names.
+struct Tcps<'a>(&'a [NamedTcp]);
+
+impl Serialize for Tcps<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|tcp| (&tcp.name, &tcp.config)))
+    }
+}
+
+impl From<&Link> for LinkTable {
+    /// What both directions agree on stands in the link itself.
+    fn from(link: &Link) -> Self {
+        let mut forward = DirectionTable::from(&link.forward);
+        let mut reverse = DirectionTable::from(&link.reverse);
+        Self {
+            name: link.name.clone(),
+            ends: link.ends.clone(),
+            rate: shared(&mut forward.rate, &mut reverse.rate),
+            delay: shared(&mut forward.delay, &mut reverse.delay),
+            overhead: shared(&mut forward.overhead, &mut reverse.overhead),
+            mtu: shared(&mut forward.mtu, &mut reverse.mtu),
+            queue: shared(&mut forward.queue, &mut reverse.queue),
+            channel: shared(&mut forward.channel, &mut reverse.channel),
+            arq: shared(&mut forward.arq, &mut reverse.arq),
+            fec: shared(&mut forward.fec, &mut reverse.fec),
+            schedule: schedule::tables(&link.forward.changes, &link.reverse.changes),
+            forward,
+            reverse,
+        }
+    }
+}
+
+/// What both directions agree on, taken out of both.
+pub(crate) fn shared<T: PartialEq>(forward: &mut Option<T>, reverse: &mut Option<T>) -> Option<T> {
+    if forward == reverse {
+        *forward = None;
+        reverse.take()
+    } else {
+        None
+    }
+}
+
+impl From<&Direction> for DirectionTable {
+    fn from(direction: &Direction) -> Self {
+        let (arq, fec) = repair::tables(direction.repair);
+        Self {
+            rate: direction.rate,
+            delay: Some(direction.delay),
+            overhead: Some(direction.overhead),
+            mtu: Some(direction.mtu),
+            queue: Some(direction.queue.clone()),
+            channel: Some(Channels(direction.channel.clone())),
+            arq,
+            fec,
+        }
+    }
+}
+
+impl From<&Route> for RouteTable {
+    fn from(route: &Route) -> Self {
+        let Route { from, to, via } = route.clone();
+        Self { from, to, via }
+    }
+}
+
+impl FlowTable {
+    fn new(flow: &Flow, scenario: &Scenario) -> Self {
+        Self {
+            name: flow.name.clone(),
+            from: flow.from.clone(),
+            to: flow.to.clone(),
+            tcp: flow.tcp().map(|(tcp, _)| scenario.tcps[tcp].name.clone()),
+            udp: flow.udp().copied(),
+            app: flow.app.clone(),
+            start: flow.start,
+            count: flow.count,
+            stagger: flow.stagger,
+            initiator: flow.tcp().map(|(_, initiator)| initiator),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+"""The rows of a summary, without holding them all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from retx import _native
+
+AT_ONCE = 256
+
+
+class Rows:
+    """`flows` or `links` of a summary, made a few at a time: there may be many thousands."""
+
+    def __init__(self, raw: _native.RawResult, table: str) -> None:
+        self._raw = raw
+        self._table = table
+
+    def __len__(self) -> int:
+        return self._raw.row_count(self._table)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for first in range(0, len(self), AT_ONCE):
+            yield from json.loads(self._raw.rows(self._table, first, AT_ONCE))
+
+
+def outline(raw: _native.RawResult) -> dict[str, Any]:
+    """As the summary, with `Rows` for its flows and links.
+
+    Its scenario is without links, wlans, routes and flows.
+    """
+    head: dict[str, Any] = json.loads(raw.head())
+    return head | {table: Rows(raw, table) for table in ("flows", "links")}
