@@ -5,13 +5,14 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: build demo test lint test-rust test-python tshark bench bench-peers bench-scale docs conformance \
-    certify clean
+.PHONY: build demo test lint lint-rust lint-python test-rust test-python test-studies test-others \
+    tshark bench bench-peers bench-scale docs conformance certify clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-RUST := source tools/find-rust.sh;
+# As many jobs as cores, whoever else works: cargo could not open the pipe of make's own count.
+RUST := unset MAKEFLAGS MFLAGS; source tools/find-rust.sh;
 # crates/py builds against the interpreter of the virtual environment.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -23,30 +24,40 @@ build: $(VENV)/built
 demo: build
 	$(BIN)/retx study high-ber --quick
 
-test: lint test-rust test-python
+# Two at a time: what has one thread, such as the extension's last optimisation, leaves the other core
+# to what compiles. Emulations have tests in Rust and in Python; in_order lets these wait for those.
+test:
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target in_order=yes \
+	    lint test-rust test-studies test-others
 
-lint: $(VENV)/tested
+lint: lint-rust lint-python
+
+lint-rust: $(BIN)/python
 	$(RUST) rustfmt --check --edition 2024 $$(git ls-files -co --exclude-standard '*.rs')
 	$(RUST) cargo clippy --workspace --all-targets --locked -- -D warnings
+
+lint-python: $(VENV)/tested
 	$(BIN)/ruff check python studies docs bench tools
 	$(BIN)/ruff format --check python studies docs bench tools
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest retx._native
 
 # Without doc tests: there are none, and to find that out takes minutes.
-test-rust: $(VENV)/tested tshark
+test-rust: $(BIN)/python tshark
 	$(RUST) cargo test --workspace --exclude retx-py --lib --bins --tests --locked
 
-# Two at a time: what looks at the reports of studies, whose output comes last, and all else.
-test-python: $(VENV)/tested tshark
-	mkdir -p target
-	$(BIN)/pytest -rs -m studies >target/test-studies.log 2>&1 & studies=$$!; \
-	trap 'kill $$studies 2>/dev/null || true' EXIT; status=0; \
-	$(BIN)/pytest -rs -m 'not studies' || status=$$?; \
-	wait $$studies || status=$$?; cat target/test-studies.log; exit $$status
+test-python:
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-studies test-others
+
+# What looks at the reports of studies, and all else.
+test-studies: $(VENV)/tested tshark
+	$(BIN)/pytest -rs -m studies
+
+test-others: $(VENV)/tested tshark $(if $(in_order),test-rust)
+	$(BIN)/pytest -rs -m 'not studies'
 
 # Tests of captures ask tshark what it reads in them.
-tshark:
+tshark: | $(BIN)/python
 	tools/packages.sh tshark=tshark || echo "The tests that read captures with tshark are skipped."
 
 bench: build
@@ -91,9 +102,9 @@ certify:
 clean:
 	rm -rf $(VENV) target python/retx/*.so
 
-# The virtual environment.
+# The virtual environment, and the C compiler, by which Rust links: nothing else is installed meanwhile.
 $(BIN)/python:
-	tools/packages.sh venv=python3-venv
+	tools/packages.sh venv=python3-venv cc=build-essential
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit(f"retx needs Python 3.10 or newer; this is {sys.version}")'
 	$(PYTHON) -m venv $(VENV)
 
