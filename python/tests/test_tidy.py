@@ -202,6 +202,20 @@ def test_crates_depend_downwards(manifest: Path) -> None:
     assert not beyond, f"crates/{crate} must not use {sorted(beyond)}"
 
 
+def test_no_file_of_tests_is_left_out() -> None:
+    """A crate has one program of tests, `all`; a file that no `mod` names would test nothing."""
+    broken = {}
+    for path in tracked("crates/*/tests/*.rs"):
+        if not path.exists() or path.parts[-3:] == ("tests", "all", "main.rs"):
+            continue
+        module = path.parent if path.name == "mod.rs" else path.with_suffix("")
+        names = [module.parent / name for name in ("main.rs", "mod.rs")]
+        named = re.compile(rf"(pub )?mod {module.name};")
+        if not any(named.match(line) for it in names if it.exists() for line in lines_of(it)):
+            broken[name_of(path)] = f"{name_of(path)}: no mod {module.name};"
+    held("files of tests", broken)
+
+
 def test_comments_hold_no_code_that_nobody_runs() -> None:
     """`make test` leaves doc tests out, so a block in a comment says that it is none: `text`."""
     fence = re.compile(r"//[/!] *```(\w*)")
