@@ -22,6 +22,7 @@ mod late;
 mod ranges;
 mod reassembly;
 mod receive_autotuning;
+mod ring;
 mod sack_compression;
 mod scoreboard;
 mod size;

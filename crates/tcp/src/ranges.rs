@@ -32,6 +32,7 @@ impl Ranges {
     }
 
     /// Adds `left` … `right` − 1, merging what touches; returns the range that it then lies in.
+    #[inline(always)]
     pub fn insert(&mut self, left: u64, right: u64) -> Range {
         match self.0.back_mut() {
             // Nearly always at the end.
@@ -39,6 +40,13 @@ impl Ranges {
                 last.1 = last.1.max(right);
                 *last
             }
+            _ => self.insert_elsewhere(left, right),
+        }
+    }
+
+    #[inline(never)]
+    fn insert_elsewhere(&mut self, left: u64, right: u64) -> Range {
+        match self.0.back() {
             Some(last) if left < last.0 => self.insert_below(left, right),
             _ => {
                 work::steps(1);
@@ -96,11 +104,18 @@ impl Ranges {
     }
 
     /// The first stretch of `left` … `right` − 1 that is not in the set.
+    #[inline(always)]
     pub fn first_gap(&self, left: u64, right: u64) -> Option<Range> {
+        // Nearly always at the end.
         if self.0.back().is_none_or(|last| last.0 <= left) {
             let start = self.end().map_or(left, |end| end.max(left));
             return (start < right).then_some((start, right));
         }
+        self.first_gap_below(left, right)
+    }
+
+    #[inline(never)]
+    fn first_gap_below(&self, left: u64, right: u64) -> Option<Range> {
         let index = self.0.partition_point(|range| range.1 <= left);
         let start = match self.0.get(index) {
             Some(range) if range.0 <= left => range.1,

@@ -13,6 +13,7 @@ mod without_sack;
 pub use crate::delivered::{Delivered, Newest};
 use crate::late::Nothing;
 use crate::ranges::Ranges;
+use crate::ring::Ring;
 use crate::work;
 pub(crate) use in_order::InOrder;
 use retx_units::Time;
@@ -53,7 +54,7 @@ impl Record {
 /// The segments in flight of a connection with SACK.
 #[derive(Debug, Clone, Default)]
 pub struct Scoreboard {
-    records: VecDeque<Record>,
+    records: Ring<Record>,
     /// What has been selectively acknowledged above `SND.UNA`.
     sacked: Ranges,
     sacked_bytes: u64,
@@ -85,7 +86,7 @@ pub struct Scoreboard {
 
 impl Nothing for Scoreboard {
     const NOTHING: &'static Self = &Self {
-        records: VecDeque::new(),
+        records: Ring::EMPTY,
         sacked: Ranges::EMPTY,
         sacked_bytes: 0,
         sacked_segments: 0,
@@ -220,7 +221,7 @@ impl Scoreboard {
         self.assumed = Assumed::default();
         let reneged = self.records.front().is_some_and(|record| record.sacked);
         if self.records.front().is_some_and(|record| record.sacked) {
-            for record in &mut self.records {
+            for record in self.records.iter_mut() {
                 work::steps(1);
                 record.sacked = false;
             }
@@ -362,7 +363,7 @@ impl Scoreboard {
 
     /// Forgets all losses and retransmissions: a recovery was spurious.
     pub fn undo(&mut self) {
-        for record in &mut self.records {
+        for record in self.records.iter_mut() {
             record.lost = false;
             record.retransmitted = false;
             record.doubled = false;

@@ -66,8 +66,14 @@ impl<T: Stretch> Sorted<T> {
     }
 
     /// Where copies that overlap with what starts at `from` begin.
+    #[inline]
     fn first(&self, from: u64) -> usize {
-        self.list.partition_point(|item| item.copy().from + self.longest <= from)
+        let is_before = |item: &T| item.copy().from + self.longest <= from;
+        // What arrives mostly lies behind what was sent again.
+        if self.list.back().is_none_or(is_before) {
+            return self.list.len();
+        }
+        self.list.partition_point(is_before)
     }
 
     fn overlapping(&self, from: u64, to: u64) -> impl Iterator<Item = &T> {

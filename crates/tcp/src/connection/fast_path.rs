@@ -53,7 +53,7 @@ pub(super) struct Course {
     /// To the next data in order.
     pub receives: bool,
     /// To data beyond a gap, and to their acknowledgments.
-    collects: bool,
+    pub collects: bool,
     /// A test wants none.
     #[cfg(test)]
     pub closed: bool,
@@ -241,11 +241,12 @@ impl Connection {
         read
     }
 
-    /// When the connection wants to be woken, where the short way of sending is open: no other
+    /// When the connection wants to be woken, where the short ways of sending are open: no other
     /// timer runs.
     #[inline]
     pub(super) const fn next_usual_timer(&self) -> Option<Time> {
-        if self.course.sends { Some(self.timers.next_usual()) } else { None }
+        let bare = self.course.sends | self.course.repairs;
+        if bare { Some(self.timers.next_usual()) } else { None }
     }
 
     /// A full segment if the windows let it go; else an acknowledgment if one is due.

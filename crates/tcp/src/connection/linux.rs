@@ -31,7 +31,11 @@ impl Sender {
     /// The congestion control widens the window, if that limits.
     pub fn widen(&mut self, ack: &congestion_control::Ack) {
         let before = self.window.cwnd;
-        self.congestion_control.on_ack(&mut self.window, ack);
+        match &mut self.congestion_control {
+            // That of most, and short: not by way of all the others.
+            congestion_control::State::reno(reno) => reno.on_ack(&mut self.window, ack),
+            other => other.on_ack(&mut self.window, ack),
+        }
         if !ack.cwnd_limited {
             self.window.cwnd = self.window.cwnd.min(before);
         }

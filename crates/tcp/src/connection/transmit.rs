@@ -1,8 +1,7 @@
 //! What to send next.
 
-use super::fast_path::Short;
 use super::sender::Timed;
-use super::{Connection, Polled, State, Transmit};
+use super::{Connection, State, Transmit};
 use crate::congestion_control::{CongestionControl, Sent};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::{self, LossDetection};
@@ -27,52 +26,8 @@ impl Chunk {
 }
 
 impl Connection {
-    /// The next segment to send now, until `None`. Polling more often changes nothing.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        let mut transmit = Transmit::default();
-        match self.poll_transmit_into(now, &mut transmit) {
-            Polled::Nothing => None,
-            Polled::Plain(plain) => Some(plain.transmit()),
-            Polled::Written => Some(transmit),
-        }
-    }
-
-    /// The same for who has a place for it, where all but plain segments are written: those are
-    /// told by their few values, which cost less to pass on.
-    #[inline(always)]
-    pub fn poll_transmit_into(&mut self, now: Time, to: &mut Transmit) -> Polled {
-        if self.course.sends {
-            match self.send_at_once(now) {
-                Short::Sent(plain) => return Polled::Plain(plain),
-                Short::Nothing => return Polled::Nothing,
-                Short::Written | Short::Unknown => {}
-            }
-        }
-        if self.transmit_otherwise(now, to) { Polled::Written } else { Polled::Nothing }
-    }
-
-    #[inline(never)]
-    fn transmit_otherwise(&mut self, now: Time, to: &mut Transmit) -> bool {
-        match self.send_at_once_otherwise(now, to) {
-            Short::Sent(plain) => {
-                *to = plain.transmit();
-                return true;
-            }
-            Short::Written => return true,
-            Short::Nothing => return false,
-            Short::Unknown => {}
-        }
-        let is_silent = self.reply.is_none() && !self.receiver.ack_now;
-        // Nearly always so at the end that gets the data.
-        if is_silent && self.state == State::Established && self.sender.is_at_rest() {
-            return false;
-        }
-        let sent = self.next_transmit(now, to);
-        self.settle();
-        sent
-    }
-
-    fn next_transmit(&mut self, now: Time, to: &mut Transmit) -> bool {
+    /// Writes down the next segment, by the long way; false when there is none.
+    pub(super) fn next_transmit(&mut self, now: Time, to: &mut Transmit) -> bool {
         if let Some(mut segment) = self.reply.take() {
             if let Some(timestamps) = &mut segment.options.timestamps {
                 timestamps.value = self.timestamp(now);

@@ -89,19 +89,26 @@ impl Validation {
     }
 
     /// New data were acknowledged.
+    #[inline(always)]
     pub fn on_ack(&mut self, ack: &Ack) {
         if self.policy != CwndValidation::Rfc7661 {
             return;
         }
         if ack.in_recovery {
-            // §4.2: what a recovery delivers is no sample, and what was before is out of date.
-            if let Some(rounds) = self.rounds.made() {
-                rounds.now = None;
-                rounds.samples.clear();
-            }
-            return;
+            return self.forget_rounds();
         }
-        self.rounds.on_ack(ack);
+        let goes_on = self.rounds.made().is_some_and(|rounds| rounds.goes_on(ack));
+        if !goes_on {
+            self.rounds.on_ack(ack);
+        }
+    }
+
+    /// §4.2: what a recovery delivers is no sample, and what was before is out of date.
+    fn forget_rounds(&mut self) {
+        if let Some(rounds) = self.rounds.made() {
+            rounds.now = None;
+            rounds.samples.clear();
+        }
     }
 
     /// An ACK of new data may grow the window.
@@ -123,7 +130,20 @@ impl Validation {
 }
 
 impl Rounds {
-    #[inline]
+    /// Counts what is acknowledged within a round trip, if no sample can be out of date: else
+    /// nothing has happened.
+    #[inline(always)]
+    fn goes_on(&mut self, ack: &Ack) -> bool {
+        match &mut self.now {
+            Some(round) if ack.snd_una < round.end && self.samples.len() <= 1 => {
+                round.bytes += ack.bytes_acked;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    #[inline(never)]
     fn on_ack(&mut self, ack: &Ack) {
         let Some(round) = &mut self.now else {
             self.now = Some(Round { end: ack.snd_nxt, bytes: 0 });

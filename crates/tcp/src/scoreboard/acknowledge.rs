@@ -104,8 +104,11 @@ impl Scoreboard {
                 }
                 index += 1;
             }
-            from = gap_right;
             fresh = true;
+            if gap_right >= right {
+                break;
+            }
+            from = gap_right;
         }
         if fresh {
             self.sacked.insert(left, right);

@@ -6,13 +6,14 @@ use retx_units::Time;
 
 impl Scoreboard {
     /// Of what is sent at the same time, the lower position counts as the earlier (RFC 8985 §5.2).
-    #[inline]
+    #[inline(always)]
     pub(super) fn note_time(&mut self, now: Time, start: u64) {
         if !self.without_times {
             self.keep_time(now, start);
         }
     }
 
+    #[inline(never)]
     fn keep_time(&mut self, now: Time, start: u64) {
         if self.by_time.back().is_none_or(|last| *last <= (now, start)) {
             work::steps(1);

@@ -40,13 +40,16 @@ impl Scoreboard {
     pub(crate) fn acknowledge_in_order(&mut self, snd_una: u64) -> InOrder {
         let mut taken = InOrder { bytes: 0, first_sent: None };
         let mut again = false;
-        while let Some(record) = self.records.front().filter(|record| record.end() <= snd_una) {
-            work::steps(1);
-            again |= record.ever_retransmitted;
-            taken.bytes += u64::from(record.length);
-            taken.first_sent.get_or_insert(record.sent);
-            self.records.pop_front();
-        }
+        self.records.pop_while(|record| {
+            let goes = record.end() <= snd_una;
+            if goes {
+                work::steps(1);
+                again |= record.ever_retransmitted;
+                taken.bytes += u64::from(record.length);
+                taken.first_sent.get_or_insert(record.sent);
+            }
+            goes
+        });
         if again {
             taken.first_sent = None;
         }

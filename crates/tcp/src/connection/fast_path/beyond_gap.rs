@@ -32,6 +32,12 @@ impl Connection {
         true
     }
 
+    /// No acknowledgment is due, and there is nothing else to send.
+    #[inline(always)]
+    pub(in crate::connection) fn has_answered(&self) -> bool {
+        !self.receiver.ack_now && self.sender.is_at_rest()
+    }
+
     /// An acknowledgment, if one is due and there is nothing else to send.
     pub(super) fn acknowledge_gap_at_once(&mut self, now: Time, to: &mut Transmit) -> Short {
         if !self.sender.is_at_rest() {

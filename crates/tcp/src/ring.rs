@@ -1,0 +1,219 @@
+//! A queue in a ring whose size is a power of two, so that a place is found by a mask.
+
+use std::ops::{Index, IndexMut};
+
+/// First in, first out; those between can be looked at by how many come before them.
+#[derive(Clone)]
+pub(crate) struct Ring<T> {
+    slots: Vec<T>,
+    /// Counts what was ever taken out, modulo 2^32; the first is at this place, modulo the size.
+    head: u32,
+    /// Counts what was ever put in, in the same way.
+    tail: u32,
+}
+
+/// The size of the first ring.
+const FIRST_SIZE: usize = 4;
+
+impl<T> Ring<T> {
+    /// Without any.
+    pub const EMPTY: Self = Self { slots: Vec::new(), head: 0, tail: 0 };
+
+    /// How many there are.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.tail.wrapping_sub(self.head) as usize
+    }
+
+    #[inline]
+    const fn place(&self, count: u32) -> usize {
+        count as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    /// The one before which so many come.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        if index >= self.len() {
+            return None;
+        }
+        self.slots.get(self.place(self.head.wrapping_add(index as u32)))
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        if index >= self.len() {
+            return None;
+        }
+        let place = self.place(self.head.wrapping_add(index as u32));
+        self.slots.get_mut(place)
+    }
+
+    /// The first.
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        if self.head == self.tail { None } else { self.slots.get(self.place(self.head)) }
+    }
+
+    /// The last.
+    #[inline]
+    pub fn back(&self) -> Option<&T> {
+        self.get(self.len().wrapping_sub(1))
+    }
+
+    /// Takes out the first, if there is one.
+    #[inline]
+    pub fn pop_front(&mut self) {
+        self.head = self.head.wrapping_add(u32::from(self.head != self.tail));
+    }
+
+    /// Takes out the first ones as far as `is` says, which sees each once.
+    #[inline(always)]
+    pub fn pop_while(&mut self, mut is: impl FnMut(&T) -> bool) {
+        let mut head = self.head;
+        while head != self.tail && self.slots.get(self.place(head)).is_some_and(&mut is) {
+            head = head.wrapping_add(1);
+        }
+        self.head = head;
+    }
+
+    /// All, first to last.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        let (from, to) = self.halves();
+        self.slots[from].iter().chain(&self.slots[to])
+    }
+
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        let (from, to) = self.halves();
+        let (before, after) = self.slots.split_at_mut(from.start);
+        after[..from.end - from.start].iter_mut().chain(&mut before[to])
+    }
+
+    /// Where they lie: up to the end of the slots, and on from their beginning.
+    fn halves(&self) -> (std::ops::Range<usize>, std::ops::Range<usize>) {
+        if self.head == self.tail {
+            return (0..0, 0..0);
+        }
+        let first = self.place(self.head);
+        let end = (first + self.len()).min(self.slots.len());
+        (first..end, 0..self.len() - (end - first))
+    }
+
+    /// How many there are from the first on for which `is` holds, as it does for no other.
+    pub fn partition_point(&self, is: impl Fn(&T) -> bool) -> usize {
+        let (mut from, mut to) = (0, self.len());
+        while from < to {
+            let middle = from + (to - from) / 2;
+            if is(&self[middle]) {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        from
+    }
+}
+
+impl<T: Copy> Ring<T> {
+    /// Puts one in behind all others.
+    #[inline]
+    pub fn push_back(&mut self, item: T) {
+        if self.len() == self.slots.len() {
+            self.grow(item);
+        }
+        let place = self.place(self.tail);
+        self.slots[place] = item;
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, filler: T) {
+        let size = (2 * self.slots.len()).max(FIRST_SIZE);
+        assert!(size <= 1 << 31, "a place for each");
+        let mut slots = Vec::with_capacity(size);
+        slots.extend(self.iter().copied());
+        self.head = 0;
+        self.tail = slots.len() as u32;
+        slots.resize(size, filler);
+        self.slots = slots;
+    }
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+/// What is in it, not where it lies.
+impl<T: std::fmt::Debug> std::fmt::Debug for Ring<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<T> Index<usize> for Ring<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, index: usize) -> &T {
+        self.get(index).expect("there are more")
+    }
+}
+
+impl<T> IndexMut<usize> for Ring<T> {
+    #[inline]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        self.get_mut(index).expect("there are more")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        /// Against the standard library's queue.
+        #[test]
+        fn agrees_with_a_queue(steps in prop::collection::vec((0u8..6, 0u32..20), 0..400)) {
+            let mut ring = Ring::EMPTY;
+            let mut queue = VecDeque::new();
+            for (number, (step, value)) in (0..).zip(steps) {
+                match step {
+                    0 => {
+                        ring.pop_front();
+                        queue.pop_front();
+                    }
+                    1 => {
+                        let below = |other: &u32| *other < number - value.min(number);
+                        ring.pop_while(below);
+                        while queue.front().is_some_and(below) {
+                            queue.pop_front();
+                        }
+                    }
+                    2 => {
+                        ring.iter_mut().filter(|it| **it % 7 == 0).for_each(|it| *it += 1);
+                        queue.iter_mut().filter(|it| **it % 7 == 0).for_each(|it| *it += 1);
+                    }
+                    _ => {
+                        ring.push_back(number);
+                        queue.push_back(number);
+                    }
+                }
+                prop_assert_eq!(ring.len(), queue.len());
+                prop_assert_eq!((ring.front(), ring.back()), (queue.front(), queue.back()));
+                let index = value as usize;
+                prop_assert_eq!(ring.get(index), queue.get(index));
+                prop_assert_eq!(ring.get_mut(index), queue.get_mut(index));
+                let below = |other: &u32| *other < number / 2;
+                prop_assert_eq!(ring.partition_point(below), queue.partition_point(below));
+                prop_assert!(ring.iter().eq(&queue) && ring.iter().rev().eq(queue.iter().rev()));
+                prop_assert_eq!(format!("{ring:?}"), format!("{queue:?}"));
+            }
+        }
+    }
+}
