@@ -98,7 +98,8 @@ impl Flow {
         let plan = &context.flows[self.ledger.flow as usize];
         let key = context.key;
         let number = self.app.file();
-        let mut stream = key.stream(&format!("flow.{}.initial_sequence.{number}", plan.name));
+        let name = ["flow.", &plan.name, ".initial_sequence.", &number.to_string()].concat();
+        let mut stream = key.stream(&name);
         // Each is made where it stays: a copy would cost more than making it.
         for side in [Side::Sender, Side::Receiver] {
             let initial = SeqNr(stream.next_u64() as u32);

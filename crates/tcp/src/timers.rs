@@ -62,7 +62,7 @@ impl Timers {
         Self { delayed_ack: Time::NEVER, retransmit: Time::NEVER, rare: Late::NONE };
 
     /// The earliest deadline.
-    #[inline]
+    #[inline(never)]
     pub fn next(&self) -> Time {
         self.rare.get().map_or(Time::NEVER, Rare::next).min(self.next_usual())
     }

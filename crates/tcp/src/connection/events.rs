@@ -48,14 +48,14 @@ impl Events {
     /// The first that nobody has asked for.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        if self.rtt != Duration::MAX {
-            return Some(Event::Rtt(std::mem::replace(&mut self.rtt, Duration::MAX)));
-        }
-        if self.rest.is_none() { None } else { self.take_first() }
+        if self.is_empty() { None } else { self.take_first() }
     }
 
     #[inline(never)]
     fn take_first(&mut self) -> Option<Event> {
+        if self.rtt != Duration::MAX {
+            return Some(Event::Rtt(std::mem::replace(&mut self.rtt, Duration::MAX)));
+        }
         let node = *self.rest.take()?;
         self.rest = node.next;
         Some(node.event)

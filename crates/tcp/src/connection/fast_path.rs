@@ -260,7 +260,7 @@ impl Connection {
         let smss = u64::from(sender.window.smss);
         let flight = sender.flight_size();
         let room = sender.window.cwnd.min(sender.snd_wnd).saturating_sub(flight);
-        if queued.min(room) >= smss && !(flight == 0 && self.restarts_after_idle(now)) {
+        if queued.min(room) >= smss && (flight > 0 || self.goes_on_after_pause(now)) {
             return Short::Sent(self.send_next_segment(now));
         }
         // Neither the last of the data nor half of the peer's window: it is worth waiting for more,
@@ -272,10 +272,11 @@ impl Connection {
         self.acknowledge_at_once(now)
     }
 
-    /// With nothing in flight: the pause was long enough for the window to shrink.
-    #[inline]
-    fn restarts_after_idle(&self, now: Time) -> bool {
-        self.parameters.slow_start_after_idle && now.since(self.sender.last_sent) > self.rto()
+    /// With nothing in flight: the pause was not long enough for the window to shrink.
+    #[cold]
+    #[inline(never)]
+    fn goes_on_after_pause(&self, now: Time) -> bool {
+        !self.parameters.slow_start_after_idle || now.since(self.sender.last_sent) <= self.rto()
     }
 
     /// The same for which short way ever is open but that of an undisturbed sender.
