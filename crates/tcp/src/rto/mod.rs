@@ -70,6 +70,7 @@ impl Estimator for State {
         dispatch!(self, it => it.on_lost_syn(rto, limits));
     }
 
+    #[inline]
     fn rto(&self, window: &Window) -> Duration {
         dispatch!(self, it => it.rto(window))
     }
