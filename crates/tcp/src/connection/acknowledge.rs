@@ -298,7 +298,6 @@ impl Connection {
     }
 
     /// RFC 6298 §5.2 and §5.3.
-    /// RFC 6298 §5.2 and §5.3.
     #[inline]
     pub(super) fn restart_retransmit_timer(&mut self, now: Time) {
         // RFC 3168 §6.1.2: with a window of one segment an echo starts it, whatever is out.
