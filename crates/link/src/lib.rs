@@ -6,7 +6,7 @@ pub mod modulation;
 pub mod pipe;
 pub mod queue;
 pub mod relay;
-mod ring;
+pub mod ring;
 pub mod stage;
 pub mod wlan;
 

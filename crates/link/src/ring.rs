@@ -2,7 +2,7 @@
 
 /// First in, first out.
 #[derive(Debug, Clone)]
-pub(crate) struct Ring<T> {
+pub struct Ring<T> {
     slots: Box<[T]>,
     /// Counts what was ever taken out, modulo 2^32; the first is at this place, modulo the size.
     head: u32,
@@ -41,6 +41,13 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub fn front(&self) -> Option<&T> {
         if self.is_empty() { None } else { Some(&self.slots[self.place(self.head)]) }
+    }
+
+    /// That which so many come before.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        let place = self.place(self.head.wrapping_add(index as u32));
+        if index < self.len() { self.slots.get(place) } else { None }
     }
 
     /// Takes out the first.
@@ -170,6 +177,8 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(ring.front(), queue.front());
+                let index = value as usize % 8;
+                prop_assert_eq!(ring.get(index), queue.get(index));
                 prop_assert_eq!(ring.is_empty(), queue.is_empty());
                 if queue.iter().is_sorted() {
                     let below = queue.partition_point(|other| *other < value);

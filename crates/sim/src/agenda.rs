@@ -17,7 +17,7 @@ impl Agenda {
     }
 
     /// `target` wants to be woken at `time`, and may be woken earlier.
-    #[inline]
+    #[inline(always)]
     pub fn wake(&mut self, target: Target, time: Time) {
         let pending = self.queue.wake_mut(target);
         if time < *pending {

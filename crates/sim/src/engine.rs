@@ -25,6 +25,7 @@ mod ahead;
 mod closing;
 mod datagrams;
 mod hosts;
+mod lanes;
 mod layout;
 mod otherwise;
 mod outside;
@@ -33,6 +34,7 @@ mod sampling;
 mod stages;
 
 pub use closing::Baseline;
+use lanes::Lanes;
 use layout::{Placed, Ways};
 use outside::Outside;
 pub use outside::{Arriving, Left};
@@ -58,6 +60,7 @@ pub struct Engine<'a> {
     routes: Vec<u32>,
     /// What comes behind each pipe ([`ahead::behind`]).
     behind: Vec<u32>,
+    lanes: Lanes,
     ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) stages: Vec<Placed>,
@@ -142,7 +145,8 @@ impl<'a> Engine<'a> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
         let hosts = 2 * flows.len() as u64 + Special::Count as u64;
         let targets = (plan.pipes.len() + plan.stages.len() + datagrams.len()) as u64 + hosts;
-        if targets > u64::from(MAX_TARGETS) {
+        // There may be a lane behind each pipe.
+        if targets + plan.pipes.len() as u64 > u64::from(MAX_TARGETS) {
             return Err(RunError::TooLarge { targets });
         }
         let pipe = |pipe: &crate::plan::PipePlan| {
@@ -151,16 +155,24 @@ impl<'a> Engine<'a> {
         };
         let finite = flows.iter().filter(|flow| flow.is_finite()).count()
             + datagrams.iter().filter(|flow| flow.sender.is_finite()).count();
+        let recorder = Recorder::new(plan, options)?;
+        let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
+        // A capture sees packets at each hop, at their time.
+        if recorder.capture.is_none() {
+            ahead::find_followers(&mut pipes, &ways.routes, &plan.pipes);
+        }
+        let lanes = Lanes::new(&pipes, targets as u32, flows.len());
         let mut engine = Self {
             plan,
             key,
             now: Time::ZERO,
-            agenda: Agenda::new(targets as u32),
+            agenda: Agenda::new(targets as u32 + lanes.count()),
             packets: Packets::default(),
             behind: ahead::behind(plan.pipes.len(), &ways.routes, &flows),
             routes: ways.routes,
+            lanes,
             ports: ways.ports,
-            pipes: plan.pipes.iter().map(pipe).collect(),
+            pipes,
             stages: layout::stages(plan, key),
             sampled_all: false,
             unfinished: finite,
@@ -170,7 +182,7 @@ impl<'a> Engine<'a> {
             proxies: plan.proxies.iter().map(Proxy::new).collect(),
             chains: Vec::new(),
             datagrams,
-            recorder: Recorder::new(plan, options)?,
+            recorder,
             baseline: Baseline::default(),
             events: 0,
             counts: Counts::default(),
@@ -178,7 +190,6 @@ impl<'a> Engine<'a> {
             arriving: Unpacked::default(),
             outside: None,
         };
-        engine.find_followers();
         engine.first_events();
         Ok(engine)
     }
@@ -232,17 +243,27 @@ impl<'a> Engine<'a> {
     }
 
     /// Handles the next event.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self) {
         let (time, target) = self.agenda.take_first().expect("the end of the run is an event");
         self.now = time;
         self.events += 1;
         let pipes = self.pipes.len() as u32;
-        if target < pipes {
-            self.pipe_due(target);
-            return;
+        let arrived = if let Some(lane) = self.lanes.by_target(target) {
+            self.lane_due(lane)
+        } else if target < pipes {
+            self.pipe_due(target)
+        } else {
+            return self.end_due(target - pipes);
+        };
+        if let Some((id, to)) = arrived {
+            self.deliver(id, to);
         }
-        let host = target - pipes;
+    }
+
+    /// An end of a flow is due, or something else that is no pipe.
+    #[inline(never)]
+    fn end_due(&mut self, host: u32) {
         match host.checked_sub(2 * self.flows.len() as u32) {
             None if host & 1 == 0 => self.host_due(host >> 1, Side::Sender),
             None => self.host_due(host >> 1, Side::Receiver),
@@ -250,26 +271,23 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The first packet of a pipe leaves it.
-    #[inline]
-    fn pipe_due(&mut self, index: u32) {
+    /// The first packet of a pipe leaves it: returns it, and the end that it has reached. It may
+    /// also go on.
+    #[inline(always)]
+    fn pipe_due(&mut self, index: u32) -> Option<(u32, u32)> {
         let pipe = &mut self.pipes[index as usize];
         // Nearly all packets go this way.
         if let Some(id) = pipe.poll_plain(self.now) {
             self.agenda.wake(index, pipe.poll_timeout());
-            return self.forward(index, id, self.behind[index as usize]);
+            self.recorder.left(self.now, index, id, &mut self.packets);
+            match self.next_of(id, self.behind[index as usize]) {
+                (HOST, to) => return Some((id, to)),
+                (next, _) => self.enter(next, id),
+            }
+        } else {
+            self.pipe_due_otherwise(index);
         }
-        self.pipe_due_otherwise(index);
-    }
-
-    /// A packet has left a pipe or another stage at this place: on to what is `behind`.
-    #[inline(always)]
-    fn forward(&mut self, from: u32, id: u32, behind: u32) {
-        self.recorder.left(self.now, from, id, &mut self.packets);
-        match self.next_of(id, behind) {
-            (HOST, to) => self.deliver(id, to),
-            (next, _) => self.enter(next, id),
-        }
+        None
     }
 
     #[inline(always)]

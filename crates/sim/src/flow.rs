@@ -7,11 +7,13 @@ use crate::packet::{Arriving, Packet};
 use crate::plan::{FlowPlan, Side, Work};
 use crate::recorder::{Drop, Recorder};
 use leg::Leg;
+use prefetch_index::prefetch_index;
 use retx_record::counters::IdleEnd;
 use retx_record::reason::EpisodeKind;
 use retx_tcp::{Connection, Event, Prepared};
 use retx_units::{SeqNr, StreamKey, Time};
 use retx_wire::Flags;
+use std::mem::offset_of;
 
 mod ending;
 mod leg;
@@ -125,6 +127,16 @@ impl Flow {
             leg.begin_connection();
         }
         self.ledger.begin_connection(now);
+    }
+
+    /// A packet is about to come to this end: lets the processor fetch what it will need.
+    #[inline]
+    pub fn prefetch(&self, side: Side) {
+        self.ends[side as usize].prefetch();
+        let behind = std::slice::from_ref(&self.first_hops);
+        for line in 0..(size_of::<Self>() - offset_of!(Self, first_hops)) / 64 {
+            prefetch_index(behind, line * 64 / size_of_val(behind));
+        }
     }
 
     /// Where each end's way to the other begins in the engine's routes.

@@ -2,6 +2,7 @@
 
 use crate::plan::Side;
 use crate::recorder::Drop;
+use prefetch_index::prefetch_index;
 use retx_link::channel::Frame;
 use retx_units::SeqNr;
 use retx_wire::{Ecn, Flags, IPV4_HEADER_BYTES, Options, Segment, TCP_HEADER_BYTES};
@@ -328,6 +329,12 @@ impl Packets {
         if !arrived && (before || others == Others::OnTheirWay) {
             packet.row = NONE;
         }
+    }
+
+    /// A packet is about to be asked for: lets the processor fetch it.
+    #[inline]
+    pub fn prefetch(&self, id: u32) {
+        prefetch_index(&self.slots, id as usize);
     }
 
     /// A packet in the network.

@@ -84,7 +84,8 @@ impl Pipe {
         self.leader != NOBODY
     }
 
-    fn leader(&self) -> Option<usize> {
+    /// The pipe that it follows.
+    pub fn leader(&self) -> Option<usize> {
         self.follows().then_some(self.leader as usize)
     }
 
@@ -136,6 +137,13 @@ impl Pipe {
         self.air.append(arrival, id);
     }
 
+    /// Who drives keeps a packet that has passed this pipe ahead of time, and sees to it that it
+    /// arrives: it is one of [`Kept`] until then.
+    #[inline(always)]
+    pub const fn let_go(&mut self) {
+        self.counts.delivered += 1;
+    }
+
     /// A packet that has crossed this pipe, or passed it ahead of time, arrives at `arrival`.
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, id: u32) {
@@ -174,11 +182,24 @@ impl Pipe {
     }
 }
 
+/// A packet that no pipe holds, as who drives keeps it until it arrives ([`Pipe::let_go`]).
+#[derive(Debug, Clone, Copy)]
+pub struct Kept {
+    /// The index of the pipe at whose far end it arrives.
+    pub pipe: u32,
+    /// When.
+    pub arrival: Time,
+    /// How long it is.
+    pub bytes: u32,
+}
+
 /// What a pipe has to add to its own counts, and to take off, where some are passed ahead of time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Share {
     packets_in: u64,
     delivered: u64,
+    /// Packets that have been counted as delivered, and will be.
+    not_yet_delivered: u64,
     /// Transmission time yet to come.
     busy: Duration,
     /// Packets that have been counted here and are yet in the pipe before, …
@@ -192,7 +213,7 @@ impl Share {
         let in_air = counted.in_air + u64::from(self.still_here) - u64::from(self.not_yet_here);
         Statistics {
             packets_in: counted.packets_in + self.packets_in,
-            packets_delivered: counted.packets_delivered + self.delivered,
+            packets_delivered: counted.packets_delivered + self.delivered - self.not_yet_delivered,
             in_air,
             busy: counted.busy - self.busy,
             ..counted
@@ -200,14 +221,15 @@ impl Share {
     }
 }
 
-/// What has been counted by `now` in pipes of which some follow others, pipe by pipe; `bytes` tells
-/// how long a packet is.
+/// What has been counted by `now` in pipes of which some follow others, pipe by pipe; `kept` are
+/// those that no pipe holds, and `bytes` tells how long a packet is.
 pub fn statistics(
     pipes: &[Pipe],
     now: Time,
+    kept: impl Iterator<Item = Kept>,
     bytes: impl Fn(u32) -> u32,
 ) -> impl Iterator<Item = Statistics> {
-    let shares = shares(pipes, now, bytes);
+    let shares = shares(pipes, now, kept, bytes);
     pipes.iter().zip(shares).map(move |(pipe, share)| {
         let mut all = share.add_to(pipe.counted(now));
         if pipe.settles {
@@ -218,9 +240,20 @@ pub fn statistics(
     })
 }
 
-fn shares(pipes: &[Pipe], now: Time, bytes: impl Fn(u32) -> u32) -> Vec<Share> {
+fn shares(
+    pipes: &[Pipe],
+    now: Time,
+    kept: impl Iterator<Item = Kept>,
+    bytes: impl Fn(u32) -> u32,
+) -> Vec<Share> {
     let mut shares = vec![Share::default(); pipes.len()];
     let mut further: BTreeMap<usize, Vec<(Time, u32)>> = BTreeMap::new();
+    for Kept { pipe, arrival, bytes } in kept {
+        let share = &mut shares[pipe as usize];
+        share.not_yet_delivered += 1;
+        share.still_here += 1;
+        further.entry(pipe as usize).or_default().push((arrival, bytes));
+    }
     for index in followers_first(pipes) {
         let pipe = &pipes[index];
         let Some(leader) = pipe.leader() else { continue };

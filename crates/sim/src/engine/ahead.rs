@@ -6,7 +6,7 @@
 
 use super::{Engine, HOST, VARIES};
 use crate::flow::Flow;
-use crate::plan::Side;
+use crate::plan::{PipePlan, Side};
 use retx_link::Pipe;
 use retx_link::pipe::ahead::{self, Crossing};
 use retx_link::pipe::{Packet, Statistics};
@@ -65,33 +65,28 @@ pub(super) fn behind(pipes: usize, routes: &[u32], flows: &[Flow]) -> Vec<u32> {
     found.into_iter().map(|found| found.unwrap_or(VARIES)).collect()
 }
 
-impl Engine<'_> {
-    /// Finds the pipes that follow others. A capture sees packets at each hop, at their time: with
-    /// one there are none.
-    pub(super) fn find_followers(&mut self) {
-        if self.recorder.capture.is_some() {
-            return;
+/// Lets pipes follow others where they can.
+pub(super) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plans: &[PipePlan]) {
+    let mut feeders = vec![Feeders::Nobody; pipes.len()];
+    let mut before = HOST;
+    for word in routes {
+        if let Some(feeders) = feeders.get_mut(*word as usize) {
+            let from_pipe = (before as usize) < pipes.len();
+            let feeder = if from_pipe { Feeders::One(before) } else { Feeders::Others };
+            *feeders = feeders.and(feeder);
         }
-        let count = self.pipes.len();
-        let mut feeders = vec![Feeders::Nobody; count];
-        let mut before = HOST;
-        for word in &self.routes {
-            if let Some(feeders) = feeders.get_mut(*word as usize) {
-                let from_pipe = (before as usize) < count;
-                let feeder = if from_pipe { Feeders::One(before) } else { Feeders::Others };
-                *feeders = feeders.and(feeder);
-            }
-            before = *word;
-        }
-        for (index, feeders) in feeders.into_iter().enumerate() {
-            let Feeders::One(leader) = feeders else { continue };
-            if self.pipes[index].is_plain() && self.plan.pipes[leader as usize].config.can_lead() {
-                self.pipes[index].follow(leader);
-                self.pipes[leader as usize].lead();
-            }
+        before = *word;
+    }
+    for (index, feeders) in feeders.into_iter().enumerate() {
+        let Feeders::One(leader) = feeders else { continue };
+        if pipes[index].is_plain() && plans[leader as usize].config.can_lead() {
+            pipes[index].follow(leader);
+            pipes[leader as usize].lead();
         }
     }
+}
 
+impl Engine<'_> {
     /// Moves a packet on to what is `behind` the place where it was; returns that, and the end that
     /// it is for should that be [`HOST`].
     #[inline(always)]
@@ -117,6 +112,7 @@ impl Engine<'_> {
             let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
             pipe.cross(self.now, &Packet { id, frame, ecn_capable })
         };
+        let leader = index;
         let mut at = match crossing {
             Crossing::Arrives(at) => at,
             Crossing::Lost => return self.agenda.wake(index, pipe.poll_timeout()),
@@ -132,8 +128,11 @@ impl Engine<'_> {
             (index, at) = (next, further);
             if !pipe.leads() {
                 // Nearly all get here: who follows is plain.
-                pipe.append(at, id);
-                return self.agenda.wake(index, at);
+                if !self.take_lane(leader, index, (at, id)) {
+                    self.pipes[index as usize].append(at, id);
+                    self.agenda.wake(index, at);
+                }
+                return;
             }
         }
         let pipe = &mut self.pipes[index as usize];
@@ -145,7 +144,7 @@ impl Engine<'_> {
     pub fn pipe_statistics(&self) -> Box<dyn Iterator<Item = Statistics> + '_> {
         if self.pipes.iter().any(Pipe::leads) {
             let bytes = |id| self.packets.get(id).bytes;
-            Box::new(ahead::statistics(&self.pipes, self.now, bytes))
+            Box::new(ahead::statistics(&self.pipes, self.now, self.in_lanes(), bytes))
         } else {
             Box::new(self.pipes.iter().map(|pipe| pipe.statistics(self.now)))
         }

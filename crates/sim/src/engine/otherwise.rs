@@ -1,6 +1,6 @@
 //! What happens to few packets: out of the way of the others.
 
-use super::{Engine, VARIES};
+use super::{Engine, HOST, VARIES};
 use crate::recorder::Drop;
 use retx_link::stage::Departure;
 
@@ -37,10 +37,14 @@ impl Engine<'_> {
         self.enter(first, id);
     }
 
-    /// [`Self::forward`], for those that are few.
+    /// A packet has left a pipe or another stage at this place: on to what is behind it.
     #[inline(never)]
     pub(super) fn move_on(&mut self, from: u32, id: u32) {
-        self.forward(from, id, VARIES);
+        self.recorder.left(self.now, from, id, &mut self.packets);
+        match self.next_of(id, VARIES) {
+            (HOST, to) => self.deliver_apart(id, to),
+            (next, _) => self.enter(next, id),
+        }
     }
 
     /// A packet is about to enter a pipe, or something else, and somebody wants to know.

@@ -3,9 +3,9 @@
 
 use crate::plans::{LinkOf, bernoulli, dumbbell, high_ber, one_flow, tcp};
 use crate::random;
-use retx_sim::plan::{Plan, Sampling, Work};
+use retx_sim::plan::{FlowPlan, Hop, PipePlan, Plan, Sampling, Work};
 use retx_sim::{CapturePoint, Control, Options, Outcome, run_plan};
-use retx_units::{Duration, StreamKey, Time};
+use retx_units::{Duration, Stream, StreamKey, Time};
 
 fn outcome(plan: &Plan, hop_by_hop: bool) -> Outcome {
     let point = CapturePoint::Link { link: 0, right: true };
@@ -36,7 +36,7 @@ fn saved(plan: &Plan, name: &str) -> f64 {
 }
 
 /// Stops somewhere on the way, and begins to count somewhere.
-fn cut(plan: &mut Plan, stream: &mut retx_units::Stream) {
+fn cut(plan: &mut Plan, stream: &mut Stream) {
     plan.end = Time::from_nanos(1 + stream.below(3_000_000_000));
     plan.warmup = Time::from_nanos(stream.below(plan.end.as_nanos()));
     plan.sampling = match stream.below(3) {
@@ -100,6 +100,89 @@ fn a_chain_of_hops_is_the_same_hop_by_hop() {
     let most = (0..100).map(|seed| saved(&chain(seed), &format!("chain {seed}")));
     let most = most.fold(0.0, f64::max);
     assert!(most > 0.6, "most of the hops of some are passed ahead of time: {most}");
+}
+
+/// A link of a tree. No two have the same delay: what comes at the same nanosecond on two of them
+/// may have another order ahead of time.
+fn branch(stream: &mut Stream, alike: bool) -> [PipePlan; 2] {
+    let mut link = LinkOf::new("branch", ["left", "right"]);
+    link.delay = Duration::from_nanos(1_000_000 + stream.below(1_000_000));
+    if !alike {
+        link.mbit_s = Some(7 + stream.below(30));
+        link.delay = Duration::from_nanos(1 + stream.below(3) * stream.below(1_000_000));
+        link.packets = [None, Some(2), Some(20)][stream.below(3) as usize];
+        if stream.below(6) == 0 {
+            link.forward = vec![bernoulli(0.01)];
+            link.reverse = vec![bernoulli(0.02)];
+        }
+    }
+    link.pipes()
+}
+
+/// Hosts on both sides of a bottleneck, each with a link of its own, or two behind one more; some
+/// flows go from right to left, some end.
+fn tree(seed: u64) -> Plan {
+    let mut stream = StreamKey { seed, replication: 0 }.stream("tree");
+    let mut middle = LinkOf::new("middle", ["left", "right"]);
+    middle.delay = Duration::from_millis(1 + stream.below(3));
+    middle.packets = [None, Some(5), Some(20)][stream.below(3) as usize];
+    let preset = tcp(["sack", "linux", "newreno"][stream.below(3) as usize]);
+    let mut plan = one_flow(&[middle], preset, Work::Bulk);
+    let flow = plan.flows.remove(0);
+    plan.routes.clear();
+    plan.to_the_end = stream.below(2) == 0;
+    let alike = stream.below(2) == 0;
+    // Pipes from the middle to a host, and back; the middle's are 0 and 1.
+    let mut ways: [Vec<[Vec<u32>; 2]>; 2] = Default::default();
+    for side in &mut ways {
+        let shared = plan.pipes.len() as u32;
+        plan.pipes.extend(branch(&mut stream, alike));
+        for _ in 0..2 + stream.below(3) {
+            let own = plan.pipes.len() as u32;
+            plan.pipes.extend(branch(&mut stream, alike));
+            let behind = stream.below(2) == 0;
+            side.push([0, 1].map(|back| {
+                let mut way = vec![own + back];
+                way.extend(behind.then_some(shared + back));
+                if back == 0 {
+                    way.reverse();
+                }
+                way
+            }));
+        }
+    }
+    let [left, right] = &ways;
+    for (index, (left, right)) in left.iter().cycle().zip(right.iter().cycle()).take(4).enumerate()
+    {
+        let data = [&left[1][..], &[0], &right[0]].concat();
+        let acks = [&right[1][..], &[1], &left[0]].concat();
+        plan.routes.extend([data, acks].map(|way| way.into_iter().map(Hop::Pipe).collect()));
+        let routes = [2 * index as u32, 2 * index as u32 + 1];
+        let turned = stream.below(4) == 0;
+        plan.flows.push(FlowPlan {
+            name: format!("flow.{index}"),
+            routes: if turned { [routes[1], routes[0]] } else { routes },
+            start: Time::ZERO + Duration::from_millis(stream.below(4) * 10),
+            work: match stream.below(3) {
+                0 => Work::transfer(1 + stream.below(1_000_000)).into(),
+                _ => Work::Bulk.into(),
+            },
+            ..flow.clone()
+        });
+    }
+    cut(&mut plan, &mut stream);
+    if plan.sampling == Sampling::EveryAck {
+        // Whether a queue's first has gone at the very instant of an arrival is such an order.
+        plan.sampling = Sampling::Off;
+    }
+    plan
+}
+
+#[test]
+fn a_tree_of_links_is_the_same_hop_by_hop() {
+    let shares = (0..200).map(|seed| saved(&tree(seed), &format!("tree {seed}")));
+    let most = shares.fold(0.0, f64::max);
+    assert!(most > 0.3, "links before hosts are passed: {most}");
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub use info::{Info, LossState};
 pub use outgoing::{PlainTransmit, Polled, Transmit};
 use parameters::Parameters;
 pub use parameters::Prepared;
+use prefetch_index::prefetch_index;
 use receive::Receiver;
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::Segment;
@@ -162,6 +163,16 @@ impl Connection {
     /// An end that waits for a SYN.
     pub fn listen(config: &Config, initial_sequence: SeqNr) -> Self {
         Self::listen_as(&config.into(), initial_sequence)
+    }
+
+    /// It is about to be asked something: lets the processor fetch it.
+    #[inline]
+    pub fn prefetch(&self) {
+        // By words, from the first on.
+        let words = std::slice::from_ref(&self.reply);
+        for line in 0..size_of::<Self>() / 64 {
+            prefetch_index(words, line * 64 / size_of_val(words));
+        }
     }
 
     /// As [`Self::connect`], by a configuration that many connections share.
