@@ -2,7 +2,8 @@
 //! same way, and the truth about each is the same. Where emulation is not allowed they are skipped,
 //! and say so.
 
-use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings, emulate};
+use crate::emulate_alone;
+use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings};
 use retx_record::summary::FlowSummary;
 use retx_record::tables::{Episode, Tables};
 use retx_scenario::{Scenario, Source, parse};
@@ -60,7 +61,7 @@ fn emulated(scenario: &Scenario) -> Option<Emulated> {
             output_to_error: true,
         },
     };
-    match emulate(scenario, &settings, &Control::default()) {
+    match emulate_alone(scenario, &settings) {
         Ok(emulated) => Some(emulated),
         Err(EmulateError::Machine(sentence)) if NOT_HERE.iter().any(|it| sentence.contains(it)) => {
             eprintln!("skipped: {sentence}");

@@ -1,10 +1,11 @@
 //! Emulations with this machine's kernel. Where it does not allow them they are skipped, and say
 //! so.
 
-use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings, emulate};
+use crate::emulate_alone;
+use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings};
 use retx_record::reason::SegmentFate;
 use retx_scenario::{Scenario, Source, parse};
-use retx_sim::{Control, Options};
+use retx_sim::Options;
 use retx_units::{Duration, Time};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -62,10 +63,10 @@ fn an_ordinary_user_needs_no_privileges() {
     let launch = Launch { command, output_to_error: true };
     for backend in [Backend::Tun, Backend::Precise] {
         let settings = Settings { launch: launch.clone(), ..settings(backend) };
-        if let Some(emulated) = allowed(emulate(&scenario(SMALL), &settings, &Control::default())) {
+        if let Some(emulated) = allowed(emulate_alone(&scenario(SMALL), &settings)) {
             check_small(&emulated);
         }
-        if let Some(emulated) = allowed(emulate(&scenario(MIXED), &settings, &Control::default())) {
+        if let Some(emulated) = allowed(emulate_alone(&scenario(MIXED), &settings)) {
             check_mixed(&emulated);
         }
     }
@@ -137,7 +138,7 @@ fn check_mixed(emulated: &Emulated) {
 }
 
 fn small(backend: Backend) {
-    let result = emulate(&scenario(SMALL), &settings(backend), &Control::default());
+    let result = emulate_alone(&scenario(SMALL), &settings(backend));
     if let Some(emulated) = allowed(result) {
         check_small(&emulated);
     }

@@ -1,8 +1,9 @@
 //! Emulations of all kinds of traffic, of relays and of cells with this machine's kernel. Where it
 //! does not allow them they are skipped, and say so.
 
+use crate::emulate_alone;
 use retx_emulate::summary::{EmulatedDatagrams, EmulatedFlow};
-use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings, emulate};
+use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings};
 use retx_record::reason::SegmentFate;
 use retx_scenario::{Scenario, Source, parse};
 use retx_sim::{Control, Options, Outcome};
@@ -30,7 +31,7 @@ const NOT_HERE: [&str; 3] = ["does not let", "does not allow", "there is no /dev
 
 /// `None`, with the reason on the standard error, where the machine does not allow it.
 fn emulated(text: &str) -> Option<Emulated> {
-    match emulate(&scenario(text), &settings(), &Control::default()) {
+    match emulate_alone(&scenario(text), &settings()) {
         Ok(emulated) => Some(emulated),
         Err(EmulateError::Machine(sentence)) if NOT_HERE.iter().any(|it| sentence.contains(it)) => {
             None
