@@ -2,8 +2,8 @@
 //! same way, and the truth about each is the same. Where emulation is not allowed they are skipped,
 //! and say so.
 
-use crate::emulate_alone;
-use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings};
+use crate::{allowed, emulate_alone, settings};
+use retx_emulate::{Backend, Emulated};
 use retx_record::summary::FlowSummary;
 use retx_record::tables::{Episode, Tables};
 use retx_scenario::{Scenario, Source, parse};
@@ -45,30 +45,9 @@ fn record() -> Options {
     Options { segments: true, drops: true, episodes: true, ..Options::default() }
 }
 
-/// What machines may refuse; the rest are mistakes of ours.
-const NOT_HERE: [&str; 3] = ["does not let", "does not allow", "there is no /dev/net/tun"];
-
 /// `None`, with the reason on the standard error, where the machine does not allow it.
 fn emulated(scenario: &Scenario) -> Option<Emulated> {
-    let settings = Settings {
-        record: record(),
-        backend: Backend::Tun,
-        programs: Vec::new(),
-        lateness_bound: LATENESS_BOUND,
-        rate_max: None,
-        launch: Launch {
-            command: vec![env!("CARGO_BIN_EXE_retx-emulate-worker").to_owned()],
-            output_to_error: true,
-        },
-    };
-    match emulate_alone(scenario, &settings) {
-        Ok(emulated) => Some(emulated),
-        Err(EmulateError::Machine(sentence)) if NOT_HERE.iter().any(|it| sentence.contains(it)) => {
-            eprintln!("skipped: {sentence}");
-            None
-        }
-        Err(other) => panic!("{other}"),
-    }
+    allowed(emulate_alone(scenario, &settings(record(), Backend::Tun)))
 }
 
 /// The same, once more where other episodes have come: on a machine that is too busy to wake the

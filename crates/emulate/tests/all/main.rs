@@ -7,9 +7,9 @@ mod episodes;
 mod real;
 mod traffic;
 
-use retx_emulate::{EmulateError, Emulated, Settings, emulate};
+use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings, emulate};
 use retx_scenario::Scenario;
-use retx_sim::Control;
+use retx_sim::{Control, Options};
 use std::sync::{Mutex, PoisonError};
 
 /// How often a machine may be too busy for what reaches a host to be read in time.
@@ -32,4 +32,34 @@ fn emulate_alone(scenario: &Scenario, settings: &Settings) -> Result<Emulated, E
 fn was_too_slow(emulated: &Emulated) -> bool {
     let datagrams = emulated.summary.flows.iter().filter_map(|flow| flow.udp());
     datagrams.flat_map(|flow| &flow.fault).any(|fault| fault.ends_with("it was too slow"))
+}
+
+/// What an emulation is given, and what is kept of it.
+fn settings(record: Options, backend: Backend) -> Settings {
+    Settings {
+        record,
+        backend,
+        programs: Vec::new(),
+        lateness_bound: LATENESS_BOUND,
+        rate_max: None,
+        launch: Launch {
+            command: vec![env!("CARGO_BIN_EXE_retx-emulate-worker").to_owned()],
+            output_to_error: true,
+        },
+    }
+}
+
+/// What machines may refuse; the rest are mistakes of ours.
+const NOT_HERE: [&str; 3] = ["does not let", "does not allow", "there is no /dev/net/tun"];
+
+/// `None`, with the reason on the standard error, where the machine does not allow it.
+fn allowed(result: Result<Emulated, EmulateError>) -> Option<Emulated> {
+    match result {
+        Ok(emulated) => Some(emulated),
+        Err(EmulateError::Machine(sentence)) if NOT_HERE.iter().any(|it| sentence.contains(it)) => {
+            eprintln!("skipped: {sentence}");
+            None
+        }
+        Err(other) => panic!("{other}"),
+    }
 }

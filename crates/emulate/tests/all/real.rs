@@ -1,8 +1,8 @@
 //! Emulations with this machine's kernel. Where it does not allow them they are skipped, and say
 //! so.
 
-use crate::emulate_alone;
-use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings};
+use crate::{allowed, emulate_alone, settings};
+use retx_emulate::{Backend, Emulated, Launch, Settings};
 use retx_record::reason::SegmentFate;
 use retx_scenario::{Scenario, Source, parse};
 use retx_sim::Options;
@@ -14,33 +14,8 @@ fn scenario(text: &str) -> Scenario {
     parse(&Source { name: "test", text, overrides: &[] }).expect("a sound scenario")
 }
 
-fn settings(backend: Backend) -> Settings {
-    Settings {
-        record: Options { drops: true, segments: true, episodes: true, ..Options::default() },
-        backend,
-        programs: Vec::new(),
-        lateness_bound: LATENESS_BOUND,
-        rate_max: None,
-        launch: Launch {
-            command: vec![env!("CARGO_BIN_EXE_retx-emulate-worker").to_owned()],
-            output_to_error: true,
-        },
-    }
-}
-
-/// What machines may refuse; the rest are mistakes of ours.
-const NOT_HERE: [&str; 3] = ["does not let", "does not allow", "there is no /dev/net/tun"];
-
-/// `None`, with the reason on the standard error, where the machine does not allow it.
-fn allowed(result: Result<Emulated, EmulateError>) -> Option<Emulated> {
-    match result {
-        Ok(emulated) => Some(emulated),
-        Err(EmulateError::Machine(sentence)) if NOT_HERE.iter().any(|it| sentence.contains(it)) => {
-            eprintln!("skipped: {sentence}");
-            None
-        }
-        Err(other) => panic!("{other}"),
-    }
+fn record() -> Options {
+    Options { drops: true, segments: true, episodes: true, ..Options::default() }
 }
 
 /// A worker that has no privileges makes its hosts in a user namespace.
@@ -62,7 +37,7 @@ fn an_ordinary_user_needs_no_privileges() {
     command.push(worker.to_string_lossy().into_owned());
     let launch = Launch { command, output_to_error: true };
     for backend in [Backend::Tun, Backend::Precise] {
-        let settings = Settings { launch: launch.clone(), ..settings(backend) };
+        let settings = Settings { launch: launch.clone(), ..settings(record(), backend) };
         if let Some(emulated) = allowed(emulate_alone(&scenario(SMALL), &settings)) {
             check_small(&emulated);
         }
@@ -138,7 +113,7 @@ fn check_mixed(emulated: &Emulated) {
 }
 
 fn small(backend: Backend) {
-    let result = emulate_alone(&scenario(SMALL), &settings(backend));
+    let result = emulate_alone(&scenario(SMALL), &settings(record(), backend));
     if let Some(emulated) = allowed(result) {
         check_small(&emulated);
     }

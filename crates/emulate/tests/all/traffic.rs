@@ -1,9 +1,9 @@
 //! Emulations of all kinds of traffic, of relays and of cells with this machine's kernel. Where it
 //! does not allow them they are skipped, and say so.
 
-use crate::emulate_alone;
+use crate::{allowed, emulate_alone, settings};
 use retx_emulate::summary::{EmulatedDatagrams, EmulatedFlow};
-use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings};
+use retx_emulate::{Backend, Emulated};
 use retx_record::reason::SegmentFate;
 use retx_scenario::{Scenario, Source, parse};
 use retx_sim::{Control, Options, Outcome};
@@ -12,32 +12,10 @@ fn scenario(text: &str) -> Scenario {
     parse(&Source { name: "test", text, overrides: &[] }).expect("a sound scenario")
 }
 
-fn settings() -> Settings {
-    Settings {
-        record: Options { drops: true, segments: true, ..Options::default() },
-        backend: Backend::Tun,
-        programs: Vec::new(),
-        lateness_bound: LATENESS_BOUND,
-        rate_max: None,
-        launch: Launch {
-            command: vec![env!("CARGO_BIN_EXE_retx-emulate-worker").to_owned()],
-            output_to_error: true,
-        },
-    }
-}
-
-/// What machines may refuse; the rest are mistakes of ours.
-const NOT_HERE: [&str; 3] = ["does not let", "does not allow", "there is no /dev/net/tun"];
-
 /// `None`, with the reason on the standard error, where the machine does not allow it.
 fn emulated(text: &str) -> Option<Emulated> {
-    match emulate_alone(&scenario(text), &settings()) {
-        Ok(emulated) => Some(emulated),
-        Err(EmulateError::Machine(sentence)) if NOT_HERE.iter().any(|it| sentence.contains(it)) => {
-            None
-        }
-        Err(other) => panic!("{other}"),
-    }
+    let record = Options { drops: true, segments: true, ..Options::default() };
+    allowed(emulate_alone(&scenario(text), &settings(record, Backend::Tun)))
 }
 
 fn simulated(text: &str) -> Outcome {
