@@ -2,7 +2,7 @@
 //! prints a line of JSON, for those who count the instructions, the memory or the time of the
 //! process (`bench/scale.py`).
 //!
-//! Axes: `flows` over a bottleneck; `hops` of one flow; `window` of one flow, in segments, without
+//! Axes: `flows` over a bottleneck; `shares`, flows over one that has 10 Mbit/s for each; `hops` of one flow; `window` of one flow, in segments, without
 //! loss; `lossy_window`, the same with SACK and a loss in five windows; `sampling` of ten flows, in
 //! milliseconds, 0 for every acknowledgment, `off` for none; `segments` of one flow.
 
@@ -29,13 +29,15 @@ fn main() {
     let number = || value.parse::<u64>().expect("a whole number");
     let plan = match axis.as_str() {
         "flows" => flows(number() as u32, seconds),
+        "shares" => shares(number() as u32, seconds),
         "hops" => hops(number() as usize, seconds),
         "window" => window(number(), 0.0, seconds),
         "lossy_window" => window(number(), 0.2 / number() as f64, seconds),
         "sampling" => sampling(value, seconds),
         "segments" => one_flow(&[fast("link", 5)], tcp("newreno"), Work::transfer(number() * SMSS)),
         other => {
-            panic!("{other} is no axis: flows, hops, window, lossy_window, sampling, segments")
+            let axes = "flows, shares, hops, window, lossy_window, sampling, segments";
+            panic!("{other} is no axis: {axes}")
         }
     };
     run(axis, value, &plan);
@@ -64,6 +66,20 @@ fn flows(count: u32, seconds: u64) -> Plan {
     for (flow, index) in plan.flows.iter_mut().zip(0..) {
         flow.start = Time::ZERO + apart * index;
     }
+    plan
+}
+
+/// So many flows with SACK over a bottleneck that grows with them, as `bench/peers` has it.
+fn shares(count: u32, seconds: u64) -> Plan {
+    let mut bottleneck = LinkOf::new("bottleneck", ["left", "right"]);
+    bottleneck.mbit_s = Some(10 * u64::from(count));
+    bottleneck.delay = Duration::from_millis(10);
+    bottleneck.packets = Some(20 * u64::from(count));
+    let mut tcp = tcp("sack");
+    tcp.config.window_scaling = true;
+    tcp.config.receive_buffer = Size::Mss(90);
+    let mut plan = Plan { tcps: vec![tcp], ..flows(count, seconds) };
+    plan.pipes.splice(0..2, bottleneck.pipes());
     plan
 }
 

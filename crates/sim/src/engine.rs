@@ -30,6 +30,7 @@ mod layout;
 mod otherwise;
 mod outside;
 mod relay;
+mod routes;
 mod sampling;
 mod stages;
 
@@ -39,13 +40,7 @@ use layout::{Placed, Ways};
 use outside::Outside;
 pub use outside::{Arriving, Left};
 pub use relay::Chain;
-
-/// Behind the last hop of a route.
-const HOST: u32 = u32::MAX;
-/// Behind the first hop of a saturating source: it is told of each packet that has left that hop.
-const SOURCE: u32 = u32::MAX - 1;
-/// What is behind a pipe depends on the packet.
-const VARIES: u32 = u32::MAX - 2;
+use routes::{Step, is_private, pipe_of};
 
 /// A run.
 #[derive(Debug)]
@@ -56,10 +51,10 @@ pub struct Engine<'a> {
     agenda: Agenda,
     packets: Packets,
     /// The hops of all routes: a pipe's index, or the number of pipes plus the index of a port.
-    /// Each route is ended by [`HOST`], and may hold [`SOURCE`].
+    /// What else a word may say: [`routes`].
     routes: Vec<u32>,
-    /// What comes behind each pipe ([`ahead::behind`]).
-    behind: Vec<u32>,
+    /// Where in them each private pipe is.
+    places: Vec<u32>,
     lanes: Lanes,
     ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
@@ -156,10 +151,11 @@ impl<'a> Engine<'a> {
         let finite = flows.iter().filter(|flow| flow.is_finite()).count()
             + datagrams.iter().filter(|flow| flow.sender.is_finite()).count();
         let recorder = Recorder::new(plan, options)?;
+        let Ways { mut routes, ports, .. } = ways;
         let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
         // A capture sees packets at each hop, at their time.
         if recorder.capture.is_none() {
-            ahead::find_followers(&mut pipes, &ways.routes, &plan.pipes);
+            ahead::find_followers(&mut pipes, &routes, &plan.pipes);
         }
         let lanes = Lanes::new(&pipes, targets as u32, flows.len());
         let mut engine = Self {
@@ -168,10 +164,10 @@ impl<'a> Engine<'a> {
             now: Time::ZERO,
             agenda: Agenda::new(targets as u32 + lanes.count()),
             packets: Packets::default(),
-            behind: ahead::behind(plan.pipes.len(), &ways.routes, &flows),
-            routes: ways.routes,
+            places: routes::find_private(&mut routes, &flows, &pipes),
+            routes,
             lanes,
-            ports: ways.ports,
+            ports,
             pipes,
             stages: layout::stages(plan, key),
             sampled_all: false,
@@ -277,37 +273,39 @@ impl<'a> Engine<'a> {
     fn pipe_due(&mut self, index: u32) -> Option<(u32, u32)> {
         let pipe = &mut self.pipes[index as usize];
         // Nearly all packets go this way.
-        if let Some(id) = pipe.poll_plain(self.now) {
+        if let Some(parcel) = pipe.poll_plain(self.now) {
             self.agenda.wake(index, pipe.poll_timeout());
-            self.recorder.left(self.now, index, id, &mut self.packets);
-            match self.next_of(id, self.behind[index as usize]) {
-                (HOST, to) => return Some((id, to)),
-                (next, _) => self.enter(next, id),
-            }
-        } else {
-            self.pipe_due_otherwise(index);
+            self.recorder.left(self.now, index, parcel.id, &mut self.packets);
+            return self.take(self.step_from(index, parcel));
         }
+        self.pipe_due_otherwise(index);
         None
     }
 
+    /// A packet enters the hop that this word of its route names.
     #[inline(always)]
-    fn enter(&mut self, index: u32, id: u32) {
+    fn enter(&mut self, word: u32, step: Step) {
+        let (index, id) = (pipe_of(word), step.parcel.id);
         if self.recorder.watches {
             self.watch_entry(index, id);
         }
         let Some(pipe) = self.pipes.get_mut(index as usize) else {
-            return self.enter_stage(index, id);
+            self.write_hop(step);
+            return self.enter_stage(word, id);
         };
         if pipe.leads() {
-            return self.enter_leader(index, id);
+            return self.enter_leader(word, step);
         }
-        let packet = self.packets.get(id);
         let entry = if pipe.is_plain() {
-            pipe.handle_plain(self.now, id, packet.bytes)
+            pipe.handle_plain(self.now, step.parcel)
         } else {
+            let packet = self.packets.get(id);
             let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
             pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable })
         };
+        if !is_private(word) || entry != Entry::Accepted {
+            self.packets.get_mut(id).hop = step.hop;
+        }
         match entry {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
             Entry::AcceptedTwice => self.copy(index, id),

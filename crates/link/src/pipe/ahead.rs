@@ -15,7 +15,7 @@
 //! they have been counted. What arrives at the very instant of the question has arrived.
 
 use super::statistics::Statistics;
-use super::{Config, Packet, Pipe, later, later_by};
+use super::{Config, Packet, Parcel, Pipe, later, later_by};
 use crate::channel::Model;
 use crate::queue;
 use retx_units::{Duration, Time};
@@ -133,8 +133,8 @@ impl Pipe {
 
     /// A packet that has passed this pipe ahead of time arrives at `arrival`.
     #[inline(always)]
-    pub fn append(&mut self, arrival: Time, id: u32) {
-        self.air.append(arrival, id);
+    pub fn append(&mut self, arrival: Time, parcel: Parcel) {
+        self.air.append(arrival, parcel);
     }
 
     /// Who drives keeps a packet that has passed this pipe ahead of time, and sees to it that it
@@ -146,11 +146,11 @@ impl Pipe {
 
     /// A packet that has crossed this pipe, or passed it ahead of time, arrives at `arrival`.
     #[inline(always)]
-    pub fn put(&mut self, arrival: Time, id: u32) {
+    pub fn put(&mut self, arrival: Time, parcel: Parcel) {
         if self.plain {
-            self.air.append(arrival, id);
+            self.air.append(arrival, parcel);
         } else {
-            let _ = self.air.send(arrival, id);
+            let _ = self.air.send(arrival, parcel.id);
         }
     }
 
@@ -163,7 +163,7 @@ impl Pipe {
         mut all: Vec<(Time, u32)>,
         bytes: impl Fn(u32) -> u32,
     ) -> (Vec<(Time, u32)>, Duration) {
-        all.extend(self.air.arriving().map(|(time, id)| (*time, bytes(*id))));
+        all.extend(self.air.arriving().map(|(time, id)| (time, bytes(id))));
         let mut busy = Duration::ZERO;
         for (time, bytes) in &mut all {
             let before = |time: Time, by: Duration| {

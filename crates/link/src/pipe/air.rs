@@ -6,6 +6,15 @@ use crate::ring::Ring;
 use retx_units::Time;
 use std::collections::VecDeque;
 
+/// What a pipe in which nothing happens has to know of a packet, which need not be looked at then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Parcel {
+    /// What the caller calls it.
+    pub id: u32,
+    /// Bytes of the IP packet; 0 where nobody has said.
+    pub bytes: u32,
+}
+
 /// Packets in a pipe, sorted by when they leave it. Plain pipes need no more than what comes first.
 #[derive(Debug, Clone)]
 #[repr(C)]
@@ -13,7 +22,7 @@ pub(super) struct Air {
     /// When the first leaves.
     next: Time,
     /// Arrival at the far end.
-    delivered: Ring<(Time, u32)>,
+    delivered: Ring<(Time, Parcel)>,
     aside: Option<Box<Aside>>,
 }
 
@@ -79,9 +88,9 @@ impl Air {
     /// A packet that arrives at `arrival`, no earlier than any other: all do where the delay is
     /// constant.
     #[inline]
-    pub fn append(&mut self, arrival: Time, id: u32) {
+    pub fn append(&mut self, arrival: Time, parcel: Parcel) {
         self.next = self.next.min(arrival);
-        self.delivered.push_back((arrival, id));
+        self.delivered.push_back((arrival, parcel));
     }
 
     /// A packet out of line: it arrives at `arrival`, whatever overtakes what.
@@ -101,11 +110,12 @@ impl Air {
     fn put(&mut self, arrival: Time, id: u32) {
         self.next = self.next.min(arrival);
         let aside = self.aside.get_or_insert_default();
+        let parcel = Parcel { id, bytes: 0 };
         if arrival >= aside.last {
             aside.last = arrival;
-            self.delivered.push_back((arrival, id));
+            self.delivered.push_back((arrival, parcel));
         } else {
-            self.delivered.insert_before((arrival, id), |(time, _)| *time > arrival);
+            self.delivered.insert_before((arrival, parcel), |(time, _)| *time > arrival);
         }
     }
 
@@ -116,7 +126,7 @@ impl Air {
         all.retain_mut(|held| {
             held.packets -= 1;
             if held.packets == 0 && held.at > arrival {
-                self.delivered.remove(|place| *place == (held.at, held.id));
+                self.delivered.remove(|(at, parcel)| (*at, parcel.id) == (held.at, held.id));
                 self.put(arrival, held.id);
             }
             held.packets > 0
@@ -152,13 +162,13 @@ impl Air {
 
     /// Takes out the first packet that has arrived by `now`, as long as there are no exceptions.
     #[inline]
-    pub fn pop_in_line(&mut self, now: Time) -> Option<u32> {
+    pub fn pop_in_line(&mut self, now: Time) -> Option<Parcel> {
         if self.next > now || self.next == Time::NEVER {
             return None;
         }
-        let (_, id) = self.delivered.pop_front()?;
+        let (_, parcel) = self.delivered.pop_front()?;
         self.next = self.delivered.front().map_or(Time::NEVER, |(time, _)| *time);
-        Some(id)
+        Some(parcel)
     }
 
     /// Takes out the first packet that has left by `now`.
@@ -179,7 +189,7 @@ impl Air {
             let (at, id, reason) = aside.lost.pop_front()?;
             Departure::Lost { id, at, reason }
         } else {
-            let (_, id) = self.delivered.pop_front()?;
+            let (_, Parcel { id, .. }) = self.delivered.pop_front()?;
             self.aside().held.retain(|held| held.id != id);
             Departure::Delivered { id }
         };
@@ -188,8 +198,8 @@ impl Air {
     }
 
     /// The packets that arrive, and when.
-    pub fn arriving(&self) -> impl Iterator<Item = &(Time, u32)> {
-        self.delivered.iter()
+    pub fn arriving(&self) -> impl Iterator<Item = (Time, u32)> {
+        self.delivered.iter().map(|(time, parcel)| (*time, parcel.id))
     }
 
     /// Packets in the pipe, those that wait for the transmitter included.

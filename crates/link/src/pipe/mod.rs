@@ -40,6 +40,7 @@ pub use crate::stage::{Departure, Entry, Packet};
 use crate::stage::{later, later_by};
 use ahead::Ahead;
 use air::Air;
+pub use air::Parcel;
 pub use changes::Change;
 use changes::Changes;
 use line::Line;
@@ -184,7 +185,7 @@ impl Pipe {
     /// A packet arrives at the near end.
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Entry {
         if self.plain {
-            return self.handle_plain(now, packet.id, packet.frame.bytes);
+            return self.handle_plain(now, Parcel { id: packet.id, bytes: packet.frame.bytes });
         }
         if !self.settles {
             self.counts.packets_in += 1;
@@ -203,11 +204,11 @@ impl Pipe {
         self.plain
     }
 
-    /// A packet of `bytes` arrives at the near end of a plain pipe. Nearly all pipes are.
+    /// A packet arrives at the near end of a plain pipe. Nearly all pipes are.
     #[inline(always)]
-    pub fn handle_plain(&mut self, now: Time, id: u32, bytes: u32) -> Entry {
-        let Some(end) = self.admit(now, bytes) else { return Entry::QueueFull };
-        self.air.append(later(end, self.delay), id);
+    pub fn handle_plain(&mut self, now: Time, parcel: Parcel) -> Entry {
+        let Some(end) = self.admit(now, parcel.bytes) else { return Entry::QueueFull };
+        self.air.append(later(end, self.delay), parcel);
         Entry::Accepted
     }
 
@@ -342,21 +343,20 @@ impl Pipe {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Departure> {
         match self.poll_plain(now) {
-            Some(id) => Some(Departure::Delivered { id }),
+            Some(Parcel { id, .. }) => Some(Departure::Delivered { id }),
             None => self.poll_exceptions(now),
         }
     }
 
-    /// The same, of those that are simply delivered while there are no others: nearly all. A number
-    /// in a register is all that the caller gets.
+    /// The same, of those that are simply delivered while there are no others: nearly all.
     #[inline]
-    pub fn poll_plain(&mut self, now: Time) -> Option<u32> {
+    pub fn poll_plain(&mut self, now: Time) -> Option<Parcel> {
         if !self.plain && (!self.settles || self.air.has_exceptions()) {
             return None;
         }
-        let id = self.air.pop_in_line(now)?;
+        let parcel = self.air.pop_in_line(now)?;
         self.counts.delivered += 1;
-        Some(id)
+        Some(parcel)
     }
 
     #[inline(never)]

@@ -109,7 +109,7 @@ impl Engine<'_> {
         self.packets.note_drop(id, drop);
         let before = self.packets.get(id).hop.checked_sub(1);
         let (DropReason::Queue, Some(before)) = (drop.reason, before) else { return };
-        // Ends of routes are no ports.
+        // Ends of routes are no ports, nor are private pipes.
         let word = self.routes[before as usize] as usize;
         let port = word.checked_sub(self.pipes.len()).and_then(|port| self.ports.get(port));
         let (now, Some(port)) = (self.now, port.copied()) else { return };

@@ -4,12 +4,12 @@
 //! All stays as it was, but for what happens at the same nanosecond: there the order is that of
 //! insertion, and the arrival behind such a hop is put in when the packet enters the hop before.
 
-use super::{Engine, HOST, VARIES};
-use crate::flow::Flow;
-use crate::plan::{PipePlan, Side};
+use super::Engine;
+use super::routes::{HOST, Step, is_private, pipe_of};
+use crate::plan::PipePlan;
 use retx_link::Pipe;
 use retx_link::pipe::ahead::{self, Crossing};
-use retx_link::pipe::{Packet, Statistics};
+use retx_link::pipe::{Packet, Parcel, Statistics};
 use retx_wire::Ecn;
 
 /// Who feeds a pipe.
@@ -29,40 +29,6 @@ impl Feeders {
             _ => Self::Others,
         }
     }
-}
-
-/// A host behind a pipe: with it, the end that all packets from there are for ([`Packet::to`]).
-///
-/// [`Packet::to`]: crate::packet::Packet::to
-const END: u32 = 1 << 31;
-
-/// What comes behind each of so many pipes: a hop, an end, or [`VARIES`], [`HOST`] or [`SOURCE`],
-/// where the packet has to be asked. Few need be: so where a packet goes is known before it is in
-/// the cache.
-///
-/// [`SOURCE`]: super::SOURCE
-pub(super) fn behind(pipes: usize, routes: &[u32], flows: &[Flow]) -> Vec<u32> {
-    let merged = |known: &mut Option<u32>, new: u32| {
-        *known = Some(if known.is_none_or(|known| known == new) { new } else { VARIES });
-    };
-    // Whose packets take the route that begins there.
-    let mut users: Vec<Option<u32>> = vec![None; routes.len()];
-    for (index, flow) in (0..).zip(flows) {
-        let [data, acks] = flow.first_hops();
-        merged(&mut users[data as usize], END | (2 * index + Side::Receiver as u32));
-        merged(&mut users[acks as usize], END | (2 * index + Side::Sender as u32));
-    }
-    let mut found: Vec<Option<u32>> = vec![None; pipes];
-    let mut user = HOST;
-    for (at, pair) in routes.windows(2).enumerate() {
-        if at == 0 || routes[at - 1] == HOST {
-            user = users[at].unwrap_or(HOST);
-        }
-        if let Some(found) = found.get_mut(pair[0] as usize) {
-            merged(found, if pair[1] == HOST { user } else { pair[1] });
-        }
-    }
-    found.into_iter().map(|found| found.unwrap_or(VARIES)).collect()
 }
 
 /// Lets pipes follow others where they can.
@@ -87,57 +53,52 @@ pub(super) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plans: &[PipePl
 }
 
 impl Engine<'_> {
-    /// Moves a packet on to what is `behind` the place where it was; returns that, and the end that
-    /// it is for should that be [`HOST`].
-    #[inline(always)]
-    pub(super) fn next_of(&mut self, id: u32, behind: u32) -> (u32, u32) {
-        let packet = self.packets.get_mut(id);
-        packet.hop += 1;
-        if behind >= VARIES {
-            return (self.routes[packet.hop as usize], packet.to);
-        }
-        let (next, to) = if behind & END == 0 { (behind, packet.to) } else { (HOST, behind ^ END) };
-        debug_assert_eq!((next, to), (self.routes[packet.hop as usize], packet.to));
-        (next, to)
-    }
-
     /// A packet enters a pipe that others follow: takes it as far as it gets without an event.
     #[inline(always)]
-    pub(super) fn enter_leader(&mut self, mut index: u32, id: u32) {
-        let packet = self.packets.get_mut(id);
-        let pipe = &mut self.pipes[index as usize];
+    pub(super) fn enter_leader(&mut self, mut word: u32, mut step: Step) {
+        let Parcel { id, bytes } = step.parcel;
+        let leader = pipe_of(word);
+        let pipe = &mut self.pipes[leader as usize];
         let crossing = if pipe.is_plain() {
-            pipe.cross_plain(self.now, packet.bytes)
+            pipe.cross_plain(self.now, bytes)
         } else {
+            let packet = self.packets.get(id);
             let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
             pipe.cross(self.now, &Packet { id, frame, ecn_capable })
         };
-        let leader = index;
-        let mut at = match crossing {
-            Crossing::Arrives(at) => at,
-            Crossing::Lost => return self.agenda.wake(index, pipe.poll_timeout()),
-            Crossing::QueueFull => return self.turn_away(index, id),
+        let Crossing::Arrives(mut at) = crossing else {
+            return self.stay_in_leader(leader, step, crossing == Crossing::Lost);
         };
         loop {
-            let next = self.routes[packet.hop as usize + 1];
-            let Some(pipe) = self.pipes.get_mut(next as usize).filter(|pipe| pipe.follows()) else {
-                break;
-            };
-            let Some(further) = pipe.foresee(self.now, at, packet.bytes) else { break };
-            packet.hop += 1;
-            (index, at) = (next, further);
+            let next = self.routes[step.hop as usize + 1];
+            let pipe = self.pipes.get_mut(pipe_of(next) as usize).filter(|pipe| pipe.follows());
+            let Some(pipe) = pipe else { break };
+            let Some(further) = pipe.foresee(self.now, at, bytes) else { break };
+            step.hop += 1;
+            (word, at) = (next, further);
             if !pipe.leads() {
                 // Nearly all get here: who follows is plain.
-                if !self.take_lane(leader, index, (at, id)) {
-                    self.pipes[index as usize].append(at, id);
-                    self.agenda.wake(index, at);
-                }
-                return;
+                return self.take_lane(leader, word, (at, step));
             }
         }
+        let index = pipe_of(word);
+        if !is_private(word) {
+            self.write_hop(step);
+        }
         let pipe = &mut self.pipes[index as usize];
-        pipe.put(at, id);
+        pipe.put(at, step.parcel);
         self.agenda.wake(index, pipe.poll_timeout());
+    }
+
+    /// A packet does not get through a pipe that others follow.
+    #[inline(never)]
+    fn stay_in_leader(&mut self, index: u32, step: Step, lost: bool) {
+        self.write_hop(step);
+        if lost {
+            self.agenda.wake(index, self.pipes[index as usize].poll_timeout());
+        } else {
+            self.turn_away(index, step.parcel.id);
+        }
     }
 
     /// What the pipes have counted, one after the other.

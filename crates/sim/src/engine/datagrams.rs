@@ -12,8 +12,7 @@ impl Engine<'_> {
         while let Some(datagram) = self.datagrams[index as usize].poll_transmit(self.now) {
             self.counts.sent += 1;
             let id = self.insert_datagram(index, datagram);
-            let first = self.routes[self.packets.get(id).hop as usize];
-            self.send_into(first, id);
+            self.send_into(self.step_of(id));
         }
         self.settle_datagrams(index);
     }
@@ -53,15 +52,13 @@ impl Engine<'_> {
         let outside = self.tell_of_first_hop(id);
         let packet = self.packets.get_mut(id);
         packet.hop += 1;
-        let next = self.routes[packet.hop as usize];
         if !outside {
             let index = packet.flow() - self.flows.len() as u32;
             self.datagrams[index as usize].left_first_hop(packet);
             self.settle_datagrams(index);
         }
-        match next {
-            super::HOST => self.deliver_apart(id, self.packets.get(id).to),
-            next => self.send_into(next, id),
+        if let Some((id, to)) = self.take(self.step_of(id)) {
+            self.deliver_apart(id, to);
         }
     }
 

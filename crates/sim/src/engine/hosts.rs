@@ -2,9 +2,11 @@
 //! written out where it is done, once for each side.
 
 use super::Engine;
+use super::routes::Step;
 use crate::flow::Context;
 use crate::packet::Arriving;
 use crate::plan::Side;
+use retx_link::pipe::Parcel;
 use retx_tcp::Polled;
 
 impl Engine<'_> {
@@ -86,7 +88,8 @@ impl Engine<'_> {
                     if self.recorder.keeps_segments() {
                         flow.write_sent(self.now, side, packet, &mut self.recorder);
                     }
-                    self.send_into(self.routes[label.hop as usize], id);
+                    let parcel = Parcel { id, bytes: packet.bytes };
+                    self.send_into(Step { parcel, hop: label.hop });
                 }
             }
         }
@@ -102,8 +105,7 @@ impl Engine<'_> {
         let (id, packet) = self.packets.insert(&transmit.segment, transmit.ecn);
         let flow = &mut self.flows[index as usize];
         flow.sent(self.now, (side, transmit), packet, &mut self.recorder);
-        let first = self.routes[packet.hop as usize];
-        self.send_into(first, id);
+        self.send_into(self.step_of(id));
     }
 
     #[inline]

@@ -6,7 +6,8 @@
 //! be brought into the cache before its turn. A packet that would arrive before the last of the
 //! row waits in the last pipe that it has passed, as it would without a lane.
 
-use super::{Engine, HOST};
+use super::Engine;
+use super::routes::{Step, end_of, is_private, pipe_of};
 use crate::event_queue::Target;
 use crate::plan::Side;
 use retx_link::Pipe;
@@ -90,23 +91,31 @@ impl Lanes {
 
 impl Engine<'_> {
     /// A packet that has passed pipes ahead of time, behind the `leader`, arrives at `at`, at the
-    /// far end of the `last` of them: into the lane, if it is no earlier than those there. False if
-    /// it is, or there is no lane.
+    /// far end of the last of them, that of `word`: into the lane, if there is one and it is no
+    /// earlier than those there; else it waits in that pipe.
     #[inline(always)]
-    pub(super) fn take_lane(&mut self, leader: u32, last: u32, (at, id): (Time, u32)) -> bool {
-        let index = self.lanes.of[leader as usize];
-        let Some(lane) = self.lanes.all.get_mut(index as usize) else { return false };
-        if at < lane.last {
-            return false;
-        }
+    pub(super) fn take_lane(&mut self, leader: u32, word: u32, (at, step): (Time, Step)) {
+        let (last, index) = (pipe_of(word), self.lanes.of[leader as usize]);
+        let lane = self.lanes.all.get_mut(index as usize).filter(|lane| lane.last <= at);
+        let Some(lane) = lane else {
+            if !is_private(word) {
+                self.write_hop(step);
+            }
+            self.pipes[last as usize].append(at, step.parcel);
+            return self.agenda.wake(last, at);
+        };
         lane.last = at;
-        let packet = self.packets.get(id);
-        let next = self.routes[packet.hop as usize + 1];
-        let to = if next == HOST { packet.to } else { FURTHER };
-        lane.waiting.push_back(Waiting { arrival: at, id, to });
+        let to = end_of(self.routes[step.hop as usize + 1]);
+        lane.waiting.push_back(Waiting {
+            arrival: at,
+            id: step.parcel.id,
+            to: to.unwrap_or(FURTHER),
+        });
+        if to.is_none() {
+            self.write_hop(step);
+        }
         self.pipes[last as usize].let_go();
         self.agenda.wake(self.lanes.first + index, at);
-        true
     }
 
     /// The first packet of a lane arrives: returns it, and the end that it has reached. It may also
@@ -123,7 +132,7 @@ impl Engine<'_> {
             self.fetch_next(index);
         }
         if to == FURTHER {
-            self.move_on(self.routes[self.packets.get(id).hop as usize], id);
+            self.move_on(pipe_of(self.routes[self.packets.get(id).hop as usize]), id);
             return None;
         }
         Some((id, to))
@@ -146,9 +155,12 @@ impl Engine<'_> {
     /// The packets in all lanes.
     pub(super) fn in_lanes(&self) -> impl Iterator<Item = Kept> {
         let waiting = self.lanes.all.iter().flat_map(|lane| lane.waiting.iter());
-        waiting.map(|Waiting { arrival, id, .. }| {
+        waiting.map(|Waiting { arrival, id, to }| {
             let packet = self.packets.get(*id);
-            let pipe = self.routes[packet.hop as usize];
+            let pipe = match *to {
+                FURTHER => pipe_of(self.routes[packet.hop as usize]),
+                to => self.last_hop_to(to),
+            };
             Kept { pipe, arrival: *arrival, bytes: packet.bytes }
         })
     }

@@ -1,6 +1,6 @@
 //! Routes and stages as the engine holds them.
 
-use super::{HOST, SOURCE};
+use super::routes::{HOST, SOURCE};
 use crate::datagram::DatagramFlow;
 use crate::plan::{DatagramPlan, Hop, Plan, Port, StagePlan};
 use crate::source::Pace;

@@ -1,7 +1,9 @@
 //! What happens to few packets: out of the way of the others.
 
-use super::{Engine, HOST, VARIES};
+use super::Engine;
+use super::routes::Step;
 use crate::recorder::Drop;
+use retx_link::pipe::Parcel;
 use retx_link::stage::Departure;
 
 impl Engine<'_> {
@@ -33,17 +35,17 @@ impl Engine<'_> {
 
     /// [`Self::enter`], for those that come from a host.
     #[inline(never)]
-    pub(super) fn send_into(&mut self, first: u32, id: u32) {
-        self.enter(first, id);
+    pub(super) fn send_into(&mut self, step: Step) {
+        self.enter(self.routes[step.hop as usize], step);
     }
 
     /// A packet has left a pipe or another stage at this place: on to what is behind it.
     #[inline(never)]
     pub(super) fn move_on(&mut self, from: u32, id: u32) {
         self.recorder.left(self.now, from, id, &mut self.packets);
-        match self.next_of(id, VARIES) {
-            (HOST, to) => self.deliver_apart(id, to),
-            (next, _) => self.enter(next, id),
+        let parcel = Parcel { id, bytes: self.packets.get(id).bytes };
+        if let Some((id, to)) = self.take(self.step_from(from, parcel)) {
+            self.deliver_apart(id, to);
         }
     }
 

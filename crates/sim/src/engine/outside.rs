@@ -154,7 +154,7 @@ impl<'a> Engine<'a> {
         packet.connection = arriving.connection;
         packet.transmission = arriving.transmission;
         packet.row = arriving.row.unwrap_or(NONE);
-        self.send_into(self.routes[first as usize], id);
+        self.send_into(self.step_of(id));
         id
     }
 

@@ -1,7 +1,8 @@
 //! Stages that are no pipes: packets enter them, and what they say about packets is carried out.
 
 use super::layout::Placed;
-use super::{Engine, SOURCE, Special};
+use super::routes::SOURCE;
+use super::{Engine, Special};
 use crate::plan::Port;
 use crate::recorder::Drop;
 use crate::stage::Stage;
