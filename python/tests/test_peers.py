@@ -132,12 +132,13 @@ def test_only_takes_names_and_families() -> None:
 
 def test_the_table_of_the_benchmark_is_read() -> None:
     text = """
-                                        segments      events  events/    ns/    bare  times
-dumbbell of 100 flows, 1 Gbit/s, 10 ms   3896959    17916313     4.60    257      70   3.68
+                                        segments      events  events/  ns/  heap times queue times
+dumbbell of 100 flows, 1 Gbit/s, 10 ms   3896959    17916313     4.60  257    90  2.86    70  3.68
 """
     found = read_benchmark(text)
     assert found is not None
     assert (found["engine_ns_per_segment"], found["bare_ns_per_segment"]) == (257, 70)
+    assert (found["heap_ns_per_segment"], found["times_heap"]) == (90, 2.86)
     assert (found["events_per_segment"], found["times_bare"]) == (4.6, 3.68)
 
 

@@ -1,6 +1,6 @@
 //! How fast is the engine? Data segments delivered per CPU second in some scenarios, and beside
-//! each the bare event loop: as many events put into and taken out of the same queue, at the same
-//! number pending, with nothing else done.
+//! each two bare event loops: as many events put into and taken out of a binary heap, the standard
+//! library's, and of the engine's own queue, at the same number pending, with nothing else done.
 //!
 //! `cargo bench -p retx-sim --bench engine`, or `… -- NAME` for what bears a part of the name; a
 //! bare `run` beside it leaves the bare loop out, so that `perf stat` sees the engine alone.
@@ -20,6 +20,8 @@ use retx_sim::agenda::Agenda;
 use retx_sim::engine::Engine;
 use retx_sim::plan::{Plan, Work};
 use retx_units::{Duration, StreamKey, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::time::Instant;
 
 /// Repetitions of each measurement.
@@ -50,12 +52,12 @@ fn main() {
     }
     let repetitions = if quick { 1 } else { REPETITIONS };
     println!(
-        "{:<44}{:>12}{:>12}{:>9}{:>9}{:>9}{:>9}",
-        "", "segments", "events", "events/", "ns/", "bare", "times"
+        "{:<44}{:>12}{:>12}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
+        "", "segments", "events", "events/", "ns/", "heap", "times", "queue", "times"
     );
     println!(
-        "{:<44}{:>12}{:>12}{:>9}{:>9}{:>9}{:>9}",
-        "", "/CPU s", "/CPU s", "segment", "segment", "ns/seg.", "bare"
+        "{:<44}{:>12}{:>12}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
+        "", "/CPU s", "/CPU s", "segment", "segment", "ns/seg.", "heap", "ns/seg.", "queue"
     );
     let scenarios = scenarios(&Spans {
         wired: seconds(20),
@@ -176,16 +178,20 @@ fn report(name: &str, plans: &[Plan], repetitions: usize, bare: bool) {
     let mut runs: Vec<Measured> = (0..repetitions).map(|_| measure(plans)).collect();
     runs.sort_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s));
     let run = &runs[runs.len() / 2];
-    let bare_s =
-        if bare { median(repetitions, || bare_loop(run.pending, run.inserted)) } else { f64::NAN };
+    let limit = |bare_loop: fn(usize, u64) -> f64| {
+        if bare { median(repetitions, || bare_loop(run.pending, run.inserted)) } else { f64::NAN }
+    };
+    let (heap_s, queue_s) = (limit(heap_loop), limit(bare_loop));
     println!(
-        "{name:<44}{:>12.0}{:>12.0}{:>9.2}{:>9.0}{:>9.0}{:>9.2}",
+        "{name:<44}{:>12.0}{:>12.0}{:>9.2}{:>9.0}{:>9.0}{:>9.2}{:>9.0}{:>9.2}",
         run.segments / run.cpu_s,
         run.events / run.cpu_s,
         run.events / run.segments,
         run.cpu_s / run.segments * 1e9,
-        bare_s / run.segments * 1e9,
-        run.cpu_s / bare_s,
+        heap_s / run.segments * 1e9,
+        run.cpu_s / heap_s,
+        queue_s / run.segments * 1e9,
+        run.cpu_s / queue_s,
     );
 }
 
@@ -217,13 +223,35 @@ fn measure(plans: &[Plan]) -> Measured {
     sum
 }
 
-/// Takes `count` events out of a queue that always holds `pending`, and puts as many in; returns
-/// the CPU seconds.
+/// How long after one event of a target the next comes: drawn beforehand, so that drawing is not
+/// measured.
+fn delays() -> Vec<u64> {
+    let mut stream = StreamKey { seed: 1, replication: 0 }.stream("bare loop");
+    (0..4096).map(|_| stream.below(20_000_000)).collect()
+}
+
+/// Takes `count` events out of a binary heap that always holds `pending`, and puts as many in;
+/// events at the same time in the order in which they came. Returns the CPU seconds.
+fn heap_loop(pending: usize, count: u64) -> f64 {
+    let delays = delays();
+    let first = |(number, delay): (u64, &u64)| Reverse((*delay, number, number as u32));
+    let mut heap: BinaryHeap<_> =
+        (0..).zip(delays.iter().cycle()).take(pending).map(first).collect();
+    let start = cpu_seconds();
+    for index in 0..count {
+        let Reverse((time, _, target)) = heap.pop().expect("it holds some");
+        let delay = delays[index as usize % delays.len()];
+        heap.push(Reverse((time + delay, pending as u64 + index, target)));
+    }
+    let seconds = cpu_seconds() - start;
+    assert_eq!(heap.len(), pending);
+    seconds
+}
+
+/// The same with the engine's own queue.
 fn bare_loop(pending: usize, count: u64) -> f64 {
     let mut agenda = Agenda::new(pending as u32);
-    let mut stream = StreamKey { seed: 1, replication: 0 }.stream("bare loop");
-    // Drawn beforehand, so that drawing is not measured.
-    let delays: Vec<u64> = (0..4096).map(|_| stream.below(20_000_000)).collect();
+    let delays = delays();
     for (target, delay) in delays.iter().cycle().take(pending).enumerate() {
         agenda.wake(target as u32, Time::from_nanos(*delay));
     }

@@ -2,9 +2,10 @@
 //! prints a line of JSON, for those who count the instructions, the memory or the time of the
 //! process (`bench/scale.py`).
 //!
-//! Axes: `flows` over a bottleneck; `shares`, flows over one that has 10 Mbit/s for each; `hops` of one flow; `window` of one flow, in segments, without
-//! loss; `lossy_window`, the same with SACK and a loss in five windows; `sampling` of ten flows, in
-//! milliseconds, 0 for every acknowledgment, `off` for none; `segments` of one flow.
+//! Axes: `flows` over a bottleneck; `shares`, flows over one that has 10 Mbit/s for each; `hops` of
+//! one flow; `window` of one flow, in segments, without loss; `lossy_window`, the same with SACK
+//! and a loss in five windows; `sampling` of ten flows, in milliseconds, 0 for every
+//! acknowledgment, `off` for none; `segments` of one flow.
 
 #[path = "../tests/all/plans/mod.rs"]
 mod plans;
