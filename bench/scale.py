@@ -25,12 +25,19 @@ BUILD = ["cargo", "bench", "--package", "retx-sim", "--bench", "scale", "--no-ru
 CALLGRIND = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
 AXES: dict[str, tuple[str, list[str], int]] = {
     "flows": ("flows", ["1", "10", "100", "1000", "10000"], 2),
+    "shares": ("flows with 10 Mbit/s each", ["1", "10", "100", "1000"], 2),
     "hops": ("links on the way", ["1", "2", "4", "8", "16", "32"], 2),
     "window": ("segments in the window", ["10", "100", "1000", "10000"], 2),
     "lossy_window": ("segments in the window, with losses", ["10", "100", "1000", "10000"], 10),
     "sampling": ("ms between samples", ["off", "1000", "100", "10", "0"], 2),
 }
 REPEATS = 3
+LABELS = {
+    "flows": "1 Gbit/s in all",
+    "shares": "SACK, 10 Mbit/s each",
+    "window": "no loss",
+    "lossy_window": "SACK, losses",
+}
 
 
 def main() -> None:
@@ -114,11 +121,11 @@ def _draw(rows: dict[str, list[dict[str, Any]]], file: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 4, figsize=(12, 3.2), layout="constrained")
-    panels = [["flows"], ["hops"], ["window", "lossy_window"], ["sampling"]]
+    panels = [["flows", "shares"], ["hops"], ["window", "lossy_window"], ["sampling"]]
     for panel, names in zip(axes, panels, strict=True):
         for axis in (name for name in names if name in rows):
             found = rows[axis]
-            label = {"window": "no loss", "lossy_window": "SACK, losses"}.get(axis)
+            label = LABELS.get(axis)
             costs = [row["instructions_per_segment"] for row in found]
             if axis == "sampling":
                 places = ["none", "1 s", "100 ms", "10 ms", "each ACK"]
