@@ -7,7 +7,7 @@
 //! row waits in the last pipe that it has passed, as it would without a lane.
 
 use super::Engine;
-use super::routes::{Step, end_of, is_private, pipe_of};
+use super::routes::{HOST, Step, end_of, is_private, pipe_of};
 use crate::event_queue::Target;
 use crate::plan::Side;
 use retx_link::Pipe;
@@ -105,15 +105,13 @@ impl Engine<'_> {
             return self.agenda.wake(last, at);
         };
         lane.last = at;
-        let to = end_of(self.routes[step.hop as usize + 1]);
-        lane.waiting.push_back(Waiting {
-            arrival: at,
-            id: step.parcel.id,
-            to: to.unwrap_or(FURTHER),
+        let (id, next) = (step.parcel.id, self.routes[step.hop as usize + 1]);
+        let to = end_of(next).unwrap_or_else(|| {
+            let packet = self.packets.get_mut(id);
+            packet.hop = step.hop;
+            if next == HOST { packet.to } else { FURTHER }
         });
-        if to.is_none() {
-            self.write_hop(step);
-        }
+        lane.waiting.push_back(Waiting { arrival: at, id, to });
         self.pipes[last as usize].let_go();
         self.agenda.wake(self.lanes.first + index, at);
     }
@@ -157,10 +155,8 @@ impl Engine<'_> {
         let waiting = self.lanes.all.iter().flat_map(|lane| lane.waiting.iter());
         waiting.map(|Waiting { arrival, id, to }| {
             let packet = self.packets.get(*id);
-            let pipe = match *to {
-                FURTHER => pipe_of(self.routes[packet.hop as usize]),
-                to => self.last_hop_to(to),
-            };
+            let at = || pipe_of(self.routes[packet.hop as usize]);
+            let pipe = self.last_hop_to(*to).unwrap_or_else(at);
             Kept { pipe, arrival: *arrival, bytes: packet.bytes }
         })
     }

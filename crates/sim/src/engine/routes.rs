@@ -68,17 +68,17 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
     }
     // How many words have the pipe, and the last of them.
     let mut found: Vec<(u32, u32)> = vec![(0, ANY); pipes.len()];
-    let mut user = HOST;
+    let mut user = None;
     for at in 0..routes.len() {
         if at == 0 || routes[at - 1] >= END && routes[at - 1] != SOURCE {
-            user = users[at].unwrap_or(HOST);
+            user = users[at];
         }
         if let Some((count, place)) = found.get_mut(routes[at] as usize) {
             // Others than flows over TCP look where their packets are.
-            *count += if user == HOST { 2 } else { 1 };
+            *count += if user.is_none() { 2 } else { 1 };
             *place = at as u32;
         } else if routes[at] == HOST {
-            routes[at] = user;
+            routes[at] = user.unwrap_or(HOST);
         }
     }
     let private = found
@@ -133,11 +133,13 @@ impl Engine<'_> {
         self.packets.get_mut(step.parcel.id).hop = step.hop;
     }
 
-    /// The last hop of the route that one flow takes to this end.
-    pub(super) fn last_hop_to(&self, to: u32) -> u32 {
-        let start = self.flows[(to >> 1) as usize].first_hops()[1 - (to & 1) as usize];
-        let mut words = self.routes[start as usize..].windows(2);
-        let last = words.find(|pair| end_of(pair[1]).is_some());
-        pipe_of(last.expect("a route has an end")[0])
+    /// The last hop of the route to this end, if one flow takes it.
+    pub(super) fn last_hop_to(&self, to: u32) -> Option<u32> {
+        let flow = self.flows.get((to >> 1) as usize)?;
+        let start = flow.first_hops()[1 - (to & 1) as usize];
+        let route = &self.routes[start as usize..];
+        let end = route.iter().position(|word| *word >= END)?;
+        end_of(route[end])?;
+        Some(pipe_of(route[end - 1]))
     }
 }
