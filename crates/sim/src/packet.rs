@@ -37,7 +37,8 @@ pub struct Packet {
     /// Which copy: counts the packets of the flow's data sender. Of a datagram, the nanosecond in
     /// which it was sent.
     pub copy: u64,
-    /// Where it is on its route: an index into the engine's routes.
+    /// Where it is on its route: an index into the engine's routes. Not up to date in a pipe in
+    /// which all packets are at the same place (`engine/routes.rs`).
     pub hop: u32,
     /// The end that it is for: twice the flow's index, plus 1 in the direction of the data.
     pub to: u32,
