@@ -236,10 +236,13 @@ impl<'a, 'p> Path<'a, 'p> {
         any
     }
 
-    /// A packet of `buffer` enters, which came at `at`.
+    /// A packet of `buffer` enters, which came at `at`; none does once the run is over.
     fn enter(&mut self, (at, now): (Time, Time), host: usize, bytes: std::ops::Range<usize>) {
         self.note_warmup(at);
         self.deliver(at);
+        if self.engine.is_over() {
+            return;
+        }
         let packet = &mut self.buffer[bytes];
         let Some(seen) = self.inspector.inspect(host, packet) else {
             self.ledger.unroutable += 1;

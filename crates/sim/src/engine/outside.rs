@@ -137,8 +137,10 @@ impl<'a> Engine<'a> {
     /// Returns its number, until it has left.
     ///
     /// # Panics
-    /// In an engine that is not for outside, and when [`Self::advance`] has not come to `None`.
+    /// In an engine that is not for outside, when [`Self::advance`] has not come to `None`, and when
+    /// the run is over.
     pub fn arrive(&mut self, now: Time, arriving: &Arriving<'_>) -> u32 {
+        assert!(!self.over, "the run is over");
         self.now = self.now.max(now);
         assert!(self.next_time() >= self.now, "events come before what arrives after them");
         let outside = self.outside.as_ref().expect("an engine for outside");
@@ -163,13 +165,16 @@ impl<'a> Engine<'a> {
     }
 
     /// What has left by `now`, one after the other; `None` when all events up to then are handled,
-    /// or the run is over.
+    /// or the run is over, when time stands still.
     pub fn advance(&mut self, now: Time) -> Option<Left> {
         loop {
             if let Some(left) = self.poll_left() {
                 return Some(left);
             }
-            if self.over || self.next_time() > now {
+            if self.over {
+                return None;
+            }
+            if self.next_time() > now {
                 break;
             }
             self.step();

@@ -241,3 +241,18 @@ fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
     let drops = Outcome::of(&plan, &options, engine).tables.drops.expect("they were asked for");
     assert_eq!(drops.rows()[0].packet_number, Some(3));
 }
+
+/// However late the machine is, a run takes no longer than it was to, and what is under way then
+/// stays there.
+#[test]
+fn time_stands_still_when_the_run_is_over() {
+    let plan = plan(r#"delay = "20 ms""#);
+    let mut engine = Engine::for_outside(&plan, &Options::default()).expect("a small plan");
+    let segment = Segment::default();
+    assert_eq!(engine.advance(at_ms(9_990)), None);
+    engine.arrive(at_ms(9_990), &arriving(&segment, 100, 0));
+    assert_eq!(engine.advance(at_ms(10_400)), None);
+    assert!(engine.is_over());
+    assert_eq!(engine.now(), at_ms(10_000));
+    engine.finish().expect("packets are conserved");
+}
