@@ -11,7 +11,7 @@ import pytest
 from emulating import need_emulation
 
 from retx._native import EmulationRefusedError
-from retx.comparing.emulations import Emulated
+from retx.comparing.emulations import Emulated, emulated
 from retx.study import Measured, Plan, load
 from retx.study.data import StudyError
 
@@ -31,6 +31,13 @@ def test_emulations_stand_beside_simulations_and_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     need_emulation()
+    # Valid however late, as a busy machine would leave them out.
+    monkeypatch.setattr(
+        "retx.study.emulated.emulated",
+        lambda scenario, code, plan, report: emulated(
+            scenario, code, replace(plan, lateness_bound_s=60.0), report
+        ),
+    )
     measured = one_case()
     measured.run_all(tmp_path / "runs")
     found = measured.emulated("testbed", "0")
