@@ -1,5 +1,7 @@
 //! A queue in a ring whose size is a power of two, so that a place is found by a mask.
 
+use prefetch_index::prefetch_index;
+
 /// First in, first out.
 #[derive(Debug, Clone)]
 pub struct Ring<T> {
@@ -50,6 +52,12 @@ impl<T: Copy + Default> Ring<T> {
         if index < self.len() { self.slots.get(place) } else { None }
     }
 
+    /// Lets the processor fetch that which so many come before.
+    #[inline]
+    pub fn prefetch(&self, index: u32) {
+        prefetch_index(&self.slots, self.place(self.head.wrapping_add(index)));
+    }
+
     /// Takes out the first.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
@@ -59,7 +67,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Puts one in behind all others.
-    #[inline]
+    #[inline(always)]
     pub fn push_back(&mut self, item: T) {
         if self.len() == self.slots.len() {
             self.grow();

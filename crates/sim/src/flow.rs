@@ -13,7 +13,6 @@ use retx_record::reason::EpisodeKind;
 use retx_tcp::{Connection, Event, Prepared};
 use retx_units::{SeqNr, StreamKey, Time};
 use retx_wire::Flags;
-use std::mem::offset_of;
 
 mod ending;
 mod leg;
@@ -48,6 +47,8 @@ pub struct Flow {
     connected: bool,
     /// The connection is over, and the engine does not know yet.
     has_closed: bool,
+    /// When it is to be opened, while it waits.
+    opens: Time,
     /// Requests and responses, once there are any.
     pub exchanges: Option<Box<Exchanges>>,
     /// What it has to do with proxies; nothing for most.
@@ -55,8 +56,6 @@ pub struct Flow {
     app: App,
     /// What is kept of it.
     pub ledger: Ledger,
-    /// When it is to be opened, while it waits.
-    opens: Time,
     /// Bytes acknowledged on earlier connections.
     earlier_bytes: u64,
     /// Ends that have closed.
@@ -132,11 +131,24 @@ impl Flow {
     /// A packet is about to come to this end: lets the processor fetch what it will need.
     #[inline]
     pub fn prefetch(&self, side: Side) {
-        self.ends[side as usize].prefetch();
+        self.ends[side as usize].prefetch(side == Side::Sender);
         let behind = std::slice::from_ref(&self.first_hops);
-        for line in 0..(size_of::<Self>() - offset_of!(Self, first_hops)) / 64 {
+        let lines = if side == Side::Sender { 3 } else { 2 };
+        for line in 0..lines {
             prefetch_index(behind, line * 64 / size_of_val(behind));
         }
+    }
+
+    /// Then what it knows of the segments in flight.
+    #[inline]
+    pub fn prefetch_board(&self, side: Side) {
+        self.ends[side as usize].prefetch_board();
+    }
+
+    /// Then the first and the last of them.
+    #[inline]
+    pub fn prefetch_records(&self, side: Side) {
+        self.ends[side as usize].prefetch_records();
     }
 
     /// Where each end's way to the other begins in the engine's routes.

@@ -1,5 +1,6 @@
 //! A queue in a ring whose size is a power of two, so that a place is found by a mask.
 
+use prefetch_index::prefetch_index;
 use std::ops::{Index, IndexMut};
 
 /// First in, first out; those between can be looked at by how many come before them.
@@ -59,6 +60,14 @@ impl<T> Ring<T> {
     #[inline]
     pub fn back(&self) -> Option<&T> {
         self.get(self.len().wrapping_sub(1))
+    }
+
+    /// Lets the processor fetch the first, the second, and the place behind the last.
+    #[inline]
+    pub fn prefetch_ends(&self) {
+        for count in [self.head, self.head.wrapping_add(1), self.tail] {
+            prefetch_index(&self.slots, self.place(count));
+        }
     }
 
     /// Takes out the first, if there is one.

@@ -106,6 +106,12 @@ impl Nothing for Scoreboard {
 }
 
 impl Scoreboard {
+    /// Lets the processor fetch the first record and the place of the next.
+    #[inline]
+    pub fn prefetch_records(&self) {
+        self.records.prefetch_ends();
+    }
+
     /// A new segment has been sent.
     pub fn push(&mut self, now: Time, start: u64, length: u32) {
         self.records.push_back(Record {

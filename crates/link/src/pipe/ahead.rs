@@ -6,9 +6,10 @@
 //! before; that packet's arrival at the near end then settles its arrival at the far end, without
 //! an event between.
 //!
-//! *Which packets.* Those that will find the transmitter idle. They neither wait nor are turned
-//! away, so nothing about them has to be told at its time. One that would find it busy goes by an
-//! event, and so do all behind it that come before it has gone in: packets keep their order.
+//! *Which packets.* Those about which nothing has to be told at its time. One that would be turned
+//! away goes by an event, and one that would make the queue longer than it ever was, and so do all
+//! behind it that come before it has gone in: packets keep their order. Where somebody asks for
+//! the queue at each change, those that would wait at all go by an event.
 //!
 //! *Counts* belong to the past. Nothing is noted about a packet on its way: when somebody asks,
 //! [`statistics`] finds from the arrivals at the far ends which packets have not yet got to where
@@ -119,16 +120,36 @@ impl Pipe {
     }
 
     /// A packet comes to this pipe at `at`, known already `now`: when it arrives at the far end.
-    /// `None` when it has to come by an event.
+    /// `None` when it has to come by an event, as all do that would wait unless `may_wait`.
     #[inline(always)]
-    pub fn foresee(&mut self, now: Time, at: Time, bytes: u32) -> Option<Time> {
+    pub fn foresee(&mut self, (now, at): (Time, Time), bytes: u32, may_wait: bool) -> Option<Time> {
         // An event at this instant may not yet have been.
         if self.ahead.by_event >= now || self.transmitter.busy_until() > at {
-            self.ahead.by_event = at;
-            return None;
+            return self.foresee_waiting((now, at), bytes, may_wait);
         }
         self.ahead.passed += 1;
         Some(later(self.transmitter.start_idle(at, bytes), self.delay))
+    }
+
+    /// The same, of those that do not find the transmitter idle.
+    #[inline(never)]
+    fn foresee_waiting(
+        &mut self,
+        (now, at): (Time, Time),
+        bytes: u32,
+        may_wait: bool,
+    ) -> Option<Time> {
+        let end = if may_wait && self.ahead.by_event < now {
+            self.transmitter.start_waiting((now, at), &self.room, bytes)
+        } else {
+            None
+        };
+        let Some(end) = end else {
+            self.ahead.by_event = at;
+            return None;
+        };
+        self.ahead.passed += 1;
+        Some(later(end, self.delay))
     }
 
     /// A packet that has passed this pipe ahead of time arrives at `arrival`.
@@ -170,15 +191,12 @@ impl Pipe {
                 Time::from_nanos(time.as_nanos().saturating_sub(by.as_nanos()))
             };
             let end = before(*time, self.delay);
-            // Nobody who came ahead of time has waited: a transmission begins at an arrival.
-            *time = before(end, self.transmitter.takes(*bytes));
-            busy += end.since(now.max(*time));
+            let start = before(end, self.transmitter.takes(*bytes));
+            busy += end.since(now.max(start));
+            *time = self.transmitter.arrival_before(start);
         }
-        all.retain(|(start, _)| *start > now);
-        all.sort_unstable_by_key(|(start, _)| *start);
-        // The first of them are here, and wait.
-        let waiting = self.transmitter.queued(now) as usize;
-        (all.split_off(waiting), busy)
+        all.retain(|(arrival, _)| *arrival > now);
+        (all, busy)
     }
 }
 

@@ -384,7 +384,10 @@ impl Pipe {
     /// Forgets the longest queue and the longest burst so far: the next statistics tell the longest
     /// from `now` on.
     pub fn restart_maximum(&mut self, now: Time) {
-        self.transmitter.restart_maximum(now);
+        let to_come = self.transmitter.restart_maximum(now);
+        if !to_come.is_empty() || self.rare.is_some() {
+            self.rare().queues_to_come = to_come;
+        }
         self.line.iter_mut().for_each(|line| line.restart_maximum());
         self.repairs.iter_mut().for_each(|repairs| repairs.restart_maximum());
         self.rare.iter_mut().for_each(|rare| rare.exceptions.bursts.restart_maximum());

@@ -12,6 +12,9 @@ pub(super) struct Rare {
     pub channels: Vec<(channel::State, Stream)>,
     /// When the copy arrives that has no name yet.
     pub copy: Option<Time>,
+    /// When the maximum was restarted: how long the queue was to be at the arrival of packets that
+    /// had passed this pipe ahead of time, and when.
+    pub queues_to_come: Vec<(Time, u64)>,
 }
 
 /// What happens to few packets, counted.
@@ -32,6 +35,12 @@ impl Pipe {
     /// What has been counted of few packets.
     pub(super) fn exceptions(&self) -> Exceptions {
         self.rare.as_ref().map_or_else(Exceptions::default, |rare| rare.exceptions)
+    }
+
+    /// The longest queue among those that were known when the maximum was restarted, and have been.
+    pub(super) fn longest_known(&self, now: Time) -> u64 {
+        let known = self.rare.iter().flat_map(|rare| &rare.queues_to_come);
+        known.filter(|(at, _)| *at <= now).map(|(_, packets)| *packets).max().unwrap_or(0)
     }
 
     /// A packet is turned away.

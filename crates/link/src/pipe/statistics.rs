@@ -168,7 +168,10 @@ impl Pipe {
             } else {
                 self.transmitter.busy(now)
             },
-            queue_max: line.map_or_else(|| self.transmitter.queue_max(), |line| line.longest()),
+            queue_max: line.map_or_else(
+                || self.transmitter.queue_max().max(self.longest_known(now)),
+                |line| line.longest(),
+            ),
             frames_repeated: 0,
             frames_parity: 0,
         }

@@ -20,8 +20,8 @@ pub(super) struct Transmitter {
     known_bytes: [u32; 2],
     known: [Duration; 2],
     waiting_bytes: u64,
-    /// Start of transmission and size of each packet whose start may still lie ahead.
-    waiting: Ring<(Time, u32)>,
+    /// Those whose transmission may still lie ahead.
+    waiting: Ring<Turn>,
     queue_max: u32,
     overhead: u32,
     /// For a rate that changes.
@@ -29,6 +29,29 @@ pub(super) struct Transmitter {
     /// All waiting times so far, whole, in nanoseconds.
     waited: u128,
 }
+
+/// A packet that waits.
+#[derive(Debug, Clone, Copy, Default)]
+struct Turn {
+    /// When its transmission starts.
+    start: Time,
+    bytes: u32,
+    /// How long it waits until then, in nanoseconds, if that was known before it came; else 0.
+    early: u32,
+}
+
+impl Turn {
+    /// When it came, or some time since when it has been here.
+    const fn arrival(&self) -> Time {
+        match self.early {
+            0 => Time::ZERO,
+            wait => Time::from_nanos(self.start.as_nanos() - wait as u64),
+        }
+    }
+}
+
+/// More than these do not stay in a cache until it is their turn.
+const MANY: usize = 1000;
 
 impl Transmitter {
     /// What every packet needs: up to the known sizes.
@@ -72,8 +95,11 @@ impl Transmitter {
     /// Forgets those whose transmission has begun by `now`; returns how many still wait.
     #[inline(always)]
     pub fn settle(&mut self, now: Time) -> u64 {
+        if self.waiting.len() > MANY {
+            self.waiting.prefetch(16);
+        }
         // A packet whose transmission starts at this very instant has left the queue.
-        while let Some(&(start, bytes)) = self.waiting.front() {
+        while let Some(&Turn { start, bytes, .. }) = self.waiting.front() {
             if start > now {
                 break;
             }
@@ -105,6 +131,46 @@ impl Transmitter {
         self.busy_until
     }
 
+    /// A packet that comes at `at`, known already `now`, and has to wait then; returns when its
+    /// transmission ends. `None` if that changes what has to be told at its time: it is turned
+    /// away, or the queue is longer than ever before.
+    pub fn start_waiting(
+        &mut self,
+        (now, at): (Time, Time),
+        room: &droptail::Limits,
+        bytes: u32,
+    ) -> Option<Time> {
+        let rate = self.rate()?;
+        self.settle(now);
+        let start = self.busy_until;
+        let wait = start.since(at);
+        let early = u32::try_from(wait.as_nanos()).ok()?;
+        let gone = self.waiting.partition_point(|turn| turn.start <= at);
+        let before = (self.waiting.len() - gone) as u64;
+        // Those that are gone by then are counted, too: in bytes it is the more careful way.
+        let waiting = Occupancy { packets: before, bytes: self.waiting_bytes };
+        if before >= u64::from(self.queue_max) || !room.admits(waiting, bytes) {
+            return None;
+        }
+        self.waiting.push_back(Turn { start, bytes, early });
+        self.waiting_bytes += u64::from(bytes);
+        self.waited += u128::from(wait.as_nanos());
+        let duration = self.duration_of(rate, bytes);
+        self.busy += duration;
+        self.busy_until = later(start, duration);
+        Some(self.busy_until)
+    }
+
+    /// When a packet came whose transmission starts at `start`, or some time since when it has
+    /// been here.
+    pub fn arrival_before(&self, start: Time) -> Time {
+        let index = self.waiting.partition_point(|turn| turn.start < start);
+        match self.waiting.get(index) {
+            Some(turn) if turn.start == start => turn.arrival(),
+            _ => start,
+        }
+    }
+
     /// How long a transmission takes; for constant rates, or none.
     pub fn takes(&self, bytes: u32) -> Duration {
         self.rate().map_or(Duration::ZERO, |rate| rate.duration_of(bytes + self.overhead))
@@ -134,7 +200,7 @@ impl Transmitter {
     fn turn(&mut self, now: Time, bytes: u32) -> Time {
         let start = self.busy_until.max(now);
         if start > now {
-            self.waiting.push_back((start, bytes));
+            self.waiting.push_back(Turn { start, bytes, early: 0 });
             self.waiting_bytes += u64::from(bytes);
             self.waited += u128::from(start.since(now).as_nanos());
             self.queue_max = self.queue_max.max(self.waiting.len() as u32);
@@ -163,16 +229,9 @@ impl Transmitter {
 
     /// How many wait at `now`.
     pub fn queued(&self, now: Time) -> u64 {
-        (self.waiting.len() - self.waiting.partition_point(|(start, _)| *start <= now)) as u64
-    }
-
-    /// Who waits at `now`.
-    pub fn waiting(&self, now: Time) -> Occupancy {
-        let ahead = self.waiting.iter().filter(|(start, _)| *start > now);
-        ahead.fold(Occupancy::default(), |sum, (_, bytes)| Occupancy {
-            packets: sum.packets + 1,
-            bytes: sum.bytes + u64::from(*bytes),
-        })
+        let begun = self.waiting.partition_point(|turn| turn.start <= now);
+        let here = self.waiting.partition_point(|turn| turn.arrival() <= now);
+        here.saturating_sub(begun) as u64
     }
 
     /// Begins a transmission at `now`, when none is under way; returns when it ends. The packet has
@@ -197,8 +256,8 @@ impl Transmitter {
 
     /// The time that all packets together have spent waiting up to `now`, in nanoseconds.
     pub fn waited(&self, now: Time) -> u128 {
-        let ahead = self.waiting.iter().map(|(start, _)| u128::from(start.since(now).as_nanos()));
-        self.waited - ahead.sum::<u128>()
+        let ahead = |turn: &Turn| turn.start.since(now.max(turn.arrival())).as_nanos();
+        self.waited - self.waiting.iter().map(|turn| u128::from(ahead(turn))).sum::<u128>()
     }
 
     /// The time spent transmitting up to `now`. What is left to do is done without a pause, so
@@ -212,7 +271,16 @@ impl Transmitter {
         self.queue_max as u64
     }
 
-    pub fn restart_maximum(&mut self, now: Time) {
-        self.queue_max = self.waiting(now).packets as u32;
+    /// Forgets the longest queue before `now`. Returns how long it will be when those arrive that
+    /// are known and not here yet, and when that is.
+    pub fn restart_maximum(&mut self, now: Time) -> Vec<(Time, u64)> {
+        self.queue_max = self.queued(now) as u32;
+        let here = self.waiting.partition_point(|turn| turn.arrival() <= now);
+        let length = |(index, turn): (usize, &Turn)| {
+            let arrival = turn.arrival();
+            let gone = self.waiting.partition_point(|other| other.start <= arrival);
+            (arrival, (index + 1 - gone) as u64)
+        };
+        self.waiting.iter().enumerate().skip(here).map(length).collect()
     }
 }

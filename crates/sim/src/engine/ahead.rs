@@ -69,11 +69,13 @@ impl Engine<'_> {
         let Crossing::Arrives(mut at) = crossing else {
             return self.stay_in_leader(leader, step, crossing == Crossing::Lost);
         };
+        // Who wants to know of each change asks at the time of an event.
+        let may_wait = !self.recorder.every_ack;
         loop {
             let next = self.routes[step.hop as usize + 1];
             let pipe = self.pipes.get_mut(pipe_of(next) as usize).filter(|pipe| pipe.follows());
             let Some(pipe) = pipe else { break };
-            let Some(further) = pipe.foresee(self.now, at, bytes) else { break };
+            let Some(further) = pipe.foresee((self.now, at), bytes, may_wait) else { break };
             step.hop += 1;
             (word, at) = (next, further);
             if !pipe.leads() {

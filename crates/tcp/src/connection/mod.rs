@@ -49,7 +49,6 @@ use receive::Receiver;
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::Segment;
 use sender::Sender;
-#[cfg(not(test))]
 use std::mem::offset_of;
 use std::sync::Arc;
 pub use validation::CwndValidation;
@@ -165,13 +164,36 @@ impl Connection {
         Self::listen_as(&config.into(), initial_sequence)
     }
 
-    /// It is about to be asked something: lets the processor fetch it.
+    /// A segment is about to arrive, with data or with an acknowledgment of what this end `sends`:
+    /// lets the processor fetch what that needs, and no more, as fetching takes its time, too.
     #[inline]
-    pub fn prefetch(&self) {
+    pub fn prefetch(&self, sends: bool) {
+        const LINE: usize = 64;
+        let lines = if sends {
+            offset_of!(Self, receiver.rcv_nxt) / LINE..size_of::<Self>() / LINE
+        } else {
+            0..offset_of!(Self, sender) / LINE
+        };
         // By words, from the first on.
         let words = std::slice::from_ref(&self.reply);
-        for line in 0..size_of::<Self>() / 64 {
-            prefetch_index(words, line * 64 / size_of_val(words));
+        for line in lines {
+            prefetch_index(words, line * LINE / size_of_val(words));
+        }
+    }
+
+    /// Then what it knows of the segments in flight.
+    #[inline]
+    pub fn prefetch_board(&self) {
+        if let Some(board) = self.sender.board.get() {
+            prefetch_index(std::slice::from_ref(board), 0);
+        }
+    }
+
+    /// Then the first and the last of them.
+    #[inline]
+    pub fn prefetch_records(&self) {
+        if let Some(board) = self.sender.board.get() {
+            board.prefetch_records();
         }
     }
 
