@@ -148,6 +148,12 @@ impl Air {
         self.aside().lost.push_back((end, id, reason));
     }
 
+    /// Lets the processor fetch the place of the next packet.
+    #[inline]
+    pub fn prefetch_place(&self) {
+        self.delivered.prefetch(self.delivered.len() as u32);
+    }
+
     /// When the first packet leaves.
     #[inline]
     pub const fn next(&self) -> Time {

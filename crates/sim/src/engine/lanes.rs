@@ -15,7 +15,6 @@ use super::routes::{HOST, Step, end_of, is_private, pipe_of};
 use crate::event_queue::Target;
 use crate::flow::Flow;
 use crate::plan::Side;
-use prefetch_index::prefetch_index;
 use retx_link::Pipe;
 use retx_link::pipe::ahead::Kept;
 use retx_link::ring::Ring;
@@ -171,12 +170,22 @@ impl Engine<'_> {
         }
         if let Some((_, flow, side)) = self.end_in(waiting.get(4)) {
             flow.prefetch_board(side);
-            let first = pipe_of(self.routes[flow.first_hops()[side as usize] as usize]);
-            prefetch_index(&self.pipes, first as usize);
+            if let Some(pipe) = self.pipes.get(self.first_pipe(flow, side)) {
+                pipe.prefetch();
+            }
         }
         if let Some((_, flow, side)) = self.end_in(waiting.get(2)) {
             flow.prefetch_records(side);
+            if let Some(pipe) = self.pipes.get(self.first_pipe(flow, side)) {
+                pipe.prefetch_place();
+            }
         }
+    }
+
+    /// The first pipe on the way from this end.
+    #[inline(always)]
+    fn first_pipe(&self, flow: &Flow, side: Side) -> usize {
+        pipe_of(self.routes[flow.first_hops()[side as usize] as usize]) as usize
     }
 
     /// The end at which a packet arrives.
