@@ -303,8 +303,8 @@ fn a_proxy_splits_the_kernels_connection() {
     }
 }
 
-/// A station that keeps its queue full: packets pass a cell as they do in a simulation. A hundred of
-/// them last for as long as a machine may be late.
+/// A station that keeps its queue full: packets pass a cell as they do in a simulation. A hundred
+/// of them last for as long as a machine may be late.
 #[test]
 fn a_saturated_cell_carries_what_it_does_in_a_simulation() {
     let text = r#"

@@ -28,6 +28,7 @@ mod air;
 mod changes;
 mod decide;
 mod line;
+mod prefetch;
 mod rare;
 mod rates;
 pub mod repair;
@@ -44,7 +45,6 @@ pub use air::Parcel;
 pub use changes::Change;
 use changes::Changes;
 use line::Line;
-use prefetch_index::prefetch_index;
 use rare::Rare;
 pub use rates::Rates;
 use repair::Repairs;
@@ -181,19 +181,6 @@ impl Pipe {
             next_change: changes.as_ref().map_or(Time::NEVER, |changes| changes.next()),
             changes,
         }
-    }
-
-    /// A packet is about to arrive at the near end: lets the processor fetch what that needs.
-    #[inline]
-    pub fn prefetch(&self) {
-        prefetch_index(std::slice::from_ref(&self.ahead), 0);
-        prefetch_index(std::slice::from_ref(&self.counts), 0);
-    }
-
-    /// Then the place where the packet will be.
-    #[inline]
-    pub fn prefetch_place(&self) {
-        self.air.prefetch_place();
     }
 
     /// A packet arrives at the near end.

@@ -19,6 +19,7 @@ mod model;
 mod outgoing;
 mod pacing;
 mod parameters;
+mod prefetch;
 mod receive;
 mod recover;
 mod reduction;
@@ -44,11 +45,11 @@ pub use info::{Info, LossState};
 pub use outgoing::{PlainTransmit, Polled, Transmit};
 use parameters::Parameters;
 pub use parameters::Prepared;
-use prefetch_index::prefetch_index;
 use receive::Receiver;
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::Segment;
 use sender::Sender;
+#[cfg(not(test))]
 use std::mem::offset_of;
 use std::sync::Arc;
 pub use validation::CwndValidation;
@@ -162,39 +163,6 @@ impl Connection {
     /// An end that waits for a SYN.
     pub fn listen(config: &Config, initial_sequence: SeqNr) -> Self {
         Self::listen_as(&config.into(), initial_sequence)
-    }
-
-    /// A segment is about to arrive, with data or with an acknowledgment of what this end `sends`:
-    /// lets the processor fetch what that needs, and no more, as fetching takes its time, too.
-    #[inline]
-    pub fn prefetch(&self, sends: bool) {
-        const LINE: usize = 64;
-        let lines = if sends {
-            offset_of!(Self, receiver.rcv_nxt) / LINE..size_of::<Self>() / LINE
-        } else {
-            0..offset_of!(Self, sender) / LINE
-        };
-        // By words, from the first on.
-        let words = std::slice::from_ref(&self.reply);
-        for line in lines {
-            prefetch_index(words, line * LINE / size_of_val(words));
-        }
-    }
-
-    /// Then what it knows of the segments in flight.
-    #[inline]
-    pub fn prefetch_board(&self) {
-        if let Some(board) = self.sender.board.get() {
-            prefetch_index(std::slice::from_ref(board), 0);
-        }
-    }
-
-    /// Then the first and the last of them.
-    #[inline]
-    pub fn prefetch_records(&self) {
-        if let Some(board) = self.sender.board.get() {
-            board.prefetch_records();
-        }
     }
 
     /// As [`Self::connect`], by a configuration that many connections share.

@@ -1,0 +1,42 @@
+//! What a segment will need is fetched into the processor's cache before its turn. Fetching takes
+//! its time, too: no more than nearly every segment needs.
+
+use super::Connection;
+use prefetch_index::prefetch_index;
+use std::mem::offset_of;
+
+const LINE: usize = 64;
+
+impl Connection {
+    /// A segment is about to arrive, with data or with an acknowledgment of what this end `sends`:
+    /// lets the processor fetch what that needs, and no more, as fetching takes its time, too.
+    #[inline]
+    pub fn prefetch(&self, sends: bool) {
+        let lines = if sends {
+            offset_of!(Self, receiver.rcv_nxt) / LINE..size_of::<Self>() / LINE
+        } else {
+            0..offset_of!(Self, sender) / LINE
+        };
+        // By words, from the first on.
+        let words = std::slice::from_ref(&self.reply);
+        for line in lines {
+            prefetch_index(words, line * LINE / size_of_val(words));
+        }
+    }
+
+    /// Then what it knows of the segments in flight.
+    #[inline]
+    pub fn prefetch_board(&self) {
+        if let Some(board) = self.sender.board.get() {
+            prefetch_index(std::slice::from_ref(board), 0);
+        }
+    }
+
+    /// Then the first and the last of them.
+    #[inline]
+    pub fn prefetch_records(&self) {
+        if let Some(board) = self.sender.board.get() {
+            board.prefetch_records();
+        }
+    }
+}
