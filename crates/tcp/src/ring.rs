@@ -62,10 +62,10 @@ impl<T> Ring<T> {
         self.get(self.len().wrapping_sub(1))
     }
 
-    /// Lets the processor fetch the first, the third, and the place behind the last.
+    /// Lets the processor fetch the first, the third, and the places of the next two.
     #[inline]
     pub fn prefetch_ends(&self) {
-        for count in [self.head, self.head.wrapping_add(2), self.tail] {
+        for count in [self.head, self.head.wrapping_add(2), self.tail, self.tail.wrapping_add(1)] {
             prefetch_index(&self.slots, self.place(count));
         }
     }
