@@ -145,8 +145,8 @@ impl Transmitter {
         let start = self.busy_until;
         let wait = start.since(at);
         let early = u32::try_from(wait.as_nanos()).ok()?;
-        // Those that are gone by then count, too, unless they make a difference: to look for them in
-        // a long queue takes its time. In bytes they always do, which is the more careful way.
+        // Those that are gone by then count, too, unless they make a difference: to look for them
+        // in a long queue takes its time. In bytes they always do: the more careful way.
         let mut before = self.waiting.len() as u64;
         if before >= u64::from(self.queue_max) {
             before -= self.waiting.partition_point(|turn| turn.start <= at) as u64;

@@ -137,8 +137,8 @@ impl<'a> Engine<'a> {
     /// Returns its number, until it has left.
     ///
     /// # Panics
-    /// In an engine that is not for outside, when [`Self::advance`] has not come to `None`, and when
-    /// the run is over.
+    /// In an engine that is not for outside, when [`Self::advance`] has not come to `None`, and
+    /// when the run is over.
     pub fn arrive(&mut self, now: Time, arriving: &Arriving<'_>) -> u32 {
         assert!(!self.over, "the run is over");
         self.now = self.now.max(now);
