@@ -65,6 +65,7 @@ bench: build
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/user_code.py
 	$(BIN)/python bench/sweep.py
+	$(BIN)/python bench/replications.py
 	$(BIN)/python tools/drill_speed.py
 	tools/packages.sh valgrind=valgrind
 	$(RUST) $(BIN)/python bench/instructions.py
