@@ -154,10 +154,19 @@ impl PendingAck {
         }
     }
 
+    /// A mark has come that was not expected, or what the peer sent unmarkable: the next two.
+    pub fn on_mark(&mut self, window: u64) {
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.quicken(window, 2);
+            rhythm.interactive = false;
+            rhythm.wait = WAIT_MIN;
+        }
+    }
+
     /// Data have come again that were here, or lie outside the window.
     pub fn on_repeated_data(&mut self, window: u64) {
         if let Some(rhythm) = &mut self.rhythm {
-            rhythm.quicken(window);
+            rhythm.quicken(window, QUICK_MAX);
             rhythm.interactive = false;
             rhythm.wait = WAIT_MIN;
         }
@@ -223,7 +232,7 @@ impl Rhythm {
         }
         let gap = arrival.now.since(self.last_arrival);
         if self.wait.is_zero() {
-            self.quicken(arrival.window);
+            self.quicken(arrival.window, QUICK_MAX);
             self.wait = WAIT_MIN;
         } else if gap <= WAIT_MIN / 2 {
             self.wait = self.wait / 2 + WAIT_MIN / 2;
@@ -231,13 +240,13 @@ impl Rhythm {
             self.wait = (self.wait / 2 + gap).min(arrival.rto);
         } else if gap > arrival.rto {
             // The sender has failed to restart its window: it needs ACKs.
-            self.quicken(arrival.window);
+            self.quicken(arrival.window, QUICK_MAX);
         }
         self.last_arrival = arrival.now;
     }
 
-    fn quicken(&mut self, window: u64) {
-        let half = (window / (2 * u64::from(self.mss))).min(QUICK_MAX);
+    fn quicken(&mut self, window: u64, most: u64) {
+        let half = (window / (2 * u64::from(self.mss))).min(most);
         self.quick = self.quick.max(if half == 0 { 2 } else { half });
     }
 

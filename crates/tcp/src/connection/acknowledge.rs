@@ -213,8 +213,10 @@ impl Connection {
         ack.flight_size = flight_before;
         ack.receiver_time = receiver_time;
         sender.validation.on_ack(&ack);
-        ack.cwnd_limited = sender.validation.allows_growth(&sender.window);
         self.judge(segment, previous_una, selective);
+        let sender = &mut self.sender;
+        // The window that an undo has brought back may be wide enough.
+        ack.cwnd_limited = sender.validation.allows_growth(&sender.window);
         self.decide(&ack, selective);
         let sender = &mut self.sender;
         sender.validation.end_ack();

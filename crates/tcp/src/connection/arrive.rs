@@ -1,6 +1,7 @@
 //! A segment arrives: RFC 9293 §3.10.7, in its order.
 
 use super::{Connection, Event, State};
+use crate::RttSamples;
 use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use retx_units::{Duration, SeqNr, Time};
@@ -287,7 +288,11 @@ impl Connection {
         sender.backoff_reset();
         self.timers.retransmit = Time::NEVER;
         sender.send_times.made().map(|times| times.take(1));
-        let rtt = sender.timed.take().map(|timed| self.measured_rtt(now, timed.sent));
+        let timed = sender.timed.take().map(|timed| self.measured_rtt(now, timed.sent));
+        // Linux `tcp_ack_update_rtt`: a SYN that went twice is timed by what the peer echoes.
+        let every = self.parameters.rtt_samples == RttSamples::EveryAck;
+        let echo = segment.options.timestamps.filter(|_| self.timestamps && every);
+        let rtt = timed.or_else(|| self.rtt_of_echo(now, echo?.echo));
         match rtt {
             Some(rtt) => self.take_rtt_sample(rtt),
             // RFC 6298 §5.7.

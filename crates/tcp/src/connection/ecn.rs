@@ -26,6 +26,8 @@ pub(super) struct Notification {
     enabled: bool,
     /// The ECN field of the packet that is being handled, but where nobody looks at it.
     arriving: Ecn,
+    /// As a receiver: data have come that could be marked.
+    markable: bool,
     /// As a receiver: a packet was marked, and the sender has not said that it knows.
     echoes: bool,
     /// As a sender: the acknowledgment that is being handled echoes a mark.
@@ -60,6 +62,7 @@ impl Notification {
             offered,
             enabled: false,
             arriving: Ecn::NotEct,
+            markable: false,
             echoes: false,
             echoed: false,
             reduced: false,
@@ -148,14 +151,22 @@ impl Notification {
         }
     }
 
-    /// Data have arrived within the window: out of it they would not count (§6.1.5).
-    const fn on_data(&mut self, flags: Flags) {
+    /// The window is as it was before: Linux `tcp_ecn_withdraw_cwr`.
+    pub const fn withdraw_reduction(&mut self) {
+        self.reduced = false;
+    }
+
+    /// Data have arrived within the window: out of it they would not count (§6.1.5). True for the
+    /// first mark that is to be echoed, and for data that cannot be marked, after others that could.
+    const fn on_data(&mut self, flags: Flags) -> bool {
         if flags.contains(Flags::CWR) {
             self.echoes = false;
         }
-        if matches!(self.arriving, Ecn::Ce) && self.enabled {
-            self.echoes = true;
-        }
+        let unmarkable = matches!(self.arriving, Ecn::NotEct);
+        let after_others = unmarkable && self.markable;
+        self.markable |= !unmarkable;
+        let marked = matches!(self.arriving, Ecn::Ce);
+        after_others || marked && !std::mem::replace(&mut self.echoes, true)
     }
 }
 
@@ -187,9 +198,18 @@ impl Connection {
 
     /// Acceptable data have arrived: are they marked, or do they answer an echo?
     #[inline]
-    pub(super) const fn take_mark(&mut self, segment: &Segment) {
-        if self.ecn.enabled && segment.payload_bytes > 0 {
-            self.ecn.on_data(segment.flags);
+    pub(super) fn take_mark(&mut self, segment: &Segment) {
+        if !self.ecn.enabled || segment.payload_bytes == 0 {
+            return;
+        }
+        let unusual = self.ecn.on_data(segment.flags);
+        let receiver = &mut self.receiver;
+        if receiver.pending.is_linux() {
+            // Linux `__tcp_ecn_check_ce`, `tcp_ecn_accept_cwr`.
+            if unusual {
+                receiver.pending.on_mark(receiver.advertised());
+            }
+            receiver.ack_now |= segment.flags.contains(Flags::CWR);
         }
     }
 

@@ -44,13 +44,23 @@ impl Connection {
         let timestamps = self
             .timestamps
             .then(|| Timestamps { value: self.timestamp(now), echo: self.receiver.ts_recent });
-        let sack = if self.selective() {
-            // RFC 2018 §3: as many blocks as 40 bytes of options hold.
-            self.receiver.sack_blocks(if self.timestamps { 3 } else { 4 })
-        } else {
-            SackBlocks::default()
-        };
+        let sack = if self.selective() { self.blocks() } else { SackBlocks::default() };
         Options { timestamps, sack, ..Options::default() }
+    }
+
+    /// The most new data that fit into a segment now, beside what is to be acknowledged selectively
+    /// (RFC 9293 §3.7.1, `Eff.snd.MSS`; the SMSS has made room for timestamps).
+    pub(super) fn most_payload(&self) -> u64 {
+        let smss = self.sender.window.smss;
+        let blocks = if self.selective() { self.blocks().as_slice().len() } else { 0 };
+        // Kind and length, two bytes to align them, and two numbers a block.
+        let option = if blocks == 0 { 0 } else { 4 + 8 * blocks as u32 };
+        smss.saturating_sub(option).max(1).into()
+    }
+
+    /// RFC 2018 §3: as many blocks as 40 bytes of options hold.
+    fn blocks(&self) -> SackBlocks {
+        self.receiver.sack_blocks(if self.timestamps { 3 } else { 4 })
     }
 
     /// True when there is something to acknowledge selectively.

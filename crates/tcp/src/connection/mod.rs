@@ -256,7 +256,8 @@ impl Connection {
 
     /// Sends a reset and forgets everything (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
-        if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
+        use State::{Closed, Closing, LastAck, Listen, SynSent, TimeWait};
+        if !matches!(self.state, Closed | Listen | SynSent | Closing | LastAck | TimeWait) {
             self.reply = Some(Box::new(self.reset_segment()));
         }
         self.enter_closed(Event::Reset);

@@ -4,6 +4,7 @@ use super::Sender;
 use super::reduction::Reduction;
 use crate::congestion_control::Window;
 use crate::late::Nothing;
+use retx_units::Duration;
 
 /// The window before a reduction.
 #[derive(Debug, Clone, Copy)]
@@ -11,6 +12,17 @@ pub(crate) struct Undo {
     pub window: Window,
     /// Data in flight.
     pub flight_size: u64,
+    /// SRTT and RTTVAR, where a timeout has reduced it.
+    pub rtt: Option<(Duration, Duration)>,
+}
+
+/// After a spurious timeout: the first RTT sample of data sent since is not smoothed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Relearning {
+    /// What was sent before ends here.
+    pub from: u64,
+    /// SRTT and RTTVAR before the timeout.
+    pub least: (Duration, Duration),
 }
 
 /// Made with the first loss.
@@ -27,6 +39,8 @@ pub(crate) struct Repair {
     pub reduction: Option<Reduction>,
     /// The window before the last reduction, until it is known whether that was right.
     pub undo: Option<Undo>,
+    /// After one that was not (RFC 4015 §3.2, step 9).
+    pub relearning: Option<Relearning>,
     /// `cwnd` to return to when fast recovery ends.
     pub cwnd_after_recovery: u64,
     /// Segments sent again, and segments that the peer said had arrived twice.
@@ -43,6 +57,7 @@ impl Repair {
         rescue_rxt: u64::MAX,
         reduction: None,
         undo: None,
+        relearning: None,
         cwnd_after_recovery: 0,
         retransmissions: 0,
         arrived_twice: 0,

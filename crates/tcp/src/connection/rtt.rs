@@ -109,6 +109,9 @@ impl Connection {
         let sender = &mut self.sender;
         let limits = &self.parameters.limits;
         sender.estimator.on_rtt(rtt, sender.snd_una, sender.snd_nxt, limits);
+        if sender.repair.get().is_some_and(|repair| repair.relearning.is_some()) {
+            sender.relearn(rtt, limits);
+        }
         sender.last_rtt = rtt;
         sender.least_rtt = sender.least_rtt.min(rtt);
         self.events.push_back(Event::Rtt(rtt));

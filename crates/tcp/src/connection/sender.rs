@@ -4,7 +4,7 @@ use super::deferral::Bursts;
 use super::model::Model;
 use super::pacing::Pacer;
 use super::parameters::Parameters;
-use super::repair::{Repair, Undo};
+use super::repair::{Relearning, Repair, Undo};
 use super::usage::InUse;
 use super::validation::Validation;
 use crate::backoff::{self, Backoff};
@@ -360,15 +360,31 @@ impl Sender {
         self.clamp_cwnd();
     }
 
+    /// An RTT was measured after a spurious timeout: of what was sent since?
+    #[cold]
+    pub fn relearn(&mut self, rtt: Duration, limits: &rto::Limits) {
+        let Some(Relearning { from, least }) = self.repair.relearning else { return };
+        if self.snd_una > from {
+            self.repair.relearning = None;
+            self.estimator.relearn(rtt, least, limits);
+        }
+    }
+
     /// The window is about to be reduced: remembers it, and tells the detector of spurious
     /// recoveries. A recovery within another is about the same window.
     pub fn begin_recovery(&mut self, by_timeout: bool, in_recovery: bool) {
+        // The timeout at hand has been counted.
+        let repeated = by_timeout && self.timeouts_in_row > 1;
         if !in_recovery || self.repair.undo.is_none() {
-            self.repair.undo = Some(Undo { window: self.window, flight_size: self.flight_size() });
+            let estimator = &self.estimator;
+            let rtt = estimator.srtt().zip(estimator.rttvar()).filter(|_| by_timeout);
+            let (window, flight_size) = (self.window, self.flight_size());
+            self.repair.undo = Some(Undo { window, flight_size, rtt });
         }
         self.spurious.on_begin(&spurious::Begin {
             by_timeout,
             in_recovery,
+            repeated,
             awaits_probe: self.loss_detection.open_probe().is_some(),
             snd_una: self.snd_una,
             snd_max: self.snd_max,

@@ -134,6 +134,9 @@ impl Connection {
             if sender.loss_detection.as_linux() {
                 // `tcp_enter_loss`: the loss window, and what is still in flight.
                 sender.window.cwnd = sender.pipe() + u64::from(sender.window.smss);
+            } else {
+                // RFC 6298 §5.4: the first goes, whatever is still taken to be in flight.
+                sender.retransmit_first = sender.pipe() > 0;
             }
         } else {
             sender.snd_nxt = sender.snd_una;

@@ -99,10 +99,10 @@ impl Connection {
     /// RFC 8985 §7.3: new data if there are any and the peer has room, else the last segment again;
     /// the retransmission timer starts anew.
     fn send_tail_probe(&mut self, now: Time, to: &mut Transmit) -> bool {
-        let sender = &mut self.sender;
+        let sender = &self.sender;
         let queued = sender.written.saturating_sub(sender.snd_nxt);
         let room = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
-        let fresh = queued.min(room).min(sender.window.smss.into());
+        let fresh = queued.min(room).min(self.most_payload());
         if fresh > 0 {
             self.send_next(now, fresh as u32, to);
         } else {
@@ -140,13 +140,13 @@ impl Connection {
         if sender.holds_new_data() || self.ecn.is_held() {
             return None;
         }
-        let smss = u64::from(sender.window.smss);
+        let most = self.most_payload();
         let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
         let usable = sender.cwnd_room().min(offered);
         let queued = sender.written.saturating_sub(sender.snd_nxt);
-        let length = queued.min(usable).min(smss);
+        let length = queued.min(usable).min(most);
         // RFC 9293 §3.8.6.2.1, sender's side: (1) a full segment, …
-        if length == smss {
+        if length == most {
             return Some(length as u32);
         }
         if length == queued {
@@ -332,8 +332,12 @@ impl Connection {
         };
         self.tell_sent(&sent);
         let sender = &mut self.sender;
-        let in_use = sender.in_use(sent.flight_size);
-        sender.validation.on_flight(&in_use, &sender.window, true);
+        // Linux `tcp_cwnd_validate`: asked where there are new data to send.
+        let only_again = retransmission && sender.written <= sender.snd_max;
+        if !(only_again && sender.loss_detection.as_linux()) {
+            let in_use = sender.in_use(sent.flight_size);
+            sender.validation.on_flight(&in_use, &sender.window, true);
+        }
         // RFC 6298 §5.1. Linux `tcp_xmit_retransmit_queue`: a first segment sent again has a full
         // timeout.
         let head_again = retransmission && position == sender.snd_una;

@@ -1,5 +1,6 @@
 //! Was the recovery needed? What an acknowledgment says about it, and the way back.
 
+use super::repair::Relearning;
 use super::{Connection, Event};
 use crate::congestion_control::CongestionControl;
 use crate::loss_detection::LossDetection;
@@ -34,6 +35,7 @@ impl Connection {
                 .map_or(sender.repair.original_end, |delivered| delivered.lowest_original_end),
             dsack: selective.and_then(|delivered| delivered.dsack),
             echo: segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo),
+            smss: sender.window.smss,
             can_send_new: sender.written > sender.snd_max && window_end > sender.snd_max,
         };
         match sender.spurious.on_ack(&ack) {
@@ -73,15 +75,24 @@ impl Connection {
         let window = &mut sender.window;
         match sender.spurious.response() {
             Response::FullUndo => {
+                self.ecn.withdraw_reduction();
                 window.cwnd = window.cwnd.max(before.window.cwnd);
                 window.ssthresh = before.window.ssthresh;
             }
+            // RFC 4015 §3.2, step 6: an echo of a mark has its own reasons for a smaller window.
+            Response::Rfc4015 if self.ecn.is_echo() => {}
             Response::Rfc4015 => {
                 // RFC 4015 §3.2, steps 0 and 6: pipe_prev, and the window that goes on from it. A
                 // late DSACK acknowledges nothing: it takes nothing away.
                 let initial = self.parameters.initial_window.bytes(window.smss);
                 window.cwnd = window.cwnd.max(flight_size + bytes_acked.min(initial));
                 window.ssthresh = before.flight_size.max(before.window.ssthresh);
+                let granularity = self.parameters.limits.granularity;
+                // Step 0: SRTT_prev.
+                let raised = |(srtt, rttvar)| (srtt + granularity * 2, rttvar);
+                let from = sender.snd_max;
+                sender.repair.relearning =
+                    before.rtt.map(|rtt| Relearning { from, least: raised(rtt) });
             }
             Response::Conservative => window.cwnd = window.ssthresh,
         }

@@ -239,22 +239,18 @@ impl State {
             self.in_timeout_recovery = false;
             self.probe = None;
         }
-        let is_linux = self.as_linux();
-        if recovery_ends && was_in_recovery && !is_linux {
-            return Reaction::EndRecovery;
-        }
         self.window = self.reordering_window(ack, board);
         let mut lost = self.detect(ack.now, board);
-        if recovery_ends && is_linux {
+        if recovery_ends && self.as_linux() {
             // `tcp_time_to_recover`: what was lost counts until it has arrived.
             lost |= board.marked_segments() > 0;
-            if was_in_recovery && lost {
+        }
+        if recovery_ends && was_in_recovery {
+            if lost {
                 self.enter(ack.snd_max);
                 return Reaction::NextRecovery;
             }
-            if was_in_recovery {
-                return Reaction::EndRecovery;
-            }
+            return Reaction::EndRecovery;
         }
         if self.in_recovery {
             return Reaction::Nothing;
@@ -324,8 +320,9 @@ impl LossDetection for State {
         self.probe.filter(|probe| probe.is_retransmission).map(|probe| probe.position)
     }
 
+    /// §6.3; Linux grants no reordering window then (`tcp_timeout_mark_lost`).
     fn patience_at_timeout(&self) -> Duration {
-        if self.as_linux() { self.rtt } else { Duration::ZERO }
+        if self.as_linux() { self.rtt } else { self.rtt + self.window }
     }
 
     fn reordering(&self) -> Option<u32> {
@@ -348,10 +345,9 @@ impl LossDetection for State {
         if !self.config.tlp || self.in_recovery() || unfit || flight.sacked {
             return None;
         }
-        let base = flight.srtt.map_or(Duration::from_secs(1), |srtt| srtt * 2);
         let allowance =
             if flight.segments == 1 { self.config.max_ack_delay } else { self.config.tlp_slack };
-        Some(base + allowance)
+        Some(flight.srtt.map_or(Duration::from_secs(1), |srtt| srtt * 2 + allowance))
     }
 
     fn on_probe_sent(&mut self, probe: Probe) {

@@ -42,6 +42,12 @@ pub trait Estimator {
     /// configuration.
     fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64, limits: &Limits);
 
+    /// The first sample of what was sent after a spurious timeout, before which SRTT and RTTVAR
+    /// were these (RFC 4015 §3.2, step 9).
+    fn relearn(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits) {
+        let _ = (rtt, least, limits);
+    }
+
     /// The SYN had to be retransmitted: without a sample, data start with at least this timeout.
     fn on_lost_syn(&mut self, rto: Duration, limits: &Limits);
 
@@ -64,6 +70,10 @@ pub trait Estimator {
 impl Estimator for State {
     fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64, limits: &Limits) {
         dispatch!(self, it => it.on_rtt(rtt, snd_una, snd_nxt, limits));
+    }
+
+    fn relearn(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits) {
+        dispatch!(self, it => it.relearn(rtt, least, limits));
     }
 
     fn on_lost_syn(&mut self, rto: Duration, limits: &Limits) {

@@ -43,6 +43,14 @@ impl State {
     }
 }
 
+impl State {
+    fn set_rto(&mut self, limits: &Limits) {
+        let rto = self.srtt + (self.rttvar * 4).max(limits.granularity);
+        // §2.4, §2.5
+        self.rto = rto.max(limits.min).min(limits.max);
+    }
+}
+
 impl Estimator for State {
     fn on_rtt(&mut self, rtt: Duration, _: u64, _: u64, limits: &Limits) {
         if self.sampled {
@@ -56,9 +64,13 @@ impl Estimator for State {
             self.srtt = rtt;
             self.rttvar = rtt / 2;
         }
-        let rto = self.srtt + (self.rttvar * 4).max(limits.granularity);
-        // §2.4, §2.5
-        self.rto = rto.max(limits.min).min(limits.max);
+        self.set_rto(limits);
+    }
+
+    fn relearn(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits) {
+        self.srtt = least.0.max(rtt);
+        self.rttvar = least.1.max(rtt / 2);
+        self.set_rto(limits);
     }
 
     fn on_lost_syn(&mut self, rto: Duration, limits: &Limits) {

@@ -50,11 +50,12 @@ impl Detector for State {
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Verdict {
-        let about_this = ack.dsack.is_some_and(|(left, _)| left >= self.from);
-        if !self.armed || !about_this {
+        let about_this = ack.dsack.filter(|(left, _)| *left >= self.from);
+        let (true, Some((left, right))) = (self.armed, about_this) else {
             return Verdict::Undecided;
-        }
-        self.reported += 1;
+        };
+        // `tcp_dsack_seen`: one block may tell of several segments.
+        self.reported += (right - left).div_ceil(ack.smss.into()) as u32;
         if self.reported < self.retransmitted {
             return Verdict::Undecided;
         }

@@ -19,6 +19,8 @@ pub struct Config {
 #[derive(Debug, Clone)]
 pub struct State {
     response: Response,
+    /// Linux: what was sent before the retransmission has arrived, whatever else may be.
+    pub(super) as_linux: bool,
     armed: bool,
     /// `RetransmitTS`: TSval of the first retransmission of this recovery.
     retransmit_ts: Option<u32>,
@@ -28,7 +30,13 @@ pub struct State {
 impl State {
     /// A detector with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
-        Self { response: config.response, armed: false, retransmit_ts: None, dsack_seen: false }
+        Self {
+            response: config.response,
+            as_linux: false,
+            armed: false,
+            retransmit_ts: None,
+            dsack_seen: false,
+        }
     }
 }
 
@@ -60,7 +68,8 @@ impl Detector for State {
         // Step 5: a DSACK, or an ACK of everything from a peer that never sent one, may be the
         // answer to a duplicate whose first ACK was lost.
         let all = ack.snd_una == ack.snd_max && !self.dsack_seen;
-        if answers_original && ack.dsack.is_none() && !all {
+        let doubtful = !self.as_linux && (ack.dsack.is_some() || all);
+        if answers_original && !doubtful {
             Verdict::Spurious
         } else {
             Verdict::Undecided

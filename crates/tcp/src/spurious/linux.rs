@@ -25,9 +25,11 @@ pub struct State {
 impl State {
     /// Fresh ones.
     pub fn new(_: &Config, tcp: &crate::Config) -> Self {
+        let mut eifel = eifel::State::new(&eifel::Config::default(), tcp);
+        eifel.as_linux = true;
         Self {
             frto: frto::State::new(&frto::Config::default(), tcp),
-            eifel: eifel::State::new(&eifel::Config::default(), tcp),
+            eifel,
             dsack: dsack::State::new(&dsack::Config::default(), tcp),
         }
     }
@@ -35,7 +37,9 @@ impl State {
 
 impl Detector for State {
     fn on_begin(&mut self, begin: &Begin) {
-        self.frto.on_begin(begin);
+        // `tcp_enter_loss`: a timeout that follows another begins anew.
+        let in_recovery = begin.in_recovery && !begin.repeated;
+        self.frto.on_begin(&Begin { in_recovery, ..*begin });
         self.eifel.on_begin(begin);
         self.dsack.on_begin(begin);
     }

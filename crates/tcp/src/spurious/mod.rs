@@ -18,7 +18,8 @@ pub enum Response {
     /// Take everything back: `cwnd` and `ssthresh` as before, as Linux does.
     FullUndo,
     /// RFC 4015 §3.2: `ssthresh` as the flight was, `cwnd` what is in flight plus what was
-    /// acknowledged, at most the initial window.
+    /// acknowledged, at most the initial window. The first RTT sample of data sent since is not smoothed by
+    /// the estimator `rfc6298` (step 9).
     #[default]
     Rfc4015,
     /// Stop retransmitting, but keep the reduced window: `cwnd = ssthresh`.
@@ -32,6 +33,8 @@ pub struct Begin {
     pub by_timeout: bool,
     /// A timeout for the same segment as the one before, or during a recovery.
     pub in_recovery: bool,
+    /// A timeout for the same segment as the one before.
+    pub repeated: bool,
     /// A tail loss probe, a segment sent again, is not yet answered.
     pub awaits_probe: bool,
     /// First unacknowledged position.
@@ -71,6 +74,8 @@ pub struct Ack {
     pub dsack: Option<(u64, u64)>,
     /// TSecr, where timestamps are in use.
     pub echo: Option<u32>,
+    /// The sender's maximum segment size.
+    pub smss: u32,
     /// There are new data that the peer's window lets go.
     pub can_send_new: bool,
 }

@@ -98,7 +98,7 @@ impl LeastRtt {
     pub fn update(&mut self, now: Time, rtt: Option<Duration>, may_be_delayed: bool) -> bool {
         let expired = now > self.at + LEAST_RTT_WINDOW;
         if let Some(rtt) = rtt
-            && (self.value.is_none_or(|least| rtt <= least) || (expired && !may_be_delayed))
+            && (self.value.is_none_or(|least| rtt < least) || (expired && !may_be_delayed))
         {
             *self = Self::new(Some(rtt), now);
         }
