@@ -184,6 +184,8 @@ fn residual_loss_and_cost_of_retries() {
             assert_eq!(statistics.drops.retry_limit, lost(&log).len() as u64);
             assert_eq!(statistics.in_air + statistics.queued, 0);
             let frames = PACKETS + statistics.frames_repeated;
+            let each = (1.0 - residual) / (1.0 - p);
+            assert!((frames as f64 / PACKETS as f64 - each).abs() < 0.02, "{frames}, {each} each");
             // Every frame is lost with p: so many are lost, each but the last ones sent again.
             agrees(statistics.bursts.frames, frames, p);
             let repeated_or_dropped = statistics.frames_repeated + statistics.drops.retry_limit;
