@@ -117,7 +117,10 @@ def test_listing(cli: Cli) -> None:
     listed = cli("list").stdout
     for word in ("newreno", "bernoulli", "droptail", "transfer", "RFC 6582"):
         assert word in listed
-    assert "linear" in cli("list", "channel", "ber").stdout
+    ber = cli("list", "channel", "ber").stdout
+    assert "linear" in ber
+    assert "`overhead`" in ber
+    assert "`ber`" in cli("list", "channel", "fading").stdout
     kinds = json.loads(cli("list", "--json").stdout)
     assert kinds["queue"][0]["name"] == "droptail"
     assert [entry["name"] for entry in kinds["repair"]] == ["arq", "fec"]

@@ -3,15 +3,16 @@
 //!
 //! *Reference.* Electronics 2022, 11(14), 2254, eq. 3 (the linear form).
 //!
-//! *Equations.* Exact: PER = 1 − (1 − BER)^L, L the bits of the IP packet. Linear: PER = BER·L,
-//! held at 1.
+//! *Equations.* Exact: PER = 1 − (1 − BER)^L. Linear: PER = BER·L, held at 1. L is the bits of the
+//! IP packet, without the link's `overhead`; in a cell those of the whole frame.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, independent_burst};
 use retx_units::{Probability, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Independent bit errors; a frame with any is lost.
+/// Independent bit errors; a frame with any is lost. Of its L bits those of the IP packet count,
+/// without the link's `overhead`; in a wlan all, with the `mac_overhead`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -26,7 +27,7 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// 1 − (1 − BER)^L.
+    /// 1 − (1 − BER)^L, L the bits that count.
     #[default]
     Exact,
     /// BER·L, at most 1: the first term of the exact form, as papers often write it.

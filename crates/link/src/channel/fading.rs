@@ -31,7 +31,8 @@ use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
 
 /// Losses of a radio link whose signal-to-noise ratio fades (Rayleigh, or Rician with a direct
-/// path), by the 802.11b modulation's errors. The ratio is constant over a frame.
+/// path), by the 802.11b modulation's errors. The ratio is constant over a frame, of which as many
+/// bits count as in `ber`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Config {
