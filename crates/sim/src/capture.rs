@@ -139,18 +139,19 @@ impl Capture {
             return;
         }
         if packets.get(id).captured == NONE {
-            let captured = self.add(packets.get(id), packets.segment(id));
-            packets.get_mut(id).captured = captured;
+            let twin = packets.captured_twin(id);
+            let captured = self.add(packets.get(id), packets.segment(id), twin);
+            packets.note_captured(id, captured);
         }
         let seen = packets.get(id);
         self.buffer.see(now, place, self.packets[seen.captured as usize], seen.ecn);
     }
 
-    fn add(&mut self, packet: &Packet, segment: Segment) -> u32 {
+    fn add(&mut self, packet: &Packet, segment: Segment, twin: Option<u32>) -> u32 {
         let flow = packet.flow();
         let from = if packet.carries_data_direction() { Side::Sender } else { Side::Receiver };
         let opens = self.initiators[flow as usize] == from;
-        let id = self.buffer.add_packet(&CapturedPacket {
+        let captured = CapturedPacket {
             flow: self.flows[flow as usize],
             side: if opens { capture::Side::Opener } else { capture::Side::Listener },
             position: packet.position,
@@ -161,7 +162,11 @@ impl Capture {
                 Transmission::Unnecessary => capture::Transmission::Unnecessary,
             },
             segment,
-        });
+        };
+        let id = match twin {
+            None => self.buffer.add_packet(&captured),
+            Some(twin) => self.buffer.add_copy(&captured, self.packets[twin as usize]),
+        };
         let own = u32::try_from(self.packets.len()).expect("fewer than 2^32 packets in a capture");
         if packet.transmission == Transmission::Unnecessary {
             self.unnecessary.insert((flow, packet.copy, own), id);

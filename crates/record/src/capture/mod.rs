@@ -12,6 +12,7 @@ pub use address::{FlowEndpoints, FlowNodes, node_address};
 
 use retx_units::{SeqNr, Time};
 use retx_wire::{Ecn, Endpoint, Flags, Ipv4Header, Options, Packet, Segment, Transport, UdpHeader};
+use std::collections::BTreeMap;
 
 /// The longest name of a place or a flow, in bytes: names go into pcapng options, whose length
 /// fields have 16 bits.
@@ -177,6 +178,8 @@ pub struct CaptureBuffer {
     flows: Vec<Flow>,
     rows: Vec<Row>,
     options: Vec<[u8; 4]>,
+    /// Of copies that the network has made, the packet whose IP identification they have.
+    originals: BTreeMap<u32, u32>,
     sightings: Vec<Sighting>,
 }
 
@@ -263,6 +266,17 @@ impl CaptureBuffer {
         id
     }
 
+    /// Holds a copy that the network has made of a packet: it has the same IP identification.
+    pub fn add_copy(&mut self, packet: &CapturedPacket, of: PacketId) -> PacketId {
+        let id = self.add_packet(packet);
+        self.originals.insert(id.0, self.original(of));
+        id
+    }
+
+    fn original(&self, id: PacketId) -> u32 {
+        self.originals.get(&id.0).copied().unwrap_or(id.0)
+    }
+
     /// A packet passes an interface, with this ECN field.
     pub fn see(&mut self, time: Time, place: PlaceId, packet: PacketId, ecn: Ecn) {
         assert!(self.places[usize::from(place.0)].interface, "packets are seen at interfaces");
@@ -313,8 +327,8 @@ impl CaptureBuffer {
         Packet {
             source,
             destination,
-            // The identification shows which sightings are of the same copy.
-            ip: Ipv4Header { identification: id.0 as u16, time_to_live: 64, ecn },
+            // The identification shows which sightings are of what was sent as one packet.
+            ip: Ipv4Header { identification: self.original(id) as u16, time_to_live: 64, ecn },
             transport: match self.flows[row.flow.0 as usize].protocol {
                 Protocol::Tcp => Transport::Tcp(segment),
                 Protocol::Udp => Transport::Udp(UdpHeader { payload_bytes: segment.payload_bytes }),

@@ -7,10 +7,11 @@ use pcap_file::pcapng::blocks::Block;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::blocks::section_header::SectionHeaderOption;
-use retx_record::capture::{CaptureBuffer, FlowNodes, NAME_MAX_BYTES, Side};
+use retx_record::capture::{CaptureBuffer, CapturedPacket, Fate, FlowNodes, NAME_MAX_BYTES};
+use retx_record::capture::{Side, Transmission};
 use retx_record::pcapng::{About, AboutError, Snap, write};
 use retx_units::{SeqNr, Time};
-use retx_wire::{Ecn, Transport, decode_packet, verify_checksums};
+use retx_wire::{Ecn, Segment, Transport, decode_packet, verify_checksums};
 
 fn bytes_of(capture: &CaptureBuffer, snap: Snap) -> Vec<u8> {
     let about = About::new("retx 1.2.3", "a test", snap).unwrap();
@@ -163,6 +164,32 @@ fn a_packet_is_seen_where_it_passes() {
     let seen: Vec<_> = packets.iter().map(|p| (p.timestamp.as_nanos(), p.interface_id)).collect();
     assert_eq!(seen, [(1_000_001, 0), (5_000_000, 1), (9_000_000, 2), (9_000_000, 1)]);
     assert!(packets.iter().all(|p| p.data == packets[0].data));
+}
+
+/// Copies that the network makes, copies of copies too, are the same packet by their headers.
+#[test]
+fn a_copy_has_the_identification_of_its_original() {
+    let mut capture = CaptureBuffer::new();
+    let place = capture.add_interface("a").unwrap();
+    let flow = capture.add_flow("f", FlowNodes { opener: 0, listener: 1 }).unwrap();
+    let segment = Segment { payload_bytes: 10, ..Segment::default() };
+    let transmission = Transmission::First;
+    let packet = CapturedPacket { flow, side: Side::Opener, position: 1, transmission, segment };
+    let original = capture.add_packet(&packet);
+    let copy = capture.add_copy(&packet, original);
+    let again = capture.add_packet(&packet);
+    for id in [original, copy, again, capture.add_copy(&packet, copy)] {
+        capture.see(Time::ZERO, place, id, Ecn::NotEct);
+    }
+    capture.set_fate(copy, Fate::Delivered { at: Time::ZERO });
+    let packets = packets(&bytes_of(&capture, Snap::Full));
+    let identification = |packet: &EnhancedPacketBlock<'_>| {
+        decode_packet(&packet.data).unwrap().packet.ip.identification
+    };
+    assert_eq!(packets.iter().map(identification).collect::<Vec<_>>(), [0, 0, 2, 0]);
+    // Each has its own fate.
+    let arrived = packets.iter().filter(|packet| comment(packet).contains("delivered at"));
+    assert_eq!(arrived.count(), 1);
 }
 
 /// A packet that a queue marks is seen without the mark before it and with it behind.

@@ -1,9 +1,11 @@
 //! Channels under TCP: what bursts do to a sender that goes idle, what becomes of copies, and rates
 //! that change.
 
+use retx_record::pcapng::{self, About, Snap};
 use retx_record::reason::SegmentFate;
 use retx_scenario::{Source, parse};
-use retx_sim::{Control, Options, Outcome, run};
+use retx_sim::{CapturePoint, Control, Options, Outcome, run};
+use std::collections::BTreeMap;
 
 fn outcome(text: &str, replication: u64) -> Outcome {
     let source = Source { name: "test.toml", text, overrides: &[] };
@@ -81,6 +83,57 @@ fn a_packet_whose_copy_arrives_is_not_lost() {
     // What was retransmitted, a duplicate acknowledgment's doing, was not necessary.
     assert_eq!(flow.retransmissions_unnecessary, retransmitted);
     assert_eq!(flow.episodes.frr.wireless + flow.episodes.rto.wireless, 0);
+}
+
+/// The sequence numbers, identifications and comments of what was captured.
+fn seen(outcome: &Outcome) -> Vec<(u32, u16, String)> {
+    let about = About::new("retx", "a test", Snap::default()).expect("short texts");
+    let mut file = Vec::new();
+    pcapng::write(outcome.capture.as_ref().expect("asked for"), &about, &mut file).expect("room");
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
+    let (mut at, mut seen) = (0, Vec::new());
+    while at < file.len() {
+        // Enhanced packet blocks are of type 6.
+        if word(at) == 6 {
+            let packet = &file[at + 28..at + 28 + word(at + 20) as usize];
+            let identification = u16::from_be_bytes([packet[4], packet[5]]);
+            let seq = u32::from_be_bytes(packet[24..28].try_into().expect("four bytes"));
+            let rest = &file[at + 28 + packet.len()..at + word(at + 4) as usize];
+            seen.push((seq, identification, String::from_utf8_lossy(rest).into_owned()));
+        }
+        at += word(at + 4) as usize;
+    }
+    seen
+}
+
+/// In captures, too: a copy that the network made has the identification of its original, whether
+/// the original is seen before there is a copy or not, and a retransmission one of its own.
+#[test]
+fn a_copy_has_the_identification_of_its_original() {
+    let double = "forward.channel = [{ model = \"duplicate\", p = 1, after = \"3 ms\" }, \
+                  { model = \"periodic\", every = 40 }]";
+    let links = link("first", "\"server\", \"client\"", double);
+    let text = download("60 s", &links, "{ kind = \"transfer\", bytes = 300_000 }");
+    let source = Source { name: "test.toml", text: &text, overrides: &[] };
+    let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
+    let [left, right] = [false, true].map(|right| CapturePoint::Link { link: 0, right });
+    for capture in [vec![right], vec![left, right]] {
+        let everywhere = capture.len() == 2;
+        let options = Options { capture, ..Options::default() };
+        let outcome = run(&scenario, &options, &Control::default()).expect("a sound run");
+        assert!(outcome.flows[0].segments_retransmitted > 0);
+        let packets = seen(&outcome);
+        let positions: BTreeMap<_, _> = packets.iter().map(|it| (it.1, it.0)).collect();
+        for (seq, id, comment) in &packets {
+            assert_eq!(positions[id], *seq, "{comment}");
+        }
+        let sent = outcome.links[..2].iter().map(|link| link.packets_in).sum::<u64>() as usize;
+        if everywhere {
+            assert_eq!(positions.len(), sent);
+        } else {
+            assert!(packets.len() > sent && positions.len() <= sent, "{}", packets.len());
+        }
+    }
 }
 
 /// Every packet is doubled, and every copy is lost on the next link. While no acknowledgment comes
