@@ -40,9 +40,6 @@ impl Engine<'_> {
         let place = &mut self.arriving;
         let arriving = Arriving { packet, id, packets: &self.packets, place };
         flow.handle_packet(self.now, side, arriving, &mut self.recorder);
-        if self.recorder.every_ack {
-            self.sample_changed_queues();
-        }
         self.packets.remove(id);
         self.serve_at_once(index, side);
     }
@@ -66,6 +63,10 @@ impl Engine<'_> {
         self.transmit(index, side);
         if self.flows[index as usize].wants_attention() {
             self.attend(index);
+        }
+        // After what it sends, which makes queues longest.
+        if self.recorder.every_ack {
+            self.sample_changed_queues();
         }
     }
 

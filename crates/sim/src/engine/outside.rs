@@ -157,6 +157,9 @@ impl<'a> Engine<'a> {
         packet.transmission = arriving.transmission;
         packet.row = arriving.row.unwrap_or(NONE);
         self.send_into(self.step_of(id));
+        if self.recorder.every_ack {
+            self.sample_changed_queues();
+        }
         id
     }
 
@@ -269,12 +272,12 @@ impl<'a> Engine<'a> {
     pub(super) fn deliver_elsewhere(&mut self, id: u32) {
         if self.outside.is_some() {
             self.recorder.delivered(self.now, self.packets.get(id));
-            if self.recorder.every_ack {
-                self.sample_changed_queues();
-            }
             self.leave(id);
         } else {
             self.deliver_datagram(id);
+        }
+        if self.recorder.every_ack {
+            self.sample_changed_queues();
         }
     }
 

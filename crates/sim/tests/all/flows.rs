@@ -266,6 +266,26 @@ fn queues_are_sampled_with_the_senders() {
     assert!(first.len() > 100 && first.windows(2).all(|pair| pair[0] != pair[1]));
 }
 
+/// Samples at acknowledgments are taken once the end has answered, and so at the longest that a
+/// queue behind a host gets to be, whether its TCP sends by acknowledgments or by a timer.
+#[test]
+fn samples_at_acknowledgments_see_the_longest_queue() {
+    for preset in ["newreno", "vegas", "riverbed_reno", "linux", "linux_bbr"] {
+        let link = LinkOf { packets: Some(25), forward: vec![bernoulli(0.003)], ..short_link() };
+        let mut plan = one_flow(&[link], tcp(preset), Work::Bulk);
+        plan.end = at(20.0);
+        plan.sampling = Sampling::EveryAck;
+        let outcome = run(&plan);
+        let samples = outcome.tables.link_samples.expect("asked for").rows();
+        for (place, link) in (0..).zip(&outcome.links) {
+            let queue = samples.iter().filter(|row| row.place == place);
+            let longest = queue.map(|row| row.queue_packets).max();
+            assert_eq!(longest, Some(link.queue_max_packets), "{preset}, {place}");
+        }
+        assert!(outcome.links[0].queue_max_packets > 1, "{preset}");
+    }
+}
+
 /// At an acknowledgment only those queues are looked at that may have changed. Beside a cell that
 /// nobody uses all are looked at, and no more changes are seen.
 #[test]
