@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from retx.decisions import CongestionControl, LossCause, congestion_control, loss_cause
     from retx.drills import Drill, drill
     from retx.emulation import emulate
+    from retx.errors import NothingMeasuredWarning
     from retx.listing import describe, schema
     from retx.replications import Replications
     from retx.results import NotRecordedError, Result
@@ -51,6 +52,7 @@ _HOME = {
     "Loss": "retx._native",
     "LossCause": "retx.decisions",
     "NotRecordedError": "retx.results",
+    "NothingMeasuredWarning": "retx.errors",
     "Range": "retx.tuning.space",
     "Replications": "retx.replications",
     "Result": "retx.results",
@@ -90,6 +92,7 @@ __all__ = [
     "Loss",
     "LossCause",
     "NotRecordedError",
+    "NothingMeasuredWarning",
     "Range",
     "Replications",
     "Result",

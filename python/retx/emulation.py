@@ -14,7 +14,7 @@ from retx import _native
 from retx.directory import check_place, new_directory, new_file
 from retx.progress import Progress, watched
 from retx.results import Result
-from retx.running import capture_point, parsed_scenario
+from retx.running import capture_point, parsed_scenario, warn_of
 from retx.source import Scenario
 
 _WORKER = """
@@ -110,6 +110,7 @@ def emulate(
         progress,
     )
     result = Result(raw, code)
+    warn_of([result])
     with ExitStack() as files:
         if out:
             result.write(files.enter_context(new_directory(Path(out), replace=force)))

@@ -3,5 +3,9 @@
 from __future__ import annotations
 
 
+class NothingMeasuredWarning(UserWarning):
+    """A run was over within its warmup: its counters are 0, and rates and shares null."""
+
+
 class UsageError(ValueError):
     """What was asked for cannot be done as asked; the message says what to ask instead."""

@@ -53,6 +53,11 @@ class Result:
         self._raw = raw
         self._code = code or {}
 
+    @property
+    def warning(self) -> str | None:
+        """What is to be known of this run, and easily overlooked."""
+        return self._raw.warning()
+
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Scenario, seed, flows, links, wlans, relays, …: what `retx run --json` prints."""

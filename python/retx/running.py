@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retx import _native
 from retx.directory import new_directory, new_file
-from retx.errors import UsageError
+from retx.errors import NothingMeasuredWarning, UsageError
 from retx.progress import Progress, watched
 from retx.replications import Replications
 from retx.results import Result
@@ -134,7 +135,9 @@ def run_parsed(
         )
         if capture:
             raw.write_capture(capture)
-    return Result(raw, parsed.code)
+    result = Result(raw, parsed.code)
+    warn_of([result])
+    return result
 
 
 def replicate(
@@ -174,9 +177,18 @@ def replicate(
             progress,
         )
         result = Replications([Result(raw, code) for raw in raws])
+        warn_of(list(result))
         if directory:
             result.write(directory)
     return result
+
+
+def warn_of(results: Sequence[Result]) -> None:
+    """Warns of runs of which there is something to be known that is easily overlooked."""
+    found = [result.warning for result in results if result.warning]
+    if found:
+        several = f" ({len(found)} of {len(results)} runs)" if len(results) > 1 else ""
+        warnings.warn(found[0] + several, NothingMeasuredWarning, stacklevel=3)
 
 
 def capture_point(place: str) -> tuple[str, str]:

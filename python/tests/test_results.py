@@ -235,3 +235,58 @@ def test_plots_of_a_run(result: retx.Result) -> None:
         result.plot.ladder(),
     ):
         assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+EARLY = """
+duration = "10 s"
+warmup = "5 s"
+[[link]]
+name = "l"
+ends = ["a", "b"]
+rate = "2 Mbit/s"
+delay = "20 ms"
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+tcp = "newreno"
+app = { kind = "transfer", bytes = 100_000 }
+[[flow]]
+name = "u"
+from = "a"
+to = "b"
+udp = { packet = 200, rate = "80 kbit/s", packets = 100 }
+app = "cbr"
+"""
+"""All is over at 2 s."""
+
+
+def test_a_run_that_is_over_within_its_warmup_warns(cli: Cli, tmp_path: Path) -> None:
+    with pytest.warns(retx.NothingMeasuredWarning, match=r"over at 2\..* s, within .* of 5 s"):
+        result = retx.run(EARLY)
+    assert result.warning
+    assert result.flows["goodput_bit_s"].to_list() == [None, None]
+    assert result.links["utilisation"].to_list() == [None, None]
+    assert result.links["queue_mean_packets"].to_list() == [None, None]
+    assert result.links["packets_in"].to_list() == [0, 0]
+    with pytest.warns(retx.NothingMeasuredWarning, match="3 of 3 runs"):
+        runs = retx.replicate(EARLY, 3)
+    assert runs.mean("goodput_bit_s")["mean"].to_list() == [None, None]
+    path = tmp_path / "early.toml"
+    path.write_text(EARLY)
+    for options in ((), ("--json",), ("--replications", "2")):
+        done = cli("run", path, *options)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.startswith("warning: the run was over at 2.")
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_flow_that_is_over_before_the_warmup_has_no_goodput(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    result = retx.run(EARLY.replace('warmup = "5 s"', 'warmup = "1 s"'))
+    early, late = result.flows["goodput_bit_s"].to_list()
+    assert (early, late > 0) == (None, True)
+    assert result.flows["response_time_s"].min() < 1
+    assert result.links["utilisation"].min() >= 0
+    assert (result.warning, len(recwarn)) == (None, 0)

@@ -109,7 +109,7 @@ impl EmulatedRow {
     }
 
     /// Bytes delivered over the time that it took.
-    pub const fn goodput_bit_s(&self) -> f64 {
+    pub const fn goodput_bit_s(&self) -> Option<f64> {
         match self {
             Self::Tcp(flow) => flow.summary.goodput_bit_s,
             Self::Udp(flow) => flow.seen.goodput_bit_s,

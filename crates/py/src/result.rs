@@ -133,6 +133,11 @@ impl RawResult {
         }
     }
 
+    /// What is to be known of this run, and easily overlooked.
+    fn warning(&self) -> Option<&str> {
+        self.outcome.warning.as_deref()
+    }
+
     /// Writes the summary to `file` as Python's library writes it with `indent=2`, and a line
     /// break. With `repeatable` it is less what the clock said; files of the user's own code have
     /// the names in `code`.

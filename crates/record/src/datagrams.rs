@@ -67,7 +67,7 @@ pub struct DatagramSummary {
     pub bytes_delivered: u64,
     /// Bytes delivered over the time from the start, or the end of the warm-up, to the finish or
     /// the end of the run.
-    pub goodput_bit_s: f64,
+    pub goodput_bit_s: Option<f64>,
     /// All packets of the sender.
     pub frames_sent: u64,
     pub datagrams: DatagramCounts,
@@ -121,7 +121,7 @@ impl DatagramSummary {
             finish_s: finish.map(Time::as_secs_f64),
             response_time_s: whole.map(Duration::as_secs_f64),
             bytes_delivered: counters.bytes_delivered,
-            goodput_bit_s: if span > 0.0 { bits / span } else { 0.0 },
+            goodput_bit_s: (span > 0.0).then(|| bits / span),
             frames_sent: sent,
             datagrams: DatagramCounts { sent, delivered, lost, duplicated, reordered },
             delay: counters.delay.summary(),

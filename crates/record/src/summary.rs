@@ -58,8 +58,8 @@ pub struct FlowSummary {
     pub response_time_s: Option<f64>,
     pub bytes_delivered: u64,
     /// Bytes delivered over the time from the start, or the end of the warm-up, to the finish or
-    /// the end of the run.
-    pub goodput_bit_s: f64,
+    /// the end of the run; `None` if there is no such time.
+    pub goodput_bit_s: Option<f64>,
     /// Data segments, retransmissions included.
     pub segments_sent: u64,
     pub segments_retransmitted: u64,
@@ -206,7 +206,7 @@ impl FlowSummary {
                 .zip(finish)
                 .map(|(start, finish)| finish.since(start).as_secs_f64()),
             bytes_delivered: counters.bytes_delivered,
-            goodput_bit_s: if span > 0.0 { bits / span } else { 0.0 },
+            goodput_bit_s: (span > 0.0).then(|| bits / span),
             segments_sent: counters.segments_sent,
             segments_retransmitted: counters.segments_retransmitted,
             retransmissions_unnecessary: counters.retransmissions_unnecessary,
@@ -257,11 +257,12 @@ pub struct LinkSummary {
     /// without a loss. Counted when a frame enters, which settles its fate.
     pub loss_burst_mean_packets: f64,
     pub loss_burst_max_packets: u64,
-    /// Mean number of packets waiting, the one in transmission not counted.
-    pub queue_mean_packets: f64,
+    /// Mean number of packets waiting, the one in transmission not counted; `None` if the run
+    /// ended in its warm-up.
+    pub queue_mean_packets: Option<f64>,
     pub queue_max_packets: u64,
-    /// Share of the time spent transmitting.
-    pub utilisation: f64,
+    /// Share of the time spent transmitting; `None` in the same case.
+    pub utilisation: Option<f64>,
     /// Frames that the link sent again.
     pub frames_repeated: u64,
     /// Parity frames that the link sent.

@@ -117,6 +117,8 @@ pub struct Outcome {
     pub relays: Vec<RelaySummary>,
     /// What it cost.
     pub engine: EngineSummary,
+    /// What is to be known of all these, and easily overlooked.
+    pub warning: Option<String>,
     /// The tables that were kept.
     pub tables: Tables,
     /// What the tables' indices stand for.
@@ -141,6 +143,7 @@ impl Outcome {
             links: link_summaries(plan, &engine),
             wlans: crate::wireless::summaries(plan, &engine),
             relays: relaying::summaries(plan, &engine),
+            warning: warning(plan, now),
             engine: EngineSummary { events, simulated_s: now.as_secs_f64(), wall_s: None },
             names: Names { flows: names.cloned().collect(), places: places(plan) },
             tables: engine.recorder.tables,
@@ -181,6 +184,14 @@ impl Outcome {
         }
         rows
     }
+}
+
+/// A run that was over before its statistics began.
+fn warning(plan: &Plan, end: Time) -> Option<String> {
+    let [end, warmup] = [end, plan.warmup].map(|time| time.since(Time::ZERO));
+    (end < warmup).then(|| {
+        format!("the run was over at {end}, within its warmup of {warmup}: nothing was measured")
+    })
 }
 
 /// Events between two looks at the control.
@@ -287,7 +298,7 @@ fn link_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<LinkSummary> {
     pipes
         .map(|(index, (plan, end))| {
             let start = baseline.pipe(index);
-            let mean = |total: f64| if span > 0.0 { total / span } else { 0.0 };
+            let mean = |total: f64| (span > 0.0).then(|| total / span);
             let Statistics { queued, in_air, queue_max, .. } = end;
             LinkSummary {
                 name: plan.link.to_string(),

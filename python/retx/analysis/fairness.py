@@ -12,14 +12,15 @@ from retx.models.fairness import jain
 def jain_of_runs(table: pl.DataFrame, column: str, keys: Sequence[str]) -> pl.DataFrame:
     """Jain's index over the flows of each run: `keys`, `replication`, `jain`.
 
-    See `retx.models.fairness`; null where all have nothing.
+    See `retx.models.fairness`; null where all have nothing. Flows that have no value, such as those
+    that were over before the warmup was, are left out.
 
     Args:
         table: One row per run and flow.
         column: What is shared.
         keys: What tells the points of a sweep apart.
     """
-    shares = pl.col(column).cast(pl.Float64).fill_null(0)
+    shares = pl.col(column).cast(pl.Float64).drop_nulls()
     runs = table.group_by(*keys, "replication", maintain_order=True).agg(shares.alias("jain"))
     index = [float(jain(values)) for values in runs["jain"].to_list()]
     return runs.with_columns(pl.Series("jain", index, dtype=pl.Float64).fill_nan(None))

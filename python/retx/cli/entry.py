@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from io import TextIOWrapper
 from traceback import format_exception
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 
 from retx import _native
 from retx.cli import compare, drill, emulate, init, listing, run, sweep, tune
+from retx.errors import NothingMeasuredWarning
 
 BAD_INPUT, FAULT, INTERRUPTED, TERMINATED, PIPE_CLOSED = 2, 70, 130, 143, 141
 """Exit codes; the last three as a shell gives them for SIGINT, SIGTERM and SIGPIPE."""
@@ -72,6 +74,7 @@ def main() -> NoReturn:
     arguments = sys.argv[1:] or ["--help"]
     debug = "--debug" in arguments
     signal.signal(signal.SIGTERM, _terminate)
+    warnings.showwarning = _show_warning
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets a question mark, not an exception.
         if isinstance(stream, TextIOWrapper):
@@ -93,6 +96,24 @@ def main() -> NoReturn:
             # What is still buffered has no reader: writing it at exit would fail once more.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(code)
+
+
+_show_other_warning = warnings.showwarning
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Shows what runs warn of in one line, and other warnings as Python does."""
+    if issubclass(category, NothingMeasuredWarning):
+        print(f"warning: {message}", file=sys.stderr)
+    else:
+        _show_other_warning(message, category, filename, lineno, file, line)
 
 
 class _Terminated(BaseException):

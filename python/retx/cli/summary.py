@@ -245,7 +245,7 @@ def _links(links: Iterable[dict[str, Any]]) -> Table:
             count(link["packets_in"]),
             *(count(link["drops"][reason]) for reason in reasons),
             *([count(link["packets_marked"])] if marks else []),
-            f"{link['queue_mean_packets']:.3g}",
+            "–" if link["queue_mean_packets"] is None else f"{link['queue_mean_packets']:.3g}",
             count(link["queue_max_packets"]),
             share(link["utilisation"]),
         )

@@ -44,7 +44,7 @@ class Objective:
             return _mean(each.agg(pl.col("goodput_bit_s").sum())["goodput_bit_s"])
         if self.name == "fairness":
             goodputs = each.agg(pl.col("goodput_bit_s"))["goodput_bit_s"]
-            index = [float(fairness.jain(values.to_numpy())) for values in goodputs]
+            index = [float(fairness.jain(values.drop_nulls().to_numpy())) for values in goodputs]
             return None if any(np.isnan(index)) else float(np.mean(index))
         if self.name == "delay":
             return _mean(flows["rtt_mean_s"])

@@ -167,7 +167,7 @@ fn opportunities_set_the_rate() {
     let link = "[[link]]\nname = \"lte\"\nends = [\"server\", \"client\"]\ndelay = \"5 ms\"\n\
                 forward.channel = { model = \"trace\", opportunities_ms = [1] }\n";
     let outcome = outcome(&download("20 s", link, "\"bulk\""), 0);
-    let goodput = outcome.flows[0].goodput_bit_s;
+    let goodput = outcome.flows[0].goodput_bit_s.expect("time");
     // 1460 of 1500 bytes, less the slow start of some 15 round trips of 10 ms.
     let full = 12e6 * 1460.0 / 1500.0;
     assert!(goodput < full && goodput > full * (1.0 - 0.15 / 20.0), "{goodput} of {full}");

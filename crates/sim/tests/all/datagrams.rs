@@ -64,7 +64,7 @@ fn a_constant_rate_arrives_as_it_is_sent() {
     assert_eq!((delay.mean_s, delay.sd_s, delay.p99_s), (Some(0.014), Some(0.0), Some(0.014)));
     assert_eq!(calls.jitter_s, Some(0.0));
     assert_eq!((calls.start_s, calls.finish_s), (Some(0.0), None));
-    assert!((calls.goodput_bit_s - 9_999.0 * 472.0 * 8.0 / 100.0).abs() < 1e-6);
+    assert!((calls.goodput_bit_s.expect("time") - 9_999.0 * 472.0 * 8.0 / 100.0).abs() < 1e-6);
     assert_eq!((outcome.links[0].packets_in, outcome.links[0].packets_in_air), (10_000, 1));
     let warm = self::outcome(ONE, &[("warmup", "50 s")]);
     assert_eq!(only(&warm).datagrams.sent, 5_000);
@@ -152,7 +152,7 @@ fn waits(app: &str, packet: &str, load: f64, packets: u64) -> (f64, f64) {
     let outcome = outcome(ONE, &set);
     let service = mean * 8.0 / 1e6;
     let waiting = only(&outcome).delay.mean_s.expect("packets arrive") - service;
-    (waiting / service, outcome.links[0].queue_mean_packets)
+    (waiting / service, outcome.links[0].queue_mean_packets.expect("time"))
 }
 
 /// Mean waiting times by Pollaczek and Khinchine, and queue lengths by Little. The mean over n
@@ -228,14 +228,14 @@ fn bulk_keeps_a_link_busy() {
     ];
     let outcome = outcome(ONE, &set);
     let wire = &outcome.links[0];
-    assert!(wire.utilisation > 0.9999 && wire.queue_max_packets <= 76, "{wire:?}");
+    assert!(wire.utilisation.expect("time") > 0.9999 && wire.queue_max_packets <= 76, "{wire:?}");
     assert_eq!(wire.drops.queue, 0);
     let two = ONE.replace("\"400 kbit/s\" }", "\"400 kbit/s\" }\ncount = 2");
     let queue = ("link.wire.queue", "{ discipline = \"red\", packets = 20 }");
     let outcome = self::outcome(&two, &[set[0], set[1], set[2], queue]);
     // Turned away, they try again: the link is always busy, and each has a part of it.
     let wire = &outcome.links[0];
-    assert!(wire.utilisation > 0.99 && wire.drops.queue > 1000, "{wire:?}");
+    assert!(wire.utilisation.expect("time") > 0.99 && wire.drops.queue > 1000, "{wire:?}");
     assert!(outcome.datagrams.iter().all(|flow| flow.datagrams.delivered > 5000));
 }
 

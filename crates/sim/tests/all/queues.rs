@@ -72,8 +72,9 @@ fn queues_stay_short_and_drops_are_congestion() {
     for queue in AQMS {
         let outcome = outcome(BASE, &[(QUEUE, &queue.replace("ECN", "false"))]);
         let [link, full] = [&outcome, &droptail].map(|outcome| &outcome.links[0]);
-        assert!(link.queue_mean_packets < full.queue_mean_packets / 2.0, "{queue}: {link:?}");
-        assert!(link.utilisation > 0.75, "{queue}: {link:?}");
+        let most = full.queue_mean_packets.map(|mean| mean / 2.0);
+        assert!(link.queue_mean_packets < most, "{queue}: {link:?}");
+        assert!(link.utilisation > Some(0.75), "{queue}: {link:?}");
         assert!(link.drops.queue > 0 && link.packets_marked == 0, "{queue}: {link:?}");
         assert_eq!(sum(&outcome, |flow| flow.ecn_reductions), 0);
         let drops = outcome.tables.drops.as_ref().expect("asked for").rows();
@@ -93,7 +94,7 @@ fn marks_take_the_place_of_drops() {
         let marks = outcome(BASE, &[(QUEUE, &queue), ("tcp.plain.ecn", "true")]);
         let link = &marks.links[0];
         assert!(link.packets_marked > 20, "{queue}: {link:?}");
-        assert!(link.utilisation > 0.75, "{queue}: {link:?}");
+        assert!(link.utilisation > Some(0.75), "{queue}: {link:?}");
         let reductions = sum(&marks, |flow| flow.ecn_reductions);
         assert!((10..=link.packets_marked).contains(&reductions), "{queue}: {reductions}");
         assert_eq!(marks.links[1].packets_marked, 0, "acknowledgments cannot be marked");

@@ -28,7 +28,7 @@ const DRAWS: u64 = 16;
 fn goodputs(kind: &str, tcp: &str, changes: &[(&str, &str)]) -> Vec<f64> {
     let window = format!("tcp.{tcp}.receive_buffer");
     let changes = [&[(window.as_str(), "32000")], changes].concat();
-    let run = |draw| last_hop(kind, &changes, draw).flows[0].goodput_bit_s / 1e6;
+    let run = |draw| last_hop(kind, &changes, draw).flows[0].goodput_bit_s.expect("time") / 1e6;
     (0..DRAWS).map(run).collect()
 }
 

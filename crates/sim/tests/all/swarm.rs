@@ -128,8 +128,10 @@ fn check(plan: &Plan, outcome: &Outcome) {
             link.packets_in + link.packets_duplicated,
             link.packets_delivered + gone + inside
         );
-        assert!(link.utilisation <= 1.0 + 1e-9 && link.queue_mean_packets >= 0.0);
-        assert!(link.queue_mean_packets <= link.queue_max_packets as f64 + 1e-9);
+        let [utilisation, queue_mean] =
+            [link.utilisation, link.queue_mean_packets].map(|it| it.expect("time"));
+        assert!(utilisation <= 1.0 + 1e-9 && queue_mean >= 0.0);
+        assert!(queue_mean <= link.queue_max_packets as f64 + 1e-9);
     }
 }
 

@@ -19,7 +19,7 @@ fn outcome(text: &str, set: &[(&str, &str)]) -> Outcome {
 }
 
 fn goodput(outcome: &Outcome) -> f64 {
-    outcome.flows[0].goodput_bit_s
+    outcome.flows[0].goodput_bit_s.expect("time")
 }
 
 /// One flow by hand, in microseconds. A segment of 1460 bytes is a frame of 1536, 192 + 1118; a TCP
