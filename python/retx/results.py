@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from retx import _native
 from retx.directory import new_directory
+from retx.own_code import OwnCode
 from retx.rows import outline
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ class Result:
     simulation when it is first asked for.
     """
 
-    def __init__(self, raw: _native.RawResult, code: Mapping[str, bytes] | None = None) -> None:
+    def __init__(self, raw: _native.RawResult, code: OwnCode | None = None) -> None:
         self._raw = raw
-        self._code = code or {}
+        self._code = code or OwnCode()
 
     @property
     def warning(self) -> str | None:
@@ -254,15 +254,15 @@ def rows_of(summary: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def write_code(directory: Path, code: Mapping[str, bytes]) -> dict[str, str]:
+def write_code(directory: Path, code: OwnCode) -> dict[str, str]:
     """Writes the user's own code beside the scenario; returns the names that it has there."""
-    if not code:
+    if not code.files:
         return {}
     from retx.user_code import FOLDER, saved_names
 
-    names = saved_names(code)
+    names = saved_names(code.files)
     (directory / FOLDER).mkdir()
-    for path, content in code.items():
+    for path, content in code.files.items():
         (directory / names[path]).write_bytes(content)
     return names
 

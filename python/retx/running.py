@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from retx import _native
 from retx.directory import new_directory, new_file
 from retx.errors import NothingMeasuredWarning, UsageError
+from retx.own_code import OwnCode
 from retx.progress import Progress, watched
 from retx.replications import Replications
 from retx.results import Result
-from retx.source import Scenario, Source, override_pairs, read
+from retx.source import Scenario, Source, override_pairs, read, toml_value
 
 if TYPE_CHECKING:
     from retx.user_code import Finder, Found
@@ -200,10 +201,10 @@ def capture_point(place: str) -> tuple[str, str]:
 
 
 class Parsed(NamedTuple):
-    """A scenario, and the files of the user's own code that it names."""
+    """A scenario, and the user's own code that it names."""
 
     scenario: _native.Scenario
-    code: Mapping[str, bytes]
+    code: OwnCode
 
 
 def parsed_scenario(
@@ -214,12 +215,30 @@ def parsed_scenario(
     pairs = override_pairs(overrides, source.classes)
     if seed is not None:
         pairs.append(("seed", str(seed)))
+    parsed, finder = _parsed(source, pairs)
+    if finder.plain:
+        # The result is to name the class that ran, whatever is registered later.
+        parsed, finder = _parsed(source, pairs + _whole_names(parsed, finder.plain))
+    return Parsed(parsed, finder.code)
+
+
+def _parsed(source: Source, pairs: list[tuple[str, str]]) -> tuple[_native.Scenario, CodeFinder]:
     finder = CodeFinder(source)
     if source.is_json:
-        parsed = _native.from_json(source.text, pairs, finder)
-    else:
-        parsed = _native.parse(source.text, source.name, pairs, finder)
-    return Parsed(parsed, finder.sources)
+        return _native.from_json(source.text, pairs, finder), finder
+    return _native.parse(source.text, source.name, pairs, finder), finder
+
+
+def _whole_names(scenario: _native.Scenario, names: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Overrides that name classes of this process by their whole names."""
+    return [
+        (f"tcp.{tcp}.{kind}.class", toml_value(names[choice["class"]]))
+        for tcp, decisions in json.loads(scenario.to_json())["tcp"].items()
+        for kind in ("congestion_control", "loss_cause")
+        if (choice := decisions.get(kind))
+        and choice.get("class") in names
+        and not choice.get("file")
+    ]
 
 
 class CodeFinder:
@@ -238,6 +257,13 @@ class CodeFinder:
         return self._finder(kind, file, name, parameters)
 
     @property
-    def sources(self) -> Mapping[str, bytes]:
-        """The text of each file that was named, by its path."""
-        return self._finder.sources if self._finder else {}
+    def plain(self) -> Mapping[str, str]:
+        """See `user_code.Finder`."""
+        return self._finder.plain if self._finder else {}
+
+    @property
+    def code(self) -> OwnCode:
+        """What was found."""
+        if self._finder is None:
+            return OwnCode()
+        return OwnCode(self._finder.sources, self._finder.nameless)

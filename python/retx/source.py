@@ -67,7 +67,9 @@ def _from_mapping(scenario: Mapping[str, Any]) -> Source:
 def with_names(value: Any, classes: dict[Place, type]) -> Any:  # noqa: ANN401
     """The same with names in place of classes, which are collected."""
     if isinstance(value, type):
-        return _name(value, classes)
+        from retx.user_code import named
+
+        return named(value, classes)
     if isinstance(value, Mapping):
         items = {key: with_names(item, classes) for key, item in value.items()}
         if isinstance(items.get("class"), dict):
@@ -77,13 +79,6 @@ def with_names(value: Any, classes: dict[Place, type]) -> Any:  # noqa: ANN401
     if isinstance(value, list | tuple):
         return [with_names(item, classes) for item in value]
     return value
-
-
-def _name(cls: type, classes: dict[Place, type]) -> dict[str, str]:
-    from retx.user_code import place_of, reference
-
-    classes[place_of(cls)] = cls
-    return reference(cls)
 
 
 def plain(value: Any) -> object:  # noqa: ANN401

@@ -15,6 +15,7 @@ from typing import Any
 
 from retx import decisions
 from retx._native import CodeRefusedError, UserCodeError
+from retx.fingerprint import fingerprint, is_found
 
 LIMIT_BYTES = 16 << 20
 """More than any module has; stops the reading of an endless file such as /dev/zero."""
@@ -30,29 +31,47 @@ _BASES: dict[str, type] = {
     "loss_cause": decisions.LossCause,
 }
 _registered: dict[str, type] = {}
+_numbers: dict[type, str] = {}
+NAME_DIGITS = 10
+"""Of the hash at the end of the name of a class that is in no file."""
 
 
-def register(cls: type) -> None:
+def register(cls: type, name: str | None = None) -> None:
     """Lets scenarios of this process name the class without a file."""
-    _registered[cls.__qualname__] = cls
+    _registered[name or cls.__qualname__] = cls
 
 
 def place_of(cls: type) -> Place:
-    """Where another process finds a class: its file, unless it was made in a function or a session.
+    """Where a class is found: by its file, unless it was made in a function or a session.
 
-    One without a file is registered, so that this process finds it.
+    One without a file is registered, so that this process finds it. Its name ends in a hash of its
+    code: another class has another name, and the same code has the same in another session.
     """
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
-    if file and "<" not in cls.__qualname__ and Path(file).is_file():
+    if file and is_found(cls) and Path(file).is_file():
         return str(Path(file).absolute()), cls.__qualname__
-    register(cls)
-    return None, cls.__qualname__
+    name = f"{cls.__qualname__}#{(fingerprint(cls) or _number(cls))[:NAME_DIGITS]}"
+    register(cls, name)
+    return None, name
 
 
-def reference(cls: type) -> dict[str, str]:
-    """A class as a scenario writes it."""
-    file, name = place_of(cls)
+def _number(cls: type) -> str:
+    """Tells classes apart of which no hash can be had."""
+    return _numbers.setdefault(cls, str(len(_numbers) + 1))
+
+
+def named(cls: type, classes: dict[Place, type]) -> dict[str, str]:
+    """A class as a scenario writes it; it joins those that stand in the scenario."""
+    file, first = place_of(cls)
+    name, number = first, 1
+    # The same code twice, each with objects of its own.
+    while classes.get((file, name), cls) is not cls:
+        number += 1
+        name = f"{first}.{number}"
+    if not file:
+        register(cls, name)
+    classes[file, name] = cls
     return {"name": "python", "class": name} | ({"file": file} if file else {})
 
 
@@ -70,6 +89,10 @@ class Finder:
         self._modules: dict[str, ModuleType] = {}
         self.sources: dict[str, bytes] = {}
         """The text of each file that was named, by its full path."""
+        self.plain: dict[str, str] = {}
+        """The whole name of each class that was named as the decorator has registered it."""
+        self.nameless: dict[str, str | None] = {}
+        """A hash of each class that is in no file, by its name."""
 
     def __call__(self, kind: str, file: str | None, name: str, parameters: str) -> Found:
         """The class, checked.
@@ -96,10 +119,15 @@ class Finder:
         if path:
             self._read(path)
         given = self._given.get((path, name))
+        if given is None and not path:
+            given = _of_this_process(name)
+            if name == given.__qualname__:
+                self.plain[name] = place_of(given)[1]
         if given:
+            if not path and name not in self.nameless:
+                self.nameless[name] = fingerprint(given)
             return given
-        if not path:
-            return _of_this_process(name)
+        assert path is not None
         module = self._modules.get(path) or self._run(path)
         found: object = module
         for part in name.split("."):

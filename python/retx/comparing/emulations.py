@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from retx import _native
 from retx.emulation import calibration, worker_command
 from retx.errors import UsageError
+from retx.own_code import OwnCode
 from retx.progress import watched
 from retx.results import Result
 
@@ -62,7 +63,7 @@ def default_jobs() -> int:
 
 
 def emulated(
-    scenario: _native.Scenario, code: Mapping[str, bytes], plan: Plan, report: Report | None
+    scenario: _native.Scenario, code: OwnCode, plan: Plan, report: Report | None
 ) -> list[Emulated]:
     """Carries out a plan; the results are in the order of their replications.
 

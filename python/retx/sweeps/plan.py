@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.errors import UsageError
+from retx.own_code import OwnCode
 from retx.source import Scenario, Source, override_pairs, read, with_names
 from retx.sweeps.grid import Case, Grid, Until, plain_case, read_grid
 
@@ -155,6 +156,8 @@ class Prepared:
     plan: Plan
     scenarios: dict[str, _native.Scenario]
     recordings: dict[str, Recording]
+    unknown: Sequence[str] = ()
+    """Classes of which it cannot be told whether they are the same another time."""
 
     @property
     def has_user_code(self) -> bool:
@@ -211,7 +214,7 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
         samples="samples" in recording.tables,
         threads=os.cpu_count() or 1,
     )
-    code = {path: hashlib.sha256(content).hexdigest() for path, content in finder.sources.items()}
+    code = finder.code
     keys = [_key(scenario, code) for scenario in parsed]
     first = grid.replications or (
         min(FIRST_REPLICATIONS, grid.until.max_replications) if grid.until else REPLICATIONS
@@ -225,7 +228,8 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
         derived=derive.digest if derive else "",
         counts=grid.own_replications(),
     )
-    return Prepared(plan, dict(zip(keys, parsed, strict=True)), dict.fromkeys(keys, recording))
+    scenarios = dict(zip(keys, parsed, strict=True))
+    return Prepared(plan, scenarios, dict.fromkeys(keys, recording), code.unknown)
 
 
 def _named(cases: Sequence[Case] | None, source: Source) -> list[Case] | None:
@@ -251,11 +255,11 @@ def _table(
     return table
 
 
-def _key(scenario: _native.Scenario, code: Mapping[str, str]) -> str:
+def _key(scenario: _native.Scenario, code: OwnCode) -> str:
     """Names a point by everything that its runs depend on, but for the engine."""
     named = [scenario.to_toml()]
     if scenario.has_user_code():
-        named += [f"{path} {content}" for path, content in sorted(code.items())]
+        named += code.digests(named[0])
     return hashlib.sha256("\0".join(named).encode()).hexdigest()[:KEY_DIGITS]
 
 

@@ -95,6 +95,11 @@ def sweep(
     wanted = Wanted(grid, replications, until, seed, overrides, tables, named, made)
     prepared = prepare(scenario, wanted)
     plan = prepared.plan
+    if out is not None and prepared.unknown:
+        raise UsageError(
+            f"out: the class {prepared.unknown[0]} uses what cannot be compared with another time, "
+            "such as a lock or an open file: put it into a file of its own, or leave out `out`"
+        )
     if plan.until:
         from retx.sweeps.precision import Metric
 

@@ -1,0 +1,210 @@
+"""Classes of the user's own that stand in a scenario: each is itself, whatever it is called."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import retx
+from retx.errors import UsageError
+from retx.fingerprint import fingerprint
+from retx.sweeps.store import StoreError
+
+MINE, OTHER = (f"tcp.{name}.congestion_control" for name in ("mine", "other"))
+BASE = {
+    "duration": "10 s",
+    "seed": 3,
+    "tcp": {"mine": {"like": "newreno"}, "other": {"like": "newreno"}},
+    "link": [
+        {
+            "name": "wire",
+            "ends": ["server", "client"],
+            "rate": "10 Mbit/s",
+            "delay": "20 ms",
+            "queue": {"discipline": "droptail", "packets": 20},
+            "forward": {"channel": {"model": "bernoulli", "p": 0.003}},
+        }
+    ],
+    "flow": [
+        {"name": tcp, "from": "server", "to": "client", "tcp": tcp, "app": "bulk"}
+        for tcp in ("mine", "other")
+    ],
+}
+
+
+class Halving(retx.CongestionControl):
+    share = 0.5
+
+    def on_ack(self, window: retx.Window, ack: retx.Ack) -> None:
+        window.cwnd += min(window.smss, window.smss**2 // window.cwnd)
+
+    def on_loss(self, window: retx.Window, loss: retx.Loss) -> None:
+        window.cwnd = window.ssthresh = int(self.share * loss.flight_size)
+
+    def on_timeout(self, window: retx.Window, loss: retx.Loss, repeated: bool) -> None:
+        window.cwnd = window.smss
+
+
+def made(share: float) -> type:
+    class Cut(Halving):
+        def on_loss(self, window: retx.Window, loss: retx.Loss) -> None:
+            window.cwnd = window.ssthresh = int(share * loss.flight_size)
+
+    return Cut
+
+
+def run(mine: object, **more: Any) -> retx.Result:
+    return retx.run(BASE, overrides={MINE: mine, **more})
+
+
+def sent(found: retx.Result | retx.Replications) -> list[int]:
+    return found.flows["segments_sent"].to_list()
+
+
+def named(cls: type) -> dict[str, str]:
+    return run(cls).scenario["tcp"]["mine"]["congestion_control"]
+
+
+def test_two_classes_of_one_name_in_one_run() -> None:
+    low, high = made(0.2), made(0.9)
+    first, second = (run(a, **{OTHER: b}) for a, b in ((low, high), (high, low)))
+    assert sent(first)[0] < sent(first)[1] / 2
+    assert sent(second)[0] > sent(second)[1] * 2
+
+
+def test_the_same_code_twice_with_lists_of_their_own() -> None:
+    def told(log: list[int]) -> type:
+        class Told(Halving):
+            def on_sent(self, sent: retx.Sent) -> None:
+                log.append(sent.bytes)
+
+        return Told
+
+    logs: list[list[int]] = [[], []]
+    run(told(logs[0]), **{OTHER: told(logs[1])})
+    assert len(logs[0]) > 100
+    assert len(logs[1]) > 100
+
+
+def test_two_classes_of_one_name_in_one_sweep() -> None:
+    found = retx.sweep(BASE, {MINE: [made(0.2), made(0.9)]}, 1, progress=False)
+    alone = [sent(run(made(share))) for share in (0.2, 0.9)]
+    assert alone[0] != alone[1]
+    assert sent(found) == [*alone[0], *alone[1]]
+
+
+def test_a_result_names_the_class_that_ran() -> None:
+    first, second = run(made(0.2)), run(made(0.9))
+    assert sent(retx.run(first.scenario)) == sent(first) != sent(second)
+
+
+def test_a_result_names_the_class_that_was_registered_when_it_ran() -> None:
+    choice = {"name": "python", "class": retx.congestion_control(made(0.2)).__qualname__}
+    first = run(choice)
+    retx.congestion_control(made(0.9))
+    assert sent(retx.run(first.scenario)) == sent(first) != sent(run(choice))
+
+
+def test_a_class_made_by_type_is_in_no_file() -> None:
+    by_type = type("Made", (Halving,), {"share": 0.7})
+    assert by_type.__module__ == "abc"
+    assert "file" not in named(by_type)
+    assert named(by_type) != named(type("Made", (Halving,), {"share": 0.8}))
+
+
+def with_default(share: float) -> type:
+    class Own(Halving):
+        def __init__(self, part: float = share) -> None:
+            self.share = part
+
+    return Own
+
+
+def with_base(share: float) -> type:
+    base = made(share)
+
+    class Own(base):  # type: ignore[misc, valid-type]
+        pass
+
+    return Own
+
+
+def with_function(share: float) -> type:
+    def cut(size: int) -> int:
+        return int(size * share)
+
+    class Own(Halving):
+        @staticmethod
+        def on_recovery_end(window: retx.Window, now: float) -> None:
+            window.cwnd = cut(window.cwnd)
+
+    return Own
+
+
+def with_global(share: float) -> type:
+    code: dict[str, Any] = {"Halving": Halving, "SHARE": share, "__name__": "typed"}
+    exec("class Own(Halving):\n def on_undo(self, window): return SHARE\n", code)
+    return code["Own"]
+
+
+def with_object(share: float) -> type:
+    class Holder:
+        def __init__(self) -> None:
+            self.values = {"share": {share, 1.0}, "self": self}
+
+    holder = Holder()
+
+    class Own(Halving):
+        @property
+        def share(self) -> float:  # type: ignore[override]
+            return min(holder.values["share"])
+
+    return Own
+
+
+@pytest.mark.parametrize(
+    "make", [made, with_default, with_base, with_function, with_global, with_object]
+)
+def test_a_fingerprint_tells_code_apart(make: Callable[[float], type]) -> None:
+    assert fingerprint(make(0.2)) == fingerprint(make(0.2)) is not None
+    assert fingerprint(make(0.2)) != fingerprint(make(0.9))
+
+
+def test_a_fingerprint_is_the_same_after_a_run() -> None:
+    cls = made(0.2)
+    before = fingerprint(cls)
+    run(cls)
+    assert fingerprint(cls) == before
+
+
+def test_a_sweep_that_is_kept_knows_when_a_class_without_a_file_has_changed(tmp_path) -> None:
+    out = tmp_path / "sweep"
+
+    def swept(*classes: type) -> list[int]:
+        return sent(retx.sweep(BASE, {MINE: list(classes)}, 1, out=out, progress=False))
+
+    first = swept(made(0.2))
+    parts = sorted((out / "parts").iterdir())
+    assert swept(made(0.2)) == first
+    assert sorted((out / "parts").iterdir()) == parts, "nothing was run again"
+    with pytest.raises(StoreError, match="not part of this sweep"):
+        swept(made(0.9))
+    assert swept(made(0.2), made(0.9)) == [*first, *sent(run(made(0.9)))]
+
+
+def test_a_sweep_that_is_kept_refuses_code_that_it_cannot_know_again(tmp_path) -> None:
+    lock = threading.Lock()
+
+    class Locked(Halving):
+        def on_ack(self, window: retx.Window, ack: retx.Ack) -> None:
+            with lock:
+                window.cwnd += window.smss
+
+    assert fingerprint(Locked) is None
+    assert named(Locked) == named(Locked)
+    with pytest.raises(UsageError, match=r"out: the class .*Locked#\d+ uses what cannot be"):
+        retx.sweep(BASE, {MINE: [Locked]}, 1, out=tmp_path / "sweep", progress=False)
+    assert not (tmp_path / "sweep").exists()
