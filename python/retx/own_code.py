@@ -16,15 +16,29 @@ class OwnCode:
     classes: Mapping[str, str | None] = field(default_factory=dict)
     """A hash of each class that is in no file, by its name; None where it cannot be had."""
 
+    @property
+    def hashes(self) -> dict[str, str | None]:
+        """A hash of the content of each, by file or class."""
+        files = {path: hashlib.sha256(text).hexdigest() for path, text in self.files.items()}
+        return {**files, **self.classes}
+
     def digests(self, scenario: str) -> list[str]:
         """Each file, and each class that a scenario's text names, with a hash of its content."""
-        found: dict[str, str | None] = {
-            path: hashlib.sha256(text).hexdigest() for path, text in self.files.items()
-        }
-        found |= {name: content for name, content in self.classes.items() if name in scenario}
-        return [f"{name} {content}" for name, content in sorted(found.items())]
+        return [
+            f"{name} {content}"
+            for name, content in sorted(self.hashes.items())
+            if name in self.files or name in scenario
+        ]
 
     @property
     def unknown(self) -> list[str]:
         """Classes of which it cannot be told whether they are the same another time."""
         return [name for name, content in self.classes.items() if content is None]
+
+
+def unknown_code(names: list[str]) -> str:
+    """Says that nothing can be kept of runs with these classes."""
+    return (
+        f"the class {names[0]} uses what cannot be compared with another time, such as a lock or "
+        "an open file: put it into a file of its own"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -195,7 +196,7 @@ def test_a_sweep_that_is_kept_knows_when_a_class_without_a_file_has_changed(tmp_
     assert swept(made(0.2), made(0.9)) == [*first, *sent(run(made(0.9)))]
 
 
-def test_a_sweep_that_is_kept_refuses_code_that_it_cannot_know_again(tmp_path) -> None:
+def locked() -> type:
     lock = threading.Lock()
 
     class Locked(Halving):
@@ -203,8 +204,46 @@ def test_a_sweep_that_is_kept_refuses_code_that_it_cannot_know_again(tmp_path) -
             with lock:
                 window.cwnd += window.smss
 
-    assert fingerprint(Locked) is None
-    assert named(Locked) == named(Locked)
+    return Locked
+
+
+def test_a_sweep_that_is_kept_refuses_code_that_it_cannot_know_again(tmp_path) -> None:
+    cls = locked()
+    assert fingerprint(cls) is None
+    assert named(cls) == named(cls) != named(locked())
     with pytest.raises(UsageError, match=r"out: the class .*Locked#\d+ uses what cannot be"):
-        retx.sweep(BASE, {MINE: [Locked]}, 1, out=tmp_path / "sweep", progress=False)
+        retx.sweep(BASE, {MINE: [cls]}, 1, out=tmp_path / "sweep", progress=False)
     assert not (tmp_path / "sweep").exists()
+
+
+def tuned(storage, cls: object = None, **more: Any) -> retx.Tuning:
+    vary = {"link.wire.queue.packets": retx.Range(5, 50)}
+    overrides = {MINE: cls} if cls else None
+    options: dict[str, Any] = {"trials": 1, "replications": 1, "maximise": ["goodput"], **more}
+    return retx.tune(BASE, **{"vary": vary, "overrides": overrides, "storage": storage, **options})
+
+
+def test_a_tuning_that_is_kept_refuses_other_code(tmp_path) -> None:
+    kept, of_file, without = (tmp_path / f"{name}.db" for name in ("class", "file", "none"))
+    tuned(without)
+    tuned(without, trials=2)
+    tuned(kept, made(0.2))
+    tuned(kept, made(0.2), trials=2)
+    with pytest.raises(UsageError, match=r"class\.db: holds another tuning \(.*code.* differ\)"):
+        tuned(kept, made(0.9))
+    file = tmp_path / "halving.py"
+    choice = {"name": "python", "file": str(file), "class": "Halving"}
+    text = f"import retx\n\n\n{inspect.getsource(Halving)}"
+    file.write_text(text)
+    tuned(of_file, choice)
+    file.write_text(text.replace("share = 0.5", "share = 0.9"))
+    with pytest.raises(UsageError, match=r"file\.db: holds another tuning \(code differ"):
+        tuned(of_file, choice)
+
+
+def test_a_tuning_refuses_code_that_it_cannot_tell_apart(tmp_path) -> None:
+    with pytest.raises(UsageError, match=r"storage: the class .*Locked#\d+ uses what cannot"):
+        tuned(tmp_path / "kept.db", locked())
+    classes = [made(0.2), made(0.9), Halving]
+    with pytest.raises(UsageError, match=f"{MINE}: two values are called <class"):
+        tuned(None, vary={MINE: classes})

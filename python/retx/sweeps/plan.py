@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +156,7 @@ class Prepared:
     plan: Plan
     scenarios: dict[str, _native.Scenario]
     recordings: dict[str, Recording]
-    unknown: Sequence[str] = ()
+    unknown: list[str] = field(default_factory=list)
     """Classes of which it cannot be told whether they are the same another time."""
 
     @property

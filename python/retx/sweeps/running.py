@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.errors import UsageError
+from retx.own_code import unknown_code
 from retx.progress import Progress
 from retx.source import Scenario
 from retx.sweeps.derive import Derive, Function
@@ -96,10 +97,7 @@ def sweep(
     prepared = prepare(scenario, wanted)
     plan = prepared.plan
     if out is not None and prepared.unknown:
-        raise UsageError(
-            f"out: the class {prepared.unknown[0]} uses what cannot be compared with another time, "
-            "such as a lock or an open file: put it into a file of its own, or leave out `out`"
-        )
+        raise UsageError(f"out: {unknown_code(prepared.unknown)}, or leave out `out`")
     if plan.until:
         from retx.sweeps.precision import Metric
 

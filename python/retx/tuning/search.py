@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from retx._native import ScenarioError, __version__
 from retx.errors import UsageError
-from retx.running import replicate, resolve
+from retx.own_code import unknown_code
+from retx.running import parsed_scenario, replicate, resolve
 from retx.tuning.objective import Objective
 from retx.tuning.result import Tuning
 from retx.tuning.space import Choice, Range, Space, space_of
@@ -72,8 +73,8 @@ def tune(
     for name, number in (("trials", trials), ("replications", replications)):
         if number < 1:
             raise UsageError(f"{name} is {number}: at least 1 is needed")
-    resolved = _checked(scenario, space, overrides or {})
-    signature = {
+    resolved, code = _checked(scenario, space, overrides or {})
+    signature: dict[str, object] = {
         "scenario": hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest(),
         "keys": {key: str(values) for key, values in space.items()},
         "objectives": [[one.name, one.direction] for one in objectives],
@@ -82,6 +83,13 @@ def tune(
         "version": __version__,
     }
     path = None if storage is None else Path(storage)
+    if path and None in code.values():
+        raise UsageError(
+            f"storage: {unknown_code(sorted(key for key in code if code[key] is None))}"
+            ", or leave out `storage`"
+        )
+    if code:
+        signature["code"] = code
 
     def values(trial: optuna.Trial) -> list[float] | None:
         own = {key: one.written(one.suggest(trial, key)) for key, one in space.items()}
@@ -144,17 +152,24 @@ def _objectives(maximise: Sequence[str], minimise: Sequence[str]) -> list[Object
     return objectives
 
 
-def _checked(scenario: Scenario, space: Space, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """The scenario without variation; every end of every range is tried in it beforehand."""
+def _checked(
+    scenario: Scenario, space: Space, overrides: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, str | None]]:
+    """The scenario without variation, and a hash of each piece of code that may run.
+
+    Every end of every range is tried in it beforehand.
+    """
     first = {key: _written(values, values.ends[0]) for key, values in space.items()}
+    code: dict[str, str | None] = {}
     for key, values in space.items():
         for end in values.ends:
             value = _written(values, end)
             try:
-                resolve(scenario, overrides={**overrides, **first, key: value})
+                tried = parsed_scenario(scenario, None, {**overrides, **first, key: value})
             except ScenarioError as error:
                 raise ScenarioError(f"vary {key}={value}: {error}") from None
-    return resolve(scenario, overrides={**overrides, **first})
+            code |= tried.code.hashes
+    return resolve(scenario, overrides={**overrides, **first}), code
 
 
 def _written(values: Range | Choice, end: Any) -> object:  # noqa: ANN401

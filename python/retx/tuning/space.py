@@ -91,7 +91,7 @@ def space_of(vary: Mapping[str, Range | Choice | Sequence[object]]) -> Space:
     """The space; a list is a choice.
 
     Raises:
-        UsageError: Nothing varies, or a choice has one value only.
+        UsageError: Nothing varies, or a choice has one value only, or two of one name.
     """
     if not vary:
         raise UsageError("nothing to vary: name a key of the scenario and its values")
@@ -102,7 +102,16 @@ def space_of(vary: Mapping[str, Range | Choice | Sequence[object]]) -> Space:
     for key, values in space.items():
         if isinstance(values, Choice) and len(set(map(str, values.values))) < 2:
             raise UsageError(f"{key}: a choice needs two different values at least")
+        if isinstance(values, Choice):
+            _check_names(key, values)
     return space
+
+
+def _check_names(key: str, choice: Choice) -> None:
+    named: dict[str, object] = {}
+    for value in choice.values:
+        if named.setdefault(str(value), value) != value:
+            raise UsageError(f"{key}: two values are called {value}: give one another name")
 
 
 def parsed(word: str) -> tuple[str, Range | Choice]:
