@@ -87,6 +87,7 @@ class Finder:
         self._base = base
         self._given = given
         self._modules: dict[str, ModuleType] = {}
+        self._unedited: set[type] = set()
         self.sources: dict[str, bytes] = {}
         """The text of each file that was named, by its full path."""
         self.plain: dict[str, str] = {}
@@ -124,7 +125,9 @@ class Finder:
             if name == given.__qualname__:
                 self.plain[name] = place_of(given)[1]
         if given:
-            if not path and name not in self.nameless:
+            if path:
+                self._check_unedited(given, path)
+            elif name not in self.nameless:
                 self.nameless[name] = fingerprint(given)
             return given
         assert path is not None
@@ -141,6 +144,22 @@ class Finder:
         ]
         what = "is no class" if found is not None else "is not defined"
         raise CodeRefusedError("class", f'"{name}" {what} in {path}{_meant(name, defined)}')
+
+    def _check_unedited(self, cls: type, path: str) -> None:
+        """Refuses a class that is another than its file, which is what a result would keep."""
+        if cls in self._unedited:
+            return
+        from retx.edited import edited
+
+        what = edited(cls, path, self.sources[path])
+        if what:
+            raise CodeRefusedError(
+                "class",
+                f"{cls.__qualname__} is no longer what {path} holds ({what} differs): the file was "
+                "edited since it was imported, or the class changed; import it anew "
+                "(importlib.reload), or name the file",
+            )
+        self._unedited.add(cls)
 
     def _read(self, path: str) -> None:
         if path in self.sources:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -247,3 +249,81 @@ def test_a_tuning_refuses_code_that_it_cannot_tell_apart(tmp_path) -> None:
     classes = [made(0.2), made(0.9), Halving]
     with pytest.raises(UsageError, match=f"{MINE}: two values are called <class"):
         tuned(None, vary={MINE: classes})
+
+
+SOURCE = """\
+import retx
+
+SEGMENTS = 1 << 1
+calls = []
+made = 0
+
+
+def least(window):
+    return SEGMENTS * window.smss
+
+
+class Own(retx.CongestionControl):
+    share = 0.5
+
+    def __init__(self):
+        global made
+        made += 1
+        calls.append(made)
+
+    def on_ack(self, window, ack):
+        window.cwnd += window.smss
+
+    def on_loss(self, window, loss):
+        window.cwnd = max(int(self.share * loss.flight_size), least(window))
+
+    def on_timeout(self, window, loss, repeated):
+        window.cwnd = window.smss
+
+
+class Other:
+    share = 1
+"""
+
+
+@pytest.fixture
+def imported(tmp_path, monkeypatch):
+    """The module, and its file."""
+    file = tmp_path / "own_of_tests.py"
+    file.write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield importlib.import_module("own_of_tests"), file
+    del sys.modules["own_of_tests"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("window.cwnd += window", "window.cwnd += 2 * window", "Own.on_ack"),
+        ("return SEGMENTS", "return 1 + SEGMENTS", "least"),
+        ("SEGMENTS = 1 << 1", "SEGMENTS = 1 << 2", "SEGMENTS"),
+        ("share = 0.5", "share = 0.9", "share"),
+        ("import retx", "import retx\nimport os", "Own.__init__"),
+        ("import retx", "import retx import", "own_of_tests.py"),
+    ],
+)
+def test_a_class_whose_file_was_edited_since_is_refused(imported, old, new, what) -> None:
+    module, file = imported
+    sent_before = sent(run(module.Own))
+    assert sent(run(module.Own)) == sent_before, "what the code itself changes is no edit"
+    file.write_text(SOURCE.replace(old, new))
+    with pytest.raises(retx.ScenarioError, match=rf"Own is no longer what .*{what} differs"):
+        run(module.Own)
+    if what != file.name:
+        importlib.reload(module)
+        run(module.Own)
+
+
+def test_a_class_that_is_as_its_file_says_is_taken(imported) -> None:
+    module, file = imported
+    file.write_text(SOURCE.replace("share = 1", "share = 2") + "\n# The end.\n")
+    run(module.Own)
+    module.Own.share = 0.7
+    with pytest.raises(retx.ScenarioError, match=r"\(share differs\)"):
+        run(module.Own)
