@@ -1,6 +1,8 @@
-"""Errors that are the user's to mend; the command line shows their message alone."""
+"""Errors that are the user's to mend; the command line shows their message alone. Warnings."""
 
 from __future__ import annotations
+
+import sys
 
 
 class NothingMeasuredWarning(UserWarning):
@@ -9,3 +11,8 @@ class NothingMeasuredWarning(UserWarning):
 
 class UsageError(ValueError):
     """What was asked for cannot be done as asked; the message says what to ask instead."""
+
+
+def warn(message: str) -> None:
+    """Tells the user of something that stops nothing."""
+    print(f"warning: {message}", file=sys.stderr)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from retx import _native
 from retx.directory import new_directory
+from retx.errors import warn
 from retx.own_code import OwnCode
 from retx.rows import outline
 
@@ -184,7 +185,8 @@ class Result:
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes summary.json, scenario.toml and a Parquet file per table into a new directory.
 
-        The same run gives the same bytes: what the clock said (`engine.wall_s`) is left out.
+        The same run gives the same bytes: what the clock said (`engine.wall_s`) is left out. Warns
+        where a class of your own is in no file, as the scenario cannot be run again elsewhere.
 
         Args:
             directory: Must not exist, or be empty.
@@ -256,6 +258,11 @@ def rows_of(summary: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 def write_code(directory: Path, code: OwnCode) -> dict[str, str]:
     """Writes the user's own code beside the scenario; returns the names that it has there."""
+    if code.classes:
+        warn(
+            f"{next(iter(code.classes))} is in no file: the scenario that is saved can be run "
+            "again in this session only; put the class into a file to keep it"
+        )
     if not code.files:
         return {}
     from retx.user_code import FOLDER, saved_names

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -59,8 +61,8 @@ def made(share: float) -> type:
     return Cut
 
 
-def run(mine: object, **more: Any) -> retx.Result:
-    return retx.run(BASE, overrides={MINE: mine, **more})
+def run(mine: object, out: Path | None = None, **more: Any) -> retx.Result:
+    return retx.run(BASE, overrides={MINE: mine, **more}, out=out)
 
 
 def sent(found: retx.Result | retx.Replications) -> list[int]:
@@ -327,3 +329,20 @@ def test_a_class_that_is_as_its_file_says_is_taken(imported) -> None:
     module.Own.share = 0.7
     with pytest.raises(retx.ScenarioError, match=r"\(share differs\)"):
         run(module.Own)
+
+
+@pytest.mark.parametrize("save", ["run", "save", "replicate"])
+def test_saving_warns_where_the_class_is_in_no_file(tmp_path, capsys, save: str) -> None:
+    cls, out = made(0.2), tmp_path / "out"
+    if save == "run":
+        run(cls, out=out)
+    elif save == "save":
+        result = run(cls)
+        assert capsys.readouterr().err == ""
+        result.save(out)
+    else:
+        retx.replicate(BASE, 2, overrides={MINE: cls, "duration": "1 s"}, out=out, progress=False)
+    message = r"warning: made.<locals>.Cut#\w+ is in no file: the scenario that is saved can .*\n"
+    assert re.fullmatch(message, capsys.readouterr().err)
+    run(Halving, out=tmp_path / "kept")
+    assert capsys.readouterr().err == ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
-from retx.errors import UsageError
+from retx.errors import UsageError, warn
 from retx.own_code import unknown_code
 from retx.progress import Progress
 from retx.source import Scenario
@@ -119,7 +118,7 @@ def run_study(
         progress: As for `sweep`.
     """
     keys = tuple(prepared.scenarios)
-    store = Directory(out, prepared.plan, _warn, lasting=False) if out else Memory(keys)
+    store = Directory(out, prepared.plan, warn, lasting=False) if out else Memory(keys)
     with closing(store), _executor(prepared, threads, None) as executor:
         run_course(prepared, store, executor, progress)
         return tables_of(store)
@@ -168,15 +167,11 @@ def _store(plan: Plan, out: str | os.PathLike[str] | None, force: bool) -> Itera
         from retx.sweeps.status import clear
 
         clear(path)
-    store = Directory(path, plan, _warn)
+    store = Directory(path, plan, warn)
     try:
         yield store
     finally:
         store.close()
-
-
-def _warn(message: str) -> None:
-    print(f"warning: {message}", file=sys.stderr)
 
 
 def tables_of(store: Store) -> Reader:
