@@ -203,7 +203,9 @@ class Result:
         code = write_code(directory, self._code)
         with (directory / "summary.json").open("w", encoding="utf-8") as file:
             self._raw.write_summary(file, True, code)
-        write_tables(directory, self._raw.scenario_toml(code), self.tables)
+        number = json.loads(self._raw.head())["replication"]
+        which = f"# This was draw {number} of the seed: --replication {number}\n" if number else ""
+        write_tables(directory, which + self._raw.scenario_toml(code), self.tables)
 
     def _summed_up(self, name: str) -> pl.DataFrame:
         from retx.frames import frame_of_rows, summary_frame

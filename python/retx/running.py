@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retx import _native
+from retx.checks import whole
 from retx.directory import new_directory, new_file
 from retx.errors import NothingMeasuredWarning, UsageError
 from retx.own_code import OwnCode
@@ -120,6 +121,7 @@ def run_parsed(
     progress: Progress = None,
 ) -> Result:
     """As `run`, of a scenario that has been read."""
+    replication = whole("replication", replication, 0)
     points = [capture_point(place) for place in pcap_at]
     with ExitStack() as files:
         capture = files.enter_context(new_file(Path(pcap))) if pcap else None

@@ -91,6 +91,34 @@ def test_out_can_be_read_back(cli: Cli, lossy: Path, tmp_path: Path) -> None:
     assert not (small / "segments.parquet").exists()
 
 
+def test_one_of_many_draws_is_made_again(cli: Cli, lossy: Path, tmp_path: Path) -> None:
+    many = json.loads(cli("run", lossy, "--replications", "4", "--json").stdout)
+    for number in (0, 3):
+        out = tmp_path / f"out{number}"
+        done = cli("run", lossy, "--replication", number, "--out", out, "--json")
+        one = json.loads(done.stdout)
+        assert one["replication"] == number
+        assert one["flows"] == many["runs"][number]["flows"]
+        told = (out / "scenario.toml").read_text().startswith("# This was draw 3 of the seed")
+        assert told == (number == 3)
+        again = cli("run", out / "scenario.toml", "--replication", number, "--json")
+        assert json.loads(again.stdout)["flows"] == one["flows"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["2", "--replications", "3"], "makes draw N alone: leave out --replications"),
+        (["-1"], "should be greater than or equal to 0"),
+        ([str(2**64)], "at most 9223372036854775807 is possible"),
+    ],
+)
+def test_draws_that_cannot_be_made(cli: Cli, lossy: Path, options: list, message: str) -> None:
+    done = cli("run", lossy, "--replication", *options)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
 def test_plots_go_where_they_are_told(cli: Cli, lossy: Path, tmp_path: Path) -> None:
     here = tmp_path / "cwd"
     done = cli("run", lossy, "--plot", "rtt", "--plot", "ladder=l.svg", "--span", "0", "0.3")

@@ -37,6 +37,12 @@ Replications = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Make N draws on all cores and show their means."),
 ]
+Replication = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=0, help="Make draw N alone, as in row N of --replications; 0 is the first."
+    ),
+]
 Threads = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Use N cores for --replications, instead of all."),

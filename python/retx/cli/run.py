@@ -43,6 +43,7 @@ def command(
     settings: options.Settings = None,
     seed: options.Seed = None,
     replications: options.Replications = None,
+    replication: options.Replication = None,
     threads: options.Threads = None,
     plots: options.Plots = None,
     flow: options.Flow = None,
@@ -56,6 +57,7 @@ def command(
       retx run scenario.toml
       retx run scenario.toml --set flow.download.tcp=linux --seed 7
       retx run scenario.toml --replications 30
+      retx run scenario.toml --replication 17 --plot cwnd
       retx run scenario.toml --out result --plot cwnd --plot ladder=first-loss.svg
       retx run scenario.toml --pcap capture.pcapng
     """
@@ -73,10 +75,15 @@ def command(
             raise UsageError("--threads goes with --replications: one run uses one core")
         if pcap_at and not pcap:
             raise UsageError("--pcap-at says where to capture: add --pcap FILE")
-        _run_one(scenario, arguments | {"pcap_at": pcap_at or []}, outputs)
+        arguments |= {"pcap_at": pcap_at or [], "replication": replication or 0}
+        _run_one(scenario, arguments, outputs)
     else:
+        if replication is not None:
+            raise UsageError("--replication N makes draw N alone: leave out --replications")
         if pcap or outputs.figures:
-            raise UsageError("--pcap and --plot show one run: leave out --replications")
+            raise UsageError(
+                "--pcap and --plot show one run: take --replication N instead of --replications"
+            )
         _run_many(scenario, arguments | {"threads": threads}, replications, outputs)
 
 
