@@ -199,6 +199,10 @@ def _of_this_process(name: str) -> type:
     )
 
 
+_LATE = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction)
+"""A call of these runs nothing yet."""
+
+
 def fault_of(kind: str, cls: type) -> str | None:
     """What keeps a class from being of that kind."""
     base = _BASES[kind]
@@ -209,6 +213,8 @@ def fault_of(kind: str, cls: type) -> str | None:
         if not callable(method) or getattr(method, "__isabstractmethod__", False):
             return f"{cls.__qualname__} lacks {name}: a {words} has {', '.join(needed)}"
     for name in _own_methods(kind, cls):
+        if any(is_late(getattr(cls, name)) for is_late in _LATE):
+            return f"{cls.__qualname__}.{name} must be a plain function, without async or yield"
         arguments = list(inspect.signature(getattr(base, name)).parameters)
         try:
             inspect.signature(getattr(cls, name)).bind(*arguments)

@@ -346,3 +346,22 @@ def test_saving_warns_where_the_class_is_in_no_file(tmp_path, capsys, save: str)
     assert re.fullmatch(message, capsys.readouterr().err)
     run(Halving, out=tmp_path / "kept")
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "async def on_ack(self, window, ack): ...",
+        "async def on_ack(self, window, ack): yield",
+        "def on_ack(self, window, ack): yield",
+    ],
+)
+def test_methods_that_would_do_nothing_are_refused(method: str) -> None:
+    methods: dict[str, Any] = {}
+    exec(method, methods)
+    cls = type("Late", (Halving,), {"on_ack": methods["on_ack"]})
+    message = r"Late\.on_ack must be a plain function, without async or yield"
+    with pytest.raises(retx.ScenarioError, match=message):
+        run(cls)
+    with pytest.raises(UsageError, match=message):
+        retx.congestion_control(cls)
