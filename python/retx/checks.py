@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from operator import index
+from pathlib import Path
 from typing import Any
 
 from retx.errors import UsageError
@@ -27,3 +30,40 @@ def whole(name: str, value: Any, least: int) -> int:  # noqa: ANN401
     if number > MOST:
         raise UsageError(f"{name} is {number}: at most {MOST} is possible")
     return number
+
+
+def place(name: str, value: str | os.PathLike[str] | None) -> Path | None:
+    """A file or directory that is named; None where none is.
+
+    Raises:
+        UsageError: It is no path, or an empty one.
+    """
+    return None if value is None else there(name, value)
+
+
+def there(name: str, value: str | os.PathLike[str]) -> Path:
+    """As `place`, of what has to be named."""
+    if not isinstance(value, str | os.PathLike):
+        raise UsageError(f"{name} is {value!r}: a path is needed")
+    if not os.fspath(value):
+        raise UsageError(f"{name} is empty: name a place, or leave it out")
+    return Path(value)
+
+
+def capture_points(pcap: Path | None, pcap_at: str | Sequence[str]) -> list[tuple[str, str]]:
+    """Links and nodes of places given as `LINK@NODE`; one may stand alone.
+
+    Raises:
+        UsageError: One is not written so, or there is no capture.
+    """
+    if pcap_at and pcap is None:
+        raise UsageError("pcap_at says where to capture: add pcap, the file")
+    places = [pcap_at] if isinstance(pcap_at, str) else pcap_at
+    return [_capture_point(place) for place in places]
+
+
+def _capture_point(place: object) -> tuple[str, str]:
+    link, at, node = place.partition("@") if isinstance(place, str) else ("", "", "")
+    if not (at and link and node):
+        raise UsageError(f"capture: {place!r}: write LINK@NODE, such as cloud@server")
+    return link, node

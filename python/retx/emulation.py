@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from retx import _native
+from retx.checks import capture_points, place, whole
 from retx.directory import check_place, new_directory, new_file
 from retx.progress import Progress, watched
 from retx.results import Result
-from retx.running import capture_point, parsed_scenario, warn_of
+from retx.running import parsed_scenario, warn_of
 from retx.source import Scenario
 
 _WORKER = """
@@ -43,7 +44,7 @@ def emulate(
     tables: bool = True,
     segments: bool = True,
     pcap: str | os.PathLike[str] | None = None,
-    pcap_at: Sequence[str] = (),
+    pcap_at: str | Sequence[str] = (),
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress = None,
@@ -83,12 +84,14 @@ def emulate(
             it or lacks something; the message says what.
         RunError: The emulation broke off.
     """
+    target, capture = place("out", out), place("pcap", pcap)
+    points = capture_points(capture, pcap_at)
+    replication = whole("replication", replication, 0)
     parsed, code = parsed_scenario(scenario, seed, overrides)
-    points = [capture_point(place) for place in pcap_at]
     calibrated = calibration(backend)
-    if out:
+    if target:
         # Before the run, but not made: should the run be killed, nothing is to be left.
-        check_place(Path(out), replace=force)
+        check_place(target, replace=force)
     raw = watched(
         lambda control: _native.emulate(
             parsed,
@@ -105,17 +108,17 @@ def emulate(
             replication=replication,
             tables=tables,
             segments=segments,
-            capture=points if pcap else None,
+            capture=points if capture else None,
         ),
         progress,
     )
     result = Result(raw, code)
     warn_of([result])
     with ExitStack() as files:
-        if out:
-            result.write(files.enter_context(new_directory(Path(out), replace=force)))
-        if pcap:
-            raw.write_capture(files.enter_context(new_file(Path(pcap))))
+        if target:
+            result.write(files.enter_context(new_directory(target, replace=force)))
+        if capture:
+            raw.write_capture(files.enter_context(new_file(capture)))
     return result
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retx.checks import there
 from retx.directory import new_directory
 from retx.errors import UsageError
 from retx.results import Result, without_clock, write_code, write_tables
@@ -147,7 +148,7 @@ class Replications:
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes the files of `Result.save`; tables have the column `replication` first."""
-        with new_directory(Path(directory), replace=force) as path:
+        with new_directory(there("directory", directory), replace=force) as path:
             self.write(path)
 
     def write(self, directory: Path) -> None:

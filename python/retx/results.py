@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from retx import _native
+from retx.checks import there
 from retx.directory import new_directory
 from retx.errors import warn
 from retx.own_code import OwnCode
@@ -195,7 +196,7 @@ class Result:
         Raises:
             OSError: The directory is taken, or cannot be written.
         """
-        with new_directory(Path(directory), replace=force) as path:
+        with new_directory(there("directory", directory), replace=force) as path:
             self.write(path)
 
     def write(self, directory: Path) -> None:

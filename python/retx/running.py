@@ -7,13 +7,12 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retx import _native
-from retx.checks import whole
+from retx.checks import capture_points, place, whole
 from retx.directory import new_directory, new_file
-from retx.errors import NothingMeasuredWarning, UsageError
+from retx.errors import NothingMeasuredWarning
 from retx.own_code import OwnCode
 from retx.progress import Progress, watched
 from retx.replications import Replications
@@ -61,7 +60,7 @@ def run(
     tables: bool = True,
     segments: bool = True,
     pcap: str | os.PathLike[str] | None = None,
-    pcap_at: Sequence[str] = (),
+    pcap_at: str | Sequence[str] = (),
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress = None,
@@ -79,8 +78,9 @@ def run(
             takes does not grow with its length.
         segments: Record the fate of every segment and acknowledgment.
         pcap: Write a capture (pcapng) there.
-        pcap_at: Where packets are captured, each as `"LINK@NODE"`: at that node's end of the link,
-            before its queue. By default where the first flow's data enter the network.
+        pcap_at: Where packets are captured, as `"LINK@NODE"`, or several of these: at that node's
+            end of the link, before its queue. By default where the first flow's data enter the
+            network.
         out: Write the result directory there, as `Result.save` does.
         force: Let an earlier result at `out` give way.
         progress: True shows a bar, False none; by default there is one on a terminal when the run
@@ -89,13 +89,15 @@ def run(
     Raises:
         OSError: A file cannot be read or written.
         ScenarioError: The scenario is wrong; the message says where, what, and what instead.
+        UsageError: An argument is wrong.
         RunError: The run could not be carried out.
         UserCodeError: Code of your own failed; what it raised is the `__cause__`.
     """
+    target = place("out", out)
     parsed = parsed_scenario(scenario, seed, overrides)
     with ExitStack() as files:
         # Opened before the run: a place that cannot be written should not cost a simulation.
-        directory = files.enter_context(new_directory(Path(out), replace=force)) if out else None
+        directory = files.enter_context(new_directory(target, replace=force)) if target else None
         result = run_parsed(
             parsed,
             replication=replication,
@@ -117,14 +119,15 @@ def run_parsed(
     tables: bool = True,
     segments: bool = True,
     pcap: str | os.PathLike[str] | None = None,
-    pcap_at: Sequence[str] = (),
+    pcap_at: str | Sequence[str] = (),
     progress: Progress = None,
 ) -> Result:
     """As `run`, of a scenario that has been read."""
     replication = whole("replication", replication, 0)
-    points = [capture_point(place) for place in pcap_at]
+    file = place("pcap", pcap)
+    points = capture_points(file, pcap_at)
     with ExitStack() as files:
-        capture = files.enter_context(new_file(Path(pcap))) if pcap else None
+        capture = files.enter_context(new_file(file)) if file else None
         raw = watched(
             lambda control: _native.run(
                 parsed.scenario,
@@ -161,19 +164,18 @@ def replicate(
     The result does not depend on the number of threads. Arguments as for `run`; `threads` defaults
     to the number of cores.
     """
-    if replications < 1:
-        raise ValueError(f"replications is {replications}: at least 1 is needed")
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads is {threads}: at least 1 is needed")
+    replications = whole("replications", replications, 1)
+    threads = os.cpu_count() or 1 if threads is None else whole("threads", threads, 1)
+    target = place("out", out)
     parsed, code = parsed_scenario(scenario, seed, overrides)
     with ExitStack() as files:
-        directory = files.enter_context(new_directory(Path(out), replace=force)) if out else None
+        directory = files.enter_context(new_directory(target, replace=force)) if target else None
         raws = watched(
             lambda control: _native.run_many(
                 parsed,
                 control,
                 replications=replications,
-                threads=threads or os.cpu_count() or 1,
+                threads=threads,
                 tables=tables,
                 segments=segments,
             ),
@@ -192,14 +194,6 @@ def warn_of(results: Sequence[Result]) -> None:
     if found:
         several = f" ({len(found)} of {len(results)} runs)" if len(results) > 1 else ""
         warnings.warn(found[0] + several, NothingMeasuredWarning, stacklevel=3)
-
-
-def capture_point(place: str) -> tuple[str, str]:
-    """A place given as `LINK@NODE`."""
-    link, at, node = place.partition("@")
-    if not (at and link and node):
-        raise UsageError(f"capture: {place!r}: write LINK@NODE, such as cloud@server")
-    return link, node
 
 
 class Parsed(NamedTuple):

@@ -6,11 +6,13 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx._native import ScenarioError
+from retx.errors import UsageError
 
 if TYPE_CHECKING:
     from retx.user_code import Place
@@ -82,9 +84,10 @@ def with_names(value: Any, classes: dict[Place, type]) -> Any:  # noqa: ANN401
 
 
 def plain(value: Any) -> object:  # noqa: ANN401
-    """A number of numpy as Python's own."""
-    if hasattr(value, "item"):
-        return value.item()
+    """A number of numpy as Python's own; an array, or a column of polars, as a list."""
+    for name in ("item", "tolist", "to_list"):
+        with suppress(ValueError, AttributeError):  # an array is no single item
+            return getattr(value, name)()
     raise TypeError(f"{value!r}: {type(value).__name__} is not a TOML value")
 
 
@@ -108,12 +111,25 @@ def _from_file(path: Path) -> Source:
 def override_pairs(
     overrides: Mapping[str, Any] | None, classes: dict[Place, type] | None = None
 ) -> list[tuple[str, str]]:
-    """Overrides as `--set` takes them: key and TOML value. Classes in them are collected."""
+    """Overrides as `--set` takes them: key and TOML value. Classes in them are collected.
+
+    Raises:
+        ScenarioError: A value is none of TOML's.
+        UsageError: They are no mapping, or a key is no text.
+    """
     collected = {} if classes is None else classes
-    return [
-        (key, toml_value(value if isinstance(value, str) else with_names(value, collected)))
-        for key, value in (overrides or {}).items()
-    ]
+    if not isinstance(overrides, Mapping | None):
+        raise UsageError(f"overrides is {overrides!r}: a dict of values by their key is needed")
+    pairs = []
+    for key, value in (overrides or {}).items():
+        if not isinstance(key, str):
+            raise UsageError(f"overrides: the key {key!r} is no text, such as 'seed'")
+        try:
+            text = toml_value(value if isinstance(value, str) else with_names(value, collected))
+        except ScenarioError as error:
+            raise ScenarioError(f"overrides: {key}: {error}") from None
+        pairs.append((key, text))
+    return pairs
 
 
 class TomlText(str):
@@ -135,11 +151,16 @@ def toml_value(value: object) -> str:
         return "[" + ", ".join(toml_value(item) for item in value) + "]"
     if isinstance(value, str):
         return _toml_text(value)
-    if hasattr(value, "item"):
-        return toml_value(value.item())  # a number of numpy
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and not hasattr(value, "item"):
         return repr(value)
-    raise ScenarioError(f"{value!r}: {type(value).__name__} is not a TOML value")
+    if value is None:
+        raise ScenarioError(
+            'None is not a TOML value: leave the key out, or unset an optional field by "none"'
+        )
+    try:
+        return toml_value(plain(value))
+    except TypeError as error:
+        raise ScenarioError(str(error)) from None
 
 
 def _toml_key(key: str) -> str:

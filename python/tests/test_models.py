@@ -273,7 +273,7 @@ def test_fairness_and_queues() -> None:
         (lambda: pftk.packets_s(0.1, 0, 1), "rtt_s is 0: it must be above 0"),
         (lambda: pftk.packets_s(1, 0.1, 1), "p is 1: it must be 0 or above, and less than 1"),
         (lambda: pftk.packets_s("a", 0.1, 1), "p is 'a': it must be a number"),
-        (lambda: dcf.contention(0), "stations is 0: it must be 1 or above"),
+        (lambda: dcf.contention(0), "stations is 0: it must be a whole number, 1 or above"),
         (lambda: fairness.jain([1, np.nan]), "shares is nan"),
         (lambda: queueing.mm1_wait_s(1, 1), "load is 1"),
     ],

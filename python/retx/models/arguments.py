@@ -50,6 +50,13 @@ def below(name: str, value: Given, limit: float = 1.0) -> Numbers:
     return _checked(name, given, inside, f"0 or above, and less than {limit:g}")
 
 
+def count(name: str, value: Given, least: int = 1, *, endless: bool = False) -> Numbers:
+    """Whole numbers from `least` on; with `endless` infinity, too."""
+    given = _numbers(name, value)
+    is_whole = (given >= least) & (given == np.floor(given)) & (endless | np.isfinite(given))
+    return _checked(name, given, is_whole, f"a whole number, {least} or above")
+
+
 def _numbers(name: str, value: Given) -> Numbers:
     try:
         return np.asarray(value, dtype=np.float64)

@@ -24,11 +24,12 @@ is longer. `after_collision_s` says otherwise.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 
-from retx.models.arguments import Given, ModelError, Numbers, at_least, not_negative
+from retx.models.arguments import Given, ModelError, Numbers, count, not_negative
 
 HALVINGS = 60
 """Of an interval of length one: to the last bit of a double."""
@@ -94,11 +95,10 @@ def contention(
     Raises:
         ModelError: A number is out of range.
     """
-    n, window = np.broadcast_arrays(
-        at_least("stations", stations, 1), at_least("cw_min", cw_min, 0) + 1
-    )
-    if stages < 0 or (attempts is not None and attempts < 1):
-        raise ModelError(f"{stages} stages and {attempts} attempts: at least 0 and 1 are needed")
+    n, window = np.broadcast_arrays(count("stations", stations), count("cw_min", cw_min, 0) + 1)
+    for name, number, least in (("stages", stages, 0), ("attempts", attempts, 1)):
+        if number is not None and not (isinstance(number, Integral) and number >= least):
+            raise ModelError(f"{name} is {number!r}: it must be a whole number, {least} or above")
     low, high = np.zeros(n.shape), np.ones(n.shape)
     # 1 − (1 − τ(p))^(n−1) falls as p grows, so one p meets it: bisection.
     for _ in range(HALVINGS):
@@ -133,7 +133,7 @@ def bit_s(
         after_collision_s: What the others wait after a collision; DIFS by default.
     """
     tau, _ = contention(stations, cw_min, stages, attempts)
-    n = at_least("stations", stations, 1)
+    n = count("stations", stations)
     data, gap = timing.data_s(payload_bytes), timing.sifs_s + timing.propagation_s
     success = data + gap + timing.control_s(ACK_BYTES) + timing.difs_s + timing.propagation_s
     collided = data

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import binom
 
-from retx.models.arguments import Given, ModelError, Numbers, at_least, positive, probability
+from retx.models.arguments import Given, ModelError, Numbers, count, probability
 
 
 def arq_residual(loss_rate: Given, transmissions: Given) -> Numbers:
@@ -24,7 +24,7 @@ def arq_residual(loss_rate: Given, transmissions: Given) -> Numbers:
         loss_rate: Loss rate of frames, q.
         transmissions: At most so many of a packet, the first included, m.
     """
-    return probability("loss_rate", loss_rate) ** at_least("transmissions", transmissions, 1)
+    return probability("loss_rate", loss_rate) ** _most(transmissions)
 
 
 def arq_transmissions(loss_rate: Given, transmissions: Given) -> Numbers:
@@ -35,7 +35,7 @@ def arq_transmissions(loss_rate: Given, transmissions: Given) -> Numbers:
         transmissions: At most so many of a packet, the first included, m.
     """
     q = probability("loss_rate", loss_rate)
-    most = at_least("transmissions", transmissions, 1)
+    most = _most(transmissions)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(q == 1, most, (1 - q**most) / (1 - q))[()]
 
@@ -48,8 +48,12 @@ def fec_residual(loss_rate: Given, k: Given, n: Given) -> Numbers:
         k: Data frames of a block.
         n: Frames of a block, parity included.
     """
-    q, k, n = probability("loss_rate", loss_rate), positive("k", k), positive("n", n)
+    q, k, n = probability("loss_rate", loss_rate), count("k", k), count("n", n)
     if np.any(k > n):
         raise ModelError("k exceeds n: a block has at least as many frames as data frames")
     lost: Numbers = q * binom.sf(n - k - 1, n - 1, q)
     return lost
+
+
+def _most(transmissions: Given) -> Numbers:
+    return count("transmissions", transmissions, endless=True)

@@ -167,7 +167,10 @@ class Derive:
         return batch.derived([*{*self.reads} - {*keep}], values)
 
     def _called(self, run: RunTables) -> list[tuple[str, float]]:
-        return [(str(name), _number(name, value)) for name, value in self.function(run).items()]
+        found = self.function(run)
+        if not isinstance(found, Mapping):
+            raise TypeError(f"it returned {found!r}: a dict of numbers by name is wanted")
+        return [(str(name), _number(name, value)) for name, value in found.items()]
 
 
 def _number(name: object, value: object) -> float:

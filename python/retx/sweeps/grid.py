@@ -146,16 +146,18 @@ def _spread(points: int, dimensions: int, seed: int) -> list[list[float]]:
     return [[float(share) for share in column] for column in sample.T]
 
 
-def _plain(value: object) -> Any:  # noqa: ANN401
+def _plain(value: object, where: str = "") -> Any:  # noqa: ANN401
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _plain(item, f" {key}:") for key, item in value.items()}
     if isinstance(value, str | bool | int | float) or value is None:
         return value
-    if hasattr(value, "tolist"):  # numpy
-        return value.tolist()
+    for method in ("tolist", "to_list"):  # numpy, polars
+        if hasattr(value, method):
+            return getattr(value, method)()
     if isinstance(value, Sequence | range):
-        return [_plain(item) for item in value]
-    raise _native.ScenarioError(f"sweep: {value!r}: {type(value).__name__} is not a TOML value")
+        return [_plain(item, where) for item in value]
+    kind = type(value).__name__
+    raise _native.ScenarioError(f"sweep:{where} {value!r}: {kind} is not a TOML value")
 
 
 def _column(key: str, values: list[Any]) -> pl.Series:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
+from retx.checks import place, whole
 from retx.errors import UsageError, warn
 from retx.own_code import unknown_code
 from retx.progress import Progress
@@ -89,19 +90,19 @@ def sweep(
         RunError: A run could not be carried out; it is named. What was found before is kept.
         UserCodeError: Code of your own failed; what it raised is the `__cause__`.
     """
-    _check(threads, dask)
+    threads, target = _checked_threads(threads, dask), place("out", out)
     named = None if cases is None else [Case(name, values) for name, values in cases.items()]
     made = Derive(derive, tuple(derive_from)) if derive else None
     wanted = Wanted(grid, replications, until, seed, overrides, tables, named, made)
     prepared = prepare(scenario, wanted)
     plan = prepared.plan
-    if out is not None and prepared.unknown:
+    if target and prepared.unknown:
         raise UsageError(f"out: {unknown_code(prepared.unknown)}, or leave out `out`")
     if plan.until:
         from retx.sweeps.precision import Metric
 
         Metric.read(plan.until.metric)
-    with _executor(prepared, threads, dask) as executor, _store(plan, out, force) as store:
+    with _executor(prepared, threads, dask) as executor, _store(plan, target, force) as store:
         run_course(prepared, store, executor, progress)
         return Sweep(plan, tables_of(store))
 
@@ -132,11 +133,10 @@ def run_course(prepared: Prepared, store: Store, executor: Executor, progress: P
     store.finish()
 
 
-def _check(threads: int | None, dask: str | None) -> None:
-    if threads is not None and threads < 1:
-        raise UsageError(f"threads is {threads}: at least 1 is needed")
+def _checked_threads(threads: int | None, dask: str | None) -> int | None:
     if threads is not None and dask is not None:
         raise UsageError("threads and dask exclude each other: a cluster's workers have their own")
+    return None if threads is None else whole("threads", threads, 1)
 
 
 @contextmanager
@@ -158,11 +158,10 @@ def _executor(prepared: Prepared, threads: int | None, dask: str | None) -> Iter
 
 
 @contextmanager
-def _store(plan: Plan, out: str | os.PathLike[str] | None, force: bool) -> Iterator[Store]:
-    if out is None:
+def _store(plan: Plan, path: Path | None, force: bool) -> Iterator[Store]:
+    if path is None:
         yield Memory(tuple(dict.fromkeys(plan.keys)))
         return
-    path = Path(out)
     if force:
         from retx.sweeps.status import clear
 

@@ -7,13 +7,14 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx._native import ScenarioError, __version__
+from retx.checks import place, whole
 from retx.errors import UsageError
 from retx.own_code import unknown_code
 from retx.running import parsed_scenario, replicate, resolve
+from retx.source import override_pairs
 from retx.tuning.objective import Objective
 from retx.tuning.result import Tuning
 from retx.tuning.space import Choice, Range, Space, space_of
@@ -70,9 +71,9 @@ def tune(
     if not find_spec("optuna"):
         raise UsageError("tuning needs Optuna: pip install 'retx[tune]'")
     space, objectives = space_of(vary), _objectives(maximise, minimise)
-    for name, number in (("trials", trials), ("replications", replications)):
-        if number < 1:
-            raise UsageError(f"{name} is {number}: at least 1 is needed")
+    trials, replications = whole("trials", trials, 1), whole("replications", replications, 1)
+    path = place("storage", storage)
+    override_pairs(overrides)  # refuses what is no mapping
     resolved, code = _checked(scenario, space, overrides or {})
     signature: dict[str, object] = {
         "scenario": hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest(),
@@ -82,7 +83,6 @@ def tune(
         "seed": seed,
         "version": __version__,
     }
-    path = None if storage is None else Path(storage)
     if path and None in code.values():
         raise UsageError(
             f"storage: {unknown_code(sorted(key for key in code if code[key] is None))}"
