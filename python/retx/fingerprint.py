@@ -21,7 +21,7 @@ from types import (
 )
 from typing import Any
 
-LIMIT = 1_000_000
+LIMIT = 200_000
 """So many values are looked at; code that uses more has no fingerprint."""
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented))
@@ -77,11 +77,14 @@ class Walk:
     def take(self, value: Any) -> None:  # noqa: ANN401
         """Reads a value and what it consists of."""
         if isinstance(value, _ATOMS) and type(value).__module__ == "builtins":
-            self._say(type(value).__name__, repr(value))
+            self._count()
+            if isinstance(value, bytes):
+                self._say("bytes", str(len(value)))
+                self.hash.update(value)
+            else:
+                self._say(type(value).__name__, repr(value))
             return
-        self._taken += 1
-        if self._taken > LIMIT:
-            raise _UnknownError
+        self._count()
         if type(value) not in _BY_VALUE:
             if id(value) in self._seen:
                 self._say("again", str(self._seen[id(value)]))
@@ -90,6 +93,11 @@ class Walk:
             self._alive.append(value)
         self._say("value", type(value).__qualname__)
         self._take_new(value)
+
+    def _count(self) -> None:
+        self._taken += 1
+        if self._taken > LIMIT:
+            raise _UnknownError
 
     def _take_new(self, value: Any) -> None:  # noqa: ANN401
         if isinstance(value, FunctionType):
