@@ -200,6 +200,14 @@ def test_a_sweep_that_is_kept_knows_when_a_class_without_a_file_has_changed(tmp_
     assert swept(made(0.2), made(0.9)) == [*first, *sent(run(made(0.9)))]
 
 
+def test_a_sweep_that_is_kept_knows_when_a_registered_class_has_changed(tmp_path) -> None:
+    choice = {"name": "python", "class": retx.congestion_control(made(0.2)).__qualname__}
+    retx.sweep(BASE, {MINE: [choice]}, 1, out=tmp_path / "sweep", progress=False)
+    retx.congestion_control(made(0.9))
+    with pytest.raises(StoreError, match="not part of this sweep"):
+        retx.sweep(BASE, {MINE: [choice]}, 1, out=tmp_path / "sweep", progress=False)
+
+
 def locked() -> type:
     lock = threading.Lock()
 
