@@ -69,11 +69,7 @@ impl Detector for State {
         // answer to a duplicate whose first ACK was lost.
         let all = ack.snd_una == ack.snd_max && !self.dsack_seen;
         let doubtful = !self.as_linux && (ack.dsack.is_some() || all);
-        if answers_original && !doubtful {
-            Verdict::Spurious
-        } else {
-            Verdict::Undecided
-        }
+        if answers_original && !doubtful { Verdict::Spurious } else { Verdict::Undecided }
     }
 
     fn response(&self) -> Response {
