@@ -157,7 +157,8 @@ impl Notification {
     }
 
     /// Data have arrived within the window: out of it they would not count (§6.1.5). True for the
-    /// first mark that is to be echoed, and for data that cannot be marked, after others that could.
+    /// first mark that is to be echoed, and for data that cannot be marked, after others that
+    /// could.
     const fn on_data(&mut self, flags: Flags) -> bool {
         if flags.contains(Flags::CWR) {
             self.echoes = false;

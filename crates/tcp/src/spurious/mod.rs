@@ -18,8 +18,8 @@ pub enum Response {
     /// Take everything back: `cwnd` and `ssthresh` as before, as Linux does.
     FullUndo,
     /// RFC 4015 §3.2: `ssthresh` as the flight was, `cwnd` what is in flight plus what was
-    /// acknowledged, at most the initial window. The first RTT sample of data sent since is not smoothed by
-    /// the estimator `rfc6298` (step 9).
+    /// acknowledged, at most the initial window. The first RTT sample of data sent since is not
+    /// smoothed by the estimator `rfc6298` (step 9).
     #[default]
     Rfc4015,
     /// Stop retransmitting, but keep the reduced window: `cwnd = ssthresh`.
