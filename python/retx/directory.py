@@ -14,28 +14,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-RESULT_FILES = ("summary.json", "scenario.toml", "capture.pcapng", "user_code")
-"""The files of a result directory that have a fixed name; tables and plots go by their endings."""
-RESULT_ENDINGS = (".parquet", ".png", ".svg", ".pdf")
+from retx.earlier import foreign_to_result
+
+Foreign = Callable[[Path], str | None]
+"""What a directory holds that is not ours; None if there is no such thing."""
 
 
 @contextmanager
 def new_directory(
-    target: Path, *, replace: bool = False, ours: Callable[[str], bool] | None = None
+    target: Path, *, replace: bool = False, foreign: Foreign | None = None
 ) -> Iterator[Path]:
     """A directory to write into, which becomes `target` when the block ends well.
 
     Args:
         target: Where it is to be. Must not exist, or be an empty directory.
         replace: An earlier directory of ours there gives way; any other never does.
-        ours: Which names of files tell that a directory is ours; by default those of a result.
+        foreign: Finds what keeps a directory from giving way; by default what is no result's.
 
     Raises:
         OSError: The target is taken, or cannot be written.
     """
     target = target.resolve()
     if replace:
-        _check_ours(target, ours or _is_of_result)
+        _check_ours(target, foreign or foreign_to_result)
     else:
         _check_free(target)
     created = _make_parents(target.parent)
@@ -100,7 +101,7 @@ def check_place(target: Path, *, replace: bool) -> None:
         OSError: The target is taken.
     """
     if replace:
-        _check_ours(target.resolve(), _is_of_result)
+        _check_ours(target.resolve(), foreign_to_result)
     else:
         _check_free(target.resolve())
 
@@ -115,12 +116,12 @@ def _check_free(target: Path) -> None:
         )
 
 
-def _check_ours(target: Path, ours: Callable[[str], bool]) -> None:
-    foreign = [name for name in _names(target) if not ours(name)]
-    if foreign:
+def _check_ours(target: Path, foreign: Foreign) -> None:
+    found = foreign(target) if _names(target) else None
+    if found:
         raise FileExistsError(
             errno.EEXIST,
-            f"is not replaced: it holds {foreign[0]}, which retx did not write",
+            f"is not replaced: {found}; name another directory",
             str(target),
         )
 
@@ -132,10 +133,6 @@ def _names(target: Path) -> list[str]:
     if not target.is_dir():
         raise FileExistsError(errno.EEXIST, "exists and is no directory", str(target))
     return sorted(entry.name for entry in target.iterdir())
-
-
-def _is_of_result(name: str) -> bool:
-    return name in RESULT_FILES or name.endswith(RESULT_ENDINGS)
 
 
 def _make_parents(parent: Path) -> list[Path]:

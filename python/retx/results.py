@@ -14,19 +14,13 @@ from retx.checks import there
 from retx.directory import new_directory
 from retx.errors import warn
 from retx.own_code import OwnCode
+from retx.earlier import TABLES
 from retx.rows import outline
 
 if TYPE_CHECKING:
     import polars as pl
 
     from retx.plots.chooser import Plot
-
-TABLES = (
-    "flows", "links", "wlans", "stations", "relays",
-    "samples", "link_samples", "segments", "acks", "drops", "episodes",
-    "exchanges",
-)  # fmt: skip
-"""The tables of a run, in the order of the documentation."""
 
 SAMPLING = 'set the scenario\'s `sample_interval`, to "every_ack" or a time such as "0.1 s"'
 HOW_TO_RECORD = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from retx.cli.drawing import KINDS
+from retx.earlier import FIGURES
 
 
 def kinds_of_plots(incomplete: str) -> list[str]:
     """For `--plot`."""
-    return [kind for kind in KINDS if kind.startswith(incomplete)]
+    return [kind for kind in FIGURES if kind.startswith(incomplete)]
 
 
 def kinds(incomplete: str) -> list[str]:

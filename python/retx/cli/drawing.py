@@ -9,23 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx.directory import new_file
+from retx.earlier import FIGURES as KINDS
 from retx.errors import UsageError
 from retx.results import HOW_TO_RECORD
 
 if TYPE_CHECKING:
     from retx.results import Result
 
-KINDS = (
-    "cwnd",
-    "sequence",
-    "rtt",
-    "ladder",
-    "queue",
-    "episodes",
-    "fairness",
-    "bursts",
-    "confusion",
-)
 SAMPLED, OF_SEGMENTS = ("cwnd", "rtt", "queue", "fairness"), ("sequence", "rtt", "ladder", "bursts")
 OF_ALL_FLOWS, WITHOUT_TIME = ("queue", "fairness"), ("bursts", "confusion")
 PICTURES, DATA = (".png", ".svg", ".pdf"), (".csv", ".parquet")

@@ -74,7 +74,7 @@ def write_part(folder: Path, tables: Mapping[str, Table], engine: str) -> Part:
     runs = {key: [list(part) for part in ranges] for key, ranges in tables["runs"].runs()}
     names = sorted(tables)
     path = folder / _name(runs, names, engine)
-    with new_directory(path, replace=True, ours=lambda _: True) as directory:
+    with new_directory(path, replace=True, foreign=lambda _: None) as directory:
         files: dict[str, dict[str, Any]] = {}
         for name in names:
             # By way of memory: the checksum is of what was to be written.

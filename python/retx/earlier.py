@@ -1,0 +1,59 @@
+"""Tells an earlier result, which may give way, from a directory that retx did not write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+TABLES = (
+    "flows", "links", "wlans", "stations", "relays",
+    "samples", "link_samples", "segments", "acks", "drops", "episodes",
+    "exchanges",
+)  # fmt: skip
+"""The tables of a run, in the order of the documentation."""
+
+FIGURES = (
+    "cwnd", "sequence", "rtt", "ladder", "queue",
+    "episodes", "fairness", "bursts", "confusion",
+)  # fmt: skip
+"""The kinds of figures of a run."""
+
+SUMMARY, SCENARIO, CODE = "summary.json", "scenario.toml", "user_code"
+FILES = (
+    SUMMARY, SCENARIO, *(f"{name}.parquet" for name in TABLES), *(f"{it}.png" for it in FIGURES)
+)  # fmt: skip
+"""All that a result directory may hold, but for code of the user's own."""
+OF_ALL = {"scenario", "version", "seed"}
+OF_ONE, OF_MANY = {"flows", "links", "engine"}, {"replications", "runs"}
+"""Keys of a summary: of each, of one run's, of that of several."""
+
+
+def foreign_to_result(directory: Path) -> str | None:
+    """What shows that a directory is no result, in words; None if it is one."""
+    text = _summary(directory / SUMMARY)
+    for path in sorted(_inside(directory)):
+        name = path.relative_to(directory).as_posix()
+        # Code of the user's own is called by that name in the summary.
+        named = name.startswith(f"{CODE}/") and json.dumps(name, ensure_ascii=False) in text
+        if not (name in FILES or named) or not path.is_file():
+            return f"it holds {name}, which retx did not write"
+    return None if text else f"it holds no {SUMMARY} of retx"
+
+
+def _inside(directory: Path) -> Iterator[Path]:
+    for path in directory.iterdir():
+        if path.name == CODE and path.is_dir() and not path.is_symlink():
+            yield from path.iterdir()
+        else:
+            yield path
+
+
+def _summary(path: Path) -> str:
+    """The text of a summary; empty if it is none of retx's."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        keys = set(json.loads(text))
+    except (OSError, ValueError, TypeError):
+        return ""
+    return text if keys >= OF_ALL and (keys >= OF_ONE or keys >= OF_MANY) else ""
