@@ -35,10 +35,7 @@ def new_directory(
         OSError: The target is taken, or cannot be written.
     """
     target = target.resolve()
-    if replace:
-        _check_ours(target, foreign or foreign_to_result)
-    else:
-        _check_free(target)
+    _check(target, foreign or foreign_to_result if replace else None)
     created = _make_parents(target.parent)
     try:
         with _blaming(target):
@@ -100,10 +97,18 @@ def check_place(target: Path, *, replace: bool) -> None:
     Raises:
         OSError: The target is taken.
     """
-    if replace:
-        _check_ours(target.resolve(), foreign_to_result)
+    _check(target.resolve(), foreign_to_result if replace else None)
+
+
+def _check(target: Path, foreign: Foreign | None) -> None:
+    if target == Path.cwd():
+        # Whoever works in it would be left in a directory that is there no more.
+        reason = "is the current directory, which is not replaced: name another one"
+        raise FileExistsError(errno.EEXIST, reason, str(target))
+    if foreign:
+        _check_ours(target, foreign)
     else:
-        _check_free(target.resolve())
+        _check_free(target)
 
 
 def _check_free(target: Path) -> None:

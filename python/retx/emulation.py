@@ -13,6 +13,7 @@ from typing import Any
 from retx import _native
 from retx.checks import capture_points, place, whole
 from retx.directory import check_place, new_directory, new_file
+from retx.places import check_places
 from retx.progress import Progress, watched
 from retx.results import Result
 from retx.running import parsed_scenario, warn_of
@@ -87,6 +88,7 @@ def emulate(
     target, capture = place("out", out), place("pcap", pcap)
     points = capture_points(capture, pcap_at)
     replication = whole("replication", replication, 0)
+    check_places(scenario, [capture], target)
     parsed, code = parsed_scenario(scenario, seed, overrides)
     calibrated = calibration(backend)
     if target:

@@ -14,6 +14,7 @@ from retx.checks import capture_points, place, whole
 from retx.directory import new_directory, new_file
 from retx.errors import NothingMeasuredWarning
 from retx.own_code import OwnCode
+from retx.places import check_places
 from retx.progress import Progress, watched
 from retx.replications import Replications
 from retx.results import Result
@@ -94,6 +95,7 @@ def run(
         UserCodeError: Code of your own failed; what it raised is the `__cause__`.
     """
     target = place("out", out)
+    check_places(scenario, [pcap], target)
     parsed = parsed_scenario(scenario, seed, overrides)
     with ExitStack() as files:
         # Opened before the run: a place that cannot be written should not cost a simulation.
@@ -167,6 +169,7 @@ def replicate(
     replications = whole("replications", replications, 1)
     threads = os.cpu_count() or 1 if threads is None else whole("threads", threads, 1)
     target = place("out", out)
+    check_places(scenario, directory=target)
     parsed, code = parsed_scenario(scenario, seed, overrides)
     with ExitStack() as files:
         directory = files.enter_context(new_directory(target, replace=force)) if target else None

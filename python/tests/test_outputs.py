@@ -48,3 +48,53 @@ def test_force_replaces_a_result_but_none_with_files_of_others(
         (out / foreign).unlink()
     shutil.rmtree(out / "user_code")
     assert cli("run", lossy, "--out", out, "--force").returncode == 0
+
+
+def test_no_scenario_is_replaced_by_the_result_of_its_run(cli: Cli, tmp_path: Path) -> None:
+    here = tmp_path / "cwd"
+    assert cli("init").returncode == 0
+    written = (here / "scenario.toml").read_text()
+    for out in (".", here, "../cwd"):
+        refused(cli("run", "scenario.toml", "--out", out, "--force"), "the scenario that is read")
+    refused(cli("emulate", "scenario.toml", "--out", ".", "--force"), "the scenario that is read")
+    assert cli("run", "scenario.toml", "--out", "out").returncode == 0
+    resolved = here / "out" / "scenario.toml"
+    refused(cli("run", resolved, "--out", "out", "--force"), "out: holds the scenario")
+    assert (here / "scenario.toml").read_text() == written
+
+
+def test_the_current_directory_is_not_replaced(cli: Cli, lossy: Path, tmp_path: Path) -> None:
+    refused(cli("run", lossy, "--out", "."), "cwd", "current directory")
+    assert cli("run", lossy, "--out", "out").returncode == 0
+    again = cli("run", lossy, "--out", ".", "--force", cwd=tmp_path / "cwd" / "out")
+    refused(again, "out", "current directory")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "--pcap", "s.toml"], ["s.toml", "scenario"]),
+        (["run", "--pcap", "../cwd/s.toml"], ["s.toml", "scenario"]),
+        (["run", "--plot", "cwnd=x.png", "--plot", "rtt=x.png"], ["x.png", "another option"]),
+        (["run", "--plot", "cwnd", "--plot", "rtt=cwnd.png"], ["cwnd.png", "another option"]),
+        (["run", "--pcap", "y.png", "--plot", "cwnd=./y.png"], ["y.png", "another option"]),
+        (["run", "--out", "o", "--plot", "cwnd", "--plot", "cwnd"], ["cwnd", "twice"]),
+        (["run", "--out", "o", "--pcap", "o/a.pcapng"], ["o/a.pcapng", "as a whole"]),
+        (["emulate", "--pcap", "s.toml"], ["s.toml", "scenario"]),
+        (["compare", "--table", "s.csv"], ["s.csv", "scenario"]),
+        (["tune", "--out", "s.toml"], ["s.toml", "scenario"]),
+        (["tune", "--storage", "a.toml", "--out", "a.toml"], ["a.toml", "another option"]),
+    ],
+)
+def test_outputs_are_not_the_scenario_nor_each_other(
+    cli: Cli, lossy: Path, tmp_path: Path, arguments: list[str], words: list[str]
+) -> None:
+    here = tmp_path / "cwd"
+    name = "s.csv" if "s.csv" in arguments else "s.toml"
+    (here / name).write_text(lossy.read_text())
+    if arguments[0] == "tune":
+        vary = "link.cloud.queue.packets=5..50"
+        arguments = [*arguments, "--vary", vary, "--maximise", "goodput"]
+    refused(cli(arguments[0], name, *arguments[1:]), *words)
+    assert [path.name for path in here.iterdir()] == [name]
+    assert (here / name).read_text() == lossy.read_text()
