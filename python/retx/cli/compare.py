@@ -12,6 +12,7 @@ from retx.cli import options
 from retx.cli.emulate import Backend, Lateness, check_linux
 from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
+from retx.places import check_places
 
 if TYPE_CHECKING:
     from retx.comparing.grid import Grid
@@ -96,6 +97,7 @@ def command(
         _finish_grid(found, out, quantity, as_json)
         return
     assert scenario is not None, "checked above"
+    check_places(scenario, [table])
     from retx.comparing.comparison import compare
 
     compared = compare(scenario, seed=seed, overrides=overrides_of(settings or []), **how)

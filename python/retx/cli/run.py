@@ -13,6 +13,7 @@ from retx.cli import options
 from retx.cli.drawing import Drawing, drawings
 from retx.directory import new_directory
 from retx.errors import UsageError
+from retx.places import check_places
 from retx.source import TomlText
 
 
@@ -31,6 +32,19 @@ class Outputs:
         """What is there afterwards."""
         figures = [figure.place(self.directory) for figure in self.figures]
         return [path for path in (self.directory, self.pcap, *figures) if path]
+
+    def check(self, scenario: Path) -> None:
+        """Refuses places of which one would take another's, or the scenario's.
+
+        Raises:
+            UsageError: The message says which.
+        """
+        inside = [it.kind for it in self.figures if self.directory and not it.file]
+        twice = [kind for kind in inside if inside.count(kind) > 1]
+        if twice:
+            raise UsageError(f"--plot {twice[0]}: is asked for twice: name a file for one of them")
+        figures = [it.place(None) for it in self.figures if it.file or not self.directory]
+        check_places(scenario, [self.pcap, *figures], self.directory)
 
 
 def command(
@@ -90,6 +104,7 @@ def command(
 def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> None:
     from retx.running import parsed_scenario, run_parsed
 
+    outputs.check(scenario)
     seed, overrides = arguments.pop("seed"), arguments.pop("overrides")
     parsed = parsed_scenario(scenario, seed, overrides)
     if outputs.figures:

@@ -12,6 +12,7 @@ import typer
 from retx.cli import options
 from retx.cli.run import overrides_of
 from retx.errors import UsageError
+from retx.places import check_places
 
 if TYPE_CHECKING:
     from retx.tuning.result import Tuning
@@ -89,6 +90,7 @@ def command(
     from retx.tuning.space import parsed
 
     _check(pareto, landscape, [*(maximise or []), *(minimise or [])])
+    check_places(scenario, [storage, out, landscape, pareto])
     found = tune(
         scenario,
         dict(parsed(word) for word in vary),
