@@ -98,3 +98,10 @@ def test_outputs_are_not_the_scenario_nor_each_other(
     refused(cli(arguments[0], name, *arguments[1:]), *words)
     assert [path.name for path in here.iterdir()] == [name]
     assert (here / name).read_text() == lossy.read_text()
+
+
+def test_a_grid_of_comparisons_goes_into_no_directory_of_others(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("mine")
+    done = cli("compare", "--grid", 1, "--out", tmp_path)
+    refused(done, str(tmp_path), "grid.json", "another directory")
+    assert (tmp_path / "table.csv").read_text() == "mine"

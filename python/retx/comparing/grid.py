@@ -138,7 +138,7 @@ def compare_grid(
         report: Called with `"condition"` or `"emulation"`, the number done and that of all.
 
     Raises:
-        OSError: The directory cannot be written.
+        OSError: The directory cannot be written, or holds something else.
         EmulationRefusedError: This machine does not allow it or lacks something.
         RunError: A run could not be carried out.
         UsageError: A number makes no sense, or the directory holds a grid with other settings.
@@ -225,8 +225,12 @@ def _kept(directory: Path) -> Iterator[Path]:
     """The directory, from which others are kept while the block runs.
 
     Raises:
+        FileExistsError: What is there is no grid.
         UsageError: Another grid is written there.
     """
+    if not (directory / SETTINGS).exists() and directory.is_dir() and any(directory.iterdir()):
+        reason = f"is not empty, and holds no {SETTINGS} of a grid: name another directory"
+        raise FileExistsError(errno.EEXIST, reason, str(directory))
     directory.mkdir(parents=True, exist_ok=True)
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
