@@ -97,6 +97,29 @@ def test_values_of_a_key(given: object, values: list[object]) -> None:
     assert [type(value) for (value,) in grid.points] == [type(value) for value in values]
 
 
+@pytest.mark.parametrize(
+    ("grid", "points"),
+    [
+        ({"a": [0.1, 0.2, 0.1]}, [(0.1,), (0.2,)]),
+        ({"a": [1, 1.0, True, "1"]}, [(1,), (True,), ("1",)]),
+        ({"a": [{"p": 1}, {"p": 2}, {"p": 1}], "b": [2, 2]}, [({"p": 1}, 2), ({"p": 2}, 2)]),
+        ({"zip": [{"a": [1, 1, 1], "b": [2, 3, 2]}]}, [(1, 2), (1, 3)]),
+    ],
+)
+def test_a_point_named_twice_is_one(grid: dict[str, object], points: list[object]) -> None:
+    assert list(read_grid(grid).points) == points
+
+
+def test_a_hypercube_over_few_values_has_each_point_once() -> None:
+    grid = read_grid({"latin_hypercube": {"points": 6, "a": [1, 2]}})
+    assert sorted(grid.points) == [(1,), (2,)]
+
+
+def test_a_value_named_twice_counts_no_run_twice() -> None:
+    sweep = retx.sweep(SCENARIO, {P: [0.1, 0.1]}, replications=2)
+    assert (len(sweep), sweep.summary("goodput_bit_s")["n"].to_list()) == (2, [2])
+
+
 def test_a_grid_is_the_product_of_its_axes() -> None:
     grid = read_grid(
         {

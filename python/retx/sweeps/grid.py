@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -107,10 +107,8 @@ def read_grid(table: Mapping[str, Any], cases: Sequence[Case] | None = None) -> 
         _check_cases(cases, [key for names, _ in axes for key in names])
         axes.insert(0, ((CASE,), [(case.name,) for case in cases]))
     keys = tuple(key for names, _ in axes for key in names)
-    points = tuple(
-        tuple(itertools.chain.from_iterable(choice))
-        for choice in itertools.product(*(rows for _, rows in axes))
-    )
+    choices = itertools.product(*(rows for _, rows in axes))
+    points = _distinct(tuple(itertools.chain.from_iterable(choice)) for choice in choices)
     until = Until(**checked["until"]) if checked["until"] else None
     return Grid(keys, points, checked["replications"], until, tuple(cases))
 
@@ -136,6 +134,20 @@ def _check_cases(cases: Sequence[Case], varied: Sequence[str]) -> None:
 
 def _side_by_side(axis: dict[str, list[Any]]) -> tuple[tuple[str, ...], list[Point]]:
     return tuple(axis), list(zip(*axis.values(), strict=True))
+
+
+def _distinct(points: Iterable[Point]) -> tuple[Point, ...]:
+    """Each point once: its runs made again would be no further draws."""
+
+    def seen_as(value: object) -> object:
+        # 1 and 1.0 are one number; to Python true is 1, too.
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return value if value is None or number else toml_value(value)
+
+    first = dict[Point, Point]()
+    for point in points:
+        first.setdefault(tuple(map(seen_as, point)), point)
+    return tuple(first.values())
 
 
 def _spread(points: int, dimensions: int, seed: int) -> list[list[float]]:
