@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from conftest import LOSSY
 from matplotlib.collections import LineCollection
 
+import retx
 from retx.plots.cwnd import cwnd
 from retx.plots.flows import PlotError
 from retx.plots.ladder import ladder
@@ -183,3 +185,15 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path, ending: str, magic: byte
 
 def test_a_notebook_shows_a_figure() -> None:
     assert cwnd(SAMPLES)._repr_png_().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("kind", ["cwnd", "sequence", "rtt", "queue", "episodes", "fairness"])
+def test_a_span_without_anything_is_refused(kind: str) -> None:
+    result = retx.run(LOSSY)
+    with pytest.raises(PlotError, match=r"there is no [a-z ]+ from 1000 s to 2000 s"):
+        getattr(result.plot, kind)(span=(1000.0, 2000.0))
+
+
+def test_a_flow_without_samples_in_the_span_has_an_empty_panel() -> None:
+    figure = cwnd(SAMPLES, span=(0.1, 0.3))
+    assert [len(axes.lines) for axes in figure.axes] == [3, 0]

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from retx.analysis.thinning import envelope
-from retx.plots.flows import chosen_flows, of_flow, within
+from retx.plots.flows import check_span, chosen_flows, of_flow, within
 from retx.plots.style import (
     BLACK,
     BLUE,
@@ -38,8 +38,16 @@ def cwnd(
         episodes: The `episodes` table.
         flow: Only this one.
         span: From and to, in seconds of the run.
+
+    Raises:
+        PlotError: There is no such flow, or nothing to draw within the span.
     """
     flows = chosen_flows(samples, flow)
+    shown = pl.col("flow").cast(pl.String).is_in(flows)
+    data = {"samples": within(samples.filter(shown), "time_s", span)}
+    check_span(span, [data["samples"]])
+    if episodes is not None:
+        data["episodes"] = within(episodes.filter(shown), "start_s", span)
     with styled():
         figure, panels = new_figure(len(flows))
         for axes, name in zip(panels, flows, strict=True):
@@ -53,14 +61,13 @@ def cwnd(
                 axes.set_xlim(span)
         panels[-1].set_xlabel("time (s)")
         shared_legend(figure, panels)
-    shown = pl.col("flow").cast(pl.String).is_in(flows)
-    figure.data = {"samples": within(samples.filter(shown), "time_s", span)}
-    if episodes is not None:
-        figure.data["episodes"] = within(episodes.filter(shown), "start_s", span)
+    figure.data = data
     return figure
 
 
 def _draw_window(axes: Any, samples: pl.DataFrame) -> None:  # noqa: ANN401
+    if samples.is_empty():
+        return
     # A threshold that no loss has set yet is larger than any window; it would flatten the rest.
     largest = samples.select(pl.max_horizontal("cwnd_bytes", "flight_size_bytes").max()).item()
     threshold = pl.col("ssthresh_bytes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from retx.plots.flows import PlotError, within
+from retx.plots.flows import PlotError, check_span, within
 from retx.plots.style import (
     BLACK,
     CAUSE_COLOUR,
@@ -44,6 +44,7 @@ def episodes(
     shown = within(table, "start_s", span)
     if shown.is_empty():
         of_flow = "" if flow is None else f" of flow {flow!r}"
+        check_span(span, [shown], f"recovery episode{of_flow}")
         raise PlotError(f"there is no recovery episode{of_flow} to plot")
     flows = [str(name) for name in shown["flow"].unique(maintain_order=True)]
     if len(flows) > MOST_STRIPS:

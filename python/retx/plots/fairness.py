@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from retx.analysis.sharing import jain_over_time, shares
+from retx.plots.flows import check_span, within
 from retx.plots.labels import axis
 from retx.plots.style import (
     BLACK,
@@ -36,8 +37,10 @@ def fairness(
         span: From and to, in seconds of the run.
 
     Raises:
+        PlotError: There is no sample within the span.
         TableError: The interval does not fit the run.
     """
+    check_span(span, [within(samples, "time_s", span)])
     step = interval_s or float(samples["time_s"].max() or 1.0) / INTERVALS  # type: ignore[arg-type]
     each, index = shares(samples, step), jain_over_time(samples, step)
     names = each["flow"].unique(maintain_order=True).to_list()

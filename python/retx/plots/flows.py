@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from retx.errors import UsageError
@@ -54,6 +56,23 @@ def of_flow(table: pl.DataFrame, flow: str) -> pl.DataFrame:
 def within(table: pl.DataFrame, column: str, span: tuple[float, float] | None) -> pl.DataFrame:
     """The rows whose time lies within the span; all without one."""
     return table if span is None else table.filter(pl.col(column).is_between(*span))
+
+
+def check_span(
+    span: tuple[float, float] | None, tables: Sequence[pl.DataFrame], what: str = "sample"
+) -> None:
+    """Refuses a span in which no table has a row.
+
+    Args:
+        span: From and to, in seconds of the run.
+        tables: What is left of them within the span.
+        what: A row of theirs, as the message calls it.
+
+    Raises:
+        PlotError: They are empty.
+    """
+    if span is not None and all(table.is_empty() for table in tables):
+        raise PlotError(f"there is no {what} from {span[0]:g} s to {span[1]:g} s: choose another")
 
 
 def _listed(names: list[str]) -> str:

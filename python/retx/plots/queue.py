@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from retx.analysis.thinning import envelope
-from retx.plots.flows import MOST_PANELS, PlotError, within
+from retx.plots.flows import MOST_PANELS, PlotError, check_span, within
 from retx.plots.style import BLUE, RED, Figure, new_figure, shared_legend, styled
 
 
@@ -27,9 +27,10 @@ def queue(
         span: From and to, in seconds of the run.
 
     Raises:
-        PlotError: There is no such place, none that was used, or too many.
+        PlotError: There is no such place, none that was used, too many, or nothing within the span.
     """
     places = _places(link_samples, place)
+    check_span(span, [within(link_samples, "time_s", span)])
     with styled():
         figure, panels = new_figure(len(places), height=2.0)
         for axes, name in zip(panels, places, strict=True):

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from retx.analysis.thinning import distinct, envelope
-from retx.plots.flows import chosen_flows, of_flow, within
+from retx.plots.flows import check_span, chosen_flows, of_flow, within
 from retx.plots.style import BLUE, GREY, RED, Figure, new_figure, shared_legend, styled
 
 
@@ -25,8 +25,16 @@ def rtt(
         segments: The `segments` table; with it, the RTT of each segment that was sent once.
         flow: Only this one.
         span: From and to, in seconds of the run.
+
+    Raises:
+        PlotError: There is no such flow, or nothing to draw within the span.
     """
     flows = chosen_flows(samples, flow)
+    shown = pl.col("flow").cast(pl.String).is_in(flows)
+    data = {"samples": within(samples.filter(shown), "time_s", span)}
+    if segments is not None:
+        data["segments"] = within(segments.filter(shown), "acked_s", span)
+    check_span(span, [*data.values()])
     with styled():
         figure, panels = new_figure(len(flows))
         for axes, name in zip(panels, flows, strict=True):
@@ -41,10 +49,7 @@ def rtt(
                 axes.set_xlim(span)
         panels[-1].set_xlabel("time (s)")
         shared_legend(figure, panels)
-    shown = pl.col("flow").cast(pl.String).is_in(flows)
-    figure.data = {"samples": within(samples.filter(shown), "time_s", span)}
-    if segments is not None:
-        figure.data["segments"] = within(segments.filter(shown), "acked_s", span)
+    figure.data = data
     return figure
 
 

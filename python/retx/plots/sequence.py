@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from retx.analysis.thinning import distinct, envelope
-from retx.plots.flows import chosen_flows, of_flow
+from retx.plots.flows import check_span, chosen_flows, of_flow
 from retx.plots.style import (
     BLUE,
     GREEN,
@@ -37,8 +37,13 @@ def sequence(
         segments: The `segments` table.
         flow: Only this one.
         span: From and to, in seconds of the run.
+
+    Raises:
+        PlotError: There is no such flow, or nothing to draw within the span.
     """
     flows = chosen_flows(segments, flow)
+    shown = _seen(segments.filter(pl.col("flow").cast(pl.String).is_in(flows)), span)
+    check_span(span, [shown], "segment")
     unit = byte_unit(max(segments["seq"]))
     with styled():
         figure, panels = new_figure(len(flows), height=3.4)
@@ -50,8 +55,7 @@ def sequence(
                 axes.set_xlim(span)
         panels[-1].set_xlabel("time (s)")
         shared_legend(figure, panels)
-    shown = pl.col("flow").cast(pl.String).is_in(flows)
-    figure.data = {"segments": _seen(segments.filter(shown), span)}
+    figure.data = {"segments": shown}
     return figure
 
 
