@@ -171,6 +171,18 @@ def test_runs_of_losses_leave_out_what_queues_dropped() -> None:
         burst_lengths(segments.filter(pl.col("fate") == "delivered"))
 
 
+def test_bursts_have_whole_lengths_and_shares_up_to_one() -> None:
+    for fates in (["channel", "delivered"] * 3, ["delivered", *["channel"] * 45, "delivered"]):
+        columns = {"flow": ["a"] * len(fates), "sent_s": range(len(fates)), "fate": fates}
+        segments = pl.DataFrame(columns)
+        (axes,) = bursts(segments).axes
+        longest = max(map(len, "".join(it[0] for it in fates).split("d")))
+        assert axes.get_xlim() == (0.5, longest + 0.5)
+        ticks = [float(tick) for tick in axes.get_xticks()]
+        assert ticks[0] == 1 and len(ticks) <= 20 and all(tick.is_integer() for tick in ticks)
+        assert axes.get_ylim()[1] == 1
+
+
 def test_bursts_of_a_simulated_chain_are_the_models() -> None:
     channel = {"model": "gilbert_elliott", "p": 0.02, "r": 0.4}
     overrides = {"link.cloud.forward.channel": channel, "flow.download.app.bytes": 20_000_000}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import polars as pl
-from matplotlib.ticker import MaxNLocator
 
 from retx.analysis.bursts import burst_lengths
 from retx.models import gilbert_elliott
 from retx.plots.metric import HEIGHT_INCHES
-from retx.plots.style import RED, SKY, WIDTH_INCHES, Figure, styled
+from retx.plots.style import RED, SKY, WIDTH_INCHES, Figure, shared_legend, styled
+
+MOST_TICKS = 20
+LEAST_DECADE = 0.1
+"""The axis of shares goes down to it at least."""
 
 
 def bursts(
@@ -41,10 +44,11 @@ def bursts(
         axes.plot(found["length"], model, "o-", color=RED, ms=4, label=label)
         axes.set_yscale("log")
         least = float(found.filter(pl.col("runs") > 0)["share"].min())  # type: ignore[arg-type]
-        axes.set_ylim(bottom=least / 2)
+        axes.set_ylim(min(least / 2, LEAST_DECADE), 1.0)
         axes.set_xlabel("segments lost in a row")
         axes.set_ylabel("share of runs")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.legend()
+        axes.set_xlim(0.5, found.height + 0.5)
+        axes.set_xticks(range(1, found.height + 1, 1 + found.height // MOST_TICKS))
+        shared_legend(figure, [axes])
     figure.data = {"bursts": found.with_columns(model=pl.Series(model))}
     return figure
