@@ -10,7 +10,7 @@ def rate(bit_s: float | None) -> str:
     if bit_s is None:
         return "–"
     for scale, prefix in PREFIXES:
-        if bit_s >= scale:
+        if abs(bit_s) >= scale:
             return f"{bit_s / scale:.3g} {prefix}bit/s"
     return f"{bit_s:.3g} bit/s"
 
@@ -38,7 +38,7 @@ def size(value: float | None) -> str:
     if value is None:
         return "–"
     for scale, prefix in PREFIXES:
-        if value >= scale:
+        if abs(value) >= scale:
             return f"{value / scale:.3g} {prefix}B"
     return f"{value:.3g} B"
 

@@ -6,11 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 from conftest import LOSSY, Cli
+
+from retx.quantities import rate, size
 
 HEAVY = {"matplotlib", "numpy", "polars", "scipy", "jinja2", "pandas"}
 
@@ -188,3 +191,19 @@ def test_a_fault_of_ours_is_one_line(tmp_path: Path) -> None:
         check=False,
     )
     assert "Traceback" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("shown", "value", "text"),
+    [
+        (rate, 1_210_000, "1.21 Mbit/s"),
+        (rate, -623_000, "-623 kbit/s"),
+        (rate, -1.04e7, "-10.4 Mbit/s"),
+        (rate, 0, "0 bit/s"),
+        (size, -65_500, "-65.5 kB"),
+    ],
+)
+def test_numbers_below_zero_have_prefixes_too(
+    shown: Callable[[float], str], value: float, text: str
+) -> None:
+    assert shown(value) == text
