@@ -179,7 +179,9 @@ def test_bursts_have_whole_lengths_and_shares_up_to_one() -> None:
         longest = max(map(len, "".join(it[0] for it in fates).split("d")))
         assert axes.get_xlim() == (0.5, longest + 0.5)
         ticks = [float(tick) for tick in axes.get_xticks()]
-        assert ticks[0] == 1 and len(ticks) <= 20 and all(tick.is_integer() for tick in ticks)
+        assert ticks[0] == 1
+        assert len(ticks) <= 20
+        assert all(tick.is_integer() for tick in ticks)
         assert axes.get_ylim()[1] == 1
 
 
