@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,6 +19,9 @@ from retx.earlier import foreign_to_result
 
 Foreign = Callable[[Path], str | None]
 """What a directory holds that is not ours; None if there is no such thing."""
+
+LIBRARIES = ("polars.exceptions", "zlib")
+"""Modules whose errors may be about a file."""
 
 
 @contextmanager
@@ -43,9 +47,10 @@ def new_directory(
         partial = Path(name)
         try:
             partial.chmod(0o777 & ~_umask())
-            yield partial
-            sync(partial)
-            _take_name(partial, target)
+            with _blaming(target, partial), writing(partial):
+                yield partial
+                sync(partial)
+                _take_name(partial, target)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
@@ -74,21 +79,64 @@ def new_file(target: Path) -> Iterator[Path]:
     partial = Path(name)
     try:
         partial.chmod(0o666 & ~_umask())
-        yield partial
-        sync_path(partial)
-        partial.replace(target)
+        with _blaming(target, partial), writing(partial):
+            yield partial
+            sync_path(partial)
+            partial.replace(target)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
 
 
 @contextmanager
-def _blaming(target: Path) -> Iterator[None]:
-    """Errors name the file that is wanted, not the temporary one."""
+def writing(path: Path) -> Iterator[None]:
+    """Whatever keeps a file from being written, such as a full disk, is an OSError and names it.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    try:
+        yield
+    except Exception as error:
+        number = _number(error)
+        if number is None or getattr(error, "filename", None) is not None:
+            raise
+        raise OSError(number, os.strerror(number), str(path)) from error
+
+
+def _number(error: BaseException | None) -> int | None:
+    """Of an error of the system, which libraries that write files wrap in errors of their own."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    ours = isinstance(error, OSError) or type(error).__module__ in LIBRARIES
+    if error is None or not ours:
+        return None
+    said = re.search(r"\(os error (\d+)\)", str(error))
+    if "transport error" in str(error):
+        return errno.EIO  # at the end of a Parquet file, where polars tells no more
+    return int(said[1]) if said else _number(error.__context__)
+
+
+@contextmanager
+def _blaming(target: Path, partial: Path | None = None) -> Iterator[None]:
+    """Errors name the file that is wanted, not the temporary one.
+
+    Args:
+        target: What is wanted.
+        partial: The temporary one, once it has a name: errors about other files are left alone.
+    """
     try:
         yield
     except OSError as error:
-        raise OSError(error.errno, error.strerror, str(target)) from None
+        named = Path(error.filename or "")
+        if partial is None:
+            named = target
+        elif named.is_relative_to(partial):
+            named = target / named.relative_to(partial)
+        else:
+            raise
+        text = str(error.strerror).partition(" (os error")[0]
+        raise OSError(error.errno, text, str(named)) from None
 
 
 def check_place(target: Path, *, replace: bool) -> None:

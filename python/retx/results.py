@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from retx import _native
 from retx.checks import there
-from retx.directory import new_directory
+from retx.directory import new_directory, writing
 from retx.errors import warn
 from retx.own_code import OwnCode
 from retx.earlier import TABLES
@@ -196,7 +196,8 @@ class Result:
     def write(self, directory: Path) -> None:
         """Writes the files of `save` into a directory that is there."""
         code = write_code(directory, self._code)
-        with (directory / "summary.json").open("w", encoding="utf-8") as file:
+        summary = directory / "summary.json"
+        with writing(summary), summary.open("w", encoding="utf-8") as file:
             self._raw.write_summary(file, True, code)
         number = json.loads(self._raw.head())["replication"]
         which = f"# This was draw {number} of the seed: --replication {number}\n" if number else ""
@@ -273,6 +274,10 @@ def write_code(directory: Path, code: OwnCode) -> dict[str, str]:
 
 def write_tables(directory: Path, scenario: str, tables: dict[str, pl.DataFrame]) -> None:
     """Writes the scenario's text, and a Parquet file for each table."""
-    (directory / "scenario.toml").write_text(scenario, encoding="utf-8")
+    path = directory / "scenario.toml"
+    with writing(path):
+        path.write_text(scenario, encoding="utf-8")
     for name, table in tables.items():
-        table.write_parquet(directory / f"{name}.parquet", compression="zstd")
+        path = directory / f"{name}.parquet"
+        with writing(path):
+            table.write_parquet(path, compression="zstd")

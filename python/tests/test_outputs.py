@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 from pathlib import Path
 
@@ -105,3 +106,29 @@ def test_a_grid_of_comparisons_goes_into_no_directory_of_others(cli: Cli, tmp_pa
     done = cli("compare", "--grid", 1, "--out", tmp_path)
     refused(done, str(tmp_path), "grid.json", "another directory")
     assert (tmp_path / "table.csv").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--out", "out"], "out/summary.json: "),
+        (["--out", "out", "--replications", "2"], "out: "),
+        (["--out", "out", "--plot", "cwnd"], "out/summary.json: "),
+        (["--pcap", "a.pcapng"], "a.pcapng: "),
+        (["--plot", "cwnd=x.png"], "x.png: "),
+        (["--plot", "cwnd=x.pdf"], "x.pdf: "),
+        (["--plot", "cwnd=x.csv", "--plot", "rtt"], "x.csv: "),
+        (["--plot", "cwnd=x.parquet", "--plot", "rtt"], "x.parquet: "),
+    ],
+)
+def test_a_full_disk_is_told_with_the_file_that_has_no_room(
+    cli: Cli, lossy: Path, tmp_path: Path, arguments: list[str], named: str
+) -> None:
+    def little_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    done = cli("run", lossy, *arguments, preexec_fn=little_room)
+    # Of the end of a Parquet file nothing more is known.
+    reason = "Input/output error\n" if "parquet" in named else "File too large\n"
+    refused(done, f"/cwd/{named}{reason}")
+    assert [*(tmp_path / "cwd").iterdir()] == []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retx.directory import new_file
+from retx.directory import new_file, writing
 from retx.earlier import FIGURES as KINDS
 from retx.errors import UsageError
 from retx.results import HOW_TO_RECORD
@@ -70,10 +70,11 @@ class Drawing:
         elif self.kind not in WITHOUT_TIME:
             options["span"] = self.span
         figure = getattr(result.plot, self.kind)(**options)
-        if path.suffix.lower() in DATA:
-            figure.save_data(path)
-        else:
-            figure.save(path)
+        with writing(path):
+            if path.suffix.lower() in DATA:
+                figure.save_data(path)
+            else:
+                figure.save(path)
 
 
 def drawings(words: list[str], flow: str | None, span: tuple[float, float] | None) -> list[Drawing]:
