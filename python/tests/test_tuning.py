@@ -12,6 +12,7 @@ import pytest
 from conftest import LOSSY
 
 import retx
+from retx.errors import UsageError
 from retx.tuning.objective import Objective
 from retx.tuning.space import Choice, parsed
 
@@ -196,3 +197,16 @@ def test_the_command_line_tunes(cli, lossy, tmp_path) -> None:
     assert (wrong.returncode, "name two" in wrong.stderr) == (2, True)
     wrong = cli(*words, "--seed", "2")
     assert (wrong.returncode, "seed differ" in wrong.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_a_seed_that_the_search_does_not_take_is_refused(seed: int) -> None:
+    with pytest.raises(UsageError, match=rf"seed is {seed}: the search takes one from 0 to \d+$"):
+        tuned(1, seed=seed)
+
+
+def test_a_directory_keeps_no_tuning(tmp_path) -> None:
+    for place in (".", tmp_path):
+        with pytest.raises(IsADirectoryError, match="is a directory: name a file"):
+            tuned(1, place)
+    assert [*tmp_path.iterdir()] == []

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 STARTUP_TRIALS = 10
 """Drawn at random before the sampler learns from what it has seen."""
+SEEDS = 2**32
+"""The sampler of each trial takes the next one."""
 
 Report = Callable[[int, int], None]
 
@@ -72,6 +74,8 @@ def tune(
         raise UsageError("tuning needs Optuna: pip install 'retx[tune]'")
     space, objectives = space_of(vary), _objectives(maximise, minimise)
     trials, replications = whole("trials", trials, 1), whole("replications", replications, 1)
+    if not 0 <= seed <= SEEDS - trials:
+        raise UsageError(f"seed is {seed}: the search takes one from 0 to {SEEDS - trials}")
     path = place("storage", storage)
     override_pairs(overrides)  # refuses what is no mapping
     resolved, code = _checked(scenario, space, overrides or {})

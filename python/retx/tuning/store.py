@@ -29,11 +29,14 @@ def locked(path: Path | None) -> Iterator[None]:
     """Keeps others from the same file while the block runs.
 
     Raises:
+        IsADirectoryError: It is no file.
         UsageError: Another tuning has it.
     """
     if path is None:
         yield
         return
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a directory: name a file", str(path))
     lock = path.with_name(f"{path.name}.lock")
     handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
     try:
