@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a run quickly and leave nothing half-written."""
+"""Ctrl-C, SIGTERM and SIGHUP end a run quickly and leave nothing half-written."""
 
 from __future__ import annotations
 
@@ -44,7 +44,11 @@ def wait_for(holds: object) -> None:
 
 @pytest.mark.parametrize(
     ("sent", "code", "word"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+    [
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGTERM, 143, "terminated"),
+        (signal.SIGHUP, 129, "terminated"),
+    ],
 )
 @pytest.mark.parametrize("many", [[], ["--replications", "8"]], ids=["one", "many"])
 def test_a_signal_leaves_nothing(

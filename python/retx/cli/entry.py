@@ -19,8 +19,8 @@ from retx import _native
 from retx.cli import compare, drill, emulate, init, listing, run, sweep, tune
 from retx.errors import NothingMeasuredWarning
 
-BAD_INPUT, FAULT, INTERRUPTED, TERMINATED, PIPE_CLOSED = 2, 70, 130, 143, 141
-"""Exit codes; the last three as a shell gives them for SIGINT, SIGTERM and SIGPIPE."""
+BAD_INPUT, FAULT, KILLED, INTERRUPTED, PIPE_CLOSED = 2, 70, 128, 130, 141
+"""Exit codes; the last two as a shell gives them for SIGINT and SIGPIPE: 128 and the number."""
 
 app = typer.Typer(
     name="retx",
@@ -73,8 +73,10 @@ def main() -> NoReturn:
     """Runs the command line and ends the process with its exit code."""
     arguments = sys.argv[1:] or ["--help"]
     debug = "--debug" in arguments
-    signal.signal(signal.SIGTERM, _terminate)
     warnings.showwarning = _show_warning
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _terminate)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets a question mark, not an exception.
         if isinstance(stream, TextIOWrapper):
@@ -117,11 +119,11 @@ def _show_warning(
 
 
 class _Terminated(BaseException):
-    """SIGTERM has come: unwinds like Ctrl-C, so that nothing half-written stays."""
+    """SIGTERM or SIGHUP has come: unwinds like Ctrl-C, so that nothing half-written stays."""
 
 
-def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise _Terminated
+def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
+    raise _Terminated(number)
 
 
 def _told(error: BaseException) -> tuple[str, int]:
@@ -129,7 +131,7 @@ def _told(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return "interrupted", INTERRUPTED
     if isinstance(error, _Terminated):
-        return "terminated", TERMINATED
+        return "terminated", KILLED + error.args[0]
     if isinstance(error, BrokenPipeError):
         return "", PIPE_CLOSED
     if hasattr(error, "format_message"):  # a misuse of options, found by typer
