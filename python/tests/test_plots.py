@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 import polars as pl
 import pytest
 from conftest import LOSSY
 from matplotlib.collections import LineCollection
+from matplotlib.text import Text
 
 import retx
 from retx.plots.cwnd import cwnd
@@ -14,6 +17,7 @@ from retx.plots.ladder import ladder
 from retx.plots.rtt import rtt
 from retx.plots.sequence import sequence
 from retx.plots.silence import SHOWN_SHARE
+from retx.plots.style import Figure
 
 SAMPLES = pl.DataFrame(
     {
@@ -197,3 +201,21 @@ def test_a_span_without_anything_is_refused(kind: str) -> None:
 def test_a_flow_without_samples_in_the_span_has_an_empty_panel() -> None:
     figure = cwnd(SAMPLES, span=(0.1, 0.3))
     assert [len(axes.lines) for axes in figure.axes] == [3, 0]
+
+
+@pytest.mark.parametrize("kind", ["cwnd", "sequence", "ladder", "queue", "episodes", "fairness"])
+def test_names_are_drawn_as_text(kind: str) -> None:
+    odd = r"$\frac{$"
+    text = LOSSY.replace('"download"', f"'{odd}'").replace('"cloud"', f"'{odd}'")
+    figure = getattr(retx.run(text).plot, kind)()
+    figure.save(BytesIO())
+    assert any(odd in drawn.get_text() for drawn in figure.findobj(Text))
+
+
+def test_powers_of_ten_stay_formulas() -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.loglog([1, 1e5], [1, 1e5])
+    figure.save(BytesIO())
+    labels = [*axes.get_xticklabels(), *axes.get_yticklabels()]
+    assert all(label.get_parse_math() for label in labels)

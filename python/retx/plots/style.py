@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib import figure
 from matplotlib.container import ErrorbarContainer
+from matplotlib.text import Text
+from matplotlib.ticker import LogFormatter, ScalarFormatter
 
 from retx.errors import UsageError
 
@@ -77,6 +79,23 @@ class Figure(figure.Figure):
     def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
         super().__init__(*arguments, **options)
         self.data: dict[str, pl.DataFrame] = {}
+
+    def draw(self, renderer: Any) -> None:  # noqa: ANN401
+        """Draws it; names with dollar signs in them are text, not formulas."""
+        numbers = self._numbers()
+        for text in self.findobj(Text):
+            if id(text) not in numbers:
+                text.set_parse_math(False)
+        super().draw(renderer)
+
+    def _numbers(self) -> set[int]:
+        """The labels of ticks that matplotlib writes itself, some of them as formulas."""
+        found = set[int]()
+        for axis in (axis for axes in self.axes for axis in (axes.xaxis, axes.yaxis)):
+            if isinstance(axis.get_major_formatter(), ScalarFormatter | LogFormatter):
+                labels = [*axis.get_ticklabels(which="both"), axis.get_offset_text()]
+                found.update(map(id, labels))
+        return found
 
     def save(self, path: Any) -> None:  # noqa: ANN401 (a path or a binary file)
         """Writes the figure; the ending says how: .png, .svg or .pdf."""
