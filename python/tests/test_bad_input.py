@@ -165,3 +165,9 @@ def test_out_is_not_writable(cli: Cli, lossy: Path, tmp_path: Path) -> None:
 def test_empty_runs_are_no_errors(cli: Cli, lossy: Path) -> None:
     assert cli("run", lossy, "--set", "duration=0 s").returncode == 0
     assert cli("run", lossy, "--set", "flow.download.app.bytes=0").returncode == 0
+
+
+@pytest.mark.parametrize("words", [[b"caf\xe9.toml"], [b"--set", b"title=\xff"], [b"--\xff"]])
+def test_arguments_that_are_no_text(cli: Cli, lossy: Path, words: list[bytes]) -> None:
+    given = [os.fsdecode(word) for word in words]
+    refused(cli("run", *([] if len(given) == 1 else [lossy]), *given), "not UTF-8", "\\x")

@@ -207,3 +207,19 @@ def test_numbers_below_zero_have_prefixes_too(
     shown: Callable[[float], str], value: float, text: str
 ) -> None:
     assert shown(value) == text
+
+
+@pytest.mark.parametrize("closed", ["<&- >&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("shown", [["--json"], ["--pcap", "a.pcapng"]])
+def test_closed_outputs_are_no_fault(
+    lossy: Path, tmp_path: Path, closed: str, shown: list[str]
+) -> None:
+    line = f'"$@" {closed}'
+    words = [sys.executable, "-m", "retx", "run", str(lossy), *shown]
+    done = subprocess.run(
+        ["sh", "-c", line, "sh", *words], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    if shown == ["--pcap", "a.pcapng"]:
+        # Nothing that is printed gets into a file.
+        assert b"Retransmitted" not in (tmp_path / "a.pcapng").read_bytes()

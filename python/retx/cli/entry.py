@@ -17,7 +17,7 @@ import typer
 
 from retx import _native
 from retx.cli import compare, drill, emulate, init, listing, run, sweep, tune
-from retx.errors import NothingMeasuredWarning
+from retx.errors import NothingMeasuredWarning, UsageError
 
 BAD_INPUT, FAULT, KILLED, INTERRUPTED, PIPE_CLOSED = 2, 70, 128, 130, 141
 """Exit codes; the last two as a shell gives them for SIGINT and SIGPIPE: 128 and the number."""
@@ -77,11 +77,13 @@ def main() -> NoReturn:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, _terminate)
+    _open_missing()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets a question mark, not an exception.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
+        _check_text(arguments)
         code = app([word for word in arguments if word != "--debug"], standalone_mode=False)
         if code == INTERRUPTED:  # typer has caught it
             raise KeyboardInterrupt
@@ -116,6 +118,27 @@ def _show_warning(
         print(f"warning: {message}", file=sys.stderr)
     else:
         _show_other_warning(message, category, filename, lineno, file, line)
+
+
+def _open_missing() -> None:
+    """What is printed goes nowhere where the shell has closed an output (`>&-`)."""
+    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            # Opened in this order it takes the number: no file that is written later gets it.
+            handle = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(handle, "r" if number == 0 else "w", encoding="utf-8"))
+
+
+def _check_text(arguments: list[str]) -> None:
+    """Refuses arguments that are bytes without meaning.
+
+    Raises:
+        UsageError: One is not UTF-8.
+    """
+    for word in arguments:
+        shown = os.fsencode(word).decode("utf-8", "backslashreplace")
+        if shown != word:
+            raise UsageError(f"argument '{shown}' is not UTF-8: write it, or name the file, so")
 
 
 class _Terminated(BaseException):
