@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 from retx import _native
 from retx.checks import capture_points, place, whole
 from retx.directory import check_place, new_directory, new_file
+from retx.errors import UsageError
 from retx.places import check_places
 from retx.progress import Progress, watched
 from retx.results import Result
@@ -89,6 +91,7 @@ def emulate(
     points = capture_points(capture, pcap_at)
     replication = whole("replication", replication, 0)
     check_places(scenario, [capture], target)
+    check_lateness(lateness_bound_s)
     parsed, code = parsed_scenario(scenario, seed, overrides)
     calibrated = calibration(backend)
     if target:
@@ -122,6 +125,16 @@ def emulate(
         if capture:
             raw.write_capture(files.enter_context(new_file(capture)))
     return result
+
+
+def check_lateness(bound_s: float) -> None:
+    """Refuses a bound that is no time.
+
+    Raises:
+        UsageError: It is below 0, or not finite.
+    """
+    if not 0 <= bound_s < math.inf:
+        raise UsageError(f"the lateness bound is {bound_s} s: it is a time from 0 s on")
 
 
 def worker_command() -> list[str]:

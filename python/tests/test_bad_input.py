@@ -167,6 +167,12 @@ def test_empty_runs_are_no_errors(cli: Cli, lossy: Path) -> None:
     assert cli("run", lossy, "--set", "flow.download.app.bytes=0").returncode == 0
 
 
+@pytest.mark.parametrize("command", ["emulate", "compare"])
+@pytest.mark.parametrize("bound", ["nan", "-1", "inf"])
+def test_a_lateness_bound_that_is_no_time(cli: Cli, lossy: Path, command: str, bound: str) -> None:
+    refused(cli(command, lossy, "--lateness-bound", bound), f"lateness bound is {float(bound)} s")
+
+
 @pytest.mark.parametrize("words", [[b"caf\xe9.toml"], [b"--set", b"title=\xff"], [b"--\xff"]])
 def test_arguments_that_are_no_text(cli: Cli, lossy: Path, words: list[bytes]) -> None:
     given = [os.fsdecode(word) for word in words]

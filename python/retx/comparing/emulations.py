@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from retx import _native
-from retx.emulation import calibration, worker_command
+from retx.emulation import calibration, check_lateness, worker_command
 from retx.errors import UsageError
 from retx.own_code import OwnCode
 from retx.progress import watched
@@ -45,6 +45,7 @@ class Plan:
         ):
             if value < least:
                 raise UsageError(f"{name} is {value}: at least {least} is needed")
+        check_lateness(self.lateness_bound_s)
 
 
 @dataclass(frozen=True)
