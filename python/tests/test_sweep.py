@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,13 @@ def test_a_point_named_twice_is_one(grid: dict[str, object], points: list[object
 def test_a_hypercube_over_few_values_has_each_point_once() -> None:
     grid = read_grid({"latin_hypercube": {"points": 6, "a": [1, 2]}})
     assert sorted(grid.points) == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), np.float64("nan")])
+@pytest.mark.parametrize("shape", [lambda it: [0.1, it], lambda it: {"from": 0.1, "to": it}])
+def test_values_are_finite(value: float, shape: Callable[[float], object]) -> None:
+    with pytest.raises(retx.ScenarioError, match=rf"^sweep\.a\.b\S*: {value} is not finite"):
+        read_grid({"a.b": shape(value)})
 
 
 def test_a_value_named_twice_counts_no_run_twice() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -158,18 +159,20 @@ def _spread(points: int, dimensions: int, seed: int) -> list[list[float]]:
     return [[float(share) for share in column] for column in sample.T]
 
 
-def _plain(value: object, where: str = "") -> Any:  # noqa: ANN401
+def _plain(value: object, where: str = "sweep") -> Any:  # noqa: ANN401
+    """The same as JSON has it; `where` is what errors call it."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item, f" {key}:") for key, item in value.items()}
-    if isinstance(value, str | bool | int | float) or value is None:
-        return value
+        return {str(key): _plain(item, f"{where}.{key}") for key, item in value.items()}
     for method in ("tolist", "to_list"):  # numpy, polars
         if hasattr(value, method):
-            return getattr(value, method)()
+            return _plain(getattr(value, method)(), where)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _native.ScenarioError(f"{where}: {value} is not finite: write numbers")
+    if isinstance(value, str | bool | int | float) or value is None:
+        return value
     if isinstance(value, Sequence | range):
         return [_plain(item, where) for item in value]
-    kind = type(value).__name__
-    raise _native.ScenarioError(f"sweep:{where} {value!r}: {kind} is not a TOML value")
+    raise _native.ScenarioError(f"{where}: {value!r}: {type(value).__name__} is not a TOML value")
 
 
 def _column(key: str, values: list[Any]) -> pl.Series:
