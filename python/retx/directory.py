@@ -65,6 +65,8 @@ def new_directory(
 def new_file(target: Path) -> Iterator[Path]:
     """A file to write, which becomes `target`, in place of what is there, when the block ends well.
 
+    If the block takes it away, `target` stays as it is.
+
     Raises:
         OSError: It cannot be written.
     """
@@ -81,8 +83,9 @@ def new_file(target: Path) -> Iterator[Path]:
         partial.chmod(0o666 & ~_umask())
         with _blaming(target, partial), writing(partial):
             yield partial
-            sync_path(partial)
-            partial.replace(target)
+            if partial.exists():
+                sync_path(partial)
+                partial.replace(target)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise

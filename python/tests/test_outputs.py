@@ -132,3 +132,23 @@ def test_a_full_disk_is_told_with_the_file_that_has_no_room(
     reason = "Input/output error\n" if "parquet" in named else "File too large\n"
     refused(done, f"/cwd/{named}{reason}")
     assert [*(tmp_path / "cwd").iterdir()] == []
+
+
+@pytest.mark.parametrize("out", [["--out", "out"], []])
+def test_a_figure_that_cannot_be_drawn_costs_nothing_else(
+    cli: Cli, lossy: Path, tmp_path: Path, out: list[str]
+) -> None:
+    here = tmp_path / "cwd"
+    plots = ["--plot", "cwnd", "--plot", "ladder", "--plot", "ladder=own.png", "--span", "0", "90"]
+    done = cli("run", lossy, *out, *plots, "--pcap", "a.pcapng", "--json")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["flows"]
+    assert done.stderr.startswith("error: --plot ladder: ")
+    assert done.stderr.count("too many for a ladder") == 2
+    assert sorted(path.name for path in here.iterdir()) == [
+        "a.pcapng",
+        out[1] if out else "cwnd.png",
+    ]
+    assert not (here / "out" / "ladder.png").exists()
+    if out:
+        assert {"summary.json", "cwnd.png"} <= {path.name for path in (here / "out").iterdir()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from retx.directory import new_file, writing
 from retx.earlier import FIGURES as KINDS
 from retx.errors import UsageError
-from retx.results import HOW_TO_RECORD
+from retx.results import HOW_TO_RECORD, NotRecordedError
 
 if TYPE_CHECKING:
     from retx.results import Result
@@ -59,6 +59,19 @@ class Drawing:
         else:
             with new_file(self.place(None)) as path:
                 yield path
+
+    def attempt(self, result: Result, path: Path) -> str | None:
+        """Draws it, or says why that cannot be done and leaves no file.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        try:
+            self.draw(result, path)
+        except (UsageError, NotRecordedError) as error:
+            path.unlink(missing_ok=True)
+            return f"--plot {self.kind}: {error.args[0]}"
+        return None
 
     def draw(self, result: Result, path: Path) -> None:
         """Draws the plot into a file, or writes its data there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -120,15 +120,19 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
         result = run_parsed(parsed, pcap=outputs.pcap, **arguments)
         if directory:
             result.write(directory)
-        for figure, target in zip(outputs.figures, targets, strict=True):
-            figure.draw(result, target)
+        # A figure that cannot be drawn costs neither the run nor the others.
+        pairs = zip(outputs.figures, targets, strict=True)
+        failed = {figure: figure.attempt(result, target) for figure, target in pairs}
     if outputs.as_json:
         result.write_summary(sys.stdout)
         sys.stdout.flush()
-        return
-    from retx.cli.summary import print_summary
+    else:
+        from retx.cli.summary import print_summary
 
-    print_summary(result.outline, outputs.files)
+        drawn = [figure for figure, reason in failed.items() if not reason]
+        print_summary(result.outline, replace(outputs, figures=drawn).files)
+    if any(failed.values()):
+        raise UsageError("; ".join(reason for reason in failed.values() if reason))
 
 
 def _run_many(scenario: Path, arguments: dict[str, Any], count: int, outputs: Outputs) -> None:
