@@ -152,3 +152,15 @@ def test_a_figure_that_cannot_be_drawn_costs_nothing_else(
     assert not (here / "out" / "ladder.png").exists()
     if out:
         assert {"summary.json", "cwnd.png"} <= {path.name for path in (here / "out").iterdir()}
+
+
+def test_no_segments_are_recorded_where_none_are_wanted(
+    cli: Cli, lossy: Path, tmp_path: Path
+) -> None:
+    for kind in ("sequence", "ladder", "bursts"):
+        done = cli("run", lossy, "--out", "out", "--no-segments", "--plot", kind)
+        refused(done, f"--plot {kind} needs segments", "--no-segments")
+    assert cli("run", lossy, "--out", "out", "--no-segments", "--plot", "rtt").returncode == 0
+    names = {path.name for path in (tmp_path / "cwd" / "out").iterdir()}
+    assert "rtt.png" in names
+    assert "segments.parquet" not in names

@@ -31,8 +31,8 @@ class Drawing:
     span: tuple[float, float] | None
 
     @property
-    def needs_segments(self) -> bool:
-        """True when the table of segments has to be recorded for it."""
+    def shows_segments(self) -> bool:
+        """True when it has something of the table of segments."""
         return self.kind in OF_SEGMENTS
 
     def place(self, directory: Path | None) -> Path:
@@ -102,6 +102,17 @@ def drawings(words: list[str], flow: str | None, span: tuple[float, float] | Non
     if span and not span[0] < span[1]:
         raise UsageError(f"--span {span[0]:g} {span[1]:g}: the first time must be the earlier one")
     return [_drawing(word, flow, span) for word in words]
+
+
+def check_no_segments(figures: list[Drawing]) -> None:
+    """Refuses figures of a table that is to be left out; that of `rtt` has others, too.
+
+    Raises:
+        UsageError: The message says which.
+    """
+    for figure in figures:
+        if figure.shows_segments and figure.kind not in SAMPLED:
+            raise UsageError(f"--plot {figure.kind} needs segments: leave out --no-segments")
 
 
 def _drawing(word: str, flow: str | None, span: tuple[float, float] | None) -> Drawing:

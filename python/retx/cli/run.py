@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from retx.cli import options
-from retx.cli.drawing import Drawing, drawings
+from retx.cli.drawing import Drawing, check_no_segments, drawings
 from retx.directory import new_directory
 from retx.errors import UsageError
 from retx.places import check_places
@@ -81,9 +81,11 @@ def command(
         "overrides": overrides_of(settings or []),
         # What is not shown need not be recorded.
         "tables": out is not None or bool(outputs.figures),
-        "segments": (out is not None and not no_segments)
-        or any(figure.needs_segments for figure in outputs.figures),
+        "segments": not no_segments
+        and (out is not None or any(figure.shows_segments for figure in outputs.figures)),
     }
+    if no_segments:
+        check_no_segments(outputs.figures)
     if replications is None:
         if threads is not None:
             raise UsageError("--threads goes with --replications: one run uses one core")
