@@ -164,3 +164,25 @@ def test_no_segments_are_recorded_where_none_are_wanted(
     names = {path.name for path in (tmp_path / "cwd" / "out").iterdir()}
     assert "rtt.png" in names
     assert "segments.parquet" not in names
+
+
+PACKETS = "link.cloud.queue.packets"
+TUNE = ["tune", "--maximise", "goodput"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "--force"], ["--force", "--out"]),
+        (["run", "--no-segments"], ["--no-segments", "--out"]),
+        (["emulate", "--force"], ["--force", "--out"]),
+        (["sweep", "--vary", f"{PACKETS}=[5]", "--vary", f"{PACKETS}=[6]"], ["varies already"]),
+        (["sweep", "--vary", f"{PACKETS}=[5]", "--set", f"{PACKETS}=6"], ["--set", "--vary"]),
+        ([*TUNE, "--vary", f"{PACKETS}=5..6", "--vary", f"{PACKETS}=7..9"], ["twice"]),
+        ([*TUNE, "--vary", f"{PACKETS}=5..6", "--set", f"{PACKETS}=6"], ["--set", "--vary"]),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(
+    cli: Cli, lossy: Path, arguments: list[str], words: list[str]
+) -> None:
+    refused(cli(arguments[0], lossy, *arguments[1:]), *words)

@@ -83,6 +83,7 @@ def command(
         raise UsageError("which scenario? name a file (TOML)")
     if pcap_at and not pcap:
         raise UsageError("--pcap-at says where to capture: add --pcap FILE")
+    options.check_with_out(out, force, no_segments)
     from retx.emulation import emulate
 
     asked: list[tuple[str, str | None]] = [program] if program else []

@@ -8,6 +8,20 @@ from typing import Annotated
 import typer
 
 from retx.cli import completion
+from retx.errors import UsageError
+
+
+def check_with_out(out: Path | None, force: bool, no_segments: bool, figures: bool = False) -> None:
+    """Refuses options that would change nothing, as there is no result directory.
+
+    Raises:
+        UsageError: The message says which.
+    """
+    if out is None and force:
+        raise UsageError("--force lets the result at --out give way: add --out DIR")
+    if out is None and no_segments and not figures:
+        raise UsageError("--no-segments leaves a table out of --out: add --out DIR")
+
 
 Scenario = Annotated[Path, typer.Argument(help="A scenario file (TOML).", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -76,6 +77,7 @@ def command(
       retx run scenario.toml --pcap capture.pcapng
     """
     outputs = Outputs(as_json, out, force, pcap, drawings(plots or [], flow, span))
+    options.check_with_out(out, force, no_segments, bool(plots))
     arguments: dict[str, Any] = {
         "seed": seed,
         "overrides": overrides_of(settings or []),
@@ -158,6 +160,17 @@ def overrides_of(settings: list[str]) -> dict[str, TomlText]:
             raise UsageError(f"--set {setting}: write KEY=VALUE, such as seed=3")
         pairs[key.strip()] = TomlText(value.strip())
     return pairs
+
+
+def check_set(overrides: Mapping[str, object], varied: Iterable[str]) -> None:
+    """Refuses a key that is set and varies.
+
+    Raises:
+        UsageError: The message says which.
+    """
+    for key in varied:
+        if key in overrides:
+            raise UsageError(f"--set {key}: --vary gives it other values: leave out one")
 
 
 def print_json(summary: dict[str, Any]) -> None:

@@ -90,19 +90,21 @@ def command(
     if scenario is None:
         raise UsageError("name a scenario, or --status DIR")
     from retx.cli.going_on import say_how_to_go_on
-    from retx.cli.run import overrides_of
+    from retx.cli.run import check_set, overrides_of
     from retx.sweeps.precision import Metric
     from retx.sweeps.running import sweep
 
     Metric.read(metric)
+    grid, overrides = _grid(vary), overrides_of(settings or [])
+    check_set(overrides, grid or {})
     directory = out or Path("out") / f"{scenario.stem}-sweep"
     try:
         result = sweep(
             scenario,
-            _grid(vary),
+            grid,
             replications,
             seed=seed,
-            overrides=overrides_of(settings or []),
+            overrides=overrides,
             tables=tables or [],
             threads=threads,
             dask=dask,
@@ -132,6 +134,8 @@ def _grid(vary: list[str] | None) -> dict[str, Any] | None:
         key, equals, values = text.partition("=")
         if not equals or not key.strip():
             raise UsageError(f"--vary {text}: write KEY=VALUES, such as seed=[1, 2]")
+        if key.strip() in grid:
+            raise UsageError(f"--vary {text}: {key.strip()} varies already: write one list")
         try:
             grid[key.strip()] = tomllib.loads(f"values = {values}")["values"]
         except tomllib.TOMLDecodeError:

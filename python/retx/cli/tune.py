@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retx.cli import options
-from retx.cli.run import overrides_of
+from retx.cli.run import check_set, overrides_of
 from retx.errors import UsageError
 from retx.places import check_places
 
@@ -91,15 +91,21 @@ def command(
 
     _check(pareto, landscape, [*(maximise or []), *(minimise or [])])
     check_places(scenario, [storage, out, landscape, pareto])
+    varied = [parsed(word) for word in vary]
+    keys, overrides = [key for key, _ in varied], overrides_of(settings or [])
+    for key in keys:
+        if keys.count(key) > 1:
+            raise UsageError(f"--vary {key}: is there twice: leave out one")
+    check_set(overrides, keys)
     found = tune(
         scenario,
-        dict(parsed(word) for word in vary),
+        dict(varied),
         maximise=maximise or [],
         minimise=minimise or [],
         trials=trials,
         replications=replications,
         seed=seed,
-        overrides=overrides_of(settings or []),
+        overrides=overrides,
         storage=storage,
         report=_report if sys.stderr.isatty() else None,
     )
