@@ -79,7 +79,7 @@ def test_values_that_are_refused_with_their_key(value: object, message: str) -> 
 
 
 def test_a_grid_that_is_no_list_is_refused_with_its_key() -> None:
-    with pytest.raises(retx.ScenarioError, match=f"sweep: {LOSS}: .* set is not a TOML value"):
+    with pytest.raises(retx.ScenarioError, match=f"sweep\\.{LOSS}: .* set is not a TOML value"):
         swept(grid={LOSS: {0.1}})
 
 
