@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 from retx import _native
 from retx.checks import there
 from retx.directory import new_directory, writing
+from retx.earlier import TABLES
 from retx.errors import warn
 from retx.own_code import OwnCode
-from retx.earlier import TABLES
 from retx.rows import outline
 
 if TYPE_CHECKING:
