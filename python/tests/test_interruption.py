@@ -30,6 +30,8 @@ def started(*arguments: object, **options: object) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # The tests themselves may run under nohup.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
         **options,  # type: ignore[call-overload]
     )
 
@@ -60,7 +62,10 @@ def test_a_signal_leaves_nothing(
     wait_for(lambda: out.parent.exists() and any(out.parent.iterdir()))
     time.sleep(0.3)
     run.send_signal(sent)
-    output, errors = run.communicate(timeout=30)
+    try:
+        output, errors = run.communicate(timeout=30)
+    finally:
+        run.kill()
     assert (run.returncode, output, errors) == (code, "", f"{word}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["endless.toml"]
 
