@@ -171,6 +171,17 @@ mod tests {
         assert!(rounds.on_sample(11, 21));
     }
 
+    /// Linux since the end of 2020: who never queues probes, too.
+    #[test]
+    fn the_same_rtt_again_does_not_put_off_the_end_of_the_least() {
+        let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
+        let rtt = Some(Duration::from_millis(20));
+        let mut least = LeastRtt::new(rtt, at(0));
+        assert!(!least.update(at(9), rtt, false));
+        assert!(least.update(at(11), rtt, false), "of 0 s, not of 9 s");
+        assert!(!least.update(at(12), rtt, false), "taken anew when it had expired");
+    }
+
     #[test]
     fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
         let mut full = FullPipe::default();
