@@ -130,6 +130,17 @@ def test_plots_go_where_they_are_told(cli: Cli, lossy: Path, tmp_path: Path) -> 
     assert "rtt.png" in done.stdout
 
 
+def test_the_leg_behind_a_proxy_is_plotted_by_its_name(cli: Cli, tmp_path: Path) -> None:
+    proxy = '\n[[relay]]\nname = "proxy"\nkind = "split"\nnode = "base"\n'
+    air = LOSSY[LOSSY.index("[[link]]") : LOSSY.index("[[flow]]")].replace('"cloud"', '"air"')
+    text = LOSSY.replace('"client"]', '"base"]') + air.replace('"server"', '"base"') + proxy
+    (tmp_path / "cwd" / "split.toml").write_text(text)
+    done = cli("run", "split.toml", "--plot", "cwnd=a.csv", "--flow", "download@proxy")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = cli("run", "split.toml", "--plot", "cwnd=b.csv", "--flow", "download@prox")
+    assert "there is download, download@proxy" in told.stderr
+
+
 def test_captures_at_a_place(cli: Cli, lossy: Path, tmp_path: Path) -> None:
     done = cli("run", lossy, "--pcap", "a.pcapng", "--pcap-at", "cloud@client")
     assert done.returncode == 0, done.stderr

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from retx.directory import new_file, writing
 from retx.earlier import FIGURES as KINDS
 from retx.errors import UsageError
+from retx.names import flow_names
 from retx.results import HOW_TO_RECORD, NotRecordedError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Drawing:
         """
         if self.kind in SAMPLED and "sample_interval" not in scenario:
             raise UsageError(f"--plot {self.kind} needs samples: {HOW_TO_RECORD['samples']}")
-        names = [name for flow in scenario["flow"] for name in _names(flow)]
+        names = flow_names(scenario)
         if self.flow is not None and self.flow not in names:
             raise UsageError(f"--flow {self.flow}: no such flow; there is {', '.join(names[:9])}")
 
@@ -124,10 +125,3 @@ def _drawing(word: str, flow: str | None, span: tuple[float, float] | None) -> D
         endings = f"{', '.join(PICTURES)}, or {' or '.join(DATA)} for its data"
         raise UsageError(f"--plot {word}: the file must end in {endings}")
     return Drawing(kind, file, flow, span)
-
-
-def _names(flow: dict[str, Any]) -> list[str]:
-    """The names in the tables of what `[[flow]]` stands for."""
-    if flow["count"] == 1:
-        return [flow["name"]]
-    return [f"{flow['name']}.{number}" for number in range(flow["count"])]

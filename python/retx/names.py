@@ -1,0 +1,28 @@
+"""What the tables of runs call flows and links, as the scenario tells before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def flow_names(scenario: Mapping[str, Any]) -> list[str]:
+    """Those that `flows` may have: of `[[flow]]` with a count all, and legs behind proxies.
+
+    Args:
+        scenario: With every value written out.
+    """
+    names = [name for flow in scenario["flow"] for name in _each(flow)]
+    proxies = [it["name"] for it in scenario.get("relay", []) if it["kind"] == "split"]
+    return names + [f"{name}@{proxy}" for proxy in proxies for name in names]
+
+
+def link_names(scenario: Mapping[str, Any]) -> list[str]:
+    """Those that `links` has."""
+    return [link["name"] for link in scenario.get("link", [])]
+
+
+def _each(flow: Mapping[str, Any]) -> list[str]:
+    if flow["count"] == 1:
+        return [flow["name"]]
+    return [f"{flow['name']}.{number}" for number in range(flow["count"])]
