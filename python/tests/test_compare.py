@@ -307,6 +307,8 @@ def test_points_apart_are_ringed() -> None:
         (["--grid", "0", "--out", "x"], "conditions is 0: at least 1 is needed"),
         (["--grid", "3", "--out", "x", "--set", "seed=1"], "--grid draws its own"),
         (["{path}", "--out", "x"], "--out is for --grid"),
+        (["{path}", "--quantity", "rto_count"], "--quantity is for --grid"),
+        (["--grid", "3", "--out", "x", "--quantity", "speed"], "there is response_time_s, goodput"),
         (["{path}", "--table", "x.txt"], "must end in .csv or .parquet"),
         (["{path}", "--emulations", "1"], "emulations is 1: at least 2 is needed"),
         (["{path}", "--simulations", "1"], "simulations is 1: at least 2 is needed"),

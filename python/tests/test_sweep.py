@@ -404,7 +404,38 @@ def test_runs_go_on_until_the_mean_is_known() -> None:
     assert few.summary()["n"].to_list() == [5, 12, 12]
 
 
-def test_a_metric_that_no_run_has_is_told() -> None:
+def test_a_metric_that_no_run_has_is_refused_before_the_first(tmp_path: Path) -> None:
+    out = tmp_path / "out"
     until = UNTIL | {"metric": "flow.upload.goodput_bit_s"}
-    with pytest.raises(UsageError, match="no run has a flow or link of that name"):
-        retx.sweep(SCENARIO, {P: [0]}, until=until)
+    with pytest.raises(UsageError, match=r"no flow 'upload' in any run \(there is download\)"):
+        retx.sweep(SCENARIO, {P: [0]}, until=until, out=out)
+    until |= {"metric": "link.clud.forward.utilisation"}
+    with pytest.raises(UsageError, match=r"no link 'clud' in any run \(there is cloud\)"):
+        retx.sweep(SCENARIO, {P: [0]}, until=until, out=out)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("flow.downlaod.goodput_bit_s", "no flow 'downlaod' in any run (there is download"),
+        ("link.clud.forward.utilisation", "no link 'clud' in any run (there is cloud)"),
+        ("goodput", "did you mean 'goodput_bit_s'?"),
+        ("", "no column ''"),
+    ],
+)
+def test_a_misspelt_metric_is_refused_before_the_first_run(
+    metric: str, message: str, cli: Cli, tmp_path: Path
+) -> None:
+    written(tmp_path / "cwd", '"flow.download.count" = [1, 3]')
+    told = cli("sweep", "s.toml", "--metric", metric)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr.startswith("error: metric: ")
+    assert message in told.stderr
+    assert not (tmp_path / "cwd" / "out").exists()
+
+
+def test_a_metric_may_name_what_only_some_points_have(cli: Cli, tmp_path: Path) -> None:
+    written(tmp_path / "cwd", 'replications = 2\n"flow.download.count" = [1, 3]')
+    shown = cli("sweep", "s.toml", "--metric", "flow.download.2.rto_count")
+    assert (shown.returncode, shown.stderr) == (0, "")

@@ -17,6 +17,8 @@ from retx.places import check_places
 if TYPE_CHECKING:
     from retx.comparing.grid import Grid
 
+QUANTITY = "response_time_s"
+
 Scenario = Annotated[
     Path | None, typer.Argument(help="A scenario file (TOML).", show_default=False)
 ]
@@ -48,8 +50,11 @@ Table = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the table (.csv or .parquet).")
 ]
 Confidence = Annotated[float, typer.Option(metavar="SHARE", help="Level of all intervals.")]
-Plot = Annotated[
-    str, typer.Option("--quantity", metavar="NAME", help="With --grid: what is shown and drawn.")
+Quantity = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help=f"With --grid: what is shown and drawn. Default: {QUANTITY}."
+    ),
 ]
 
 
@@ -61,7 +66,7 @@ def command(
     jobs: Jobs = None,
     grid: Conditions = None,
     out: Out = None,
-    quantity: Plot = "response_time_s",
+    quantity: Quantity = None,
     table: Table = None,
     settings: options.Settings = None,
     seed: options.Seed = None,
@@ -80,6 +85,7 @@ def command(
     """
     check_linux()
     _check(scenario, grid, out, (settings, table))
+    _check_quantity(quantity, grid)
     how: dict[str, Any] = {
         "simulations": simulations,
         "emulations": emulations,
@@ -94,7 +100,7 @@ def command(
         from retx.comparing.grid import compare_grid
 
         found = compare_grid(grid, seed=1 if seed is None else seed, out=out, **how)
-        _finish_grid(found, out, quantity, as_json)
+        _finish_grid(found, out, quantity or QUANTITY, as_json)
         return
     assert scenario is not None, "checked above"
     check_places(scenario, [table])
@@ -128,6 +134,19 @@ def _check(
         raise UsageError("--set and --table are for a scenario; --grid draws its own")
     if table and table.suffix not in (".csv", ".parquet"):
         raise UsageError(f"--table {table}: the file must end in .csv or .parquet")
+
+
+def _check_quantity(quantity: str | None, grid: int | None) -> None:
+    """Finds before hours of emulations what could not be shown after them."""
+    if quantity is None:
+        return
+    if grid is None:
+        raise UsageError("--quantity is for --grid; the table of one scenario has every quantity")
+    from retx.comparing.comparison import QUANTITIES
+
+    if quantity not in QUANTITIES:
+        known = ", ".join(QUANTITIES)
+        raise UsageError(f"--quantity {quantity}: is not compared; there is {known}")
 
 
 def _finish_grid(found: Grid, out: Path, quantity: str, as_json: bool) -> None:

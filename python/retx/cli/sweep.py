@@ -91,25 +91,17 @@ def command(
         raise UsageError("name a scenario, or --status DIR")
     from retx.cli.going_on import say_how_to_go_on
     from retx.cli.run import check_set, overrides_of
-    from retx.sweeps.precision import Metric
-    from retx.sweeps.running import sweep
+    from retx.sweeps.plan import Wanted, prepare
+    from retx.sweeps.running import sweep_prepared
 
-    Metric.read(metric)
     grid, overrides = _grid(vary), overrides_of(settings or [])
     check_set(overrides, grid or {})
     directory = out or Path("out") / f"{scenario.stem}-sweep"
+    wanted = Wanted(grid, replications, None, seed, overrides, tables or [])
+    prepared = prepare(scenario, wanted)
     try:
-        result = sweep(
-            scenario,
-            grid,
-            replications,
-            seed=seed,
-            overrides=overrides,
-            tables=tables or [],
-            threads=threads,
-            dask=dask,
-            out=directory,
-            force=force,
+        result = sweep_prepared(
+            prepared, threads=threads, dask=dask, out=directory, force=force, metric=metric
         )
     except ValueError:
         raise  # what is wrong with the command will not go on

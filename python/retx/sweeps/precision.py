@@ -10,6 +10,7 @@ comes after `replications` runs, since an interval from few runs may be short by
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from retx import _native
 from retx.errors import UsageError
+from retx.names import flow_names, link_names
 from retx.sweeps.grid import Until
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 GROWTH = 2.0
 LEAST_GROWTH = 1.1
+NAMES = {"flows": flow_names, "links": link_names}
+SHOWN = 9
+"""So many names are told of those that there are."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,27 @@ class Metric:
             f"metric {text!r}: write a column of flows such as goodput_bit_s, flow.NAME.COLUMN or "
             "link.NAME.DIRECTION.COLUMN"
         )
+
+    def check(self, scenarios: Iterable[_native.Scenario]) -> None:
+        """Refuses a name that no run will have.
+
+        Args:
+            scenarios: Those of all points.
+
+        Raises:
+            UsageError: The message says which names there are.
+        """
+        if self.name is None:
+            return
+        kind = self.table.removesuffix("s")
+        known = dict[str, None]()
+        for scenario in scenarios:
+            resolved = json.loads(scenario.to_json())
+            known |= dict.fromkeys(NAMES[self.table](resolved))
+            if self.name in known:
+                return
+        names = ", ".join(list(known)[:SHOWN]) or "none"
+        raise UsageError(f"metric: no {kind} {self.name!r} in any run (there is {names})")
 
     def series(self, batch: _native.Batch) -> Iterable[tuple[int, int, str, float]]:
         """Point, replication, whose and value of each row that it is about."""

@@ -90,18 +90,43 @@ def sweep(
         RunError: A run could not be carried out; it is named. What was found before is kept.
         UserCodeError: Code of your own failed; what it raised is the `__cause__`.
     """
-    threads, target = _checked_threads(threads, dask), place("out", out)
     named = None if cases is None else [Case(name, values) for name, values in cases.items()]
     made = Derive(derive, tuple(derive_from)) if derive else None
     wanted = Wanted(grid, replications, until, seed, overrides, tables, named, made)
-    prepared = prepare(scenario, wanted)
+    place("out", out)
+    return sweep_prepared(
+        prepare(scenario, wanted),
+        threads=threads,
+        dask=dask,
+        out=out,
+        force=force,
+        progress=progress,
+    )
+
+
+def sweep_prepared(
+    prepared: Prepared,
+    *,
+    threads: int | None = None,
+    dask: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: Progress = None,
+    metric: str | None = None,
+) -> Sweep:
+    """As `sweep`, of points that have been resolved.
+
+    A `metric` that no run will have is refused before the first.
+    """
+    threads, target = _checked_threads(threads, dask), place("out", out)
     plan = prepared.plan
     if target and prepared.unknown:
         raise UsageError(f"out: {unknown_code(prepared.unknown)}, or leave out `out`")
-    if plan.until:
+    named = (metric, plan.until.metric if plan.until else None)
+    for text in (text for text in named if text is not None):
         from retx.sweeps.precision import Metric
 
-        Metric.read(plan.until.metric)
+        Metric.read(text).check(prepared.scenarios.values())
     with _executor(prepared, threads, dask) as executor, _store(plan, target, force) as store:
         run_course(prepared, store, executor, progress)
         return Sweep(plan, tables_of(store))

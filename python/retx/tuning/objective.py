@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
 
+from retx import _native
 from retx.errors import UsageError
 from retx.models import fairness
 
@@ -19,6 +21,9 @@ NAMED = {
     "fairness": "Jain's index of the flows' goodputs",
     "delay": "mean of the flows' round-trip times (s)",
 }
+
+SHOWN = 9
+"""So many names are told of those that there are."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +37,30 @@ class Objective:
     name: str
     maximise: bool
 
-    def value(self, runs: Replications) -> float | None:
-        """The mean over the replications; None where a flow has no value, such as no end.
+    def check(self, flows: Sequence[str]) -> None:
+        """Refuses what no trial can have.
+
+        Args:
+            flows: The names of those that there may be.
 
         Raises:
             UsageError: There is no such quantity or flow.
         """
+        if self.name in NAMED:
+            return
+        flow, _, column = self.name.rpartition(".")
+        columns = dict(_native.measures())["flows"]
+        if column not in columns:
+            raise UsageError(
+                f"objective {self.name!r}: there is {', '.join(NAMED)}, and of flows "
+                f"{', '.join(columns)}"
+            )
+        if flow and flow not in flows:
+            names = ", ".join(flows[:SHOWN])
+            raise UsageError(f"objective {self.name!r}: no flow {flow!r}; there is {names}")
+
+    def value(self, runs: Replications) -> float | None:
+        """The mean over the replications; None where a flow has no value, such as no end."""
         flows = runs.flows
         each = flows.group_by("replication", maintain_order=True)
         if self.name == "goodput":
@@ -49,17 +72,8 @@ class Objective:
         if self.name == "delay":
             return _mean(flows["rtt_mean_s"])
         flow, _, column = self.name.rpartition(".")
-        if column not in flows.columns or not flows[column].dtype.is_numeric():
-            numbers = [name for name, dtype in flows.schema.items() if dtype.is_numeric()]
-            raise UsageError(
-                f"objective {self.name!r}: there is {', '.join(NAMED)}, and of flows "
-                f"{', '.join(numbers)}"
-            )
         if flow:
             flows = flows.filter(pl.col("name").cast(pl.String) == flow)
-            if flows.is_empty():
-                names = ", ".join(map(str, runs.flows["name"].unique(maintain_order=True)))
-                raise UsageError(f"objective {self.name!r}: no flow {flow!r}; there is {names}")
         return _mean(flows[column])
 
     @property

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from retx._native import ScenarioError, __version__
 from retx.checks import place, whole
 from retx.errors import UsageError
+from retx.names import flow_names
 from retx.own_code import unknown_code
 from retx.running import parsed_scenario, replicate, resolve
 from retx.source import override_pairs
@@ -78,7 +79,7 @@ def tune(
         raise UsageError(f"seed is {seed}: the search takes one from 0 to {SEEDS - trials}")
     path = place("storage", storage)
     override_pairs(overrides)  # refuses what is no mapping
-    resolved, code = _checked(scenario, space, overrides or {})
+    resolved, code = _checked(scenario, space, objectives, overrides or {})
     signature: dict[str, object] = {
         "scenario": hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest(),
         "keys": {key: str(values) for key, values in space.items()},
@@ -157,14 +158,18 @@ def _objectives(maximise: Sequence[str], minimise: Sequence[str]) -> list[Object
 
 
 def _checked(
-    scenario: Scenario, space: Space, overrides: Mapping[str, Any]
+    scenario: Scenario,
+    space: Space,
+    objectives: Sequence[Objective],
+    overrides: Mapping[str, Any],
 ) -> tuple[dict[str, Any], dict[str, str | None]]:
     """The scenario without variation, and a hash of each piece of code that may run.
 
-    Every end of every range is tried in it beforehand.
+    Every end of every range is tried in it beforehand, and objectives are looked for in them.
     """
     first = {key: _written(values, values.ends[0]) for key, values in space.items()}
     code: dict[str, str | None] = {}
+    flows: dict[str, None] = {}
     for key, values in space.items():
         for end in values.ends:
             value = _written(values, end)
@@ -173,6 +178,9 @@ def _checked(
             except ScenarioError as error:
                 raise ScenarioError(f"vary {key}={value}: {error}") from None
             code |= tried.code.hashes
+            flows |= dict.fromkeys(flow_names(json.loads(tried.scenario.to_json())))
+    for objective in objectives:
+        objective.check(list(flows))
     return resolve(scenario, overrides={**overrides, **first}), code
 
 
