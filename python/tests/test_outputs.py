@@ -175,6 +175,9 @@ TUNE = ["tune", "--maximise", "goodput"]
     [
         (["run", "--force"], ["--force", "--out"]),
         (["run", "--no-segments"], ["--no-segments", "--out"]),
+        (["run", "--plot", "queue", "--flow", "download"], ["--plot queue", "leave out --flow"]),
+        (["run", "--plot", "fairness", "--flow", "x"], ["--plot fairness", "leave out --flow"]),
+        (["run", "--plot", "confusion", "--span", "0", "1"], ["--plot confusion", "--span"]),
         (["emulate", "--force"], ["--force", "--out"]),
         (["sweep", "--vary", f"{PACKETS}=[5]", "--vary", f"{PACKETS}=[6]"], ["varies already"]),
         (["sweep", "--vary", f"{PACKETS}=[5]", "--set", f"{PACKETS}=6"], ["--set", "--vary"]),

@@ -191,11 +191,38 @@ def test_a_notebook_shows_a_figure() -> None:
     assert cwnd(SAMPLES)._repr_png_().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("kind", ["cwnd", "sequence", "rtt", "queue", "episodes", "fairness"])
+@pytest.mark.parametrize(
+    "kind", ["cwnd", "sequence", "rtt", "queue", "episodes", "fairness", "bursts"]
+)
 def test_a_span_without_anything_is_refused(kind: str) -> None:
     result = retx.run(LOSSY)
     with pytest.raises(PlotError, match=r"there is no [a-z ]+ from 1000 s to 2000 s"):
         getattr(result.plot, kind)(span=(1000.0, 2000.0))
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "time"),
+    [
+        ("cwnd", "samples", "time_s"),
+        ("rtt", "samples", "time_s"),
+        ("queue", "queue", "time_s"),
+        ("episodes", "episodes", "start_s"),
+        ("fairness", "shares", "time_s"),
+    ],
+)
+def test_the_data_of_a_figure_lie_in_its_span(kind: str, table: str, time: str) -> None:
+    result = retx.run(LOSSY)
+    data = getattr(result.plot, kind)(span=(0.2, 1.2)).data[table]
+    assert 0 < data.height < getattr(result.plot, kind)().data[table].height
+    assert data[time].is_between(0.2, 1.2).all()
+
+
+def test_bursts_of_a_span_are_those_sent_in_it() -> None:
+    result = retx.run(LOSSY)
+    parts = [result.plot.bursts(span=span).data["bursts"] for span in ((0.0, 0.5), (0.5, 9.0))]
+    runs = [part["runs"].sum() for part in (*parts, result.plot.bursts().data["bursts"])]
+    assert min(runs) > 0
+    assert runs[0] + runs[1] == runs[2]
 
 
 def test_a_flow_without_samples_in_the_span_has_an_empty_panel() -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from retx.results import Result
 
 SAMPLED, OF_SEGMENTS = ("cwnd", "rtt", "queue", "fairness"), ("sequence", "rtt", "ladder", "bursts")
-OF_ALL_FLOWS, WITHOUT_TIME = ("queue", "fairness"), ("bursts", "confusion")
+OF_ALL_FLOWS, OF_ALL_TIME = ("queue", "fairness"), ("confusion",)
 PICTURES, DATA = (".png", ".svg", ".pdf"), (".csv", ".parquet")
 
 
@@ -81,7 +81,7 @@ class Drawing:
             options["flow"] = self.flow
         if self.kind == "ladder":
             options |= zip(("t0", "t1"), self.span or (None, None), strict=True)
-        elif self.kind not in WITHOUT_TIME:
+        elif self.kind not in OF_ALL_TIME:
             options["span"] = self.span
         figure = getattr(result.plot, self.kind)(**options)
         with writing(path):
@@ -96,7 +96,7 @@ def drawings(words: list[str], flow: str | None, span: tuple[float, float] | Non
 
     Raises:
         UsageError: An unknown kind or ending of a file, an empty span, or options of plots
-            without a plot.
+            without a plot, or with one that they would not change.
     """
     if not words and (flow or span):
         raise UsageError("--flow and --span choose what is plotted: add --plot KIND")
@@ -124,4 +124,9 @@ def _drawing(word: str, flow: str | None, span: tuple[float, float] | None) -> D
     if file and file.suffix.lower() not in PICTURES + DATA:
         endings = f"{', '.join(PICTURES)}, or {' or '.join(DATA)} for its data"
         raise UsageError(f"--plot {word}: the file must end in {endings}")
+    alone = "or plot it by a command of its own"
+    if flow and kind in OF_ALL_FLOWS:
+        raise UsageError(f"--plot {kind} shows all flows together: leave out --flow, {alone}")
+    if span and kind in OF_ALL_TIME:
+        raise UsageError(f"--plot {kind} counts over the whole run: leave out --span, {alone}")
     return Drawing(kind, file, flow, span)

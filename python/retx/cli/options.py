@@ -71,10 +71,13 @@ Plots = Annotated[
         "FILE ends in .png, .svg, .pdf, or .csv or .parquet for the data. Repeatable.",
     ),
 ]
-Flow = Annotated[str | None, typer.Option(metavar="NAME", help="Plot this flow only.")]
+Flow = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Plot this flow only; not for queue and fairness."),
+]
 Span = Annotated[
     tuple[float, float] | None,
-    typer.Option(metavar="T0 T1", help="Plot only from T0 to T1, in seconds."),
+    typer.Option(metavar="T0 T1", help="Plot only from T0 to T1, in seconds; not for confusion."),
 ]
 NoSegments = Annotated[
     bool,

@@ -6,6 +6,7 @@ import polars as pl
 
 from retx.analysis.bursts import burst_lengths
 from retx.models import gilbert_elliott
+from retx.plots.flows import check_span, within
 from retx.plots.metric import HEIGHT_INCHES
 from retx.plots.style import RED, SKY, WIDTH_INCHES, Figure, shared_legend, styled
 
@@ -18,6 +19,7 @@ def bursts(
     segments: pl.DataFrame,
     *,
     flow: str | None = None,
+    span: tuple[float, float] | None = None,
     chain: tuple[float, float, float, float] | None = None,
 ) -> Figure:
     """Histogram of lengths, on a logarithmic axis, with the chain's probabilities.
@@ -25,14 +27,18 @@ def bursts(
     Args:
         segments: The `segments` table; of one flow, or of flows that share the lossy link.
         flow: Only this one.
+        span: Only what was sent from and to, in seconds of the run.
         chain: p, r, k and h of the chain; without it that with k = 1 and h = 0 whose mean run is
             the measured one.
 
     Raises:
         TableError: Nothing was lost by a channel.
+        PlotError: Nothing was sent within the span.
         ModelError: The chain's parameters are no probabilities.
     """
-    found = burst_lengths(segments, flow)
+    sent = within(segments, "sent_s", span)
+    check_span(span, [sent], "segment")
+    found = burst_lengths(sent, flow)
     mean = float((found["length"] * found["share"]).sum())
     p, r, k, h = chain or (0.5, 1 / mean, 1.0, 0.0)
     model = gilbert_elliott.burst_lengths(found.height, p, r, k, h)

@@ -101,9 +101,13 @@ class Plot:
         return confusion(self._result.confusion(), flow=flow)
 
     def bursts(
-        self, *, flow: str | None = None, chain: tuple[float, float, float, float] | None = None
+        self,
+        *,
+        flow: str | None = None,
+        span: Span | None = None,
+        chain: tuple[float, float, float, float] | None = None,
     ) -> Figure:
         """Runs of losses by length, beside a chain of Gilbert and Elliott (p, r, k, h)."""
         from retx.plots.bursts import bursts
 
-        return bursts(self._result.segments, flow=flow, chain=chain)
+        return bursts(self._result.segments, flow=flow, span=span, chain=chain)

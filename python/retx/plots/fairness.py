@@ -67,7 +67,10 @@ def fairness(
         if span is not None:
             below.set_xlim(span)
         shared_legend(figure, [above])
-    figure.data = {"shares": each, "fairness": index}
+    figure.data = {
+        "shares": within(each, "time_s", span),
+        "fairness": within(index, "time_s", span),
+    }
     return figure
 
 

@@ -48,7 +48,8 @@ def queue(
                 axes.set_xlim(span)
         panels[-1].set_xlabel("time (s)")
         shared_legend(figure, panels)
-    figure.data = {"queue": link_samples.filter(pl.col("place").cast(pl.String).is_in(places))}
+    shown = within(link_samples, "time_s", span)
+    figure.data = {"queue": shown.filter(pl.col("place").cast(pl.String).is_in(places))}
     return figure
 
 
