@@ -122,6 +122,28 @@ def test_rtt_leaves_out_segments_that_were_sent_twice() -> None:
     assert lines(axes)["SRTT"] == ([0.1, 0.2, 0.3], [40.0, 50.0, 60.0])
 
 
+@pytest.mark.parametrize("least_s", [0.5, 0.0001])
+def test_a_logarithmic_axis_has_plain_numbers(least_s: float) -> None:
+    samples = SAMPLES.with_columns(srtt_s=pl.lit(least_s))
+    figure = rtt(samples, flow="a")
+    figure.save(BytesIO())
+    (axes,) = figure.axes
+    written = [text.get_text() for text in axes.get_yticklabels(which="both")]
+    assert {"1000"} <= set(written)
+    assert all(text.replace(".", "").isdigit() for text in written if text)
+
+
+def test_minor_ticks_of_matplotlib_stay_formulas() -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.loglog([1, 5], [1, 5])
+    axes.yaxis.set_major_formatter("{x:g}")
+    figure.save(BytesIO())
+    labels = axes.get_yticklabels(minor=True)
+    assert any(label.get_text() for label in labels)
+    assert all(label.get_parse_math() for label in labels)
+
+
 def test_ladder_shows_every_packet() -> None:
     (axes,) = ladder(SEGMENTS, ACKS, 0.0, 0.2).axes
     texts = [text.get_text() for text in axes.texts]

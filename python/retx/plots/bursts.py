@@ -8,7 +8,15 @@ from retx.analysis.bursts import burst_lengths
 from retx.models import gilbert_elliott
 from retx.plots.flows import check_span, within
 from retx.plots.metric import HEIGHT_INCHES
-from retx.plots.style import RED, SKY, WIDTH_INCHES, Figure, shared_legend, styled
+from retx.plots.style import (
+    RED,
+    SKY,
+    WIDTH_INCHES,
+    Figure,
+    label_decades,
+    shared_legend,
+    styled,
+)
 
 MOST_TICKS = 20
 LEAST_DECADE = 0.1
@@ -51,6 +59,7 @@ def bursts(
         axes.set_yscale("log")
         least = float(found.filter(pl.col("runs") > 0)["share"].min())  # type: ignore[arg-type]
         axes.set_ylim(min(least / 2, LEAST_DECADE), 1.0)
+        label_decades(axes.yaxis)
         axes.set_xlabel("segments lost in a row")
         axes.set_ylabel("share of runs")
         axes.set_xlim(0.5, found.height + 0.5)

@@ -8,7 +8,16 @@ import polars as pl
 
 from retx.analysis.thinning import distinct, envelope
 from retx.plots.flows import check_span, chosen_flows, of_flow, within
-from retx.plots.style import BLUE, GREY, RED, Figure, new_figure, shared_legend, styled
+from retx.plots.style import (
+    BLUE,
+    GREY,
+    RED,
+    Figure,
+    label_decades,
+    new_figure,
+    shared_legend,
+    styled,
+)
 
 
 def rtt(
@@ -43,7 +52,7 @@ def rtt(
             _draw_estimates(axes, within(of_flow(samples, name), "time_s", span))
             axes.set_title(name)
             axes.set_yscale("log")
-            axes.yaxis.set_major_formatter("{x:g}")
+            label_decades(axes.yaxis)
             axes.set_ylabel("time (ms)")
             if span is not None:
                 axes.set_xlim(span)

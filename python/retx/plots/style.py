@@ -13,7 +13,7 @@ import matplotlib as mpl
 from matplotlib import figure
 from matplotlib.container import ErrorbarContainer
 from matplotlib.text import Text
-from matplotlib.ticker import LogFormatter, ScalarFormatter
+from matplotlib.ticker import LogFormatter, LogLocator, NullFormatter, ScalarFormatter
 
 from retx.errors import UsageError
 
@@ -39,6 +39,7 @@ WIDTH_INCHES = 7.0
 PANEL_INCHES = 2.6
 DPI = 150
 MOST_COLUMNS = 5
+FEW_DECADES = 2
 
 RC: Any = {
     "axes.axisbelow": True,
@@ -92,9 +93,11 @@ class Figure(figure.Figure):
         """The labels of ticks that matplotlib writes itself, some of them as formulas."""
         found = set[int]()
         for axis in (axis for axes in self.axes for axis in (axes.xaxis, axes.yaxis)):
-            if isinstance(axis.get_major_formatter(), ScalarFormatter | LogFormatter):
-                labels = [*axis.get_ticklabels(which="both"), axis.get_offset_text()]
-                found.update(map(id, labels))
+            for minor in (False, True):
+                formatter = axis.get_minor_formatter() if minor else axis.get_major_formatter()
+                if isinstance(formatter, ScalarFormatter | LogFormatter):
+                    found.update(map(id, axis.get_ticklabels(minor=minor)))
+            found.add(id(axis.get_offset_text()))
         return found
 
     def save(self, path: Any) -> None:  # noqa: ANN401 (a path or a binary file)
@@ -153,6 +156,15 @@ def series_look(number: int) -> dict[str, Any]:
         "marker": MARKS[number % len(MARKS)],
         "ls": LINES[number % len(LINES)],
     }
+
+
+def label_decades(axis: Any) -> None:  # noqa: ANN401
+    """Plain numbers along a logarithmic axis; over a few decades at 1, 2 and 5 of each."""
+    low, high = axis.get_view_interval()
+    subs = (1.0, 2.0, 5.0) if high < 10**FEW_DECADES * low else (1.0,)
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def new_figure(rows: int = 1, height: float = PANEL_INCHES) -> tuple[Figure, list[Any]]:
