@@ -74,7 +74,7 @@ def test_cwnd_shows_the_window_and_the_episodes() -> None:
     (axes,) = figure.axes
     drawn = lines(axes)
     assert drawn["cwnd"] == ([0.0, 0.1, 0.2, 0.3], [2.92, 5.84, 11.68, 1.46])
-    assert drawn["in flight"][1] == [1.46, 5.84, 8.76, 1.46]
+    assert drawn["flight size"][1] == [1.46, 5.84, 8.76, 1.46]
     # A threshold that was never set is not drawn, and does not squeeze the rest.
     assert drawn["ssthresh"][1][2:] == [5.84, 5.84]
     assert axes.get_ylim()[1] < 20
@@ -82,6 +82,14 @@ def test_cwnd_shows_the_window_and_the_episodes() -> None:
     assert marks == {"fast retransmit (wireless)": [0.15], "timeout (spurious)": [0.25]}
     assert axes.get_xlabel() == "time (s)"
     assert "kB" in axes.get_ylabel()
+
+
+def test_a_timeout_takes_the_window_down_before_any_sample_tells_of_it() -> None:
+    left = EPISODES.with_columns(cwnd_after_bytes=pl.Series([5840, 1460, 1460]))
+    (axes,) = cwnd(SAMPLES, left, flow="a").axes
+    assert lines(axes)["cwnd"] == ([0.0, 0.1, 0.2, 0.25, 0.3], [2.92, 5.84, 11.68, 1.46, 1.46])
+    heights = {mark.get_label(): mark.get_offsets()[0, 1] for mark in axes.collections}
+    assert heights["timeout (spurious)"] > heights["fast retransmit (wireless)"]
 
 
 def test_one_panel_per_flow() -> None:

@@ -21,7 +21,10 @@ from retx.plots.style import (
     styled,
 )
 
+THRESHOLD, FLIGHT = "ssthresh", "flight size"
 KIND_LABEL = {"frr": "fast retransmit", "rto": "timeout"}
+KIND_HEIGHT = {"frr": 1.02, "rto": 1.07}
+"""Of their marks, in heights of a panel: timeouts, the fewer, are not to be covered."""
 
 
 def cwnd(
@@ -51,10 +54,11 @@ def cwnd(
     with styled():
         figure, panels = new_figure(len(flows))
         for axes, name in zip(panels, flows, strict=True):
-            _draw_window(axes, within(of_flow(samples, name), "time_s", span))
-            if episodes is not None:
-                _mark_episodes(axes, within(of_flow(episodes, name), "start_s", span))
-            axes.set_title(name, pad=12)
+            marked = None if episodes is None else of_flow(episodes, name)
+            _draw_window(axes, of_flow(samples, name), marked, span)
+            if marked is not None:
+                _mark_episodes(axes, within(marked, "start_s", span))
+            axes.set_title(name, pad=16)
             axes.set_ylabel("window (kB)")
             axes.set_ylim(bottom=0)
             if span is not None:
@@ -65,28 +69,46 @@ def cwnd(
     return figure
 
 
-def _draw_window(axes: Any, samples: pl.DataFrame) -> None:  # noqa: ANN401
+def _draw_window(
+    axes: Any,  # noqa: ANN401
+    samples: pl.DataFrame,
+    episodes: pl.DataFrame | None,
+    span: tuple[float, float] | None,
+) -> None:
+    timeouts = _after_timeouts(episodes)
+    samples, timeouts = within(samples, "time_s", span), within(timeouts, "time_s", span)
     if samples.is_empty():
         return
     # A threshold that no loss has set yet is larger than any window; it would flatten the rest.
     largest = samples.select(pl.max_horizontal("cwnd_bytes", "flight_size_bytes").max()).item()
     threshold = pl.col("ssthresh_bytes")
     known = samples.with_columns(pl.when(threshold <= 1.5 * largest).then(threshold))
-    for column, look in (
-        ("cwnd_bytes", {"color": BLUE, "zorder": 2.3, "label": "cwnd"}),
-        ("ssthresh_bytes", {"color": ORANGE, "ls": "--", "zorder": 2.2, "label": "ssthresh"}),
-        ("flight_size_bytes", {"color": GREY, "lw": 0.8, "zorder": 2.1, "label": "in flight"}),
+    window = pl.concat([samples.select(timeouts.columns), timeouts]).sort("time_s")
+    for column, rows, look in (
+        ("cwnd_bytes", window, {"color": BLUE, "zorder": 2.3, "label": "cwnd"}),
+        ("ssthresh_bytes", known, {"color": ORANGE, "ls": "--", "zorder": 2.2, "label": THRESHOLD}),
+        ("flight_size_bytes", known, {"color": GREY, "lw": 0.8, "zorder": 2.1, "label": FLIGHT}),
     ):
-        drawn = envelope(known, "time_s", column)
+        drawn = envelope(rows, "time_s", column)
         values = drawn[column].fill_null(float("nan")) / 1e3
         axes.step(drawn["time_s"], values, where="post", **look)
+
+
+def _after_timeouts(episodes: pl.DataFrame | None) -> pl.DataFrame:
+    """What timeouts leave of the window: until an acknowledgment comes, no sample tells of it."""
+    columns = {"time_s": pl.Float64, "cwnd_bytes": pl.Int64}
+    if episodes is None or "cwnd_after_bytes" not in episodes.columns:
+        return pl.DataFrame(schema=columns)
+    timeouts = episodes.filter(pl.col("kind").cast(pl.String) == "rto")
+    left = timeouts.select(time_s="start_s", cwnd_bytes="cwnd_after_bytes")
+    return left.drop_nulls().cast(columns)
 
 
 def _mark_episodes(axes: Any, episodes: pl.DataFrame) -> None:  # noqa: ANN401
     for (kind, cause), rows in episodes.group_by("kind", "cause", maintain_order=True):
         axes.scatter(
             rows["start_s"],
-            [1.02] * len(rows),
+            [KIND_HEIGHT.get(str(kind), 1.02)] * len(rows),
             transform=axes.get_xaxis_transform(),
             marker=KIND_MARK.get(str(kind), "o"),
             color=CAUSE_COLOUR.get(str(cause), BLACK),
