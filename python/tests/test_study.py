@@ -120,6 +120,7 @@ class Page(HTMLParser):
         self.references: list[str] = []
         self.images: list[dict[str, str | None]] = []
         self.open: list[str] = []
+        self.anchors: dict[str, str] = {}
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -128,6 +129,9 @@ class Page(HTMLParser):
             self.open.append(tag)
         if tag == "img":
             self.images.append(given)
+        if given.get("id"):
+            assert given["id"] not in self.anchors, "an anchor stands once"
+            self.anchors[given["id"]] = tag
         self.references += [value or "" for key, value in attrs if key in ("src", "href")]
 
     def handle_endtag(self, tag: str) -> None:
@@ -138,7 +142,8 @@ def test_the_page_stands_alone(report: Report) -> None:
     text = report.page.read_text(encoding="utf-8")
     page = Page(text)
     assert page.open == []
-    outside = [it for it in page.references if not it.startswith("data:image/svg+xml;base64,")]
+    within = ("data:image/svg+xml;base64,", "#")
+    outside = [it for it in page.references if not it.startswith(within)]
     assert outside == [report.study.paper.url]
     assert not re.search(r"url\(|@import|<script|<link", text)
     assert len(page.images) == 11
@@ -146,6 +151,22 @@ def test_the_page_stands_alone(report: Report) -> None:
     for name in ("timer_granularity", "initial_ssthresh", "drop_seq"):
         assert name in text, "the scenario stands in the report with every value"
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text).lower().split()
+
+
+def test_the_contents_lead_to_every_part(report: Report) -> None:
+    page = Page(report.page.read_text(encoding="utf-8"))
+    listed = [it.removeprefix("#") for it in page.references if it.startswith("#")]
+    assert listed == [anchor for anchor, tag in page.anchors.items() if tag == "h2"]
+    assert len(listed) == 12
+
+
+def test_commands_and_ranges_do_not_break_within(report: Report) -> None:
+    text = report.page.read_text(encoding="utf-8")
+    row = next(row for row in table(report, "T4") if row["case"] == "1 %")
+    assert f'<span class="range">{float(row["single_s_low"]):.2f}' in text
+    commands = re.findall(r"<code>(retx run .*?)</code>", text)
+    assert any('<span class="option">--set</span> ' in command for command in commands)
+    assert not any(re.search(r"(?<!>)--", command) for command in commands)
 
 
 def test_the_same_seed_gives_the_same_numbers() -> None:

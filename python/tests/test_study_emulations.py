@@ -80,7 +80,7 @@ def test_what_was_late_is_left_out_and_said(
     measured = one_case()
     measured.run_all(tmp_path / "runs")
     assert measured.emulated("testbed", "0") is None
-    assert measured.emulations("testbed").endswith("2 are left out: they were late each time.")
+    assert measured.emulations("testbed").endswith("Late each time, and left out: 2.")
     (kept,) = (tmp_path / "emulations").iterdir()
     assert [run["summary"] for run in json.loads(kept.read_text())["runs"]] == [None, None]
     kept.write_text("{")

@@ -171,9 +171,9 @@ def _done(found: list[Found], summaries: list[dict[str, Any]]) -> Iterator[str]:
             "that wait for a core make transfers longer."
         )
     if repeated := sum(one.repeated for one in found):
-        yield f"{repeated} were late and repeated, with the same draws."
+        yield f"Late, and repeated with the same draws: {repeated}."
     if left_out := sum(one.left_out for one in found):
-        yield f"{left_out} are left out: they were late each time."
+        yield f"Late each time, and left out: {left_out}."
 
 
 def _not_done(why: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from math import floor, isfinite, log10
@@ -63,6 +64,8 @@ class Writer:
             "verdict": verdict_mark,
             "doubt": doubt_text,
             "text_columns": text_columns,
+            "headings": headings,
+            "unbroken": unbroken,
         }
         self._environment.globals |= {
             "v": values,
@@ -187,7 +190,7 @@ def cell(value: Any, column: Column) -> Markup:  # noqa: ANN401
     if isinstance(value, Estimate):
         return _estimate_cell(value, column.digits)
     if isinstance(value, Interval):
-        return escape(interval(value, column.digits))
+        return Markup('<span class="range">{}</span>').format(interval(value, column.digits))
     if isinstance(value, Noted):
         return Markup('{}<span class="ci note">{}</span>').format(value.text, value.note)
     if isinstance(value, int | float):
@@ -223,6 +226,18 @@ def verdict_mark(value: Verdict) -> Markup:
     return Markup(
         '<span class="verdict {}"><b aria-hidden="true">{}</b> <span>{}</span></span>'
     ).format(style, sign, value.value)
+
+
+def headings(page: str) -> list[tuple[str, Markup]]:
+    """Anchor and text of each part of a page, for its contents."""
+    found = re.findall(r'<h2 id="([^"]+)">(.*?)</h2>', page)
+    return [(anchor, Markup(text)) for anchor, text in found]
+
+
+def unbroken(command: str) -> Markup:
+    """A command whose lines may break between words, and not behind the hyphens of an option."""
+    option = re.compile(r"(?<!\S)--[a-z-]+")
+    return Markup(option.sub(r'<span class="option">\g<0></span>', str(escape(command))))
 
 
 def text_columns(table: Table) -> set[str]:
