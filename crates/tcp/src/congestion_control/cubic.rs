@@ -114,7 +114,7 @@ enum Start {
 
 impl State {
     /// A controller with these parameters.
-    pub fn new(config: &Config, _: &crate::Config) -> Self {
+    pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         Self {
             avoidance: match config.variant {
                 Variant::Rfc9438 => Avoidance::Rfc(Curve::new(config)),
@@ -122,7 +122,7 @@ impl State {
             },
             start: match config.slow_start {
                 SlowStart::Standard => Start::Standard,
-                SlowStart::Hystart => Start::Hystart(Hystart::default()),
+                SlowStart::Hystart => Start::Hystart(Hystart::new(tcp.pacing)),
                 SlowStart::HystartPlusPlus => Start::PlusPlus(HystartPlusPlus::default()),
             },
             times: SendTimes::default(),
@@ -153,7 +153,7 @@ impl State {
         match &mut self.start {
             Start::Standard => {}
             Start::Hystart(hystart) => {
-                if let (Some(rtt), false) = (rtt, self.avoidance.began_lately(ack)) {
+                if let Some(rtt) = rtt {
                     hystart.on_ack(window, ack, rtt);
                 }
             }
@@ -182,14 +182,18 @@ impl CongestionControl for State {
     }
 
     fn observe(&mut self, ack: &Ack, _: u32) {
-        self.rtt = self.times.on_ack(ack);
+        self.rtt = self.times.on_ack(ack).filter(|_| !self.avoidance.began_lately(ack));
+        let Some(rtt) = self.rtt else { return };
+        if let Avoidance::Linux(curve) = &mut self.avoidance {
+            curve.sample(rtt);
+        }
+        if let Start::Hystart(hystart) = &mut self.start {
+            hystart.sample(rtt);
+        }
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let rtt = self.rtt.take();
-        if let (Avoidance::Linux(curve), Some(rtt)) = (&mut self.avoidance, rtt) {
-            curve.sample(ack.now, rtt);
-        }
         if window.in_slow_start() {
             self.look_for_exit(window, ack, rtt);
         }
@@ -229,7 +233,7 @@ impl CongestionControl for State {
         }
         match &mut self.start {
             Start::Standard => {}
-            Start::Hystart(hystart) => *hystart = Hystart::default(),
+            Start::Hystart(hystart) => hystart.on_timeout(loss),
             Start::PlusPlus(hystart) => hystart.end(),
         }
     }

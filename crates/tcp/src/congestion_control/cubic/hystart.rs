@@ -1,6 +1,6 @@
 //! HyStart as Linux has it: two signs that slow start has filled the path.
 
-use super::super::{Ack, Window, segments};
+use super::super::{Ack, Loss, Window, segments};
 use retx_units::{Duration, Time};
 
 /// Smaller windows are left alone, in segments.
@@ -11,7 +11,7 @@ const TRAIN: Duration = Duration::from_millis(2);
 const SAMPLES: u32 = 8;
 /// The RTT must have grown by an eighth, and by so much at least and at most.
 const DELAY: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(16)];
-/// Allowance for segments sent in bursts: four times 64 KB at twice the rate of the window, …
+/// Allowance for segments sent in bursts: four times 64 KB at Linux's rate of pacing, …
 const BURST_BYTES: f64 = 4.0 * 65_536.0;
 /// … at most so long.
 const LONGEST_BURST: Duration = Duration::from_millis(1);
@@ -19,6 +19,7 @@ const LONGEST_BURST: Duration = Duration::from_millis(1);
 /// What has been seen of the round.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hystart {
+    paced: bool,
     found: bool,
     least_ever: Option<Duration>,
     end: u64,
@@ -29,40 +30,63 @@ pub(super) struct Hystart {
 }
 
 impl Hystart {
-    /// An acknowledgment in slow start with its RTT; sets `ssthresh` when it is time to leave.
+    /// For a sender that is `paced` or not.
+    pub fn new(paced: bool) -> Self {
+        Self { paced, ..Self::default() }
+    }
+
+    /// A raw RTT sample, in slow start or not.
+    pub fn sample(&mut self, rtt: Duration) {
+        self.least_ever = Some(self.least_ever.map_or(rtt, |least| least.min(rtt)));
+    }
+
+    /// An acknowledgment in slow start with its RTT, a sample already; sets `ssthresh` when it is
+    /// time to leave.
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack, rtt: Duration) {
-        let least_ever = self.least_ever.map_or(rtt, |least| least.min(rtt));
-        self.least_ever = Some(least_ever);
         if self.found {
             return;
         }
         if ack.snd_una > self.end {
-            self.end = ack.snd_nxt;
-            self.began = ack.now;
-            self.last_close = ack.now;
-            self.least = None;
-            self.samples = 0;
+            self.begin_round(ack.now, ack.snd_nxt);
         }
         if segments::cwnd(window) < LOW_WINDOW {
             return;
         }
+        let least_ever = self.least_ever.unwrap_or(rtt);
         if self.is_long_train(window, ack, least_ever) || self.is_delayed(rtt, least_ever) {
             self.found = true;
             window.ssthresh = window.cwnd;
         }
     }
 
+    /// A timeout: nothing is known any more. The round lasts until what has been sent is
+    /// acknowledged (`cubictcp_state`).
+    pub fn on_timeout(&mut self, loss: &Loss) {
+        *self = Self::new(self.paced);
+        self.begin_round(loss.now, loss.snd_max);
+    }
+
+    fn begin_round(&mut self, now: Time, end: u64) {
+        self.end = end;
+        self.began = now;
+        self.last_close = now;
+        self.least = None;
+        self.samples = 0;
+    }
+
     /// ACKs have come in close succession for half of the least RTT: as many segments are on the
-    /// way.
+    /// way. Pacing may have put them off by so much, and then it takes a whole one.
     fn is_long_train(&mut self, window: &Window, ack: &Ack, least_ever: Duration) -> bool {
         if ack.now.since(self.last_close) > TRAIN {
             return false;
         }
         self.last_close = ack.now;
         let srtt = ack.srtt.unwrap_or(least_ever).as_secs_f64();
-        let burst = Duration::from_secs_f64(BURST_BYTES * srtt / (2.0 * window.cwnd as f64));
+        let ratio = if window.cwnd < window.ssthresh / 2 { 2.0 } else { 1.2 };
+        let in_use = window.cwnd.max(ack.flight_size) as f64;
+        let burst = Duration::from_secs_f64(BURST_BYTES * srtt / (ratio * in_use));
         let longest = least_ever.min(Duration::MAX) + burst.min(LONGEST_BURST);
-        ack.now.since(self.began) > longest / 2
+        ack.now.since(self.began) > if self.paced { longest } else { longest / 2 }
     }
 
     fn is_delayed(&mut self, rtt: Duration, least_ever: Duration) -> bool {
@@ -78,23 +102,36 @@ impl Hystart {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::{ack, at, window};
+    use super::super::super::testing::{ack, at, loss, window};
     use super::*;
 
-    /// A round of 32 segments over 80 ms with these RTTs, `apart` ms from ACK to ACK; the ACK that
-    /// ends slow start.
-    fn exit(cwnd: u64, apart: u64, rtt: impl Fn(u64) -> u64) -> Option<u64> {
-        let (mut hystart, mut window) = (Hystart::default(), window(cwnd, 999));
-        let ms = Duration::from_millis;
-        hystart.on_ack(&mut window, &Ack { snd_una: 1, snd_nxt: 9, ..ack(at(0), 1000) }, ms(80));
-        for n in 0..64 {
+    const MS: Duration = Duration::from_millis(1);
+
+    /// A round of so many segments over 80 ms with these RTTs, `apart` ms from ACK to ACK; the ACK
+    /// that ends slow start.
+    fn exit_of(
+        mut hystart: Hystart,
+        cwnd: u64,
+        apart: u64,
+        rtt: impl Fn(u64) -> u64,
+    ) -> Option<u64> {
+        let mut window = window(cwnd, 999);
+        hystart.sample(MS * 80);
+        let first = Ack { snd_una: 1, snd_nxt: 9, ..ack(at(0), 1000) };
+        hystart.on_ack(&mut window, &first, MS * 80);
+        for n in 0..128 {
             let ack = Ack { snd_una: 10, snd_nxt: 99, ..ack(at(80 + apart * n), 1000) };
-            hystart.on_ack(&mut window, &ack, ms(rtt(n)));
+            hystart.sample(MS * rtt(n));
+            hystart.on_ack(&mut window, &ack, MS * rtt(n));
             if !window.in_slow_start() {
                 return Some(n);
             }
         }
         None
+    }
+
+    fn exit(cwnd: u64, apart: u64, rtt: impl Fn(u64) -> u64) -> Option<u64> {
+        exit_of(Hystart::default(), cwnd, apart, rtt)
     }
 
     #[test]
@@ -106,6 +143,30 @@ mod tests {
         assert_eq!(exit(15, 1, |_| 80), None, "a low window");
     }
 
+    /// Longer than 80 + 1 ms.
+    #[test]
+    fn a_paced_train_is_twice_as_long() {
+        assert_eq!(exit_of(Hystart::new(true), 32, 1, |_| 80), Some(82));
+    }
+
+    /// 256 KiB at 2·cwnd/SRTT, far from the threshold, and at 1.2 near it, as after a timeout.
+    #[test]
+    fn allowance_for_bursts() {
+        let longest = |cwnd, ssthresh| {
+            let (mut hystart, window) = (Hystart::default(), window(cwnd, ssthresh));
+            let train = |us: &u64| {
+                let now = at(1) + Duration::from_micros(*us);
+                let ack = Ack { srtt: Some(MS * 2), ..ack(now, 1000) };
+                hystart.begin_round(at(1), 9);
+                hystart.is_long_train(&window, &ack, MS * 2)
+            };
+            (1000..2000).find(train).map(|us| us - 1)
+        };
+        // 2000/2 us, and half of 262,144 bytes · 2 ms/(2 · 400,000 bytes) = 655 us or of 1092.
+        assert_eq!(longest(400, 999), Some(1327));
+        assert_eq!(longest(400, 799), Some(1500));
+    }
+
     #[test]
     fn delays() {
         // An eighth of 80 ms; the ninth sample decides.
@@ -113,5 +174,25 @@ mod tests {
         assert_eq!(exit(32, 3, |_| 90), None);
         // The least of the round counts.
         assert_eq!(exit(32, 3, |n| if n == 5 { 85 } else { 99 }), None);
+        // The least ever may be one of congestion avoidance.
+        let mut known = Hystart::default();
+        known.sample(MS * 70);
+        assert_eq!(exit_of(known, 32, 3, |_| 80), Some(8));
+    }
+
+    /// The round after a timeout ends with what was sent before it; the first sample is the least
+    /// ever, and only in the next round are all nine far above it.
+    #[test]
+    fn a_timeout_begins_a_round() {
+        let (mut hystart, mut window) = (Hystart::default(), window(32, 999));
+        hystart.on_timeout(&Loss { snd_max: 50, ..loss(at(0), 32) });
+        let left = (0..30).find(|n| {
+            let rtt = if *n == 0 { MS * 80 } else { MS * 120 };
+            hystart.sample(rtt);
+            let ack = Ack { snd_una: 10 + 5 * n, snd_nxt: 199, ..ack(at(200 + 9 * n), 1000) };
+            hystart.on_ack(&mut window, &ack, rtt);
+            !window.in_slow_start()
+        });
+        assert_eq!(left, Some(9 + 8));
     }
 }

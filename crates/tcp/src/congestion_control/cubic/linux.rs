@@ -60,8 +60,8 @@ impl LinuxCurve {
     }
 
     /// A raw RTT sample.
-    pub fn sample(&mut self, now: Time, rtt: Duration) {
-        if !self.began_lately(now) && (self.delay_min.is_zero() || rtt < self.delay_min) {
+    pub fn sample(&mut self, rtt: Duration) {
+        if self.delay_min.is_zero() || rtt < self.delay_min {
             self.delay_min = rtt;
         }
     }
@@ -186,7 +186,7 @@ mod tests {
         let mut window = window(1000, 1);
         curve.on_loss(&mut window, &loss(at(0), 1000));
         assert_eq!(window.cwnd, 700_000);
-        curve.sample(at(0), Duration::from_millis(100));
+        curve.sample(Duration::from_millis(100));
         let k = libm::cbrt(300.0 * 1024.0 / 410.0);
         for seconds in [3, 9, 12, 16] {
             let from = if seconds == 3 { 0 } else { seconds - if seconds == 9 { 6 } else { 4 } };
