@@ -426,6 +426,22 @@ mod tests {
         assert!(path.cwnd() >= before - 2, "{}", path.cwnd());
     }
 
+    /// The RTT probe begins just when the window is on its way back: the larger one that was saved
+    /// before is what it returns to.
+    #[test]
+    fn an_rtt_probe_forgets_no_better_window() {
+        let mut path = Path::new();
+        path.run(9_900);
+        let before = path.cwnd();
+        path.state.0.prior_cwnd = before;
+        while path.state.0.mode != Mode::ProbeRtt {
+            path.window.cwnd = 8 * SMSS;
+            path.step(0, Phase::Open);
+        }
+        assert!((9_900..10_100).contains(&path.now), "after 10 s: {}", path.now);
+        assert_eq!(path.state.0.prior_cwnd, before);
+    }
+
     /// Flows that differ in nothing but their numbers begin their cycles in different phases.
     #[test]
     fn cycles_begin_anywhere_but_at_the_drain() {

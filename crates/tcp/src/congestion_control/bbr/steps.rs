@@ -122,8 +122,10 @@ impl Bbr {
         let now = delivery.now;
         let expired = self.least_rtt.update(now, reading.rtt, reading.may_be_delayed);
         if expired && !self.restarted && self.mode != Mode::ProbeRtt {
-            self.save_cwnd(window);
+            // In this order, as Linux does: a window that is still growing does not replace the one
+            // saved before.
             self.mode = Mode::ProbeRtt;
+            self.save_cwnd(window);
             self.probe_end = None;
         }
         if self.mode == Mode::ProbeRtt {
