@@ -149,17 +149,19 @@ impl Connection {
         if length == most {
             return Some(length as u32);
         }
+        let idle = sender.snd_nxt == sender.snd_una;
         if length == queued {
             // … (2) and (3) the last of what there is, unless Nagle holds it back; a FIN goes with
             // or after it, …
-            let idle = sender.snd_nxt == sender.snd_una;
             let short = !self.parameters.minshall || sender.bursts.short_end > sender.snd_una;
             let held = self.parameters.nagle && short;
             let allowed = idle || !held || sender.fin_queued;
             return (allowed && usable > 0).then_some(length as u32);
         }
-        // … or (3) half of the largest window that there ever was.
-        (length > 0 && length >= sender.max_snd_wnd / 2).then_some(length as u32)
+        // … or (3) half of the largest window that there ever was, unless Nagle holds it back. To
+        // Linux such a segment is a full one (`tcp_bound_to_half_wnd`).
+        let held = self.parameters.nagle && !self.parameters.minshall && !idle;
+        (length > 0 && length >= sender.max_snd_wnd / 2 && !held).then_some(length as u32)
     }
 
     /// A persist timer waits while nothing can be sent; when it has fired, what the window allows
