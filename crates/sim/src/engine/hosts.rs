@@ -2,12 +2,25 @@
 //! written out where it is done, once for each side.
 
 use super::Engine;
-use super::routes::Step;
+use super::routes::{Step, is_private, pipe_of};
 use crate::flow::Context;
 use crate::packet::Arriving;
 use crate::plan::Side;
 use retx_link::pipe::Parcel;
+use retx_link::stage::Entry;
 use retx_tcp::Polled;
+
+/// How far an end has got with sending by itself.
+enum Outcome {
+    /// It has nothing more to send.
+    Done { wants_attention: bool },
+    /// A segment is written down.
+    Written,
+    /// A packet is to take this step.
+    Enters(Step),
+    /// A packet has found no room in this pipe.
+    TurnedAway(u32, u32),
+}
 
 impl Engine<'_> {
     #[inline(never)]
@@ -60,8 +73,7 @@ impl Engine<'_> {
 
     #[inline(always)]
     fn serve_at_once(&mut self, index: u32, side: Side) {
-        self.transmit(index, side);
-        if self.flows[index as usize].wants_attention() {
+        if self.transmit(index, side) {
             self.attend(index);
         }
         // After what it sends, which makes queues longest.
@@ -75,26 +87,58 @@ impl Engine<'_> {
         self.transmit(index, side);
     }
 
+    /// Returns true when the flow wants attention.
     #[inline(always)]
-    fn transmit(&mut self, index: u32, side: Side) {
+    fn transmit(&mut self, index: u32, side: Side) -> bool {
         loop {
-            let flow = &mut self.flows[index as usize];
-            match flow.poll_transmit(self.now, side, &mut self.transmit) {
-                Polled::Nothing => break,
-                Polled::Written => self.send_written(index, side),
-                Polled::Plain(plain) => {
-                    self.counts.sent += 1;
-                    let label = flow.send_plain(self.now, side, &plain);
-                    let (id, packet) = self.packets.insert_plain(&plain, &label);
-                    if self.recorder.keeps_segments() {
-                        flow.write_sent(self.now, side, packet, &mut self.recorder);
-                    }
-                    let parcel = Parcel { id, bytes: packet.bytes };
-                    self.send_into(Step { parcel, hop: label.hop });
+            match self.transmit_plain(index, side) {
+                Outcome::Done { wants_attention } => return wants_attention,
+                Outcome::Written => self.send_written(index, side),
+                Outcome::Enters(step) => self.send_into(step),
+                Outcome::TurnedAway(id, pipe) => {
+                    self.packets.get_mut(id).hop =
+                        self.flows[index as usize].first_hops()[side as usize];
+                    self.turn_away(pipe, id);
                 }
             }
         }
-        self.rearm(index, side);
+    }
+
+    /// Sends plain segments into a private pipe, as nearly all are, until something else is to be
+    /// done; asks at the end when to wake the flow.
+    // All that it needs of the engine is taken apart once.
+    #[inline(always)]
+    fn transmit_plain(&mut self, index: u32, side: Side) -> Outcome {
+        let Self { flows, packets, pipes, agenda, recorder, now, .. } = self;
+        let target = pipes.len() as u32 + 2 * index + side as u32;
+        let flow = &mut flows[index as usize];
+        loop {
+            let plain = match flow.poll_transmit(*now, side, &mut self.transmit) {
+                Polled::Nothing => break,
+                Polled::Written => return Outcome::Written,
+                Polled::Plain(plain) => plain,
+            };
+            self.counts.sent += 1;
+            let label = flow.send_plain(*now, side, &plain);
+            let (id, packet) = packets.insert_plain(&plain, &label);
+            if recorder.keeps_segments() {
+                flow.write_sent(*now, side, packet, recorder);
+            }
+            let parcel = Parcel { id, bytes: packet.bytes };
+            let word = self.routes[label.hop as usize];
+            let first = pipe_of(word);
+            let simple = is_private(word) && !recorder.watches;
+            let pipe = pipes.get_mut(first as usize).filter(|pipe| simple && !pipe.leads());
+            let Some(pipe) = pipe else {
+                return Outcome::Enters(Step { parcel, hop: label.hop });
+            };
+            if pipe.handle_plain(*now, parcel) != Entry::Accepted {
+                return Outcome::TurnedAway(id, first);
+            }
+            agenda.wake(first, pipe.poll_timeout());
+        }
+        agenda.wake(target, flow.poll_timeout(side));
+        Outcome::Done { wants_attention: flow.wants_attention() }
     }
 
     /// The segment that an end has written down goes out.
