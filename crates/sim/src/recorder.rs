@@ -157,8 +157,15 @@ impl Recorder {
     }
 
     /// A packet has reached its host.
-    #[inline]
+    #[inline(always)]
     pub fn delivered(&mut self, now: Time, packet: &Packet) {
+        if packet.row != NONE || self.capture.is_some() {
+            self.write_delivered(now, packet);
+        }
+    }
+
+    #[inline(never)]
+    fn write_delivered(&mut self, now: Time, packet: &Packet) {
         if packet.row != NONE {
             let Tables { segments, acks, .. } = &mut self.tables;
             if packet.carries_data_direction() {

@@ -112,9 +112,10 @@ impl Transmitter {
     /// Takes a packet that [`Self::admits`] has let in; returns when its transmission ends.
     #[inline(always)]
     pub fn start(&mut self, now: Time, bytes: u32) -> Time {
-        let Some(rate) = self.rate() else { return self.start_otherwise(now, bytes) };
+        let Some(duration) = self.duration_of(bytes) else {
+            return self.start_otherwise(now, bytes);
+        };
         let start = self.turn(now, bytes);
-        let duration = self.duration_of(rate, bytes);
         self.busy += duration;
         self.busy_until = later(start, duration);
         self.busy_until
@@ -124,8 +125,7 @@ impl Transmitter {
     /// ends. For constant rates, or none.
     #[inline(always)]
     pub fn start_idle(&mut self, at: Time, bytes: u32) -> Time {
-        let Some(rate) = self.rate() else { return at };
-        let duration = self.duration_of(rate, bytes);
+        let Some(duration) = self.duration_of(bytes) else { return at };
         self.busy += duration;
         self.busy_until = later(at, duration);
         self.busy_until
@@ -140,7 +140,7 @@ impl Transmitter {
         room: &droptail::Limits,
         bytes: u32,
     ) -> Option<Time> {
-        let rate = self.rate()?;
+        let duration = self.duration_of(bytes)?;
         self.settle(now);
         let start = self.busy_until;
         let wait = start.since(at);
@@ -158,7 +158,6 @@ impl Transmitter {
         self.waiting.push_back(Turn { start, bytes, early });
         self.waiting_bytes += u64::from(bytes);
         self.waited += u128::from(wait.as_nanos());
-        let duration = self.duration_of(rate, bytes);
         self.busy += duration;
         self.busy_until = later(start, duration);
         Some(self.busy_until)
@@ -211,23 +210,23 @@ impl Transmitter {
         start
     }
 
+    /// How long a transmission takes, at a constant rate.
     #[inline(always)]
-    fn duration_of(&mut self, rate: Rate, bytes: u32) -> Duration {
-        if self.known_bytes[0] != bytes {
-            self.learn(rate, bytes);
-        }
-        self.known[0]
+    fn duration_of(&mut self, bytes: u32) -> Option<Duration> {
+        if self.known_bytes[0] == bytes { Some(self.known[0]) } else { self.learn(bytes) }
     }
 
     /// The size before the last comes again, or another.
     #[inline(never)]
-    fn learn(&mut self, rate: Rate, bytes: u32) {
+    fn learn(&mut self, bytes: u32) -> Option<Duration> {
+        let rate = self.rate()?;
         self.known_bytes.swap(0, 1);
         self.known.swap(0, 1);
         if self.known_bytes[0] != bytes {
             self.known_bytes[0] = bytes;
             self.known[0] = rate.duration_of(bytes + self.overhead);
         }
+        Some(self.known[0])
     }
 
     /// How many wait at `now`.
@@ -240,8 +239,8 @@ impl Transmitter {
     /// Begins a transmission at `now`, when none is under way; returns when it ends. The packet has
     /// waited for it, or it has just come.
     pub fn begin(&mut self, now: Time, bytes: u32, waited: bool) -> Time {
-        let end = if let Some(rate) = self.rate() {
-            later(now, self.duration_of(rate, bytes))
+        let end = if let Some(duration) = self.duration_of(bytes) {
+            later(now, duration)
         } else if let Some(service) = &mut self.service {
             service.end(&Job { start: now, waited, bytes, on_wire: bytes + self.overhead })
         } else {

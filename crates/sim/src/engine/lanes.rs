@@ -115,11 +115,12 @@ impl Engine<'_> {
     pub(super) fn take_lane(&mut self, leader: u32, word: u32, (at, step): (Time, Step)) {
         let last = pipe_of(word);
         let mut index = self.lanes.of[leader as usize];
-        let first = self.lanes.all.get(index as usize);
-        if first.is_some_and(|lane| lane.last > at) {
+        let mut lane = self.lanes.all.get_mut(index as usize);
+        if lane.as_ref().is_some_and(|lane| lane.last > at) {
             index = self.lanes.beside(index, at);
+            lane = self.lanes.all.get_mut(index as usize);
         }
-        let Some(lane) = self.lanes.all.get_mut(index as usize) else {
+        let Some(lane) = lane else {
             if !is_private(word) {
                 self.write_hop(step);
             }
@@ -133,9 +134,11 @@ impl Engine<'_> {
             packet.hop = step.hop;
             if next == HOST { packet.to } else { FURTHER }
         });
+        if lane.waiting.is_empty() {
+            self.agenda.wake(self.lanes.first + index, at);
+        }
         lane.waiting.push_back(Waiting { arrival: at, id, to });
         self.pipes[last as usize].let_go();
-        self.agenda.wake(self.lanes.first + index, at);
     }
 
     /// The first packet of a lane arrives: returns it, and the end that it has reached. It may also
