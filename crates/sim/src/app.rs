@@ -132,10 +132,6 @@ impl App {
     /// The receiver's turn after a segment: returns the bytes that it has read.
     #[inline]
     pub fn receive(&mut self, connection: &mut Connection) -> u64 {
-        let readable = connection.readable();
-        if readable == 0 {
-            return 0;
-        }
         let read = connection.read(self.room);
         if self.unread != u64::MAX {
             self.unread -= read;

@@ -74,6 +74,9 @@ impl Validation {
     /// So much is in use, just after something was sent or an ACK was dealt with: full is what has
     /// no room for another segment.
     pub fn on_flight(&mut self, in_use: &InUse, window: &Window, sent: bool) {
+        if self.policy == CwndValidation::None {
+            return;
+        }
         let full = in_use.pipe + u64::from(window.smss) > window.cwnd;
         match self.policy {
             CwndValidation::None => {}
