@@ -87,9 +87,13 @@ impl Transmitter {
             self.waiting_bytes = 0;
             return true;
         }
+        // Those whose transmission has begun count, too, unless they make a difference.
+        let most = Occupancy { packets: self.waiting.len() as u64, bytes: self.waiting_bytes };
+        if most.packets < u64::from(self.queue_max) && queue.admits(most, bytes) {
+            return true;
+        }
         let packets = self.settle(now);
-        let waiting = Occupancy { packets, bytes: self.waiting_bytes };
-        queue.admits(waiting, bytes)
+        queue.admits(Occupancy { packets, bytes: self.waiting_bytes }, bytes)
     }
 
     /// Forgets those whose transmission has begun by `now`; returns how many still wait.
