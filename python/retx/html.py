@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
     from retx.replications import Replications
 
-COLUMNS = ("flow", "TCP", "response time", "goodput", "segments", "resent", "FRR", "RTO")
+COLUMNS = (
+    "flow", "TCP", "response time", "goodput", "RTT", "sent", "resent", "needless",
+    "fast retransmits", "timeouts",
+)  # fmt: skip
 UDP_COLUMNS = ("flow over UDP", "goodput", "packets", "lost", "mean delay", "jitter")
 MOST_ROWS = 20
 
@@ -47,9 +50,10 @@ def _table(columns: tuple[str, ...], rows: list[str]) -> str:
 MEANS = {
     "response_time_s": ("response time", seconds),
     "goodput_bit_s": ("goodput", rate),
+    "rtt_mean_s": ("RTT", seconds),
     "segments_retransmitted": ("resent", count),
-    "frr_count": ("FRR", count),
-    "rto_count": ("RTO", count),
+    "frr_count": ("fast retransmits", count),
+    "rto_count": ("timeouts", count),
 }
 
 
@@ -87,14 +91,22 @@ def _cells(flow: dict[str, Any]) -> str:
     values = (
         flow["name"],
         flow["tcp"],
-        seconds(flow["response_time_s"]) if flow["finish_s"] is not None else "not complete",
+        seconds(flow["response_time_s"]) if flow["finish_s"] is not None else "no end",
         rate(flow["goodput_bit_s"]),
+        seconds(flow["rtt_mean_s"]),
         count(flow["segments_sent"]),
         count(flow["segments_retransmitted"]),
-        count(flow["frr_count"]),
-        count(flow["rto_count"]),
+        count(flow["retransmissions_unnecessary"]),
+        _by_cause(flow["frr_count"], flow["episodes"]["frr"]),
+        _by_cause(flow["rto_count"], flow["episodes"]["rto"]),
     )
     return "".join(f"<td>{escape(str(value))}</td>" for value in values)
+
+
+def _by_cause(number: int, causes: dict[str, int]) -> str:
+    """How many, and what truly caused them: `12 (2 congestion, 10 wireless)`."""
+    told = ", ".join(f"{count(times)} {cause}" for cause, times in causes.items() if times)
+    return f"{count(number)} ({told})" if told else count(number)
 
 
 def _udp_cells(flow: dict[str, Any]) -> str:

@@ -33,6 +33,15 @@ def count(value: float | None) -> str:
     return f"{value:,.1f}".replace(",", "\u202f")
 
 
+def mean_count(value: float | None) -> str:
+    """A mean of whole numbers, with three digits: `0.43`, `12.6`, `4 953`."""
+    if value is None:
+        return "–"
+    if 0 < value < 0.01:
+        return "< 0.01"
+    return f"{value:.3g}" if value < 1000 else count(round(value))
+
+
 def size(value: float | None) -> str:
     """A number of bytes with three digits: `65.5 kB`."""
     if value is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import polars as pl
 import pytest
 from conftest import LOSSY, Cli
 
-from retx.quantities import rate, size
+from retx.quantities import mean_count, rate, size
 
 HEAVY = {"matplotlib", "numpy", "polars", "scipy", "jinja2", "pandas"}
 
@@ -63,6 +64,33 @@ def test_the_summary_for_people(cli: Cli, lossy: Path) -> None:
     assert done.stderr == ""
     for word in ("download", "newreno", "Mbit/s", "fast retransmit", "wireless", "forward", "%"):
         assert word in done.stdout
+
+
+def test_the_summary_tells_round_trips_and_what_links_repeated(cli: Cli, lossy: Path) -> None:
+    repeating = ("--set", 'link.cloud.forward.arq={ mode = "selective_repeat", retries = 3 }')
+    done = cli("run", lossy, *repeating)
+    assert (done.returncode, done.stderr) == (0, "")
+    summary = json.loads(cli("run", lossy, *repeating, "--json").stdout)
+    flow, link = summary["flows"][0], summary["links"][0]
+    head, _, row = done.stdout.splitlines()[2:5]
+    cells = dict(
+        zip(re.split(r" {2,}", head.strip()), re.split(r" {2,}", row.strip()), strict=True)
+    )
+    assert cells["RTT"] == f"{flow['rtt_mean_s'] * 1e3:.3g} ms"
+    assert cells["sent"] == str(flow["segments_sent"])
+    assert "repeated" in done.stdout
+    assert f" {link['frames_repeated']} " in done.stdout
+    assert link["frames_repeated"] > 0
+    assert "repeated" not in cli("run", lossy).stdout
+    cut = cli("run", lossy, "--set", 'duration="0.2 s"').stdout
+    assert "no end" in cut
+
+
+@pytest.mark.parametrize(
+    ("mean", "text"), [(0, "0"), (4e-6, "< 0.01"), (0.427, "0.427"), (4953.2, "4\u202f953")]
+)
+def test_means_of_counts_are_plain_numbers(mean: float, text: str) -> None:
+    assert mean_count(mean) == text
 
 
 def test_a_terminal_without_unicode(cli: Cli, lossy: Path) -> None:

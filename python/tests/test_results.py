@@ -223,6 +223,10 @@ def test_a_notebook_shows_a_result(result: retx.Result) -> None:
     html = result._repr_html_()
     assert "download" in html
     assert html.count("<tr>") == 2
+    episodes = result.summary["flows"][0]["episodes"]
+    told = [f"{n} {cause}" for kind in episodes.values() for cause, n in kind.items() if n]
+    assert told
+    assert all(cause in html for cause in told), "true causes are what a result is about"
     spoiled = retx.run({**result.scenario, "title": "<script>alert(1)</script>"})
     assert "<script>" not in spoiled._repr_html_()
 

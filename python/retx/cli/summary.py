@@ -12,7 +12,7 @@ from rich.table import Table
 from retx.cli.console import console
 from retx.cli.network import airtime_table, relays_table, wlans_table
 from retx.cli.tables import First, plain, shortened, table
-from retx.quantities import count, rate, seconds, share
+from retx.quantities import count, mean_count, rate, seconds, share
 
 if TYPE_CHECKING:
     from retx.replications import Replications
@@ -22,6 +22,8 @@ SAID = ("congestion", "corruption")
 KINDS = {"frr": "fast retransmit", "rto": "timeout"}
 REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")
+BESIDE = {"packets_marked": "marked", "frames_repeated": "repeated", "frames_parity": "parity"}
+"""Of links: counts that are shown where there are any."""
 
 
 def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
@@ -102,7 +104,7 @@ class _Flows:
 
 def _flows(flows: First) -> Table:
     columns = (
-        "Flow", "TCP", ">time", ">goodput", ">segments", ">resent", ">needlessly", ">idle",
+        "Flow", "TCP", ">time", ">goodput", ">RTT", ">sent", ">resent", ">needless", ">idle",
     )  # fmt: skip
     made = table("", *columns)
 
@@ -110,8 +112,9 @@ def _flows(flows: First) -> Table:
         made.add_row(
             plain(flow["name"]),
             plain(flow["tcp"]),
-            seconds(flow["response_time_s"]) if flow["finish_s"] is not None else "not complete",
+            seconds(flow["response_time_s"]) if flow["finish_s"] is not None else "no end",
             rate(flow["goodput_bit_s"]),
+            seconds(flow["rtt_mean_s"]),
             count(flow["segments_sent"]),
             count(flow["segments_retransmitted"]),
             count(flow["retransmissions_unnecessary"]),
@@ -223,17 +226,18 @@ def _print_emulation(out: Console, summary: dict[str, Any]) -> None:
 
 def _links(links: Iterable[dict[str, Any]]) -> Table:
     shown = First()
-    known, marks = set(USUAL_REASONS), False
+    known, beside = set(USUAL_REASONS), set[str]()
     for link in links:
         shown.append(link)
         known.update(reason for reason in REASONS if link["drops"][reason])
-        marks = marks or bool(link["packets_marked"])
+        beside.update(key for key in BESIDE if link[key])
     # Reasons that no link knows are left out, but for the two usual ones.
     reasons = [reason for reason in REASONS if reason in known]
+    counts = [key for key in BESIDE if key in beside]
     columns = (
         "Link", "direction", ">packets",
         *(f">lost: {reason.replace('_', ' ')}" for reason in reasons),
-        *([">marked"] if marks else []),
+        *(f">{BESIDE[key]}" for key in counts),
         ">queue mean", ">max", ">busy",
     )  # fmt: skip
     made = table("", *columns)
@@ -244,8 +248,8 @@ def _links(links: Iterable[dict[str, Any]]) -> Table:
             link["direction"],
             count(link["packets_in"]),
             *(count(link["drops"][reason]) for reason in reasons),
-            *([count(link["packets_marked"])] if marks else []),
-            "–" if link["queue_mean_packets"] is None else f"{link['queue_mean_packets']:.3g}",
+            *(count(link[key]) for key in counts),
+            mean_count(link["queue_mean_packets"]),
             count(link["queue_max_packets"]),
             share(link["utilisation"]),
         )
@@ -257,6 +261,7 @@ def _means(replications: Replications) -> Table:
     shown: dict[str, tuple[str, Callable[[float | None], str]]] = {
         "response_time_s": ("response time", seconds),
         "goodput_bit_s": ("goodput", rate),
+        "rtt_mean_s": ("RTT", seconds),
         "segments_sent": ("segments sent", count),
         "segments_retransmitted": ("retransmitted", count),
         "retransmissions_unnecessary": ("unnecessary", count),
