@@ -17,6 +17,7 @@ from retx.analysis.thinning import distinct, envelope
 from retx.plots.bursts import bursts
 from retx.plots.cwnd import cwnd
 from retx.plots.flows import PlotError
+from retx.plots.goodput import goodput
 from retx.plots.labels import axis
 from retx.plots.metric import metric
 from retx.plots.sequence import sequence
@@ -159,6 +160,26 @@ def test_shares_and_fairness_over_time() -> None:
     assert jain_over_time(samples, 1.0).rows() == [(1.0, 2, 1.0), (2.0, 2, 0.5)]
     with pytest.raises(TableError, match="the run has 2 s only"):
         shares(samples, 9.0)
+
+
+def test_goodputs_over_time() -> None:
+    samples = pl.DataFrame(
+        {
+            "flow": ["a", "b", "a", "b", "a", "b"],
+            "time_s": [0.0, 0.0, 1.0, 1.0, 2.0, 2.0],
+            "ack_bytes": [0, 0, 1000, 1000, 4000, 1000],
+        }
+    )
+    figure = goodput(samples, interval_s=1.0)
+    (axes,) = figure.axes
+    drawn = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
+    assert drawn == {"a": [8.0, 8.0, 24.0], "b": [8.0, 8.0, 0.0]}
+    assert axes.get_ylabel() == "goodput (kbit/s)"
+    alone = goodput(samples, flow="a", interval_s=1.0, span=(1.5, 2.0))
+    assert [line.get_label() for line in alone.axes[0].get_lines()] == ["a"]
+    assert alone.data["goodput"].rows() == [(2.0, "a", 24000.0)]
+    with pytest.raises(PlotError, match="no flow 'c'"):
+        goodput(samples, flow="c")
 
 
 def test_runs_of_losses_leave_out_what_queues_dropped() -> None:

@@ -17,7 +17,8 @@ from retx.results import HOW_TO_RECORD, NotRecordedError
 if TYPE_CHECKING:
     from retx.results import Result
 
-SAMPLED, OF_SEGMENTS = ("cwnd", "rtt", "queue", "fairness"), ("sequence", "rtt", "ladder", "bursts")
+SAMPLED = ("cwnd", "rtt", "queue", "goodput", "fairness")
+OF_SEGMENTS = ("sequence", "rtt", "ladder", "bursts")
 OF_ALL_FLOWS, OF_ALL_TIME = ("queue", "fairness"), ("confusion",)
 PICTURES, DATA = (".png", ".svg", ".pdf"), (".csv", ".parquet")
 

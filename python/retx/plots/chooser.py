@@ -18,6 +18,7 @@ NEEDS = {
     "ladder": ("segments", "acks"),
     "queue": ("link_samples",),
     "episodes": ("episodes",),
+    "goodput": ("samples",),
     "fairness": ("samples",),
     "bursts": ("segments",),
     "confusion": (),
@@ -35,7 +36,7 @@ class Plot:
         self._result = result
 
     def cwnd(self, *, flow: str | None = None, span: Span | None = None) -> Figure:
-        """Congestion window, slow start threshold and data in flight against time."""
+        """Congestion window, slow start threshold and flight size against time."""
         from retx.plots.cwnd import cwnd
 
         samples = self._result.samples
@@ -87,6 +88,18 @@ class Plot:
         from retx.plots.episodes import episodes
 
         return episodes(self._result.episodes, flow=flow, span=span)
+
+    def goodput(
+        self,
+        *,
+        flow: str | None = None,
+        interval_s: float | None = None,
+        span: Span | None = None,
+    ) -> Figure:
+        """Goodputs of the flows against time, as means over intervals."""
+        from retx.plots.goodput import goodput
+
+        return goodput(self._result.samples, flow=flow, interval_s=interval_s, span=span)
 
     def fairness(self, *, interval_s: float | None = None, span: Span | None = None) -> Figure:
         """Goodputs of the flows and Jain's index of them against time."""

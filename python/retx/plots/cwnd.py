@@ -1,4 +1,4 @@
-"""Congestion window, slow start threshold and data in flight against time."""
+"""Congestion window, slow start threshold and flight size against time."""
 
 from __future__ import annotations
 

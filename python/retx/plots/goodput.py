@@ -1,0 +1,85 @@
+"""Goodputs of flows against time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from retx.analysis.sharing import shares
+from retx.plots.flows import check_span, of_flow, one_flow, within
+from retx.plots.labels import axis
+from retx.plots.style import COLOURS, GREY, LINES, Figure, new_figure, shared_legend, styled
+
+MOST_NAMED = 8
+INTERVALS = 60
+"""So many in a run, unless an interval is asked for."""
+
+
+def goodput(
+    samples: pl.DataFrame,
+    *,
+    flow: str | None = None,
+    interval_s: float | None = None,
+    span: tuple[float, float] | None = None,
+) -> Figure:
+    """What receivers got in order, by the acknowledgments that senders had.
+
+    What had waited behind a gap counts when the gap is filled, and may take a mean over one
+    interval beyond the rate of the link.
+
+    Args:
+        samples: The `samples` table.
+        flow: Only this one.
+        interval_s: Goodputs are means over so long; a sixtieth of the run by default.
+        span: From and to, in seconds of the run.
+
+    Raises:
+        PlotError: There is no such flow, or no sample within the span.
+        TableError: The interval does not fit the run.
+    """
+    step = default_interval(samples) if interval_s is None else interval_s
+    if flow is not None:
+        samples = of_flow(samples, one_flow(samples, flow))
+    check_span(span, [within(samples, "time_s", span)])
+    each = shares(samples, step)
+    with styled():
+        figure, (axes,) = new_figure()
+        draw_goodputs(axes, each, step)
+        axes.set_xlabel("time (s)")
+        if span is not None:
+            axes.set_xlim(span)
+        shared_legend(figure, [axes])
+    figure.data = {"goodput": within(each, "time_s", span)}
+    return figure
+
+
+def default_interval(samples: pl.DataFrame) -> float:
+    """A part of the run, in seconds."""
+    return float(samples["time_s"].max() or 1.0) / INTERVALS  # type: ignore[arg-type]
+
+
+def draw_goodputs(axes: Any, each: pl.DataFrame, step: float) -> None:  # noqa: ANN401
+    """A line for each flow of the table of shares; of many the lines are alike."""
+    names = each["flow"].unique(maintain_order=True).to_list()
+    few = len(names) <= MOST_NAMED
+    scale, label = axis("goodput_bit_s", each["goodput_bit_s"])
+    for number, name in enumerate(names):
+        rows = of_flow(each, name)
+        axes.step(
+            *from_the_start(rows["time_s"], rows["goodput_bit_s"] / scale, step),
+            where="pre",
+            color=COLOURS[number % len(COLOURS)] if few else GREY,
+            ls=LINES[number % len(LINES)] if few else "-",
+            lw=1.1 if few else 0.5,
+            label=name if few else (f"{len(names)} flows" if number == 0 else None),
+        )
+    axes.set_ylabel(label)
+    axes.set_ylim(bottom=0)
+
+
+def from_the_start(
+    ends: pl.Series, values: pl.Series, step: float
+) -> tuple[list[float], list[float]]:
+    """Times are those of the ends of intervals: the first one begins a step earlier."""
+    return [ends[0] - step, *ends], [values[0], *values]
