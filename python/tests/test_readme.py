@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from emulating import refusal
 
+import retx
+
 ROOT = Path(__file__).parents[2]
 PAGES = [
     "README.md",
@@ -110,6 +112,11 @@ def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         if "://" not in target:
             assert ((ROOT / page).parent / target).exists(), target
+
+
+def test_the_citation_has_the_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {retx.__version__}\n" in citation
 
 
 def test_the_picture_is_what_the_script_draws(tmp_path: Path) -> None:
