@@ -90,7 +90,7 @@ def emulate(
     target, capture = place("out", out), place("pcap", pcap)
     points = capture_points(capture, pcap_at)
     replication = whole("replication", replication, 0)
-    check_places(scenario, [capture], target)
+    check_places(scenario, [capture], target, overrides)
     check_lateness(lateness_bound_s)
     parsed, code = parsed_scenario(scenario, seed, overrides)
     calibrated = calibration(backend)

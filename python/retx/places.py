@@ -3,36 +3,44 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from retx.errors import UsageError
-from retx.source import Scenario
+from retx.source import Scenario, override_pairs, read
+
+NAMED = re.compile(r"""\bfile["']?\s*[=:]\s*(?:"([^"\n]+)"|'([^'\n]+)')""")
+"""A trace, or code of the user's own, in TOML or JSON."""
 
 
 def check_places(
     scenario: Scenario,
     files: Iterable[str | os.PathLike[str] | None] = (),
     directory: str | os.PathLike[str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
 ) -> None:
-    """Refuses outputs in the place of the scenario's file, of each other, or within the directory.
+    """Refuses outputs in the place of what is read, of each other, or within the directory.
 
     Args:
-        scenario: As for `retx.run`; only a file is in danger.
+        scenario: As for `retx.run`; its file is read, and the traces and code that it names are.
         files: Those that will be written; None stands for one that will not.
         directory: One that will be written, or replaced, as a whole.
+        overrides: Values by their key in the scenario.
 
     Raises:
         UsageError: The message says which.
     """
-    read = None
-    if isinstance(scenario, os.PathLike) or (isinstance(scenario, str) and "\n" not in scenario):
-        read = Path(scenario).resolve()
+    outputs = [Path(file) for file in files if file is not None]
+    if directory is None and not outputs:
+        return
+    seen = {place.resolve(): what for place, what in _inputs(scenario, overrides)}
     whole = None if directory is None else Path(directory).resolve()
-    if read and whole in read.parents:
-        raise UsageError(f"{directory}: holds the scenario that is read: name another directory")
-    seen = {read: "the scenario that is read"}
-    for path in (Path(file) for file in files if file is not None):
+    for place, what in seen.items():
+        if whole in place.parents:
+            raise UsageError(f"{directory}: holds {what}: name another directory")
+    for path in outputs:
         place = path.resolve()
         if place in seen:
             raise UsageError(f"{path}: is {seen[place]}, too: write to another file")
@@ -41,3 +49,19 @@ def check_places(
                 f"{path}: lies in {directory}, which is written as a whole: write it elsewhere"
             )
         seen[place] = "written by another option"
+
+
+def _inputs(scenario: Scenario, overrides: Mapping[str, Any] | None) -> Iterator[tuple[Path, str]]:
+    """What is read, and what it is called."""
+    if isinstance(scenario, os.PathLike) or (isinstance(scenario, str) and "\n" not in scenario):
+        yield Path(scenario), "the scenario that is read"
+        if not Path(scenario).is_file():
+            return  # what is no file, such as a pipe, can be read once only
+    source = read(scenario)
+    pairs = override_pairs(overrides)
+    # Texts that are set need no quotes.
+    names = [value.strip("\"'") for key, value in pairs if key.endswith(".file")]
+    for text in (source.text, *(value for _, value in pairs)):
+        names += ["".join(quoted) for quoted in NAMED.findall(text)]
+    for name in names:
+        yield source.base / name, "a file that the scenario reads"

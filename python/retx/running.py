@@ -95,7 +95,7 @@ def run(
         UserCodeError: Code of your own failed; what it raised is the `__cause__`.
     """
     target = place("out", out)
-    check_places(scenario, [pcap], target)
+    check_places(scenario, [pcap], target, overrides)
     parsed = parsed_scenario(scenario, seed, overrides)
     with ExitStack() as files:
         # Opened before the run: a place that cannot be written should not cost a simulation.
@@ -169,7 +169,7 @@ def replicate(
     replications = whole("replications", replications, 1)
     threads = os.cpu_count() or 1 if threads is None else whole("threads", threads, 1)
     target = place("out", out)
-    check_places(scenario, directory=target)
+    check_places(scenario, directory=target, overrides=overrides)
     parsed, code = parsed_scenario(scenario, seed, overrides)
     with ExitStack() as files:
         directory = files.enter_context(new_directory(target, replace=force)) if target else None

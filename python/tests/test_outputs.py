@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import resource
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from conftest import LOSSY, Cli
 from test_bad_input import refused
+
+import retx
+from retx.errors import UsageError
 
 FOREIGN = {
     "pictures": {"holiday.png": "photo", "thesis.pdf": "thesis", "measured.parquet": "data"},
@@ -99,6 +104,97 @@ def test_outputs_are_not_the_scenario_nor_each_other(
     refused(cli(arguments[0], name, *arguments[1:]), *words)
     assert [path.name for path in here.iterdir()] == [name]
     assert (here / name).read_text() == lossy.read_text()
+
+
+OTHER = ["--set", "link.cloud.forward.channel.file=other.csv"]
+AIMD = """
+import retx
+
+class Aimd(retx.CongestionControl):
+    def on_ack(self, ack, window): window.cwnd += 1
+    def on_loss(self, loss, window): window.cwnd //= 2
+    def on_timeout(self, loss, window): window.cwnd = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["run", "--pcap", "lte.csv"], "lte.csv"),
+        (["run", "--plot", "cwnd=lte.csv"], "lte.csv"),
+        (["run", "--plot", "cwnd=other.csv", *OTHER], "other.csv"),
+        (["run", "--pcap", "aimd.py"], "aimd.py"),
+        (["emulate", "--pcap", "lte.csv"], "lte.csv"),
+        (["tune", "--out", "lte.csv"], "lte.csv"),
+        (["compare", "--table", "lte.csv"], "lte.csv"),
+    ],
+)
+def test_outputs_are_no_files_that_the_scenario_reads(
+    cli: Cli, lossy: Path, tmp_path: Path, arguments: list[str], named: str
+) -> None:
+    here = tmp_path / "cwd"
+    code = '{ name = "python", file = "aimd.py", class = "Aimd" }'
+    code = f'[tcp.mine]\nlike = "reno"\ncongestion_control = {code}\n'
+    trace = "{ model = 'trace', file = 'lte.csv' }"
+    text = lossy.read_text().replace('{ model = "bernoulli", p = 0.02 }', trace)
+    (here / "s.toml").write_text(text.replace("[[link]]", f"{code}[[link]]"))
+    for name, content in (("lte.csv", "time_s,loss\n0,0.1\n"), ("aimd.py", AIMD)):
+        (here / name).write_text(content)
+    (here / "other.csv").write_text("time_s,loss\n0,0.1\n")
+    if arguments[0] == "tune":
+        vary = "link.cloud.queue.packets=5..50"
+        arguments = [*arguments, "--vary", vary, "--maximise", "goodput"]
+    before = {path.name: path.read_bytes() for path in here.iterdir()}
+    told = cli(arguments[0], "s.toml", *arguments[1:])
+    refused(told, f"{named}: is a file that the scenario reads, too")
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_a_scenario_is_read_from_a_pipe(lossy: Path, tmp_path: Path) -> None:
+    line = f"{sys.executable} -m retx run <(cat {lossy}) --pcap {tmp_path}/a.pcapng"
+    assert subprocess.run(["bash", "-c", line], capture_output=True, check=False).returncode == 0
+
+
+def test_a_sweep_does_not_replace_the_scenario_that_it_reads(cli: Cli, tmp_path: Path) -> None:
+    here = tmp_path / "cwd"
+    text = "# my notes\n" + LOSSY
+    (here / "scenario.toml").write_text(text)
+    told = cli("sweep", "scenario.toml", "--replications", 2, "--out", ".")
+    refused(told, "holds the scenario that is read")
+    with pytest.raises(UsageError, match="holds the scenario that is read"):
+        retx.sweep(here / "scenario.toml", replications=2, out=here)
+    assert [path.name for path in here.iterdir()] == ["scenario.toml"]
+    assert (here / "scenario.toml").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        (["sweep", "lossy.toml", "--out", ""], " after --out"),
+        (["sweep", "lossy.toml", "--out="], " after --out"),
+        (["run", "lossy.toml", "--plot", "cwnd", "--flow", ""], " after --flow"),
+        (["run", ""], ""),
+        (["sweep", "--status", ""], " after --status"),
+    ],
+)
+def test_empty_arguments_are_refused(cli: Cli, arguments: list[str], where: str) -> None:
+    refused(cli(*arguments), f"there is an empty argument{where}: write what is meant")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "lossy.toml", "--plot", "cwnd="], ["--plot cwnd=", "no file is named"]),
+        (["sweep", "lossy.toml", "--out", "lossy.toml"], ["no directory"]),
+        (["sweep", "--status", "lossy.toml"], ["is no directory of a sweep"]),
+        (["compare", "--grid", "1", "--out", "lossy.toml"], ["exists and is no directory"]),
+    ],
+)
+def test_places_that_are_none(
+    cli: Cli, tmp_path: Path, arguments: list[str], words: list[str]
+) -> None:
+    (tmp_path / "cwd" / "lossy.toml").write_text(LOSSY)
+    refused(cli(*arguments), *words)
 
 
 def test_a_grid_of_comparisons_goes_into_no_directory_of_others(cli: Cli, tmp_path: Path) -> None:

@@ -103,10 +103,11 @@ def command(
         _finish_grid(found, out, quantity or QUANTITY, as_json)
         return
     assert scenario is not None, "checked above"
-    check_places(scenario, [table])
+    overrides = overrides_of(settings or [])
+    check_places(scenario, [table], overrides=overrides)
     from retx.comparing.comparison import compare
 
-    compared = compare(scenario, seed=seed, overrides=overrides_of(settings or []), **how)
+    compared = compare(scenario, seed=seed, overrides=overrides, **how)
     if table:
         _write_table(compared.table, table)
     if as_json:

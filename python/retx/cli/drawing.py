@@ -118,9 +118,11 @@ def check_no_segments(figures: list[Drawing]) -> None:
 
 
 def _drawing(word: str, flow: str | None, span: tuple[float, float] | None) -> Drawing:
-    kind, _, name = word.partition("=")
+    kind, equals, name = word.partition("=")
     if kind not in KINDS:
         raise UsageError(f"--plot {word}: no plot {kind!r}; there are {', '.join(KINDS)}")
+    if equals and not name:
+        raise UsageError(f"--plot {word}: no file is named: leave out the =, or name one")
     file = Path(name) if name else None
     if file and file.suffix.lower() not in PICTURES + DATA:
         endings = f"{', '.join(PICTURES)}, or {' or '.join(DATA)} for its data"

@@ -130,12 +130,17 @@ def _open_missing() -> None:
 
 
 def _check_text(arguments: list[str]) -> None:
-    """Refuses arguments that are bytes without meaning.
+    """Refuses arguments that are bytes without meaning, or empty as where a variable is not set.
 
     Raises:
-        UsageError: One is not UTF-8.
+        UsageError: The message says which.
     """
-    for word in arguments:
+    for before, word in zip(["", *arguments], arguments, strict=False):
+        name, equals, value = word.partition("=")
+        if not word or (name.startswith("--") and equals and not value):
+            where = before if before.startswith("-") and not word else name
+            after = f" after {where}" if where else ""
+            raise UsageError(f"there is an empty argument{after}: write what is meant")
         shown = os.fsencode(word).decode("utf-8", "backslashreplace")
         if shown != word:
             raise UsageError(f"argument '{shown}' is not UTF-8: write it, or name the file, so")

@@ -34,7 +34,7 @@ class Outputs:
         figures = [figure.place(self.directory) for figure in self.figures]
         return [path for path in (self.directory, self.pcap, *figures) if path]
 
-    def check(self, scenario: Path) -> None:
+    def check(self, scenario: Path, overrides: Mapping[str, Any]) -> None:
         """Refuses places of which one would take another's, or the scenario's.
 
         Raises:
@@ -45,7 +45,7 @@ class Outputs:
         if twice:
             raise UsageError(f"--plot {twice[0]}: is asked for twice: name a file for one of them")
         figures = [it.place(None) for it in self.figures if it.file or not self.directory]
-        check_places(scenario, [self.pcap, *figures], self.directory)
+        check_places(scenario, [self.pcap, *figures], self.directory, overrides)
 
 
 def command(
@@ -108,8 +108,8 @@ def command(
 def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> None:
     from retx.running import parsed_scenario, run_parsed
 
-    outputs.check(scenario)
     seed, overrides = arguments.pop("seed"), arguments.pop("overrides")
+    outputs.check(scenario, overrides)
     parsed = parsed_scenario(scenario, seed, overrides)
     if outputs.figures:
         resolved = json.loads(parsed.scenario.to_json())

@@ -10,6 +10,7 @@ import typer
 
 from retx.cli import options
 from retx.errors import UsageError
+from retx.places import check_places
 from retx.quantities import rate
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def command(
     grid, overrides = _grid(vary), overrides_of(settings or [])
     check_set(overrides, grid or {})
     directory = out or Path("out") / f"{scenario.stem}-sweep"
+    check_places(scenario, directory=directory, overrides=overrides)
     wanted = Wanted(grid, replications, None, seed, overrides, tables or [])
     prepared = prepare(scenario, wanted)
     try:

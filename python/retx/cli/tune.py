@@ -90,9 +90,9 @@ def command(
     from retx.tuning.space import parsed
 
     _check(pareto, landscape, [*(maximise or []), *(minimise or [])])
-    check_places(scenario, [storage, out, landscape, pareto])
     varied = [parsed(word) for word in vary]
     keys, overrides = [key for key, _ in varied], overrides_of(settings or [])
+    check_places(scenario, [storage, out, landscape, pareto], overrides=overrides)
     for key in keys:
         if keys.count(key) > 1:
             raise UsageError(f"--vary {key}: is there twice: leave out one")

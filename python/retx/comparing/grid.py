@@ -228,6 +228,8 @@ def _kept(directory: Path) -> Iterator[Path]:
         FileExistsError: What is there is no grid.
         UsageError: Another grid is written there.
     """
+    if directory.exists() and not directory.is_dir():
+        raise FileExistsError(errno.EEXIST, "exists and is no directory", str(directory))
     if not (directory / SETTINGS).exists() and directory.is_dir() and any(directory.iterdir()):
         reason = f"is not empty, and holds no {SETTINGS} of a grid: name another directory"
         raise FileExistsError(errno.EEXIST, reason, str(directory))

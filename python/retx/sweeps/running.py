@@ -13,6 +13,7 @@ from retx import _native
 from retx.checks import place, whole
 from retx.errors import UsageError, warn
 from retx.own_code import unknown_code
+from retx.places import check_places
 from retx.progress import Progress
 from retx.source import Scenario
 from retx.sweeps.derive import Derive, Function
@@ -93,7 +94,7 @@ def sweep(
     named = None if cases is None else [Case(name, values) for name, values in cases.items()]
     made = Derive(derive, tuple(derive_from)) if derive else None
     wanted = Wanted(grid, replications, until, seed, overrides, tables, named, made)
-    place("out", out)
+    check_places(scenario, directory=place("out", out), overrides=overrides)
     return sweep_prepared(
         prepare(scenario, wanted),
         threads=threads,

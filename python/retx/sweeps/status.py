@@ -69,7 +69,7 @@ def read_plan(path: Path) -> Plan:
         OSError: There is no such directory.
         StoreError: There is no plan in it, or it is damaged.
     """
-    if not path.is_dir():
+    if not path.exists():
         raise FileNotFoundError(errno.ENOENT, "no such directory", str(path))
     if not (path / PLAN).exists():
         raise StoreError(f"{path}: is no directory of a sweep: {PLAN} is missing")
