@@ -95,9 +95,22 @@ def test_means_of_counts_are_plain_numbers(mean: float, text: str) -> None:
 
 def test_a_terminal_without_unicode(cli: Cli, lossy: Path) -> None:
     plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    for words in (["run", lossy], ["run", lossy, "--json"], ["list"]):
+    lossy.write_text(lossy.read_text().replace("A short download", "Größe 10 µs × 𝛼"))
+    for words in (["run", lossy], ["run", lossy, "--replications", "2"], ["list"], ["--help"]):
         done = cli(*words, env=plain)
         assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.isascii()
+        assert "?" not in done.stdout
+    shown = cli("run", lossy, env=plain).stdout
+    assert "Grosse 10 us x alpha over" in shown
+    assert "500 000" not in shown
+    # What programs read is the same in any encoding.
+    for words in (["run", lossy, "--replications", "2"], ["list", "channel"], ["run", lossy]):
+        texts = [cli(*words, "--json", env=env).stdout for env in (plain, None)]
+        found, whole = (re.sub('"wall_s": [0-9.e-]+', '"wall_s": 0', text) for text in texts)
+        assert found.isascii()
+        assert not whole.isascii()
+        assert json.loads(found) == json.loads(whole)
 
 
 def test_replications_for_people_and_machines(cli: Cli, lossy: Path) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from retx.cli import completion
-from retx.cli.run import overrides_of
+from retx.cli.run import overrides_of, print_json
 
 if TYPE_CHECKING:
     from retx.drills import Drill
@@ -65,7 +64,7 @@ def command(
         if not as_json:
             _print(result)
     if as_json:
-        typer.echo(json.dumps([it.to_dict() for it in results], indent=2, ensure_ascii=False))
+        print_json([it.to_dict() for it in results])
     verdicts = [result.verdict for result in results]
     failed, refused = verdicts.count("failed"), verdicts.count("refused")
     if not as_json and len(results) > 1:

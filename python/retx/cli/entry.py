@@ -8,7 +8,6 @@ import sys
 import warnings
 from importlib import import_module
 from importlib.util import find_spec
-from io import TextIOWrapper
 from traceback import format_exception
 from types import FrameType
 from typing import Annotated, NoReturn, TextIO
@@ -17,6 +16,7 @@ import typer
 
 from retx import _native
 from retx.cli import compare, drill, emulate, init, listing, run, sweep, tune
+from retx.cli.encoding import print_plainly
 from retx.errors import NothingMeasuredWarning, UsageError
 
 BAD_INPUT, FAULT, KILLED, INTERRUPTED, PIPE_CLOSED = 2, 70, 128, 130, 141
@@ -78,10 +78,7 @@ def main() -> NoReturn:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, _terminate)
     _open_missing()
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character gets a question mark, not an exception.
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
+    print_plainly()
     try:
         _check_text(arguments)
         code = app([word for word in arguments if word != "--debug"], standalone_mode=False)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from retx.cli import completion
+from retx.cli.run import print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,7 +39,7 @@ def list_command(kind: Kind = None, name: Name = None, as_json: AsJson = False) 
 
     kinds = {kind: find(kind, name)} if kind else describe()
     if as_json:
-        typer.echo(json.dumps(kinds, indent=2, ensure_ascii=False))
+        print_json(kinds)
     elif name:
         _print_parameters(kinds[str(kind)][0])
     else:
@@ -55,7 +55,7 @@ def schema_command() -> None:
     """
     from retx.listing import schema
 
-    typer.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
+    print_json(schema())
 
 
 def _print_names(kinds: dict[str, list[dict[str, Any]]]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from retx.cli import options
 from retx.cli.drawing import Drawing, check_no_segments, drawings
+from retx.cli.encoding import print_only_json
 from retx.directory import new_directory
 from retx.errors import UsageError
 from retx.places import check_places
@@ -128,6 +129,7 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
         pairs = zip(outputs.figures, targets, strict=True)
         failed = {figure: figure.attempt(result, target) for figure, target in pairs}
     if outputs.as_json:
+        print_only_json()
         result.write_summary(sys.stdout)
         sys.stdout.flush()
     else:
@@ -173,8 +175,9 @@ def check_set(overrides: Mapping[str, object], varied: Iterable[str]) -> None:
             raise UsageError(f"--set {key}: --vary gives it other values: leave out one")
 
 
-def print_json(summary: dict[str, Any]) -> None:
-    """Prints a summary as one JSON object."""
+def print_json(summary: Any) -> None:  # noqa: ANN401
+    """Prints a summary, or what else there is, as one JSON value."""
+    print_only_json()
     json.dump(summary, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
     sys.stdout.flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retx.cli import options
-from retx.cli.run import check_set, overrides_of
+from retx.cli.run import check_set, overrides_of, print_json
 from retx.errors import UsageError
 from retx.places import check_places
 
@@ -135,7 +134,7 @@ def _report(done: int, of: int) -> None:
 def _print(found: Tuning, as_json: bool) -> None:
     if as_json:
         shown = {"best": found.best.to_dicts(), "trials": found.trials.to_dicts()}
-        typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        print_json(shown)
         return
     from rich.table import Table
 

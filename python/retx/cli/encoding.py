@@ -1,0 +1,60 @@
+"""What is printed where an output cannot show a character."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+import unicodedata
+from io import TextIOWrapper
+
+PLAIN, IN_JSON = "retx.plain", "retx.json"
+"""Names of error handlers: near characters of ASCII; escapes of JSON."""
+INSTEAD = {
+    "×": "x", "·": "*", "±": "+-", "−": "-", "–": "-", "—": "-", "─": "-", "│": "|", "…": "...",
+    "→": "->", "≤": "<=", "≥": ">=", "≈": "~", "≠": "!=", "√": "sqrt ", "§": "section ",
+    "✓": "+", "µ": "u", "μ": "u", "ß": "ss", "“": '"', "”": '"', "‘": "'", "’": "'",
+}  # fmt: skip
+GREEK = "GREEK SMALL LETTER "
+
+
+def print_plainly() -> None:
+    """Lets no character be an error: the outputs show another one, or a question mark."""
+    codecs.register_error(PLAIN, _plainly)
+    codecs.register_error(IN_JSON, _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=PLAIN)
+
+
+def print_only_json() -> None:
+    """From now on the standard output gets JSON, in which no character may become another one."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors=IN_JSON)
+
+
+def near(character: str) -> str:
+    """The same in ASCII, or a question mark."""
+    if character in INSTEAD:
+        return INSTEAD[character]
+    name = unicodedata.name(character, "")
+    if name.startswith(GREEK):
+        return name.removeprefix(GREEK).lower()
+    # Thin spaces are spaces, ü is u, ² is 2.
+    parts = unicodedata.normalize("NFKD", character)
+    if parts != character:
+        return "".join(near(part) for part in parts if not unicodedata.combining(part))
+    return character if character.isascii() else "?"
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(near, error.object[error.start : error.end])), error.end
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    pairs = (units[at : at + 2].hex() for at in range(0, len(units), 2))
+    return "".join(f"\\u{pair}" for pair in pairs), error.end
