@@ -66,9 +66,10 @@ def drill(
 
     Raises:
         OSError: A file cannot be read.
-        UsageError: A directory without scripts, a file that is no text.
+        UsageError: A directory without scripts, a file that is no text, a TCP that is none.
     """
     settings = override_pairs(overrides)
+    _check(tcp, settings)
     for path in _files(paths):
         played = _native.play_drill(_text(path), tcp, settings, trace=trace)
         yield Drill(
@@ -82,6 +83,17 @@ def drill(
             played.trace,
             played.simulated_s,
         )
+
+
+NOTHING = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+"""A script that any TCP can play."""
+
+
+def _check(tcp: str, settings: list[tuple[str, str]]) -> None:
+    """Refuses a TCP that no script could be played with: the scripts are not to blame."""
+    played = _native.play_drill(NOTHING, tcp, settings, trace=False)
+    if played.verdict != "passed":
+        raise UsageError(played.message)
 
 
 def _files(paths: tuple[str | os.PathLike[str], ...]) -> Iterator[Path]:

@@ -75,10 +75,14 @@ def test_options_choose_the_tcp(cli: Cli, script: Path) -> None:
     assert cli("drill", script, "--set", "mss=700").returncode == 0
     result = cli("drill", script, "--tcp", "renno")
     assert result.returncode == 2
-    assert 'no TCP "renno"; presets are' in result.stdout
+    assert result.stderr.startswith('error: no TCP "renno"; presets are')
     result = cli("drill", script, "--set", "mss")
     assert result.returncode == 2
-    assert "write KEY=VALUE" in result.stderr
+    assert "write KEY=VALUE, such as mss=536" in result.stderr
+    # No script is to blame.
+    result = cli("drill", script, "--set", "msss=536")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: msss: unknown key")
 
 
 def test_trace_and_print(cli: Cli, script: Path) -> None:

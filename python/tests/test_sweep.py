@@ -421,7 +421,6 @@ def test_a_metric_that_no_run_has_is_refused_before_the_first(tmp_path: Path) ->
         ("flow.downlaod.goodput_bit_s", "no flow 'downlaod' in any run (there is download"),
         ("link.clud.forward.utilisation", "no link 'clud' in any run (there is cloud)"),
         ("goodput", "did you mean 'goodput_bit_s'?"),
-        ("", "no column ''"),
     ],
 )
 def test_a_misspelt_metric_is_refused_before_the_first_run(

@@ -1,10 +1,11 @@
 //! TOML text as plain values, and the place of each in the text.
 
-use crate::error::{Position, Problem, ScenarioError, Step, one_line, set};
+use crate::error::{Position, Problem, ScenarioError, Step, one_line, with};
 use crate::topology::{self, Origins};
 use crate::wording;
 use serde_json::{Map, Value};
 use std::ops::Range;
+use std::slice;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -48,7 +49,7 @@ impl<'a> Document<'a> {
     /// The refusal of an override that could not be applied.
     pub fn refuse_override(&self, change: &(String, String), problem: &Problem) -> ScenarioError {
         ScenarioError {
-            r#override: Some(one_line(&set(change))),
+            r#override: Some(one_line(&with(slice::from_ref(change)))),
             ..ScenarioError::plain(self.file, &problem.message)
         }
     }
@@ -65,7 +66,11 @@ impl<'a> Document<'a> {
         let path = if made_so { &*written } else { &problem.path };
         error.path = one_line(&path_text(made.values, path));
         if let Some((_, change)) = own.or_else(|| last(&written)) {
-            error.r#override = Some(one_line(&set(change)));
+            error.r#override = Some(one_line(&with(slice::from_ref(change))));
+            // The key is in what the override sets already.
+            if error.path == change.0 {
+                error.path.clear();
+            }
         } else {
             error.position = self.position(&written);
         }

@@ -9,7 +9,8 @@ pub struct ScenarioError {
     pub file: String,
     /// The place in the file; `None` when the fault lies in no single place or in an override.
     pub position: Option<Position>,
-    /// The `--set key=value` to which the fault is due.
+    /// The change to which the fault is due, as `with key = value`: it may have been asked for by
+    /// `--set`, by another option, or in Python.
     pub r#override: Option<String>,
     /// The key, as overrides and sweeps write it; empty for the file as a whole.
     pub path: String,
@@ -69,18 +70,19 @@ impl ScenarioError {
 
     /// Every override together is to blame: without them the file is sound.
     pub(crate) fn blame_overrides(self, changes: &[(String, String)]) -> Self {
-        let changes: Vec<String> = changes.iter().map(set).collect();
-        Self { position: None, r#override: Some(one_line(&changes.join(" "))), ..self }
+        Self { position: None, r#override: Some(one_line(&with(changes))), ..self }
     }
 }
 
-/// An override as the command line has it.
-pub fn set((key, value): &(String, String)) -> String {
-    if value.contains(char::is_whitespace) || key.contains(char::is_whitespace) {
-        format!("--set \"{key}={value}\"")
-    } else {
-        format!("--set {key}={value}")
-    }
+/// Overrides as errors have them.
+pub fn with(changes: &[(String, String)]) -> String {
+    format!("with {}", listed(changes))
+}
+
+/// Keys with their values.
+pub fn listed(changes: &[(String, String)]) -> String {
+    let each: Vec<String> = changes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    each.join(", ")
 }
 
 /// A step of a key's path.

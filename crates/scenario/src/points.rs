@@ -1,9 +1,10 @@
 //! The points of a sweep: one scenario many times, each with other values.
 
 use crate::document::Document;
-use crate::error::{ScenarioError, Step, one_line, set};
+use crate::error::{ScenarioError, Step, listed, one_line, with};
 use crate::{Outside, Scenario, Source, read};
 use serde_json::{Map, Value};
+use std::slice;
 
 /// Reads and checks a scenario once for each point, whose changes come after the source's own.
 ///
@@ -30,12 +31,12 @@ fn told(
     source: &Source<'_>,
     changes: &[(String, String)],
 ) -> ScenarioError {
-    let blamed =
-        |change: &&(String, String)| error.r#override.as_ref() == Some(&one_line(&set(change)));
+    let said = |change: &(String, String)| one_line(&with(slice::from_ref(change)));
+    let blamed = |change: &&(String, String)| error.r#override.as_ref() == Some(&said(change));
     if let Some(change) = changes.iter().find(blamed) {
         let place = place(document.values(), &change.0);
         let position = place.and_then(|path| document.position(&path));
-        let said = one_line(&format!("sweep: {} = {}", change.0, change.1));
+        let said = one_line(&format!("sweep: {}", listed(slice::from_ref(change))));
         // The key is in what the sweep sets already.
         let path = if error.path == change.0 { String::new() } else { error.path };
         return ScenarioError { position, r#override: Some(said), path, ..error };
@@ -44,9 +45,7 @@ fn told(
         return error;
     }
     // A fault that spans two keys: all that the point sets is to blame.
-    let values: Vec<String> =
-        changes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-    let said = one_line(&format!("sweep: {}", values.join(", ")));
+    let said = one_line(&format!("sweep: {}", listed(changes)));
     ScenarioError { position: None, r#override: Some(said), ..error }
 }
 

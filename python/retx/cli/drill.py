@@ -59,7 +59,8 @@ def command(
     from retx.drills import drill
 
     results = []
-    for result in drill(*scripts, tcp=tcp, overrides=overrides_of(settings or []), trace=trace):
+    overrides = overrides_of(settings or [], "mss=536")
+    for result in drill(*scripts, tcp=tcp, overrides=overrides, trace=trace):
         results.append(result)
         if not as_json:
             _print(result)

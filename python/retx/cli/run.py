@@ -153,13 +153,13 @@ def _run_many(scenario: Path, arguments: dict[str, Any], count: int, outputs: Ou
     print_means(result, outputs.files)
 
 
-def overrides_of(settings: list[str]) -> dict[str, TomlText]:
+def overrides_of(settings: list[str], such_as: str = "seed=3") -> dict[str, TomlText]:
     """What `--set` options say, as keys and TOML values."""
     pairs = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
-            raise UsageError(f"--set {setting}: write KEY=VALUE, such as seed=3")
+            raise UsageError(f"--set {setting}: write KEY=VALUE, such as {such_as}")
         pairs[key.strip()] = TomlText(value.strip())
     return pairs
 

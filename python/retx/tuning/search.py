@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from retx._native import ScenarioError, __version__
+from retx._native import __version__
 from retx.checks import place, whole
 from retx.errors import UsageError
 from retx.names import flow_names
@@ -173,10 +173,7 @@ def _checked(
     for key, values in space.items():
         for end in values.ends:
             value = _written(values, end)
-            try:
-                tried = parsed_scenario(scenario, None, {**overrides, **first, key: value})
-            except ScenarioError as error:
-                raise ScenarioError(f"vary {key}={value}: {error}") from None
+            tried = parsed_scenario(scenario, None, {**overrides, **first, key: value})
             code |= tried.code.hashes
             flows |= dict.fromkeys(flow_names(json.loads(tried.scenario.to_json())))
     for objective in objectives:

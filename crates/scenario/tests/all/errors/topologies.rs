@@ -96,22 +96,22 @@ fn overrides_reach_the_shape_and_what_it_stands_for() {
     refused_set(
         DUMBBELL,
         ("topology.n", "0"),
-        "s.toml: --set topology.n=0: topology.n: 0 lies outside 1 … 10000",
+        "s.toml: with topology.n = 0: 0 lies outside 1 … 10000",
     );
     refused_set(
         DUMBBELL,
         ("topology.access.mtu", "3"),
-        "s.toml: --set topology.access.mtu=3: topology.access.mtu: 3 lies outside 80 … 65535 bytes",
+        "s.toml: with topology.access.mtu = 3: 3 lies outside 80 … 65535 bytes",
     );
     refused_set(
         DUMBBELL,
         ("link.left1.mtu", "3"),
-        "s.toml: --set link.left1.mtu=3: link.left1.mtu: 3 lies outside 80 … 65535 bytes",
+        "s.toml: with link.left1.mtu = 3: 3 lies outside 80 … 65535 bytes",
     );
     refused_set(
         DUMBBELL,
         ("link.left2.mtu", "3"),
-        "s.toml: --set link.left2.mtu=3: no link \"left2\"; did you mean \"left0\"? (here: \
+        "s.toml: with link.left2.mtu = 3: no link \"left2\"; did you mean \"left0\"? (here: \
          bottleneck, left0, left1, right0, right1)",
     );
     // The order of overrides does not matter here: a link is there as soon as its pair is.
