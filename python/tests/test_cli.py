@@ -182,6 +182,16 @@ def test_the_leg_behind_a_proxy_is_plotted_by_its_name(cli: Cli, tmp_path: Path)
     assert "there is download, download@proxy" in told.stderr
 
 
+def test_samples_that_no_memory_holds_are_refused_at_once(cli: Cli, lossy: Path) -> None:
+    setting = ("--set", "sample_interval=1 ns", "--set", "stop=duration")
+    done = cli("run", lossy, *setting, "--out", "out")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "error: samples every 1 ns come to more than 100000000 rows by 50 ms of the run: take a "
+        'longer `sample_interval`, or "every_ack"\n'
+    )
+
+
 def test_captures_at_a_place(cli: Cli, lossy: Path, tmp_path: Path) -> None:
     done = cli("run", lossy, "--pcap", "a.pcapng", "--pcap-at", "cloud@client")
     assert done.returncode == 0, done.stderr

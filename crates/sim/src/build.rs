@@ -16,6 +16,10 @@ use std::sync::Arc;
 
 mod legs;
 
+/// Rows of `samples` and `link_samples` together. A run takes some 8 bytes of memory for each, and
+/// as data frames they take 20 to 80: several gigabytes.
+const SAMPLES_MAX: u64 = 100_000_000;
+
 /// Lays a scenario out.
 pub fn plan(scenario: &Scenario) -> Plan {
     let nodes = Nodes::of(scenario);
@@ -30,6 +34,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
             Some(SampleInterval::Every(interval)) => Sampling::Every(interval),
             Some(SampleInterval::EveryAck) => Sampling::EveryAck,
         },
+        samples_max: SAMPLES_MAX,
         pipes: scenario.links.iter().flat_map(|link| pipes(link, &nodes, &mut last)).collect(),
         stages: scenario.wlans.iter().map(cell).collect(),
         routes: Vec::new(),

@@ -126,6 +126,7 @@ impl<'a> Engine<'a> {
         let datagrams = layout::datagrams(plan, key, &mut ways);
         let mut engine = Self::between(plan, options, ways, flows, datagrams)?;
         engine.chains = chains;
+        engine.check_samples_to_come()?;
         Ok(engine)
     }
 
@@ -353,6 +354,7 @@ impl<'a> Engine<'a> {
             self.take_baseline();
         } else if let Sampling::Every(interval) = self.plan.sampling {
             self.sample();
+            self.over |= self.recorder.sample_rows() > self.plan.samples_max;
             self.agenda.wake(self.target_of(Special::Sample), self.now + interval);
         }
     }

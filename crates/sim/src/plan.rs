@@ -19,6 +19,8 @@ pub struct Plan {
     pub warmup: Time,
     /// How often the senders are sampled.
     pub sampling: Sampling,
+    /// At an interval, the run is refused or broken off with more rows than these.
+    pub samples_max: u64,
     /// Both directions of each link: link i forward is pipe 2i, reverse 2i + 1.
     pub pipes: Vec<PipePlan>,
     /// What lies between nodes beside pipes.

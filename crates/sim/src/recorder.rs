@@ -110,6 +110,13 @@ impl Recorder {
         })
     }
 
+    /// Rows of `samples` and `link_samples`.
+    pub fn sample_rows(&self) -> u64 {
+        let Tables { samples, link_samples, .. } = &self.tables;
+        let senders = samples.as_ref().map_or(0, tables::Samples::len);
+        (senders + link_samples.as_ref().map_or(0, tables::LinkSamples::len)) as u64
+    }
+
     /// What is sent is written down.
     #[inline]
     pub const fn keeps_segments(&self) -> bool {

@@ -80,6 +80,19 @@ pub enum RunError {
         /// Two per link, two per flow, one per wlan.
         targets: u64,
     },
+    /// More rows than a plan allows.
+    #[error(
+        "samples every {interval} come to more than {most} rows by {at} of the run: take a longer \
+         `sample_interval`, or \"every_ack\""
+    )]
+    TooManySamples {
+        /// Between two samples.
+        interval: Duration,
+        /// So many are allowed.
+        most: u64,
+        /// When there are more.
+        at: Duration,
+    },
     /// A name that does not fit into a capture file.
     #[error(transparent)]
     Capture(#[from] retx_record::capture::LongName),

@@ -113,6 +113,11 @@ impl LinkSamples {
         self.words.extend_from_slice(&[WHOLE, place, time, later, queue, more]);
     }
 
+    /// How many rows there are.
+    pub const fn len(&self) -> usize {
+        self.rows
+    }
+
     /// True without a row.
     pub const fn is_empty(&self) -> bool {
         self.rows == 0

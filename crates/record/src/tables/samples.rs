@@ -50,6 +50,16 @@ impl Samples {
         self.packed.push(&sample);
     }
 
+    /// How many rows there are.
+    pub const fn len(&self) -> usize {
+        self.packed.rows()
+    }
+
+    /// True without a row.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The rows, which are kept in another form.
     pub fn rows(&self) -> Vec<Sample> {
         let mut rows = Vec::with_capacity(self.packed.rows());

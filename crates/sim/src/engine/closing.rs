@@ -80,8 +80,9 @@ impl Engine<'_> {
     /// Ends the statistics.
     ///
     /// # Errors
-    /// Packets that came from nowhere or went nowhere.
+    /// Packets that came from nowhere or went nowhere, more samples than the plan allows.
     pub fn finish(&mut self) -> Result<(), RunError> {
+        self.check_samples()?;
         if self.baseline.at < self.plan.warmup {
             // The run was over before the warm-up: there is nothing to tell.
             self.take_baseline();

@@ -1,8 +1,11 @@
 //! Samples of senders and queues.
 
 use super::Engine;
+use crate::plan::Sampling;
 use crate::recorder::WaitedIn;
+use crate::run::RunError;
 use retx_record::tables::{LinkSample, LinkSamples};
+use retx_units::{Duration, Time};
 
 impl Engine<'_> {
     /// Writes down how every sender and every queue is doing.
@@ -11,6 +14,33 @@ impl Engine<'_> {
             flow.sample(self.now, &mut self.recorder);
         }
         self.sample_queues(LinkSamples::push);
+    }
+
+    /// Refuses a run that is certain to have more samples than its plan allows.
+    pub(super) fn check_samples_to_come(&self) -> Result<(), RunError> {
+        let Sampling::Every(interval) = self.plan.sampling else { return Ok(()) };
+        let ports: u64 = self.stages.iter().map(|placed| u64::from(placed.stage.ports())).sum();
+        // Senders have rows only while their connection is open.
+        let places = (self.pipes.len() as u64 + ports).max(1);
+        let most = self.plan.samples_max;
+        let instants = most / places;
+        let at = Duration::from_nanos(interval.as_nanos().saturating_mul(instants));
+        let lasts = self.plan.to_the_end || self.unfinished == 0;
+        if lasts && at < self.plan.end.since(Time::ZERO) {
+            return Err(RunError::TooManySamples { interval, most, at });
+        }
+        Ok(())
+    }
+
+    /// Tells why a run was broken off that had more samples than its plan allows.
+    pub(super) fn check_samples(&self) -> Result<(), RunError> {
+        match self.plan.sampling {
+            Sampling::Every(interval) if self.recorder.sample_rows() > self.plan.samples_max => {
+                let (most, at) = (self.plan.samples_max, self.now.since(Time::ZERO));
+                Err(RunError::TooManySamples { interval, most, at })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Writes down the queues that have changed since they were last looked at.

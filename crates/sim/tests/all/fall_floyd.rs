@@ -73,6 +73,7 @@ fn run(tcp: TcpPlan, drops: &[u64]) -> (Vec<(i64, u64)>, Vec<i64>) {
         to_the_end: true,
         warmup: Time::ZERO,
         sampling: Sampling::Off,
+        samples_max: u64::MAX,
         pipes: pipes(drops),
         stages: Vec::new(),
         routes: [[0, 2], [3, 1]].map(|way| way.map(Hop::Pipe).to_vec()).to_vec(),

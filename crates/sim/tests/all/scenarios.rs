@@ -1,7 +1,11 @@
 //! Scenario files run: every key reaches the engine, and the same seed gives the same bytes.
 
-use retx_scenario::{Scenario, Source, parse};
-use retx_sim::{Batch, CapturePoint, Control, Options, Outcome, RunError, run, run_many};
+use retx_record::tables::Tables;
+use retx_scenario::{SampleInterval, Scenario, Source, Stop, parse};
+use retx_sim::build::plan;
+use retx_sim::plan::Plan;
+use retx_sim::{Batch, CapturePoint, Control, Options, Outcome, RunError, run, run_many, run_plan};
+use retx_units::Duration;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -224,4 +228,47 @@ fn a_cancelled_batch_has_no_outcome() {
     let batch = Batch { first: 0, count: 4, threads: NonZeroUsize::MIN };
     let result = run_many(&Arc::new(scenario(TWO_HOPS)), &everything(), batch, &control);
     assert_eq!(result.err(), Some(RunError::Cancelled));
+}
+
+/// 100 rows: 20 instants of four queues, and of senders while they are open.
+#[test]
+fn samples_too_many_to_keep_are_an_error_and_no_end_of_memory() {
+    let scenario = scenario(&TWO_HOPS.replace("\"100 ms\"\n\n[tcp", "\"1 us\"\n\n[tcp"));
+    let tried = |scenario: &Scenario, samples_max| {
+        let plan = Plan { samples_max, ..plan(scenario) };
+        run_plan(&plan, &Options::default(), &Control::default()).map(|outcome| outcome.tables)
+    };
+    // It may end at any time: it is broken off once it has too many.
+    let error = tried(&scenario, 100).expect_err("too many");
+    assert!(
+        matches!(error, RunError::TooManySamples { most: 100, at, .. }
+        if at >= Duration::from_micros(20) && at < Duration::from_micros(30)),
+        "{error}"
+    );
+    // It lasts: it does not begin.
+    let lasting = Scenario { stop: Stop::Duration, ..scenario.clone() };
+    let error = tried(&lasting, 100).expect_err("too many");
+    let at = Duration::from_micros(25);
+    assert_eq!(
+        error,
+        RunError::TooManySamples { interval: Duration::from_micros(1), most: 100, at }
+    );
+    assert_eq!(
+        error.to_string(),
+        "samples every 1 us come to more than 100 rows by 25 us of the run: take a longer \
+         `sample_interval`, or \"every_ack\""
+    );
+    // As many as there are may be.
+    let rows = |tables: &Tables| {
+        let (samples, queues) = (tables.samples.as_ref(), tables.link_samples.as_ref());
+        (samples.map_or(0, |it| it.len()) + queues.map_or(0, |it| it.len())) as u64
+    };
+    let coarse = Scenario {
+        sample_interval: Some(SampleInterval::Every(Duration::from_millis(10))),
+        ..scenario
+    };
+    let count = rows(&tried(&coarse, u64::MAX).expect("few"));
+    assert!(count > 100);
+    assert!(tried(&coarse, count).is_ok());
+    assert!(tried(&coarse, count - 1).is_err());
 }

@@ -80,6 +80,7 @@ pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
         to_the_end: false,
         warmup: Time::ZERO,
         sampling: Sampling::Off,
+        samples_max: u64::MAX,
         pipes: links.iter().flat_map(LinkOf::pipes).collect(),
         stages: Vec::new(),
         routes: vec![
