@@ -74,7 +74,7 @@ pub fn add_proxies<'a>(
     for (plan, report) in proxies {
         let of = &mut relays[plan.relay as usize];
         of.bytes_relayed += report.bytes_relayed;
-        of.buffer_mean_bytes += report.buffer_mean_bytes;
+        of.buffer_mean_bytes = of.buffer_mean_bytes.map(|mean| mean + report.buffer_mean_bytes);
         of.buffer_max_bytes += report.buffer_max_bytes;
         of.buffer_end_bytes += report.buffer_end_bytes;
     }

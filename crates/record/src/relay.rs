@@ -22,8 +22,8 @@ pub struct RelaySummary {
     pub acks_marked: u64,
     /// Bytes that it read from one connection and passed on over another.
     pub bytes_relayed: u64,
-    /// Mean number of bytes that it held.
-    pub buffer_mean_bytes: f64,
+    /// Mean number of bytes that it held; `None` if the run ended in its warm-up.
+    pub buffer_mean_bytes: Option<f64>,
     pub buffer_max_bytes: u64,
     /// Held when the run ended.
     pub buffer_end_bytes: u64,

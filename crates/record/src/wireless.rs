@@ -11,10 +11,11 @@ pub struct WlanSummary {
     /// All stations together; bursts are those in the order of time, whoever sent.
     #[serde(flatten)]
     pub counts: WlanCounts,
-    /// Share of the time in which someone was on the air.
-    pub utilisation: f64,
+    /// Share of the time in which someone was on the air; as all shares and means of the time,
+    /// `None` if the run ended in its warm-up.
+    pub utilisation: Option<f64>,
     /// Share of the time in which nobody was: backoff, spaces between frames, nothing to send.
-    pub idle_share: f64,
+    pub idle_share: Option<f64>,
     /// One per station, in the scenario's order.
     pub stations: Vec<StationSummary>,
 }
@@ -27,7 +28,7 @@ pub struct StationSummary {
     #[serde(flatten)]
     pub counts: WlanCounts,
     /// Mean number of packets waiting behind the one in service.
-    pub queue_mean_packets: f64,
+    pub queue_mean_packets: Option<f64>,
     pub queue_max_packets: u64,
     /// Waiting when the run ended.
     pub packets_queued: u64,
@@ -74,7 +75,7 @@ pub struct WlanCounts {
     pub attempts_mean: Option<f64>,
     pub attempts_max: u64,
     /// Share of the time on the air, with acknowledgments and other control frames.
-    pub airtime_share: f64,
+    pub airtime_share: Option<f64>,
     /// What that share is made of.
     pub airtime: AirtimeSummary,
 }
@@ -83,13 +84,13 @@ pub struct WlanCounts {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct AirtimeSummary {
     /// Data frames that reached their receiver whole.
-    pub data: f64,
+    pub data: Option<f64>,
     /// Data frames that the channel has lost.
-    pub erroneous: f64,
+    pub erroneous: Option<f64>,
     /// Data frames that another transmission has spoilt.
-    pub collided: f64,
+    pub collided: Option<f64>,
     /// Acknowledgments.
-    pub ack: f64,
+    pub ack: Option<f64>,
     /// RTS and CTS.
-    pub rts_cts: f64,
+    pub rts_cts: Option<f64>,
 }

@@ -9,6 +9,8 @@ use retx_units::Time;
 
 /// One per relay.
 pub fn summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<RelaySummary> {
+    let span = engine.now().since(engine.baseline.at).as_nanos() as f64;
+    let named = |plan| named(plan, span > 0.0);
     let mut relays: Vec<RelaySummary> = plan.relays.iter().map(named).collect();
     for (proxy, start) in engine.proxies.iter().zip(&engine.baseline.proxies) {
         let of = &mut relays[proxy.plan().relay as usize];
@@ -24,9 +26,8 @@ pub fn summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<RelaySummary> {
         };
         let of = &mut relays[plan.relay as usize];
         add_agent(of, (start, &end));
-        let span = engine.now().since(engine.baseline.at).as_nanos() as f64;
         let held = (end.occupancy.integral - start.occupancy.integral) as f64;
-        of.buffer_mean_bytes = if span > 0.0 { held / span } else { 0.0 };
+        of.buffer_mean_bytes = of.buffer_mean_bytes.map(|_| held / span);
     }
     relays
 }
@@ -43,15 +44,17 @@ fn add_agent(of: &mut RelaySummary, (start, end): (&RelaySnapshot, &RelaySnapsho
     of.buffer_end_bytes = end.occupancy.bytes;
 }
 
-fn named(plan: &crate::plan::RelayPlan) -> RelaySummary {
+/// A relay that has done nothing; `lasted` tells a run that did not end in its warm-up.
+fn named(plan: &crate::plan::RelayPlan, lasted: bool) -> RelaySummary {
     let crate::plan::RelayPlan { name, node, kind } = plan.clone();
-    RelaySummary { name, kind, node, ..RelaySummary::default() }
+    let buffer_mean_bytes = lasted.then_some(0.0);
+    RelaySummary { name, kind, node, buffer_mean_bytes, ..RelaySummary::default() }
 }
 
 /// What a relay holds of several flows: the sum of the means, and of the maxima, as each flow has a
 /// buffer of its own.
 fn add_level(of: &mut RelaySummary, level: &Level) {
-    of.buffer_mean_bytes += level.mean();
+    of.buffer_mean_bytes = of.buffer_mean_bytes.map(|mean| mean + level.mean());
     of.buffer_max_bytes += level.max;
     of.buffer_end_bytes += level.value();
 }

@@ -34,7 +34,7 @@ fn summary(
         name: plan.name.clone(),
         counts: counts(&end.counters.since(&start.counters), span),
         utilisation,
-        idle_share: 1.0 - utilisation,
+        idle_share: utilisation.map(|busy| 1.0 - busy),
         stations: stations.map(|(name, ends)| station(name, ends, span)).collect(),
     }
 }
@@ -51,8 +51,9 @@ fn station(name: &str, (start, end): (&Statistics, &Statistics), span: f64) -> S
     }
 }
 
-fn share(part: f64, span: f64) -> f64 {
-    if span > 0.0 { part / span } else { 0.0 }
+/// `None` if the run ended in its warm-up.
+fn share(part: f64, span: f64) -> Option<f64> {
+    (span > 0.0).then(|| part / span)
 }
 
 fn counts(of: &Counters, span: f64) -> WlanCounts {

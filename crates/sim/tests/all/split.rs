@@ -72,7 +72,7 @@ fn a_slow_far_leg_holds_the_sender_back() {
     let [flow, relay] = [&outcome.flows[0], &outcome.flows[1]];
     let held = &outcome.relays[0];
     assert_eq!(held.buffer_max_bytes, 50_000);
-    assert!(held.buffer_mean_bytes > 40_000.0, "{held:?}");
+    assert!(held.buffer_mean_bytes > Some(40_000.0), "{held:?}");
     assert!(flow.undelivered_max_bytes <= 50_000 + 60_000, "{flow:?}");
     assert!(flow.undelivered_end_bytes > 90_000, "{flow:?}");
     assert!(flow.undelivered_mean_bytes > 80_000.0, "{flow:?}");
@@ -182,4 +182,14 @@ fn buffers_are_bounded_whatever_is_lost() {
         assert!(undelivered <= buffer + receive, "seed {seed}: {undelivered}");
         assert_eq!(outcome.flows[0].undelivered_end_bytes, 0, "seed {seed}");
     }
+}
+
+#[test]
+fn a_relay_of_a_run_that_ends_in_its_warmup_has_no_mean() {
+    let mut plan = download(1, Work::transfer(20_000));
+    (plan.warmup, plan.end) = (Time::from_nanos(60_000_000_000), Time::from_nanos(99_000_000_000));
+    split(&mut plan, 1, 50_000);
+    let outcome = run(&plan);
+    assert!(outcome.warning.is_some());
+    assert_eq!(outcome.relays[0].buffer_mean_bytes, None);
 }

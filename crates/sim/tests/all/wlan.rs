@@ -54,14 +54,17 @@ fn one_flow_comes_near_5_mbit_s() {
     let on_air = |us: f64, frames: u64| us * 1e-6 * frames as f64 / 20.0;
     let data = on_air(192.0 + 1118.0, server.counts.packets_delivered - 1);
     let acks = on_air(248.0, cell.stations[1].counts.packets_delivered);
-    let close = |a: f64, b: f64| (a - b).abs() < 2e-4;
+    let close = |a: Option<f64>, b: f64| (a.expect("time") - b).abs() < 2e-4;
     // The SYN is shorter than other packets; a packet may be under way at the end.
     assert!(close(server.counts.airtime.data, data), "{:?} {data}", server.counts.airtime);
     assert!(close(server.counts.airtime.ack, acks), "{:?} {acks}", server.counts.airtime);
     let parts = &cell.counts.airtime;
-    let sum = parts.data + parts.erroneous + parts.collided + parts.ack + parts.rts_cts;
-    assert!((sum - cell.counts.airtime_share).abs() < 1e-12 && parts.rts_cts == 0.0);
-    assert!((cell.idle_share + cell.utilisation - 1.0).abs() < 1e-12);
+    let parts = [parts.data, parts.erroneous, parts.collided, parts.ack, parts.rts_cts];
+    let sum: f64 = parts.iter().flatten().sum();
+    let [whole, idle, busy] =
+        [cell.counts.airtime_share, cell.idle_share, cell.utilisation].map(|it| it.expect("time"));
+    assert!((sum - whole).abs() < 1e-12 && parts[4] == Some(0.0));
+    assert!((idle + busy - 1.0).abs() < 1e-12);
 }
 
 /// Of stations in a row where all sense all, only one sends at a time: h hops take h times as long.
@@ -121,7 +124,8 @@ fn queues_of_stations_mark() {
     assert!(marked.flows[0].ecn_reductions > 0);
     assert_eq!(marked.flows[0].segments_retransmitted, 0);
     assert_eq!(full.wlans[0].counts.packets_marked, 0);
-    let [short, long] = [&marked, &full].map(|it| it.wlans[0].stations[0].queue_mean_packets);
+    let [short, long] = [&marked, &full]
+        .map(|it| it.wlans[0].stations[0].queue_mean_packets.expect("a run longer than nothing"));
     assert!(short < long / 2.0, "{short} {long}");
 }
 
@@ -176,4 +180,16 @@ fn an_unlimited_mac_loses_nothing() {
         // Two seconds are longer than any RTO here.
         assert!(!channel.contains(late) || episodes.rto.spurious > 0, "{channel}");
     }
+}
+
+#[test]
+fn a_run_that_ends_in_its_warmup_has_no_shares_of_time() {
+    let app = ("flow.download.app", "{ kind = \"transfer\", bytes = 20000 }");
+    let early = outcome(ONE, &[app, ("warmup", "15 s")]);
+    assert!(early.warning.is_some());
+    let (cell, server) = (&early.wlans[0], &early.wlans[0].stations[0]);
+    assert_eq!((cell.utilisation, cell.idle_share), (None, None));
+    assert_eq!((server.queue_mean_packets, server.counts.airtime_share), (None, None));
+    assert_eq!(cell.counts.airtime, Default::default());
+    assert_eq!(cell.counts.airtime.data, None);
 }
