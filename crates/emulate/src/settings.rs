@@ -91,6 +91,11 @@ fn settable(config: &Config, kernel: Config) -> Config {
         max_rto: asked.max_rto,
         dupack_threshold: asked.dupack_threshold,
         max_retransmissions: Some(asked.max_retransmissions.unwrap_or(15)),
+        max_syn_retransmissions: match asked.max_syn_retransmissions {
+            // At least one besides those that come each second.
+            Some(times) if times > SYN_LINEAR_TIMEOUTS => asked.max_syn_retransmissions,
+            _ => kernel.max_syn_retransmissions,
+        },
         ..kernel
     }
 }
@@ -195,6 +200,15 @@ fn receive_buffer(config: &Config) -> Result<Option<usize>, String> {
     own_size(config, |tcp| (tcp.receive_autotuning.is_none()).then_some(tcp.receive_buffer))
 }
 
+/// Of a kernel as `tcp_syn_linear_timeouts` has it: so many SYNs come in equal steps, and do not
+/// count.
+const SYN_LINEAR_TIMEOUTS: u32 = 4;
+
+fn syn_retries(config: &Config) -> u32 {
+    let times = config.max_syn_retransmissions.or(linux().max_syn_retransmissions);
+    times.unwrap_or_default().saturating_sub(SYN_LINEAR_TIMEOUTS)
+}
+
 fn sysctls(config: &Config) -> BTreeMap<String, String> {
     let flag = |on: bool| u32::from(on).to_string();
     let mut all: BTreeMap<&str, String> = BTreeMap::from([
@@ -206,6 +220,7 @@ fn sysctls(config: &Config) -> BTreeMap<String, String> {
         ("tcp_slow_start_after_idle", flag(config.slow_start_after_idle)),
         ("tcp_reordering", config.dupack_threshold.to_string()),
         ("tcp_retries2", config.max_retransmissions.unwrap_or(15).to_string()),
+        ("tcp_syn_retries", syn_retries(config).to_string()),
         ("tcp_rto_min_us", (config.min_rto.as_nanos() / 1000).to_string()),
         ("tcp_rto_max_ms", (config.max_rto.as_nanos() / 1_000_000).to_string()),
         // A connection is to know nothing of those before it.
@@ -266,6 +281,7 @@ mod tests {
             assert_eq!(tcp.route["initcwnd"], "10");
             assert_eq!(tcp.sysctls["ipv4/tcp_rmem"], "4096 131072 33554432");
             assert_eq!(tcp.sysctls["ipv4/tcp_ecn"], "0");
+            assert_eq!(tcp.sysctls["ipv4/tcp_syn_retries"], "6");
         }
     }
 
@@ -286,6 +302,9 @@ mod tests {
             "{}",
             message(&initial_rto)
         );
+        // Those in equal steps do not count, and 0 means the default.
+        let few = Config { max_syn_retransmissions: Some(4), ..linux() };
+        assert!(message(&few).contains("max_syn_retransmissions = 4"));
         let odd = Config { initial_window: Size::Bytes(2000), ..linux() };
         assert!(message(&odd).contains("initial_window = 2000"));
     }
@@ -301,6 +320,7 @@ mod tests {
             initial_window: Size::Mss(2),
             max_cwnd: Some(Size::Mss(20)),
             advertised_window: Some(Size::Mss(6)),
+            max_syn_retransmissions: Some(5),
             receive_autotuning: None,
             receive_buffer: Size::Bytes(50_000),
             send_buffer: Size::Bytes(60_000),
@@ -314,6 +334,7 @@ mod tests {
         assert_eq!(set.route["cwnd"], "lock 20");
         assert_eq!(set.sysctls["ipv4/tcp_sack"], "0");
         assert_eq!(set.sysctls["ipv4/tcp_ecn"], "1");
+        assert_eq!(set.sysctls["ipv4/tcp_syn_retries"], "1");
         let held = Config { advertised_window: None, ..tcp };
         assert_eq!(kernel_tcp(&held).expect("a kernel can").socket.receive_buffer, Some(50_000));
     }

@@ -80,7 +80,8 @@ pub struct Config {
     pub initial_rto: Duration,
     /// Smallest RTO (RFC 6298 §2.4).
     pub min_rto: Duration,
-    /// Largest RTO, backoff included (RFC 6298 §2.5).
+    /// Largest RTO, backoff included (RFC 6298 §2.5), and longest wait between probes of a closed
+    /// window.
     pub max_rto: Duration,
     /// Retransmission and persist timers fire on this grid; 0 s for none.
     pub timer_granularity: Duration,
@@ -98,6 +99,11 @@ pub struct Config {
     /// Give up after so many retransmissions of one segment; without it never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retransmissions: Option<u32>,
+    /// The same for an opening SYN; without it as for other segments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_syn_retransmissions: Option<u32>,
+    /// What `max_retransmissions` counts.
+    pub give_up: GiveUp,
     /// How long a closed connection lingers, twice the maximum segment lifetime.
     pub time_wait: Duration,
 }
@@ -160,6 +166,19 @@ pub enum LostSyn {
     First,
     /// With the second (Linux `tcp_init_transfer`).
     Second,
+}
+
+/// What counts until a sender gives up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GiveUp {
+    /// Retransmissions. A closed window is probed for ever (RFC 9293 §3.8.6.1).
+    #[default]
+    Count,
+    /// The time that so many retransmissions take with a first RTO of 200 ms, from the first of
+    /// them on; and probes of a closed window without an answer (Linux `retransmits_timed_out`,
+    /// `tcp_probe_timer`).
+    Linux,
 }
 
 /// Which acknowledgments yield an RTT sample.

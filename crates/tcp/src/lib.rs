@@ -30,7 +30,7 @@ mod timers;
 mod work;
 
 pub use config::{
-    AckPolicy, Config, ConfigError, DelayedAck, IdleRestart, LostSyn, Push, RttSamples,
+    AckPolicy, Config, ConfigError, DelayedAck, GiveUp, IdleRestart, LostSyn, Push, RttSamples,
 };
 pub use connection::{
     Connection, CwndValidation, Episode, Event, Info, LossState, PlainTransmit, Polled, Prepared,

@@ -4,8 +4,8 @@ mod congestion;
 mod linux;
 
 use crate::{
-    AckPolicy, Config, CwndValidation, DelayedAck, IdleRestart, LostSyn, Push, RttSamples, Size,
-    backoff, congestion_control, loss_cause, loss_detection, rto, spurious,
+    AckPolicy, Config, CwndValidation, DelayedAck, GiveUp, IdleRestart, LostSyn, Push, RttSamples,
+    Size, backoff, congestion_control, loss_cause, loss_detection, rto, spurious,
 };
 use retx_units::Duration;
 
@@ -195,6 +195,8 @@ fn reno() -> Config {
         dupack_threshold: 3,
         persist_timeout: Duration::from_secs(1),
         max_retransmissions: None,
+        max_syn_retransmissions: None,
+        give_up: GiveUp::Count,
         time_wait: Duration::from_secs(60),
     }
 }

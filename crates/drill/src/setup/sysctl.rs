@@ -38,8 +38,10 @@ enum Meaning {
     Offer(&'static str),
     /// The name of a congestion control in Linux.
     CongestionControl,
-    /// A number of microseconds: this field.
-    Microseconds(&'static str),
+    /// A number of SYNs sent again, besides those in equal steps.
+    SynRetries,
+    /// A number of this unit: this field.
+    Number(&'static str, &'static str),
     /// `min default max` bytes: the last is this field.
     LargestBytes(&'static str),
     /// `min default max` bytes of the receive buffer, see [`LARGEST_RECEIVE_BUFFER`].
@@ -52,8 +54,8 @@ enum Meaning {
 }
 
 use Meaning::{
-    CongestionControl, Field, LargestBytes, Microseconds, Nothing, Offer, Only, ReceiveMemory,
-    Switch,
+    CongestionControl, Field, LargestBytes, Nothing, Number, Offer, Only, ReceiveMemory, Switch,
+    SynRetries,
 };
 
 const MEANINGS: &[(&str, Meaning)] = &[
@@ -63,10 +65,12 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_slow_start_after_idle", Switch("slow_start_after_idle")),
     ("tcp_congestion_control", CongestionControl),
     ("tcp_reordering", Field("dupack_threshold")),
-    ("tcp_rto_min_us", Microseconds("min_rto")),
+    ("tcp_rto_min_us", Number("us", "min_rto")),
+    ("tcp_rto_max_ms", Number("ms", "max_rto")),
     ("tcp_rmem", ReceiveMemory),
     ("tcp_wmem", LargestBytes("send_buffer")),
-    ("tcp_syn_retries", Only(&["5", "6"])),
+    ("tcp_syn_retries", SynRetries),
+    ("tcp_retries2", Field("max_retransmissions")),
     ("tcp_synack_retries", Only(&["5"])),
     ("tcp_frto", Only(&["1", "2"])),
     ("tcp_dsack", Only(&["1"])),
@@ -116,9 +120,14 @@ pub fn change(name: &str, value: &str) -> Result<Vec<Change>, String> {
             _ => refuse("only 0, 1, 2 can be played"),
         },
         Field(field) => one(field, value.to_owned()),
+        SynRetries => match value.parse::<u32>() {
+            // `tcp_syn_linear_timeouts`.
+            Ok(number) => one("max_syn_retransmissions", number.saturating_add(4).to_string()),
+            Err(_) => refuse("expected a whole number"),
+        },
         CongestionControl => Ok(vec![congestion_control(value)]),
-        Microseconds(field) => match value.parse::<u64>() {
-            Ok(number) => one(field, format!("{number} us")),
+        Number(unit, field) => match value.parse::<u64>() {
+            Ok(number) => one(field, format!("{number} {unit}")),
             Err(_) => refuse("expected a whole number"),
         },
         LargestBytes(field) => match value.split_whitespace().last().map(str::parse::<u64>) {

@@ -31,6 +31,9 @@ impl Connection {
             self.take_old_or_duplicate(now, segment, selective.then_some(&delivered), false);
             return true;
         }
+        if segment.payload_bytes == 0 {
+            self.hear(now);
+        }
         let selective = self.take_selective(segment, ack, &mut delivered);
         let selective = selective.then_some(&delivered);
         self.take_echo(now, segment.flags, ack as u64);

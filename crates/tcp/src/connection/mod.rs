@@ -19,6 +19,7 @@ mod model;
 mod outgoing;
 mod pacing;
 mod parameters;
+mod patience;
 mod prefetch;
 mod receive;
 mod recover;

@@ -1,6 +1,7 @@
 //! What a running endpoint still needs of its configuration: the connections of one configuration
 //! have it in common.
 
+use super::patience::Patience;
 use crate::rto::Limits;
 use crate::{Config, DelayedAck, IdleRestart, LostSyn, Push, RttSamples, Size};
 use retx_units::Duration;
@@ -50,7 +51,7 @@ pub(super) struct Parameters {
     pub rtt_samples: RttSamples,
     pub rtt_granularity: Duration,
     pub persist_timeout: Duration,
-    pub max_retransmissions: u32,
+    pub patience: Patience,
     pub time_wait: Duration,
     pub initial_window: Size,
     pub lost_syn: LostSyn,
@@ -85,7 +86,7 @@ impl Parameters {
             rtt_samples: config.rtt_samples,
             rtt_granularity: config.rtt_granularity,
             persist_timeout: config.persist_timeout,
-            max_retransmissions: config.max_retransmissions.unwrap_or(u32::MAX),
+            patience: Patience::of(config),
             time_wait: config.time_wait,
             initial_window: config.initial_window,
             lost_syn: config.lost_syn,

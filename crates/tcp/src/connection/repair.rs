@@ -1,6 +1,7 @@
 //! What a sender keeps about losses, and about what it has sent again.
 
 use super::Sender;
+use super::patience::Silence;
 use super::reduction::Reduction;
 use crate::congestion_control::Window;
 use crate::late::Nothing;
@@ -46,6 +47,8 @@ pub(crate) struct Repair {
     /// Segments sent again, and segments that the peer said had arrived twice.
     pub retransmissions: u64,
     pub arrived_twice: u64,
+    /// How long the peer has not answered.
+    pub silence: Silence,
     /// The position of which a relay said last that it was lost on a bad channel.
     pub noticed: u64,
 }
@@ -61,6 +64,7 @@ impl Repair {
         cwnd_after_recovery: 0,
         retransmissions: 0,
         arrived_twice: 0,
+        silence: Silence::NONE,
         noticed: u64::MAX,
     };
 }

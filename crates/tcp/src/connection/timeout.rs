@@ -8,10 +8,7 @@ use crate::loss_cause::Cause;
 use crate::loss_detection::{self, LossDetection, Reaction};
 use crate::rto::Estimator;
 use crate::timers::Timers;
-use retx_units::{Duration, Time};
-
-/// The longest pause between zero-window probes, as in BSD.
-const LONGEST_PERSIST: Duration = Duration::from_secs(60);
+use retx_units::Time;
 
 impl Connection {
     /// Fires the timers due by `now`. There need be none; calling too early does no harm.
@@ -50,6 +47,10 @@ impl Connection {
             }
         }
         if self.timers.expire_rare(|rare| &mut rare.persist, now) {
+            if self.gives_up_probing(now) {
+                self.enter_closed(Event::Reset);
+                return;
+            }
             self.sender.probe = self.sender.snd_nxt < self.sender.end();
         }
         if self.timers.expire_rare(|rare| &mut rare.time_wait, now) {
@@ -60,7 +61,7 @@ impl Connection {
 
     /// RFC 6298 §5.4 – §5.7, RFC 5681 §3.1.
     fn on_retransmit_timeout(&mut self, now: Time) {
-        if self.sender.timeouts_in_row >= self.parameters.max_retransmissions {
+        if self.gives_up_retransmitting(now) {
             self.enter_closed(Event::Reset);
             return;
         }
@@ -69,6 +70,9 @@ impl Connection {
         let sender = &mut self.sender;
         let repeated = sender.timeouts_in_row > 0;
         sender.timeouts_in_row += 1;
+        if !repeated {
+            sender.repair.silence.first_again = now;
+        }
         // Karn: what is sent again cannot be timed.
         sender.timed = None;
         if let Some(pacer) = &mut sender.pacer {
@@ -150,8 +154,9 @@ impl Connection {
     /// probe (RFC 9293 §3.8.6.1), ever more rarely.
     pub(super) fn start_persist_timer(&mut self, now: Time) {
         let base = self.rto().max(self.parameters.persist_timeout);
-        let wait = base.saturating_mul(1 << self.sender.probes_in_row.min(30));
-        let longest = LONGEST_PERSIST.max(self.parameters.persist_timeout);
+        let doublings = self.parameters.patience.probe_doublings();
+        let wait = base.saturating_mul(1 << self.sender.probes_in_row.min(doublings));
+        let longest = self.parameters.max_rto.max(self.parameters.persist_timeout);
         self.sender.probes_in_row += 1;
         let deadline = self.deadline(now, wait.min(longest));
         self.timers.set(|rare| &mut rare.persist, deadline);

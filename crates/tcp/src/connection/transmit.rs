@@ -180,6 +180,8 @@ impl Connection {
             self.send_next(now, queued.min(allowed) as u32, to);
             return true;
         }
+        self.note_probe();
+        let sender = &self.sender;
         if sender.tracks {
             // As Linux does: a number from before the window, which asks for an answer.
             let position = sender.snd_una - 1;

@@ -3,8 +3,8 @@
 use super::{rack, sack};
 use crate::congestion_control::{self, cubic};
 use crate::{
-    AckPolicy, Config, CwndValidation, DelayedAck, IdleRestart, LostSyn, Push, RttSamples, Size,
-    backoff, loss_detection, rto, spurious,
+    AckPolicy, Config, CwndValidation, DelayedAck, GiveUp, IdleRestart, LostSyn, Push, RttSamples,
+    Size, backoff, loss_detection, rto, spurious,
 };
 use retx_units::Duration;
 
@@ -55,6 +55,9 @@ pub(super) fn linux() -> Config {
         persist_timeout: Duration::from_millis(200),
         // `tcp_retries2`.
         max_retransmissions: Some(15),
+        // `tcp_syn_retries` and `tcp_syn_linear_timeouts`.
+        max_syn_retransmissions: Some(6 + 4),
+        give_up: GiveUp::Linux,
         ..rack()
     }
 }

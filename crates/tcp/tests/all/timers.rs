@@ -124,6 +124,24 @@ fn a_connection_gives_up_after_the_allowed_retransmissions() {
     assert!(pair.server.events.iter().any(|(_, event)| *event == Event::Reset));
 }
 
+/// Linux: 15 retransmissions stand for 924.6 s, however long the RTO is (`tcp_retries2`).
+#[test]
+fn linux_gives_up_by_time() {
+    let mut config = preset("linux");
+    config.min_rto = Duration::from_secs(2);
+    let mut pair = Pair::new(&config);
+    pair.lose_copies(End::Server, &losing(1, 50));
+    pair.server.to_write = 1_000;
+    pair.drive(seconds(3_000.0));
+    assert_eq!(pair.server.connection.state(), State::Closed);
+    let sent = copies(&pair, 1);
+    // The probe is none of them.
+    let (first, last) = (sent[2], sent[sent.len() - 1]);
+    let end = pair.server.events.iter().find(|(_, event)| *event == Event::Reset);
+    let end = end.unwrap().0.as_nanos() as f64 / 1e6;
+    assert!(last - first < 924_600.0 && end - first >= 924_600.0, "{sent:?}, then {end}");
+}
+
 /// Timestamps time retransmissions too (RFC 7323 §4.1): the backoff ends with their ACK.
 #[test]
 fn timestamps_end_the_backoff_at_once() {

@@ -18,6 +18,7 @@ fn random_tcp(stream: &mut Stream) -> TcpPlan {
     let config = &mut plan.config;
     // A flow that gives up does not finish.
     config.max_retransmissions = None;
+    config.max_syn_retransmissions = None;
     config.ecn = once_in(stream, 2);
     if once_in(stream, 3) {
         return plan;

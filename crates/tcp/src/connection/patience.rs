@@ -1,0 +1,155 @@
+//! When a sender gives its peer up.
+//!
+//! *Reference.* RFC 9293 §3.8.3 (R2); Linux 6.18, `net/ipv4/tcp_timer.c`: `tcp_write_timeout`,
+//! `tcp_model_timeout`, `tcp_probe_timer`, `tcp_rtx_probe0_timed_out`.
+//!
+//! *Equations.* Linux, n retransmissions, base b = 200 ms, largest RTO m, k = ⌊log2(m/b)⌋: it waits
+//! (2^(n+1) − 1)·b for n ≤ k, else (2^(k+1) − 1)·b + (n − k)·m. With n = 15 and m = 120 s: 924.6 s.
+//!
+//! *Where we differ.* Linux counts the time from the first retransmission of a recovery, also
+//! across timeouts with progress between them, we from the first since progress. It gives a SYN up
+//! by its count, and by a time that only `tcp_syn_retries` below 3 makes the shorter. A listener's
+//! SYN/ACK is given up by the count of other segments.
+
+use super::{Connection, State};
+use crate::{Config, GiveUp};
+use retx_units::{Duration, Time};
+
+/// `TCP_RTO_MIN`.
+const BASE: Duration = Duration::from_millis(200);
+
+/// How long to go on without an answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    retransmissions: u32,
+    syn_retransmissions: u32,
+    /// Of Linux: for retransmissions, and for those into a closed window.
+    linux: Option<(Duration, Duration)>,
+}
+
+/// A peer that does not answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Silence {
+    /// The first retransmission since progress was made.
+    pub first_again: Time,
+    /// The last acknowledgment since then, or while a closed window was probed.
+    heard: Time,
+    /// Probes of a closed window since the last acknowledgment, and what had been received then.
+    probes: u32,
+    rcv_nxt: u64,
+}
+
+impl Silence {
+    pub const NONE: Self =
+        Self { first_again: Time::ZERO, heard: Time::ZERO, probes: 0, rcv_nxt: 0 };
+}
+
+impl Patience {
+    pub fn of(config: &Config) -> Self {
+        let retransmissions = config.max_retransmissions.unwrap_or(u32::MAX);
+        let as_linux = config.give_up == GiveUp::Linux;
+        Self {
+            retransmissions,
+            syn_retransmissions: config.max_syn_retransmissions.unwrap_or(retransmissions),
+            linux: as_linux.then(|| match config.max_retransmissions {
+                Some(most) => {
+                    (model_timeout(most, config.max_rto), config.max_rto.saturating_mul(2))
+                }
+                None => (Duration::MAX, Duration::MAX),
+            }),
+        }
+    }
+
+    /// Retransmissions, where these are what counts.
+    fn count_in(&self, state: State) -> u32 {
+        if state == State::SynSent { self.syn_retransmissions } else { self.retransmissions }
+    }
+
+    /// How often the wait between probes of a closed window doubles at most.
+    pub fn probe_doublings(&self) -> u32 {
+        let most = if self.linux.is_some() { self.retransmissions } else { u32::MAX };
+        most.min(30)
+    }
+}
+
+/// `tcp_model_timeout`.
+fn model_timeout(retransmissions: u32, max_rto: Duration) -> Duration {
+    let doublings = (max_rto.as_nanos() / BASE.as_nanos()).checked_ilog2().unwrap_or(0);
+    let growing = BASE.saturating_mul((2 << retransmissions.min(doublings)) - 1);
+    let level = max_rto.saturating_mul(retransmissions.saturating_sub(doublings).into());
+    (growing + level).min(Duration::MAX)
+}
+
+impl Connection {
+    /// The retransmission timer has expired: has it been often or long enough?
+    pub(super) fn gives_up_retransmitting(&mut self, now: Time) -> bool {
+        let patience = self.parameters.patience;
+        let again = self.sender.timeouts_in_row;
+        let opens = matches!(self.state, State::SynSent | State::SynReceived);
+        let Some((limit, closed)) = patience.linux.filter(|_| !opens) else {
+            return again >= patience.count_in(self.state);
+        };
+        if again == 0 {
+            return false;
+        }
+        let closed_window = self.sender.snd_wnd == 0;
+        let silence = self.look_for_data(now);
+        if closed_window {
+            // Retransmissions are probes then.
+            return now.since(silence.first_again.max(silence.heard)) > closed;
+        }
+        now.since(silence.first_again) >= limit
+    }
+
+    /// A probe of a closed window is due: have enough gone without an answer?
+    pub(super) fn gives_up_probing(&mut self, now: Time) -> bool {
+        let patience = self.parameters.patience;
+        patience.linux.is_some() && self.look_for_data(now).probes >= patience.retransmissions
+    }
+
+    /// Data of the peer are answers, too. They may come by a short way: so they are noticed late.
+    fn look_for_data(&mut self, now: Time) -> &Silence {
+        let received = self.receiver.rcv_nxt;
+        let silence = &mut self.sender.repair.silence;
+        if silence.rcv_nxt != received {
+            *silence = Silence { heard: now, probes: 0, rcv_nxt: received, ..*silence };
+        }
+        silence
+    }
+
+    /// A closed window is probed.
+    pub(super) fn note_probe(&mut self) {
+        if self.parameters.patience.linux.is_some() {
+            self.sender.repair.silence.probes += 1;
+        }
+    }
+
+    /// An acknowledgment without data, of whatever: the peer is there.
+    pub(super) fn hear(&mut self, now: Time) {
+        let sender = &mut self.sender;
+        let waits = sender.timeouts_in_row | sender.probes_in_row > 0;
+        if waits && let Some(repair) = sender.repair.made() {
+            repair.silence.heard = now;
+            repair.silence.probes = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `ip-sysctl.rst` on `tcp_retries2`: "a hypothetical timeout of 924.6 seconds".
+    #[test]
+    fn the_model_of_linux() {
+        let seconds = |retransmissions, max_rto| {
+            model_timeout(retransmissions, Duration::from_secs(max_rto)).as_secs_f64()
+        };
+        for (retransmissions, expected) in [(0, 0.2), (5, 12.6), (9, 204.6), (15, 924.6)] {
+            assert!((seconds(retransmissions, 120) - expected).abs() < 1e-9, "{retransmissions}");
+        }
+        // ⌊log2(1 s/200 ms)⌋ = 2: 0.2 + 0.4 + 0.8 s, and a second each.
+        assert!((seconds(5, 1) - 4.4).abs() < 1e-9);
+        assert_eq!(model_timeout(3, Duration::MAX), BASE * 15);
+    }
+}
