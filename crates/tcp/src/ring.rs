@@ -136,6 +136,15 @@ impl<T: Copy> Ring<T> {
         self.tail = self.tail.wrapping_add(1);
     }
 
+    /// Puts one in before that many others, which move: for what is rare.
+    pub fn insert(&mut self, index: usize, item: T) {
+        self.push_back(item);
+        for place in (index + 1..self.len()).rev() {
+            self[place] = self[place - 1];
+        }
+        self[index] = item;
+    }
+
     #[cold]
     #[inline(never)]
     fn grow(&mut self, filler: T) {

@@ -8,6 +8,7 @@
 mod acknowledge;
 mod by_time;
 mod in_order;
+mod split;
 mod without_sack;
 
 pub use crate::delivered::{Delivered, Newest};

@@ -48,7 +48,7 @@ impl Connection {
         Options { timestamps, sack, ..Options::default() }
     }
 
-    /// The most new data that fit into a segment now, beside what is to be acknowledged selectively
+    /// The most data that fit into a segment now, beside what is to be acknowledged selectively
     /// (RFC 9293 §3.7.1, `Eff.snd.MSS`; the SMSS has made room for timestamps).
     pub(super) fn most_payload(&self) -> u64 {
         let smss = self.sender.window.smss;

@@ -38,10 +38,19 @@ impl Connection {
         Some(self.again(position, (length + fin) as u32))
     }
 
-    /// The segment of so much sequence space at `position`, once more.
-    pub(super) fn again(&self, position: u64, space: u32) -> Chunk {
+    /// The segment of so much sequence space at `position`, once more: as much of it as there is
+    /// room for beside SACK blocks (Linux `__tcp_retransmit_skb`).
+    pub(super) fn again(&mut self, position: u64, space: u32) -> Chunk {
         let fin = position + u64::from(space) > self.sender.written;
-        Chunk { position, length: space - u32::from(fin), fin }
+        let length = space - u32::from(fin);
+        let most = self.most_payload() as u32;
+        if length <= most {
+            return Chunk { position, length, fin };
+        }
+        if let Some(board) = self.sender.board.made() {
+            board.split(position, most);
+        }
+        Chunk { position, length: most, fin: false }
     }
 
     /// RFC 6675 §4, `NextSeg`, rules 3 and 4: in recovery, with room left and nothing lost or new

@@ -107,7 +107,8 @@ impl Connection {
             self.send_next(now, fresh as u32, to);
         } else {
             let Some((position, space)) = sender.board.last_unsacked() else { return false };
-            self.send(now, self.again(position, space), to);
+            let chunk = self.again(position, space);
+            self.send(now, chunk, to);
         }
         let sender = &mut self.sender;
         sender.loss_detection.on_probe_sent(loss_detection::Probe {
