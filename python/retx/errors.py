@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 
 class NothingMeasuredWarning(UserWarning):
@@ -11,6 +12,13 @@ class NothingMeasuredWarning(UserWarning):
 
 class UsageError(ValueError):
     """What was asked for cannot be done as asked; the message says what to ask instead."""
+
+
+def warn_of_unmeasured(count: int, of: int) -> None:
+    """Warns of runs that were over within their warmup, if there are any."""
+    if count:
+        message = f"{count} of {of} runs were over within their warmup: nothing was measured there"
+        warnings.warn(message, NothingMeasuredWarning, stacklevel=3)
 
 
 def warn(message: str) -> None:

@@ -376,6 +376,18 @@ def test_two_tcps_meet_the_same_path_of_a_channel_that_moves_with_time() -> None
     assert same > 1 - 0.02
 
 
+def test_runs_in_which_nothing_is_measured_are_told_once(cli: Cli, tmp_path: Path) -> None:
+    written(tmp_path / "cwd", '"flow.download.app.bytes" = [1000, 100_000_000]')
+    setting = ("--set", "warmup=2 s", "--replications", 3)
+    sentence = "3 of 6 runs were over within their warmup: nothing was measured there"
+    for _ in range(2):  # made, and found there
+        done = cli("sweep", "s.toml", *setting)
+        assert (done.returncode, done.stderr) == (0, f"warning: {sentence}\n")
+    with pytest.warns(retx.NothingMeasuredWarning) as told:
+        retx.sweep(SCENARIO, replications=2, overrides={"warmup": "99 s"})
+    assert [str(it.message)[:11] for it in told] == ["2 of 2 runs"]
+
+
 # Stopping by precision.
 
 UNTIL = {

@@ -149,6 +149,17 @@ def test_trials_without_a_value_are_told() -> None:
         found.overrides()
 
 
+def test_trials_in_which_nothing_is_measured_are_told_once() -> None:
+    early = SHORT | {"warmup": "50 s"}
+    with pytest.warns(retx.NothingMeasuredWarning) as told:
+        found = tuned(3, overrides=early)
+    (warning,) = told
+    assert str(warning.message) == (
+        "6 of 6 runs were over within their warmup: nothing was measured there"
+    )
+    assert found.trials["goodput"].null_count() == 3
+
+
 def test_bad_searches_are_refused_before_they_begin(tmp_path) -> None:
     with pytest.raises(ValueError, match="no objective"):
         retx.tune(LOSSY, VARY)

@@ -63,18 +63,21 @@ class Whole:
         plans: dict[str, Plan] = {}
         scenarios: dict[str, Any] = {}
         recordings: dict[str, Recording] = {}
+        warms_up = False
         for name, experiment in study.experiments.items():
             here = f"{study.folder / 'study.toml'}: experiment.{name}"
             try:
                 found = _prepared(study, experiment, draws, function)
             except ScenarioError as error:
                 raise StudyError(f"{here}: {error}") from None
+            warms_up |= found.warms_up
             names = {key: _named(key, found.recordings[key]) for key in found.scenarios}
             plans[name] = replace(found.plan, keys=tuple(names[key] for key in found.plan.keys))
             for key, own in names.items():
                 scenarios[own] = found.scenarios[key]
                 recordings[own] = found.recordings[key]
-        return cls(Prepared(_joined(plans), scenarios, recordings), plans)
+        whole = Prepared(_joined(plans), scenarios, recordings, warms_up=warms_up)
+        return cls(whole, plans)
 
 
 def _prepared(

@@ -26,6 +26,8 @@ REPLICATIONS = 30
 FIRST_REPLICATIONS = 10
 """With `until`: runs before the first look; of fewer, an interval says little."""
 KEY_DIGITS = 32
+WITHOUT_WARMUP = 'warmup = "0 s"\n'
+"""In a scenario with every value written out."""
 TABLES = ("samples", "link_samples", "segments", "acks", "drops", "episodes", "exchanges")
 """What may be kept besides the summaries."""
 
@@ -158,6 +160,8 @@ class Prepared:
     recordings: dict[str, Recording]
     unknown: list[str] = field(default_factory=list)
     """Classes of which it cannot be told whether they are the same another time."""
+    warms_up: bool = False
+    """Some point has a warmup, within which a run may be over."""
 
     @property
     def has_user_code(self) -> bool:
@@ -215,7 +219,8 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
         threads=os.cpu_count() or 1,
     )
     code = finder.code
-    keys = [_key(scenario, code) for scenario in parsed]
+    texts = [scenario.to_toml() for scenario in parsed]
+    keys = [_key(scenario, text, code) for scenario, text in zip(parsed, texts, strict=True)]
     first = grid.replications or (
         min(FIRST_REPLICATIONS, grid.until.max_replications) if grid.until else REPLICATIONS
     )
@@ -229,7 +234,8 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
         counts=grid.own_replications(),
     )
     scenarios = dict(zip(keys, parsed, strict=True))
-    return Prepared(plan, scenarios, dict.fromkeys(keys, recording), code.unknown)
+    warms_up = any(WITHOUT_WARMUP not in text for text in texts)
+    return Prepared(plan, scenarios, dict.fromkeys(keys, recording), code.unknown, warms_up)
 
 
 def _named(cases: Sequence[Case] | None, source: Source) -> list[Case] | None:
@@ -255,9 +261,9 @@ def _table(
     return table
 
 
-def _key(scenario: _native.Scenario, code: OwnCode) -> str:
+def _key(scenario: _native.Scenario, text: str, code: OwnCode) -> str:
     """Names a point by everything that its runs depend on, but for the engine."""
-    named = [scenario.to_toml()]
+    named = [text]
     if scenario.has_user_code():
         named += code.digests(named[0])
     return hashlib.sha256("\0".join(named).encode()).hexdigest()[:KEY_DIGITS]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.checks import place, whole
-from retx.errors import UsageError, warn
+from retx.errors import UsageError, warn, warn_of_unmeasured
 from retx.own_code import unknown_code
 from retx.places import check_places
 from retx.progress import Progress
@@ -157,6 +157,10 @@ def run_course(prepared: Prepared, store: Store, executor: Executor, progress: P
     with _display(prepared.plan, progress) as display:
         course.run(display)
     store.finish()
+    if prepared.warms_up:
+        from retx.sweeps.unmeasured import unmeasured
+
+        warn_of_unmeasured(unmeasured(store.table, prepared.plan), course.done)
 
 
 def _checked_threads(threads: int | None, dask: str | None) -> int | None:

@@ -64,7 +64,10 @@ class Objective:
         flows = runs.flows
         each = flows.group_by("replication", maintain_order=True)
         if self.name == "goodput":
-            return _mean(each.agg(pl.col("goodput_bit_s").sum())["goodput_bit_s"])
+            goodput = pl.col("goodput_bit_s")
+            # Of a run in which nothing was measured there is no sum.
+            sums = each.agg(pl.when(goodput.count() > 0).then(goodput.sum()))
+            return _mean(sums["goodput_bit_s"])
         if self.name == "fairness":
             goodputs = each.agg(pl.col("goodput_bit_s"))["goodput_bit_s"]
             index = [float(fairness.jain(values.drop_nulls().to_numpy())) for values in goodputs]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from retx._native import __version__
 from retx.checks import place, whole
-from retx.errors import UsageError
+from retx.errors import NothingMeasuredWarning, UsageError, warn_of_unmeasured
 from retx.names import flow_names
 from retx.own_code import unknown_code
 from retx.running import parsed_scenario, replicate, resolve
@@ -96,15 +97,23 @@ def tune(
     if code:
         signature["code"] = code
 
+    made, unmeasured = 0, 0
+
     def values(trial: optuna.Trial) -> list[float] | None:
+        nonlocal made, unmeasured
         own = {key: one.written(one.suggest(trial, key)) for key, one in space.items()}
-        runs = replicate(
-            scenario,
-            replications,
-            overrides={**(overrides or {}), **own},
-            tables=False,
-            progress=False,
-        )
+        with warnings.catch_warnings():
+            # They are told together, at the end.
+            warnings.simplefilter("ignore", NothingMeasuredWarning)
+            runs = replicate(
+                scenario,
+                replications,
+                overrides={**(overrides or {}), **own},
+                tables=False,
+                progress=False,
+            )
+        made += len(runs)
+        unmeasured += sum(run.warning is not None for run in runs)
         found = [objective.value(runs) for objective in objectives]
         known = [value for value in found if value is not None]
         return known if len(known) == len(found) else None
@@ -112,6 +121,7 @@ def tune(
     with locked(path):
         study = open_study(path, [one.direction for one in objectives], signature)
         _search(study, values, (trials, seed), report)
+    warn_of_unmeasured(unmeasured, made)
     return Tuning(study, space, objectives, scenario, overrides or {})
 
 

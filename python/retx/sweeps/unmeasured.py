@@ -1,0 +1,19 @@
+"""Runs of a sweep that were over within their warmup."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from retx.sweeps.plan import Plan
+from retx.sweeps.result import Reader
+
+
+def unmeasured(read: Reader, plan: Plan) -> int:
+    """How many runs of a plan measured nothing: no link and no wlan has a share of the time."""
+    tables = [table for name in ("links", "wlans") if (table := read(name)) is not None]
+    if not tables:
+        return 0
+    places = pl.concat(table.select("key", "replication", "utilisation") for table in tables)
+    planned = places.filter(pl.col("key").cast(pl.String).is_in(list(set(plan.keys))))
+    runs = planned.group_by("key", "replication").agg(pl.col("utilisation").is_null().all())
+    return int(runs["utilisation"].sum())
