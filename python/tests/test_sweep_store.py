@@ -284,14 +284,17 @@ def test_another_engine_is_refused(
 
 
 def test_a_directory_of_something_else_is_refused(scenario: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.tex").write_text("dear")
     for force in (False, True):
-        with pytest.raises(StoreError, match=r"holds s.toml, which is of no sweep"):
-            retx.sweep(scenario, out=tmp_path, force=force)
+        with pytest.raises(StoreError, match=r"holds thesis.tex, which is of no sweep"):
+            retx.sweep(scenario, out=other, force=force)
     with pytest.raises(StoreError, match="is no directory of a sweep"):
-        retx.load_sweep(tmp_path)
+        retx.load_sweep(other)
     with pytest.raises(FileNotFoundError):
         retx.load_sweep(tmp_path / "nothing")
-    assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
+    assert [path.name for path in other.iterdir()] == ["thesis.tex"]
 
 
 def test_a_damaged_plan_is_written_anew(scenario: Path, tmp_path: Path) -> None:
