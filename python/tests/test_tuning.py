@@ -179,6 +179,14 @@ def test_bad_searches_are_refused_before_they_begin(tmp_path) -> None:
         tuned(0)
 
 
+def test_the_table_has_units(cli, lossy) -> None:
+    words = ["--vary", f"{DELAY}=5..80 ms", "--maximise", "goodput", "--minimise", "delay"]
+    words += ["--trials", "3", "--replications", "1", "--set", "flow.download.app.bytes=100000"]
+    shown = cli("tune", lossy, *words, "--minimise", "download.response_time_s").stdout
+    assert re.search(rf"trial +{re.escape(DELAY)} \(ms\) +goodput +delay", shown)
+    assert re.search(r"bit/s +[\d.]+ ms +[\d.]+ m?s", shown)
+
+
 def test_landscapes_show_every_trial() -> None:
     found = tuned(6, maximise=["goodput"])
     panels = found.landscape().axes[:2]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,7 @@ from retx.cli import options
 from retx.cli.run import check_set, overrides_of, print_json
 from retx.errors import UsageError
 from retx.places import check_places
+from retx.quantities import rate, seconds
 
 if TYPE_CHECKING:
     from retx.tuning.result import Tuning
@@ -131,20 +133,38 @@ def _report(done: int, of: int) -> None:
     print(f"\rtrial {done} of {of}", end=end, file=sys.stderr, flush=True)
 
 
+def _shown(objective: str) -> Callable[[Any], str]:
+    """How values of an objective are written, with their unit."""
+    if objective == "goodput" or objective.endswith("_bit_s"):
+        return rate
+    return seconds if objective == "delay" or objective.endswith("_s") else _value
+
+
+def _value(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def _print(found: Tuning, as_json: bool) -> None:
     if as_json:
         shown = {"best": found.best.to_dicts(), "trials": found.trials.to_dicts()}
         print_json(shown)
         return
-    from rich.table import Table
-
     from retx.cli.console import console
+    from retx.cli.tables import plain, shortened, table
 
     without = found.trials.height - found.trials.drop_nulls(found.objectives[0].name).height
     title = "Best trial" if len(found.objectives) == 1 else "Trials that no other one beats"
-    table = Table(*found.best.columns, title=f"{title}, of {found.trials.height}")
-    for row in found.best.head(20).iter_rows():
-        table.add_row(*(f"{it:.6g}" if isinstance(it, float) else str(it) for it in row))
-    console().print(table)
+    heads = [f"{key} ({unit})" if unit else key for key, unit in found.units.items()]
+    names = [objective.name for objective in found.objectives]
+    made = table(
+        f"{title}, of {found.trials.height}", "trial", *(f">{it}" for it in (*heads, *names))
+    )
+    shown_as = [str, *(_value for _ in heads), *(_shown(name) for name in names)]
+
+    def add(row: tuple[Any, ...]) -> None:
+        cells = zip(shown_as, row, strict=True)
+        made.add_row(*(plain(shown(value)) for shown, value in cells))
+
+    console().print(shortened(made, found.best.rows(), add))
     if without:
         typer.echo(f"{without} trials have no value: a flow had none, such as one without an end.")

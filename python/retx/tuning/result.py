@@ -42,6 +42,11 @@ class Tuning:
         """What was varied."""
         return list(self._space)
 
+    @property
+    def units(self) -> dict[str, str]:
+        """Of what was varied: `ms` where numbers of the table are milliseconds, or nothing."""
+        return {key: getattr(values, "unit", "") for key, values in self._space.items()}
+
     @cached_property
     def trials(self) -> pl.DataFrame:
         """One row per trial: `trial`, a column for each key and each objective.
@@ -106,13 +111,12 @@ class Tuning:
 
         if (x is None) != (y is None):
             raise UsageError("name two keys, or none")
-        units = {key: getattr(values, "unit", "") for key, values in self._space.items()}
         if x is None or y is None:
-            return over_each(self.trials, units, self.objectives[0].name)
+            return over_each(self.trials, self.units, self.objectives[0].name)
         for key in (x, y):
             if key not in self._space:
                 raise UsageError(f"{key} was not varied; there is {', '.join(self._space)}")
-        return over_two(self.trials, x, y, self.objectives[0].name, units)
+        return over_two(self.trials, x, y, self.objectives[0].name, self.units)
 
     def pareto(self) -> Figure:
         """The first two objectives against each other, with the trials that none beats."""
