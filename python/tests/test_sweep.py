@@ -111,8 +111,14 @@ def test_a_point_named_twice_is_one(grid: dict[str, object], points: list[object
     assert list(read_grid(grid).points) == points
 
 
-def test_a_hypercube_over_few_values_has_each_point_once() -> None:
+def test_a_hypercube_over_few_values_has_each_point_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     grid = read_grid({"latin_hypercube": {"points": 6, "a": [1, 2]}})
+    told = "warning: sweep.latin_hypercube: of 6 points 2 differ, and each is run once: "
+    assert capsys.readouterr().err.startswith(told)
+    read_grid({"latin_hypercube": {"points": 6, "a": {"from": 0, "to": 1}}})
+    assert capsys.readouterr().err == ""
     assert sorted(grid.points) == [(1,), (2,)]
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
+from retx.errors import warn
 from retx.source import override_pairs, plain, toml_value
 
 if TYPE_CHECKING:
@@ -103,7 +104,14 @@ def read_grid(table: Mapping[str, Any], cases: Sequence[Case] | None = None) -> 
     cube = checked["hypercube"]
     if cube:
         shares = _spread(cube["points"], len(cube["dimensions"]), cube["seed"])
-        axes.append(_side_by_side(json.loads(_native.fill_hypercube(text, shares))))
+        names, rows = _side_by_side(json.loads(_native.fill_hypercube(text, shares)))
+        few = len(_distinct(rows))
+        if few < len(rows):
+            warn(
+                f"sweep.latin_hypercube: of {len(rows)} points {few} differ, and each is run once: "
+                "lists and whole numbers have too few values for more"
+            )
+        axes.append((names, rows))
     if cases:
         _check_cases(cases, [key for names, _ in axes for key in names])
         axes.insert(0, ((CASE,), [(case.name,) for case in cases]))
