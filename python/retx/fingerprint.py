@@ -135,7 +135,7 @@ class Walk:
         cells = [_content(cell) for cell in function.__closure__ or ()]
         self._each([function.__defaults__, function.__kwdefaults__, *cells])
         module = function.__globals__.get("__name__")
-        if _is_installed(module):
+        if is_installed(module):
             self._say(str(module), function.__qualname__)
             return
         self.functions.append(function)
@@ -147,7 +147,7 @@ class Walk:
     def _class(self, cls: type) -> None:
         self._say(cls.__qualname__)
         # One that is made by type() may have the module of its metaclass.
-        if _is_installed(cls.__module__) and is_found(cls):
+        if is_installed(cls.__module__) and is_found(cls):
             self._say(cls.__module__)
             return
         self._each(cls.__bases__)
@@ -165,7 +165,7 @@ class Walk:
     def _module(self, module: ModuleType) -> None:
         self._say(module.__name__)
         file = getattr(module, "__file__", None)
-        if file and not _is_installed(module.__name__):
+        if file and not is_installed(module.__name__):
             with open(file, "rb") as opened:  # noqa: PTH123
                 self.hash.update(opened.read())
 
@@ -208,7 +208,7 @@ def _is_code(value: object) -> bool:
     return isinstance(value, FunctionType) or type(value) in _WRAPPED
 
 
-def _is_installed(name: str | None) -> bool:
+def is_installed(name: str | None) -> bool:
     """True for modules that the user has not written: Python's, retx, and what pip installs."""
     top = (name or "").partition(".")[0]
     if top == "__main__":

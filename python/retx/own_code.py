@@ -15,19 +15,21 @@ class OwnCode:
     """The text of each file that was named, by its full path."""
     classes: Mapping[str, str | None] = field(default_factory=dict)
     """A hash of each class that is in no file, by its name; None where it cannot be had."""
+    imported: Mapping[str, str] = field(default_factory=dict)
+    """A hash of each module of the user's own that the files import, by its full path."""
 
     @property
     def hashes(self) -> dict[str, str | None]:
-        """A hash of the content of each, by file or class."""
+        """A hash of the content of each, by file, class or module."""
         files = {path: hashlib.sha256(text).hexdigest() for path, text in self.files.items()}
-        return {**files, **self.classes}
+        return {**files, **self.classes, **self.imported}
 
     def digests(self, scenario: str) -> list[str]:
-        """Each file, and each class that a scenario's text names, with a hash of its content."""
+        """Files, modules, and classes that a scenario's text names, each with its hash."""
         return [
             f"{name} {content}"
             for name, content in sorted(self.hashes.items())
-            if name in self.files or name in scenario
+            if name not in self.classes or name in scenario
         ]
 
     @property

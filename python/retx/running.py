@@ -265,4 +265,7 @@ class CodeFinder:
         """What was found."""
         if self._finder is None:
             return OwnCode()
-        return OwnCode(self._finder.sources, self._finder.nameless)
+        from retx.imported import own_imports
+
+        sources = self._finder.sources
+        return OwnCode(sources, self._finder.nameless, own_imports(sources))

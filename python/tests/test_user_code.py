@@ -437,6 +437,25 @@ def test_an_edited_file_is_read_anew(mine: Path) -> None:
     assert not list(mine.parent.glob("__pycache__"))
 
 
+def test_a_sweep_that_is_kept_knows_the_modules_that_code_imports(mine: Path, cli: Cli) -> None:
+    here = mine.parent
+    folder = here / "constants"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("from .units import ONE_BYTE\n")
+    units = folder / "units.py"
+    units.write_text("ONE_BYTE = 1 << 16\n")
+    text = RENO.replace("ONE_BYTE = 1 << 16", "from constants import ONE_BYTE")
+    (here / "reno.py").write_text(text)
+    sweep = ("sweep", mine, "--replications", 2, "--set", "flow.download.app.bytes=50000")
+    for _ in range(2):
+        done = cli(*sweep, "--out", here / "out", cwd=here)
+        assert (done.returncode, done.stderr) == (0, "")
+    units.write_text("ONE_BYTE = 1 << 3\n")
+    done = cli(*sweep, "--out", here / "out", cwd=here)
+    assert done.returncode == 2
+    assert "not part of this sweep (another scenario, code" in done.stderr
+
+
 def test_drills_have_no_code(tmp_path: Path) -> None:
     choice = {"name": "python", "class": "Reno"}
     script = tmp_path / "any.pkt"

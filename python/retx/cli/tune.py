@@ -159,7 +159,11 @@ def _print(found: Tuning, as_json: bool) -> None:
     made = table(
         f"{title}, of {found.trials.height}", "trial", *(f">{it}" for it in (*heads, *names))
     )
-    shown_as = [str, *(_value for _ in heads), *(_shown(name) for name in names)]
+    shown_as: list[Callable[[Any], str]] = [
+        str,
+        *(_value for _ in heads),
+        *(_shown(name) for name in names),
+    ]
 
     def add(row: tuple[Any, ...]) -> None:
         cells = zip(shown_as, row, strict=True)

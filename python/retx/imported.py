@@ -1,0 +1,55 @@
+"""Finds the modules of the user's own that code of the user's own imports."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from importlib.util import resolve_name
+from pathlib import Path
+
+from retx.fingerprint import is_installed
+
+
+def own_imports(sources: Mapping[str, bytes]) -> dict[str, str]:
+    """A hash of each module that these files import, and that those import, by its path.
+
+    Modules that are installed are left out, and those that nobody has imported yet.
+
+    Args:
+        sources: What is in files, by their paths.
+    """
+    found: dict[str, str] = {}
+    pending = [(content, "") for content in sources.values()]
+    while pending:
+        for name in _names(*pending.pop()):
+            path = getattr(sys.modules.get(name), "__file__", None)
+            if not path or is_installed(name) or path in found or path in sources:
+                continue
+            with suppress(OSError):
+                content = Path(path).read_bytes()
+                found[path] = hashlib.sha256(content).hexdigest()
+                pending.append((content, getattr(sys.modules[name], "__package__", None) or ""))
+    return found
+
+
+def _names(content: bytes, package: str) -> Iterator[str]:
+    """What a text may import; of `from a import b` both `a` and `a.b`, and packages around them."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError):  # such as a compiled module
+        return
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            with suppress(ImportError):  # more dots than packages
+                start = resolve_name(module, package)
+                names = [start, *(f"{start}.{alias.name}" for alias in node.names)]
+        for name in names:
+            parts = name.split(".")
+            yield from (".".join(parts[: end + 1]) for end in range(len(parts)))
