@@ -134,9 +134,11 @@ impl State {
         self.average
     }
 
-    fn take_average(&mut self, now: Time) {
+    /// The average at an arrival; true when the arrival finds the link idle.
+    fn take_average(&mut self, now: Time) -> bool {
         let weight = self.config.weight;
-        if let Some(since) = self.idle_since.take() {
+        let idle_since = self.idle_since.take();
+        if let Some(since) = idle_since {
             let packets = now.since(since).as_secs_f64() / self.packet_time.as_secs_f64();
             // Without a rate a packet takes no time, and so many would have left as one likes.
             let share = if packets.is_nan() { 1.0 } else { libm::pow(1.0 - weight, packets) };
@@ -145,6 +147,7 @@ impl State {
             let queue = self.line.occupancy().packets as f64;
             self.average += weight * (queue - self.average);
         }
+        idle_since.is_some()
     }
 
     fn say(&self) -> Say {
@@ -170,11 +173,8 @@ impl State {
         self.count = Some(if chosen { 0 } else { count });
         chosen
     }
-}
 
-impl Queue for State {
-    fn enqueue(&mut self, now: Time, packet: &Waiting, exits: &mut Exits) -> bool {
-        self.take_average(now);
+    fn admit(&mut self, packet: &Waiting, exits: &mut Exits) -> bool {
         let mut marked = false;
         match self.say() {
             Say::Nothing => self.count = None,
@@ -198,6 +198,18 @@ impl Queue for State {
         }
         self.line.push(packet);
         true
+    }
+}
+
+impl Queue for State {
+    fn enqueue(&mut self, now: Time, packet: &Waiting, exits: &mut Exits) -> bool {
+        let idle = self.take_average(now);
+        let admitted = self.admit(packet, exits);
+        if idle && !admitted {
+            // Nobody asks for the next packet: the link goes on being idle.
+            self.idle_since = Some(now);
+        }
+        admitted
     }
 
     fn dequeue(&mut self, now: Time, _: &mut Exits) -> Option<Waiting> {

@@ -124,6 +124,29 @@ fn reds_average() {
     assert!((state.average() - average).abs() < 1e-12, "{} for {average}", state.average());
 }
 
+/// What is dropped does not end an idle time: the average falls on (ns-2 and Linux ask for the next
+/// packet after every arrival, and note that there is none).
+#[test]
+fn reds_average_after_a_drop_at_an_idle_link() {
+    let mut state =
+        red(r#"{"discipline": "red", "weight": 0.25, "mean_packet": 1000, "gentle": false,
+            "min_threshold": 12, "max_threshold": 15}"#);
+    let mut exits = Exits::default();
+    for id in 0..200 {
+        state.enqueue(us(0), &packet(id, us(0)), &mut exits);
+    }
+    let mut average = state.average();
+    assert!(average > 17.0, "{average}: above the upper threshold all are dropped");
+    while state.dequeue(us(10_000), &mut exits).is_some() {}
+    // A tenth of a packet could have passed in that time, and three more until the next comes.
+    for (at, passed) in [(10_100, 0.1), (13_100, 3.0)] {
+        let admitted = state.enqueue(us(at), &packet(200, us(at)), &mut exits);
+        average *= 0.75_f64.powf(passed);
+        assert!((state.average() - average).abs() < 1e-9, "{} for {average}", state.average());
+        assert_eq!(admitted, average < 15.0);
+    }
+}
+
 /// Distances between drops while the average stands at `queue` packets.
 fn gaps(text: &str, queue: u32, count: usize) -> Vec<u32> {
     // With weight 1 the average is the queue itself.
