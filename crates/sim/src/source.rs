@@ -37,6 +37,13 @@ pub struct Sizes {
 /// IPv4 and UDP headers.
 pub const HEADERS: u32 = retx_wire::IPV4_HEADER_BYTES + retx_wire::UDP_HEADER_BYTES;
 
+impl Sizes {
+    /// The mean of those that are sent: the law's may lie above the largest.
+    fn mean(&self) -> f64 {
+        self.law.mean_within(f64::from(HEADERS), f64::from(self.largest))
+    }
+}
+
 /// The packets of a source, one after another.
 #[derive(Debug, Clone)]
 pub struct Source {
@@ -126,7 +133,7 @@ impl Source {
     }
 
     fn interval(&mut self, rate: Rate) -> Duration {
-        let mean = 8.0 * self.sizes.law.mean() / rate.as_bit_s() as f64;
+        let mean = 8.0 * self.sizes.mean() / rate.as_bit_s() as f64;
         Duration::from_secs_f64(mean * self.intervals.exponential())
     }
 
@@ -225,6 +232,30 @@ mod tests {
             let p = f64::exp(-ms);
             let above = gaps.iter().filter(|gap| **gap > ms / 1e3).count() as f64;
             assert!((above - count * p).abs() < 4.0 * (count * p * (1.0 - p)).sqrt(), "{ms}");
+        }
+    }
+
+    /// The mean rate of a Poisson source is the one that it is to have, also where sizes are cut to
+    /// what can be carried, at four deviations: those of a compound Poisson process.
+    #[test]
+    fn a_poisson_sources_rate_is_that_of_what_it_sends() {
+        let laws = [
+            Law::Constant(1000.0),
+            Law::Constant(9000.0),
+            Law::Exponential(30.0),
+            Law::Exponential(1400.0),
+            Law::Uniform(100.0, 3000.0),
+            Law::Pareto(133.0, 1.5),
+        ];
+        for law in laws {
+            let mut source = source(Pace::Poisson(Rate::from_bit_s(8_000_000)), law);
+            let (mut bytes, mut squares) = (0.0, 0.0);
+            while source.next() < Time::ZERO + Duration::from_secs(200) {
+                let size = f64::from(source.take());
+                bytes += size;
+                squares += size * size;
+            }
+            assert!((bytes - 2e8).abs() < 4.0 * f64::sqrt(squares), "{law:?}: {bytes}");
         }
     }
 

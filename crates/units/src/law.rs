@@ -39,6 +39,35 @@ impl Law {
         }
     }
 
+    /// The mean of amounts that are held between `least` and `most`, the latter not below.
+    pub fn mean_within(self, least: f64, most: f64) -> f64 {
+        // From the least on it is the integral of the probability to exceed an amount.
+        match self {
+            Self::Constant(amount) => amount.clamp(least, most),
+            Self::Exponential(mean) if mean > 0.0 => {
+                let [from, to] = [least, most].map(|end| libm::exp(-end.max(0.0) / mean));
+                least.max(0.0) + mean * (from - to)
+            }
+            Self::Uniform(min, max) if max > min => {
+                let [from, to] = [least, most].map(|end| end.clamp(min, max));
+                let exceeded = |end: f64| -0.5 * (max - end) * (max - end) / (max - min);
+                min.clamp(least, most) + exceeded(to) - exceeded(from)
+            }
+            Self::Pareto(min, shape) if min > 0.0 => {
+                let [from, to] = [least, most].map(|end| end.max(min) / min);
+                let exceeded = if shape == 1.0 {
+                    libm::log(to / from)
+                } else {
+                    let beyond = |end: f64| libm::pow(end, 1.0 - shape);
+                    (beyond(from) - beyond(to)) / (shape - 1.0)
+                };
+                min.clamp(least, most) + min * exceeded
+            }
+            Self::Uniform(amount, _) => amount.clamp(least, most),
+            Self::Exponential(_) | Self::Pareto(..) => 0_f64.clamp(least, most),
+        }
+    }
+
     /// The probability of at most `amount`.
     pub fn cumulative(self, amount: f64) -> f64 {
         match self {
@@ -64,6 +93,35 @@ mod tests {
     fn draws(law: Law) -> Vec<f64> {
         let mut stream = StreamKey { seed: 3, replication: 0 }.stream("law");
         (0..DRAWS).map(|_| law.draw(&mut stream)).collect()
+    }
+
+    /// Ends below, within and above where the amounts lie.
+    #[test]
+    fn means_of_amounts_that_are_held_between_two() {
+        let laws = [
+            Law::Constant(2.0),
+            Law::Exponential(2.0),
+            Law::Uniform(1.0, 5.0),
+            Law::Pareto(0.5, 1.5),
+            Law::Pareto(0.5, 1.0),
+            Law::Pareto(1.0, 3.0),
+        ];
+        for law in laws {
+            let all = draws(law);
+            for (least, most) in
+                [(0.0, 0.3), (0.1, 1.7), (0.7, 20.0), (2.0, 2.0), (2.5, 4.5), (6.0, 9.0)]
+            {
+                let held: Vec<f64> = all.iter().map(|draw| draw.clamp(least, most)).collect();
+                let mean = held.iter().sum::<f64>() / f64::from(DRAWS);
+                let square = held.iter().map(|it| (it - mean).powi(2)).sum::<f64>();
+                let sigma = square.sqrt() / f64::from(DRAWS);
+                let expected = law.mean_within(least, most);
+                assert!(
+                    (mean - expected).abs() <= 4.0 * sigma + 1e-9,
+                    "{law:?} {least} {most}: {mean} for {expected}"
+                );
+            }
+        }
     }
 
     /// Below the quartiles, the median and far into the tail lie as many draws as the law says, at
