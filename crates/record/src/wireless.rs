@@ -53,7 +53,7 @@ pub struct WlanCounts {
     pub frames_erroneous: u64,
     /// Those of them that another transmission has spoilt.
     pub frames_collided: u64,
-    /// Erroneous frames over frames sent; `None` without a frame.
+    /// Erroneous frames over frames whose end has come; `None` without one.
     pub frame_error_rate: Option<f64>,
     /// Mean and longest run of erroneous frames.
     pub error_burst_mean: Option<f64>,

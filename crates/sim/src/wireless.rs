@@ -57,9 +57,10 @@ fn share(part: f64, span: f64) -> Option<f64> {
 }
 
 fn counts(of: &Counters, span: f64) -> WlanCounts {
-    let frames = of.frames_sent;
+    // What becomes of a frame is known at its end: with a warm-up more may end than are sent.
+    let ended = of.frames_ended;
     let on_air = |time: Duration| share(time.as_nanos() as f64, span);
-    let (heard, spoilt) = (frames - of.frames_collided, of.frames_erroneous - of.frames_collided);
+    let (heard, spoilt) = (ended - of.frames_collided, of.frames_erroneous - of.frames_collided);
     WlanCounts {
         packets_in: of.packets_in,
         packets_delivered: of.packets_delivered,
@@ -70,10 +71,10 @@ fn counts(of: &Counters, span: f64) -> WlanCounts {
             script: 0,
         },
         packets_marked: of.packets_marked,
-        frames_sent: frames,
+        frames_sent: of.frames_sent,
         frames_erroneous: of.frames_erroneous,
         frames_collided: of.frames_collided,
-        frame_error_rate: (frames > 0).then(|| of.frames_erroneous as f64 / frames as f64),
+        frame_error_rate: (ended > 0).then(|| of.frames_erroneous as f64 / ended as f64),
         error_burst_mean: of.error_bursts.mean(),
         error_burst_max: of.error_bursts.longest,
         channel_error_rate: (heard > 0).then(|| spoilt as f64 / heard as f64),

@@ -55,11 +55,11 @@ impl Law {
             }
             Self::Pareto(min, shape) if min > 0.0 => {
                 let [from, to] = [least, most].map(|end| end.max(min) / min);
-                let exceeded = if shape == 1.0 {
+                let above = shape - 1.0;
+                let exceeded = if above.abs() < 1e-9 {
                     libm::log(to / from)
                 } else {
-                    let beyond = |end: f64| libm::pow(end, 1.0 - shape);
-                    (beyond(from) - beyond(to)) / (shape - 1.0)
+                    (libm::pow(from, -above) - libm::pow(to, -above)) / above
                 };
                 min.clamp(least, most) + min * exceeded
             }

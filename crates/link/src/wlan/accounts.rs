@@ -30,6 +30,7 @@ impl Cell {
             (false, true) => &mut on_air.collided,
             (false, false) => &mut on_air.erroneous,
         } += airtime;
+        sender.counters.frames_ended += 1;
         sender.counters.frames_erroneous += u64::from(!arrived);
         sender.counters.frames_collided += u64::from(!arrived && intact);
         sender.counters.error_bursts.note(!arrived);

@@ -132,6 +132,8 @@ pub struct Counters {
     pub dropped_at_retry_limit: u64,
     /// Data frames sent, retries included.
     pub frames_sent: u64,
+    /// Data frames whose end has come: all but those on the air.
+    pub frames_ended: u64,
     /// Data frames that did not reach their receiver whole.
     pub frames_erroneous: u64,
     /// Of these, the ones that another transmission has spoilt.
@@ -167,6 +169,7 @@ impl Counters {
             packets_marked: self.packets_marked - start.packets_marked,
             dropped_at_retry_limit: self.dropped_at_retry_limit - start.dropped_at_retry_limit,
             frames_sent: self.frames_sent - start.frames_sent,
+            frames_ended: self.frames_ended - start.frames_ended,
             frames_erroneous: self.frames_erroneous - start.frames_erroneous,
             frames_collided: self.frames_collided - start.frames_collided,
             acks_lost: self.acks_lost - start.acks_lost,
@@ -189,6 +192,7 @@ impl Counters {
         self.packets_marked += other.packets_marked;
         self.dropped_at_retry_limit += other.dropped_at_retry_limit;
         self.frames_sent += other.frames_sent;
+        self.frames_ended += other.frames_ended;
         self.frames_erroneous += other.frames_erroneous;
         self.frames_collided += other.frames_collided;
         self.acks_lost += other.acks_lost;

@@ -129,6 +129,46 @@ fn queues_of_stations_mark() {
     assert!(short < long / 2.0, "{short} {long}");
 }
 
+/// A frame may be on the air when the statistics begin, and end in them: rates are shares of what
+/// ends, however few frames that are. Frames here take 13 ms, statistics 14.
+#[test]
+fn rates_of_frames_are_shares() {
+    const PAIR: &str = r#"
+        duration = "1 s"
+        stop = "duration"
+        [[wlan]]
+        name = "cell"
+        stations = ["a", "b", "c"]
+        rate = "1 Mbit/s"
+        channel = { model = "bernoulli", p = 0.3 }
+        [[flow]]
+        name = "from a"
+        from = "a"
+        to = "c"
+        udp = { packet = 1500 }
+        app = "bulk"
+        [[flow]]
+        name = "from b"
+        from = "b"
+        to = "c"
+        udp = { packet = 1500 }
+        app = "bulk""#;
+    let mut spoilt = 0;
+    for at in (500..1500).step_by(7) {
+        let [warmup, duration] = [at, at + 14].map(|ms| format!("{ms} ms"));
+        let outcome = outcome(PAIR, &[("warmup", &warmup), ("duration", &duration)]);
+        let counts = &outcome.wlans[0].counts;
+        for rate in [counts.frame_error_rate, counts.channel_error_rate].into_iter().flatten() {
+            assert!((0.0..=1.0).contains(&rate), "{warmup}: {counts:?}");
+        }
+        if counts.frames_erroneous > counts.frames_collided {
+            spoilt += 1;
+            assert!(counts.channel_error_rate.is_some_and(|rate| rate > 0.1), "{counts:?}");
+        }
+    }
+    assert!(spoilt > 10, "{spoilt}");
+}
+
 /// The retry limit's losses are told as such, and are wireless.
 #[test]
 fn losses_at_the_retry_limit_are_wireless() {
