@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::exchanges::Exchanges;
-use crate::ledger::{Ledger, brought_otherwise};
+use crate::ledger::Ledger;
 use crate::packet::{Arriving, Packet};
 use crate::plan::{FlowPlan, Side, Work};
 use crate::recorder::{Drop, Recorder};
@@ -339,11 +339,19 @@ impl Flow {
         self.lost(packet, drop, recorder);
     }
 
-    fn lost(&mut self, packet: &Packet, drop: &Drop, recorder: &mut Recorder) {
-        if packet.connection != self.connections || self.phase != Phase::Open {
-            return;
+    /// The last copy of a packet was given up after others had arrived.
+    pub fn let_go(&mut self, packet: &Packet, recorder: &mut Recorder) {
+        if self.is_of_this_connection(packet) {
+            self.ledger.let_go(packet, recorder);
         }
-        if brought_otherwise(packet, &self.ends[RECEIVER]) {
+    }
+
+    fn is_of_this_connection(&self, packet: &Packet) -> bool {
+        packet.connection == self.connections && self.phase == Phase::Open
+    }
+
+    fn lost(&mut self, packet: &Packet, drop: &Drop, recorder: &mut Recorder) {
+        if !self.is_of_this_connection(packet) || self.ledger.is_brought_otherwise(packet) {
             return;
         }
         let sender = &self.ends[SENDER];

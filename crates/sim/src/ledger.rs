@@ -228,6 +228,7 @@ impl Ledger {
         if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
             to.refused(packet);
             if packet.others == Others::OnTheirWay {
+                self.truth().refused_so_far(packet_copy(packet));
                 return;
             }
             self.truth().refused(packet_copy(packet), &mut to.corrections);
@@ -252,6 +253,32 @@ impl Ledger {
             }
         } else if let Some(ack) = ack {
             self.truth().ack_dropped(ack);
+        }
+    }
+
+    /// The last of a packet that the network has made more of is gone, and nothing has been dropped
+    /// by that: some of it has arrived, and may all have been thrown away.
+    pub fn let_go(&mut self, packet: &Packet, to: &mut Recorder) {
+        if self.has_refused(packet)
+            && let Some(truth) = &mut self.truth
+        {
+            truth.refused(packet_copy(packet), &mut to.corrections);
+            self.correct(to);
+        }
+    }
+
+    fn has_refused(&self, packet: &Packet) -> bool {
+        packet.carries_data_direction()
+            && self.truth.as_ref().is_some_and(|truth| truth.has_refused(packet.copy))
+    }
+
+    /// True when a copy of a dropped packet that the network has made brings, or has brought, what
+    /// it carried.
+    pub fn is_brought_otherwise(&self, packet: &Packet) -> bool {
+        match packet.others {
+            Others::None => false,
+            Others::OnTheirWay => true,
+            Others::Arrived => !self.has_refused(packet),
         }
     }
 
@@ -309,21 +336,6 @@ impl Ledger {
             truth.stop_counting();
         }
         self.counters.clone()
-    }
-}
-
-/// True when a copy of a dropped packet that the network has made brings, or has brought, what it
-/// carried.
-pub fn brought_otherwise(packet: &Packet, receiver: &Connection) -> bool {
-    match packet.others {
-        Others::None => false,
-        Others::OnTheirWay => true,
-        // It may have been thrown away for lack of room.
-        Others::Arrived => {
-            !packet.carries_data_direction()
-                || packet.end() <= receiver.rcv_nxt()
-                || receiver.has_received(packet.position, packet.end())
-        }
     }
 }
 

@@ -121,6 +121,8 @@ pub struct Truth {
     exceptions: Exceptions,
     open: Vec<Open>,
     watched: Vec<Watched>,
+    /// Copies that the receiver threw away, while the network has others of the same packet.
+    thrown_away: Vec<SegmentCopy>,
     /// The highest acknowledgment that was dropped on its way.
     ack_dropped: u64,
 }
@@ -167,10 +169,23 @@ impl Truth {
     /// A copy reached a receiver that threw it away, for lack of room or for its old timestamp: no
     /// loss on the way, but its bytes have to come again.
     pub fn refused(&mut self, copy: SegmentCopy, corrections: &mut Vec<Correction>) {
+        self.thrown_away.retain(|other| other.number != copy.number);
         self.exceptions.dropped(copy, None);
         self.reopen(&copy, corrections);
         let exceptions = &self.exceptions;
         self.watched.retain(|watched| !watched.is(&copy, exceptions));
+    }
+
+    /// The same, but the network has made more of the packet, and the receiver may yet keep that.
+    pub fn refused_so_far(&mut self, copy: SegmentCopy) {
+        if !self.has_refused(copy.number) {
+            self.thrown_away.push(copy);
+        }
+    }
+
+    /// The receiver has thrown away all that has come of a copy of which more may come.
+    pub fn has_refused(&self, number: u64) -> bool {
+        self.thrown_away.iter().any(|copy| copy.number == number)
     }
 
     /// Retransmissions for which `copy` was the last hope to have been unnecessary.
@@ -199,6 +214,7 @@ impl Truth {
     pub fn delivered(&mut self, copy: SegmentCopy) {
         if !(self.open.is_empty()
             && self.watched.is_empty()
+            && self.thrown_away.is_empty()
             && !self.exceptions.has_retransmitted())
         {
             self.delivered_among_exceptions(copy);
@@ -207,6 +223,7 @@ impl Truth {
 
     #[inline(never)]
     fn delivered_among_exceptions(&mut self, copy: SegmentCopy) {
+        self.thrown_away.retain(|other| other.number != copy.number);
         self.open.retain_mut(|open| {
             if copy.number < open.copy.number && copy.overlaps(open.copy.from, open.copy.to) {
                 subtract(&mut open.missing, copy.from, copy.to);
@@ -246,8 +263,14 @@ impl Truth {
             let number = newest.number;
             self.watched.push(Watched { number, trigger, belief, episode: row, counted: true });
         }
+        let refused_so_far = self.thrown_away.iter().any(|copy| match newest.number {
+            Some(number) => copy.number == number,
+            None => {
+                copy.overlaps(trigger, trigger + 1) && self.exceptions.is_original(copy, trigger)
+            }
+        });
         let sub_cause = match belief.kind {
-            _ if newest.refused => SubCause::Refused,
+            _ if newest.refused || refused_so_far => SubCause::Refused,
             // The sender has seen no acknowledgment beyond the trigger, but one was sent.
             _ if self.ack_dropped > trigger => SubCause::AckLost,
             EpisodeKind::Frr => SubCause::Reordering,
@@ -281,7 +304,7 @@ impl Truth {
 
     /// Exceptions kept: 0 in a flow that has been loss-free for a round trip.
     pub fn kept(&self) -> usize {
-        self.exceptions.len() + self.open.len() + self.watched.len()
+        self.exceptions.len() + self.open.len() + self.watched.len() + self.thrown_away.len()
     }
 }
 

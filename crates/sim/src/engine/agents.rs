@@ -91,13 +91,15 @@ impl Engine<'_> {
     fn forget(&mut self, id: u32) {
         self.counts.forgotten += 1;
         let lost = self.packets.end_kept(id);
-        if let Some(drop) = lost
-            && !self.give_up_for_outside(id, &drop)
-        {
-            let packet = self.packets.get(id);
-            debug_assert_eq!(packet.others, Others::None);
-            let flow = &mut self.flows[packet.flow() as usize];
-            flow.lost_after_all(packet, &drop, &mut self.recorder);
+        let packet = self.packets.get(id);
+        let flow = self.flows.get_mut(packet.flow() as usize);
+        match (lost, flow) {
+            (Some(drop), Some(flow)) => flow.lost_after_all(packet, &drop, &mut self.recorder),
+            (Some(drop), None) => self.give_up_for_outside(id, &drop),
+            (None, Some(flow)) if packet.others == Others::Arrived => {
+                flow.let_go(packet, &mut self.recorder);
+            }
+            (None, _) => {}
         }
         self.packets.remove(id);
     }

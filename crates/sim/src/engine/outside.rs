@@ -241,13 +241,12 @@ impl<'a> Engine<'a> {
         self.packets.remove(id);
     }
 
-    /// All copies of a packet that came from outside are gone: true where it did.
+    /// All copies of a packet that came from outside are gone.
     #[cold]
-    pub(super) fn give_up_for_outside(&mut self, id: u32, drop: &Drop) -> bool {
-        let Some(outside) = self.outside.as_mut() else { return false };
+    pub(super) fn give_up_for_outside(&mut self, id: u32, drop: &Drop) {
+        let Some(outside) = self.outside.as_mut() else { return };
         self.recorder.lost(self.packets.get(id), drop);
         outside.left.push_back(Left::GivenUp { id, drop: *drop });
-        true
     }
 
     /// A packet has left the first hop of a way of which that is to be told: true where somebody
