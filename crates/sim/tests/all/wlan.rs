@@ -130,7 +130,7 @@ fn queues_of_stations_mark() {
 }
 
 /// A frame may be on the air when the statistics begin, and end in them: rates are shares of what
-/// ends, however few frames that are. Frames here take 13 ms, statistics 14.
+/// ends, however few frames that are. Frames here take 13 ms, statistics 8.
 #[test]
 fn rates_of_frames_are_shares() {
     const PAIR: &str = r#"
@@ -155,7 +155,7 @@ fn rates_of_frames_are_shares() {
         app = "bulk""#;
     let mut spoilt = 0;
     for at in (500..1500).step_by(7) {
-        let [warmup, duration] = [at, at + 14].map(|ms| format!("{ms} ms"));
+        let [warmup, duration] = [at, at + 8].map(|ms| format!("{ms} ms"));
         let outcome = outcome(PAIR, &[("warmup", &warmup), ("duration", &duration)]);
         let counts = &outcome.wlans[0].counts;
         for rate in [counts.frame_error_rate, counts.channel_error_rate].into_iter().flatten() {
