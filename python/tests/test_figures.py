@@ -57,8 +57,11 @@ def test_means_have_students_intervals() -> None:
     assert (same["low"], same["high"]) == (8e6, 8e6)
     single = next(row for row in found if row[TCP] == "linux" and row[P] == 0.1)
     assert (single["n"], single["mean"], single["low"]) == (1, 1e6, None)
-    with pytest.raises(TableError, match="several rows of one replication: name the flow"):
+    with pytest.raises(TableError, match=f"{TCP} varies, too: make it a key"):
         means(SWEEP, [P], "goodput_bit_s")
+    two = pl.concat([SWEEP, SWEEP.with_columns(name=pl.lit("upload"))])
+    with pytest.raises(TableError, match="several rows of one replication: name the flow"):
+        means(two, [TCP, P], "goodput_bit_s")
     with pytest.raises(TableError, match="no column 'goodput'"):
         means(SWEEP, [P], "goodput")
     with pytest.raises(TableError, match="holds no numbers"):
@@ -88,6 +91,43 @@ def test_names_stand_side_by_side_without_lines() -> None:
     assert curves(axes) == {"simulated": ([1.0, 0.0], [4.0, 5.0])}
     assert [label.get_text() for label in axes.get_xticklabels()] == ["reno", "linux"]
     assert all(bar.lines[0].get_linestyle() == "None" for bar in axes.containers)
+
+
+DELAY = "link.cloud.delay"
+DELAYS = pl.DataFrame(
+    {
+        DELAY: ["100 ms", "100 ms", "0.02 s", "0.02 s", "300 ms", "300 ms"] * 2,
+        P: [0.01] * 6 + [0.1] * 6,
+        "replication": [0, 1] * 6,
+        "goodput_bit_s": [2e6, 2e6, 4e6, 4e6, 1e6, 1e6, 1e6, 1e6, 2e6, 2e6, 1e5, 1e5],
+    }
+)
+
+
+def test_quantities_with_units_stand_where_their_numbers_are() -> None:
+    figure = SweepPlot(DELAYS, [DELAY, P]).metric(DELAY, "goodput_bit_s", by=P)
+    (axes,) = figure.axes
+    assert curves(axes)["p = 0.01"] == ([20.0, 100.0, 300.0], [4.0, 2.0, 1.0])
+    assert (axes.get_xlabel(), axes.get_xscale()) == (f"{DELAY} (ms)", "log")
+    figure = SweepPlot(DELAYS, [DELAY, P]).contour(P, DELAY, "goodput_bit_s")
+    assert figure.axes[0].get_ylabel() == f"{DELAY} (ms)"
+    assert figure.axes[0].get_ylim() == (20.0, 300.0)
+    mixed = DELAYS.with_columns(pl.col(DELAY).replace("100 ms", "far"))
+    figure = SweepPlot(mixed, [DELAY, P]).metric(DELAY, "goodput_bit_s", by=P)
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == [
+        "far",
+        "0.02 s",
+        "300 ms",
+    ]
+
+
+def test_names_have_the_same_colours_in_figures_of_means_and_of_runs() -> None:
+    in_order = SWEEP.with_columns(pl.col(TCP).cast(pl.Enum(["reno", "linux"])))
+    plot = SweepPlot(in_order, [P, TCP])
+    means_of = plot.metric(P, "response_time_s", by=TCP).axes[0]
+    drawn = {bar.get_label(): bar.lines[0].get_color() for bar in means_of.containers}
+    runs = plot.cdf("response_time_s", by=TCP).axes[0].get_lines()
+    assert {line.get_label(): line.get_color() for line in runs} == drawn
 
 
 def test_closed_forms_are_those_of_the_scenario() -> None:

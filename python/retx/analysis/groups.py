@@ -60,11 +60,20 @@ def means(
     if "replication" in table.columns:
         each = table.group_by(*keys, "replication").len()
         if each["len"].max() not in (None, 1):
-            more = "name the flow, or make it a key" if "name" in table.columns else "add a key"
-            raise TableError(f"a group has several rows of one replication: {more}")
+            raise TableError(f"a group has several rows of one replication: {_apart(table, keys)}")
     known = table.with_columns(pl.col(quantity).cast(pl.Float64).fill_nan(None))
     found = estimates.means(known, quantity, keys, confidence)
     return found.select(*keys, "n", "mean", "low", "high")
+
+
+def _apart(table: pl.DataFrame, keys: Sequence[str]) -> str:
+    """What tells rows of one replication apart, and is no key."""
+    # Keys of a grid stand before the replication.
+    of_grid = table.columns[: table.columns.index("replication")]
+    varying = [name for name in of_grid if name not in keys and table[name].n_unique() > 1]
+    if varying:
+        return f"{', '.join(varying)} varies, too: make it a key (by=…), or filter the table"
+    return "name the flow, or make it a key" if "name" in table.columns else "add a key"
 
 
 def distribution(table: pl.DataFrame, quantity: str, keys: Sequence[str] = ()) -> pl.DataFrame:

@@ -33,7 +33,8 @@ def distribution_function(table: pl.DataFrame, quantity: str, *, by: str | None 
     found = distribution(table, quantity, [] if by is None else [by])
     if found.is_empty():
         raise PlotError(f"{quantity} has no value in any row")
-    names = [None] if by is None else found[by].unique(maintain_order=True).to_list()
+    # In the order of `metric`, so that a name has the same colour in both.
+    names = [None] if by is None else found[by].unique().sort(nulls_last=True).to_list()
     if len(names) > MOST_CURVES:
         raise PlotError(f"{len(names)} values of {by} are too many curves: filter the table first")
     scale, label = axis(quantity, found[quantity])

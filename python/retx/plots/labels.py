@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from math import isfinite
+
+import polars as pl
+
+from retx.models.conditions import UNITS as SCALES
 
 UNITS = {
     "bit_s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
@@ -11,6 +16,26 @@ UNITS = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
     "packets": ((1.0, "packets"),),
 }
+
+
+QUANTITY = re.compile(r"([0-9.eE+-]+) *([^\d\s]+)")
+
+
+def in_one_unit(values: pl.Series) -> tuple[dict[str, float], str] | None:
+    """What texts such as `20 ms` or `2 Mbit/s` are in one unit, and the unit; None for others."""
+    texts = values.cast(pl.String).unique(maintain_order=True).to_list()
+    numbers, kinds = dict[str, float](), set[str]()
+    for text in texts:
+        match = QUANTITY.fullmatch(text or "")
+        if match is None or match[2] not in SCALES:
+            return None
+        numbers[text] = float(match[1]) * SCALES[match[2]]
+        kinds.add("bit_s" if match[2].endswith("bit/s") else "s")
+    if len(kinds) != 1:
+        return None
+    scale, label = axis(f"_{kinds.pop()}", numbers.values())
+    # Without the last digits, which come from the division.
+    return {text: float(f"{it / scale:.12g}") for text, it in numbers.items()}, label[2:-1]
 
 
 def axis(name: str, values: Iterable[float | None]) -> tuple[float, str]:

@@ -11,10 +11,11 @@ import polars as pl
 
 from retx.analysis.groups import means
 from retx.plots.flows import PlotError
-from retx.plots.labels import axis
+from retx.plots.labels import axis, in_one_unit
 from retx.plots.style import (
     WIDTH_INCHES,
     Figure,
+    label_decades,
     series_look,
     shared_legend,
     styled,
@@ -43,8 +44,8 @@ def metric(
 ) -> Figure:
     """Means over replications, with confidence intervals.
 
-    A parameter of numbers that spans a decade gets a logarithmic axis, with
-    zero, where it occurs, at its left end; names stand side by side.
+    A parameter of numbers, with a unit or without, that spans a decade gets a logarithmic axis,
+    with zero, where it occurs, at its left end; names stand side by side.
 
     Args:
         table: One row per point and replication, as a sweep's tidy frame.
@@ -71,6 +72,8 @@ def metric(
         axes = figure.subplots()
         for number, name in enumerate(names):
             curve = found if by is None else found.filter(pl.col(by).eq_missing(pl.lit(name)))
+            if places.numbers:
+                curve = curve[np.argsort(places.of(curve[x]))]
             beside = SPREAD * (number - (len(names) - 1) / 2)
             label_of = "simulated" if by is None else curve_label(by, name)
             look = series_look(number) | {"beside": beside, "label": label_of}
@@ -93,11 +96,24 @@ def metric(
 
 
 class Places:
-    """Where the values of a parameter stand on the axis."""
+    """Where the values of a parameter stand on the axis: as numbers, or as names side by side.
 
-    def __init__(self, values: pl.Series) -> None:
-        self.names = None if values.dtype.is_numeric() else values.unique(maintain_order=True)
-        known = [] if self.names is not None else sorted(values.drop_nulls().unique().to_list())
+    Args:
+        values: The parameter's.
+        named: Also texts that are quantities, `20 ms`, stand side by side.
+    """
+
+    def __init__(self, values: pl.Series, *, named: bool = False) -> None:
+        self.names: pl.Series | None = None
+        self.numbers, self.unit = dict[str, float](), ""
+        known: list[float] = []
+        if values.dtype.is_numeric():
+            known = sorted(values.drop_nulls().unique().to_list())
+        elif not named and (found := in_one_unit(values)):
+            self.numbers, self.unit = found
+            known = sorted(self.numbers.values())
+        else:
+            self.names = values.unique(maintain_order=True)
         positive = [value for value in known if value > 0]
         self.least, self.most = min(positive, default=1.0), max(positive, default=1.0)
         self.log = bool(positive) and known[0] >= 0 and self.most >= WIDE_RANGE * self.least
@@ -108,6 +124,8 @@ class Places:
         if self.names is not None:
             order = self.names.to_list()
             return np.array([order.index(value) for value in values.to_list()], dtype=float)
+        if self.numbers:
+            return np.array([self.numbers[str(value)] for value in values.to_list()])
         return values.cast(pl.Float64).to_numpy()
 
     def frame(self, axes: Any, name: str) -> None:  # noqa: ANN401
@@ -124,7 +142,15 @@ class Places:
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         elif self.log:
             axes.set_xscale("log")
-        axes.set_xlabel(axis(name, [])[1] if "." not in name else name)
+            if self.unit:
+                label_decades(axes.xaxis)
+        axes.set_xlabel(self.label(name))
+
+    def label(self, name: str) -> str:
+        """Of the axis of the parameter of this name."""
+        if self.unit:
+            return f"{name} ({self.unit})"
+        return axis(name, [])[1] if "." not in name else name
 
 
 def curve_label(key: str, value: object) -> str:
@@ -174,7 +200,9 @@ def _model(
     look = {"color": MODEL_GREYS[number % len(MODEL_GREYS)], "lw": 1.1, "zorder": 1.8}
     if places.names is None:
         dash = MODEL_DASHES[number % len(MODEL_DASHES)]
-        axes.plot(places.of(form["x"]), values, ls=dash, label=label, **look)
+        right = places.of(form["x"])
+        order = np.argsort(right, kind="stable")
+        axes.plot(right[order], values[order], ls=dash, label=label, **look)
     else:
         mark = ("_", "|", "+", "x")[number % 4]
         axes.plot(places.of(form["x"]), values, mark, ms=9, mew=1.4, label=label, **look)

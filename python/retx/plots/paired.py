@@ -44,7 +44,7 @@ def paired(
     column = x or key
     found = means(shown, [column], "difference", confidence)
     scale, name = axis(quantity, each["difference"])
-    places = Places(shown[column].cast(pl.String))
+    places = Places(shown[column].cast(pl.String), named=True)
     with styled():
         figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
         axes = figure.subplots()

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from retx.analysis.groups import means
+from retx.analysis.groups import means, needed
 from retx.plots.flows import PlotError
 from retx.plots.labels import axis
 from retx.plots.metric import Places
-from retx.plots.style import MAP, WIDTH_INCHES, Figure, styled
+from retx.plots.style import MAP, WIDTH_INCHES, Figure, label_decades, styled
 
 MOST_NUMBERED = 120
 """Cells, at most, that have their value written in."""
@@ -64,30 +64,38 @@ def contour(table: pl.DataFrame, x: str, y: str, z: str) -> Figure:
         PlotError: A parameter is no number, or has fewer than two values.
         TableError: A column is missing, or a replication has several rows at a point.
     """
-    for name in (x, y):
-        if name in table.columns and not table[name].dtype.is_numeric():
+    needed(table, [x, y])
+    places = {name: Places(table[name]) for name in (x, y)}
+    for name, place in places.items():
+        if place.names is not None:
             raise PlotError(f"{name} holds no numbers: draw a heat map")
     found, columns, rows, values = _grid(table, x, y, z)
+    right, up = (places[name].of(pl.Series(it)) for name, it in ((x, columns), (y, rows)))
+    values = values[np.ix_(np.argsort(up), np.argsort(right))]
+    right, up = np.sort(right), np.sort(up)
     if min(values.shape) < 2:
         raise PlotError("lines of equal height need two values at least of each parameter")
     scale, label = axis(z, found["mean"])
     with styled():
         figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
         axes = figure.subplots()
-        areas = axes.contourf(columns, rows, values / scale, levels=LEVELS, cmap=MAP)
+        areas = axes.contourf(right, up, values / scale, levels=LEVELS, cmap=MAP)
         lines = axes.contour(
-            columns, rows, values / scale, levels=areas.levels, colors="white", linewidths=0.7
+            right, up, values / scale, levels=areas.levels, colors="white", linewidths=0.7
         )
-        axes.clabel(lines, fontsize=7, fmt="%g")
-        axes.plot(*np.meshgrid(columns, rows), "k.", ms=1.5)
-        Places(table[x]).frame(axes, x)
-        axes.set_xlim(min(columns), max(columns))
-        upwards = Places(table[y])
+        axes.plot(*np.meshgrid(right, up), "k.", ms=1.5)
+        places[x].frame(axes, x)
+        axes.set_xlim(right[0], right[-1])
+        upwards = places[y]
         if upwards.zero:
             axes.set_yscale("symlog", linthresh=upwards.least / 2, linscale=0.3)
         elif upwards.log:
             axes.set_yscale("log")
-        axes.set_ylabel(y)
+            if upwards.unit:
+                label_decades(axes.yaxis)
+        # Only now: the gaps for them are measured on the axes as they are.
+        axes.clabel(lines, fontsize=7, fmt="%g")
+        axes.set_ylabel(upwards.label(y))
         figure.colorbar(areas, ax=axes, label=label)
     figure.data = {"means": found}
     return figure
