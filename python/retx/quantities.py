@@ -16,9 +16,11 @@ def rate(bit_s: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A time: `50.2 s`, `44.1 ms`."""
+    """A time: `50.2 s`, `44.1 ms`, `0.93 µs`."""
     if value is None:
         return "–"
+    if value != 0 and abs(value) < 1e-3:
+        return f"{value * 1e6:.3g} µs"
     if value != 0 and abs(value) < 1:
         return f"{value * 1e3:.3g} ms"
     return f"{value:.4g} s" if abs(value) < 1e4 else f"{value:.0f} s"

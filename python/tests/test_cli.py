@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from conftest import LOSSY, Cli
 
-from retx.quantities import mean_count, rate, size
+from retx.quantities import mean_count, rate, seconds, size
 
 HEAVY = {"matplotlib", "numpy", "polars", "scipy", "jinja2", "pandas"}
 
@@ -91,6 +91,15 @@ def test_the_summary_tells_round_trips_and_what_links_repeated(cli: Cli, lossy: 
 )
 def test_means_of_counts_are_plain_numbers(mean: float, text: str) -> None:
     assert mean_count(mean) == text
+
+
+def test_times_below_a_millisecond_are_in_microseconds() -> None:
+    assert [seconds(it) for it in (9.27e-7, 0.0005, 0.02, 0)] == [
+        "0.927 µs",
+        "500 µs",
+        "20 ms",
+        "0 s",
+    ]
 
 
 def test_a_terminal_without_unicode(cli: Cli, lossy: Path) -> None:
