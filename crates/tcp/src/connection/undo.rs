@@ -54,22 +54,27 @@ impl Connection {
                     sender.snd_nxt = sender.snd_una;
                 }
             }
-            Verdict::Spurious => self.undo(ack.snd_una - previous_una),
+            Verdict::Spurious => self.undo(ack.snd_una - previous_una, false),
+            Verdict::Delayed => self.undo(ack.snd_una - previous_una, true),
         }
     }
 
     /// Nothing had been lost: nothing is sent again, and the window goes back as the response says.
-    fn undo(&mut self, bytes_acked: u64) {
+    /// With `goes_on` the state after a timeout stays.
+    fn undo(&mut self, bytes_acked: u64, goes_on: bool) {
         let sender = &mut self.sender;
-        let Some(before) = sender.take_undo() else { return };
+        let before = if goes_on { sender.repair.undo } else { sender.take_undo() };
+        let Some(before) = before else { return };
         sender.board.made().into_iter().for_each(Scoreboard::undo);
-        sender.loss_detection.on_undo();
+        if !goes_on {
+            sender.loss_detection.on_undo();
+            sender.timeout_recovery_end = 0;
+        }
         sender.snd_nxt = sender.snd_max;
         sender.retransmit_first = false;
         sender.forced_new = 0;
         sender.end_reduction();
         self.ecn.leave_reduction();
-        sender.timeout_recovery_end = 0;
         let flight_size = sender.pipe();
         let cwnd = sender.window.cwnd;
         let window = &mut sender.window;
@@ -101,6 +106,8 @@ impl Connection {
         }
         sender.clamp_cwnd();
         sender.congestion_control.on_undo(&mut sender.window);
-        self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
+        if !goes_on {
+            self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
+        }
     }
 }

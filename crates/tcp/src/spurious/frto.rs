@@ -53,6 +53,14 @@ impl State {
         original
     }
 
+    /// Linux, step 3.a: a duplicate ACK of something sent after the timeout: the loss was real. Has
+    /// F-RTO itself sent that, it is step 3's matter.
+    pub(super) fn on_duplicate(&mut self, snd_max: u64) {
+        if self.step == Step::First && snd_max > self.recover {
+            self.step = Step::Off;
+        }
+    }
+
     /// §2.1, step 2; §3.1, step 2.
     fn on_first(&mut self, ack: &Ack) -> Verdict {
         if !ack.advances() {

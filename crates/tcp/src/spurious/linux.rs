@@ -1,6 +1,7 @@
 //! *What it does.* All that Linux does at once: F-RTO, timestamps, DSACK; and takes everything
 //! back. With SACK its F-RTO need not wait for new segments: any segment sent once before the
-//! timeout that is delivered after it shows that not all was lost.
+//! timeout that is delivered after it shows that not all was lost. Without SACK an echo takes back
+//! what a timeout did, but the loss state stays until F-RTO knows, too, or all is acknowledged.
 //!
 //! *Reference.* Linux `tcp_process_loss`, `tcp_try_undo_recovery`, `tcp_try_undo_dsack`,
 //! `tcp_packet_delayed` (read; see the sources of `frto`, `eifel`, `dsack`).
@@ -20,6 +21,7 @@ pub struct State {
     frto: frto::State,
     eifel: eifel::State,
     dsack: dsack::State,
+    by_timeout: bool,
 }
 
 impl State {
@@ -31,12 +33,14 @@ impl State {
             frto: frto::State::new(&frto::Config::default(), tcp),
             eifel,
             dsack: dsack::State::new(&dsack::Config::default(), tcp),
+            by_timeout: false,
         }
     }
 }
 
 impl Detector for State {
     fn on_begin(&mut self, begin: &Begin) {
+        self.by_timeout = begin.by_timeout;
         // `tcp_enter_loss`: a timeout that follows another begins anew.
         let in_recovery = begin.in_recovery && !begin.repeated;
         self.frto.on_begin(&Begin { in_recovery, ..*begin });
@@ -51,6 +55,13 @@ impl Detector for State {
 
     fn on_ack(&mut self, ack: &Ack) -> Verdict {
         let others = [self.eifel.on_ack(ack), self.dsack.on_ack(ack)];
+        let unselective = self.by_timeout && ack.sacked.is_none();
+        if unselective && others.contains(&Verdict::Spurious) {
+            return Verdict::Delayed;
+        }
+        if unselective && !ack.advances() {
+            self.frto.on_duplicate(ack.snd_max);
+        }
         if self.frto.sees_original(ack) {
             return Verdict::Spurious;
         }

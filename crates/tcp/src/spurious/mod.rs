@@ -101,6 +101,9 @@ pub enum Verdict {
     },
     /// Nothing had been lost.
     Spurious,
+    /// The same, but the repair after the timeout goes on until that is known otherwise, too (Linux
+    /// `tcp_try_undo_loss` without SACK).
+    Delayed,
 }
 
 /// A detector of spurious recoveries.
