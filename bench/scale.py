@@ -120,7 +120,10 @@ def _draw(rows: dict[str, list[dict[str, Any]]], file: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 4, figsize=(12, 3.2), layout="constrained")
+    from retx.plots.style import RC
+
+    mpl.rcParams.update(RC)
+    figure, axes = plt.subplots(1, 4, sharey=True, figsize=(10, 3.0), layout="constrained")
     panels = [["flows", "shares"], ["hops"], ["window", "lossy_window"], ["sampling"]]
     for panel, names in zip(axes, panels, strict=True):
         for axis in (name for name in names if name in rows):
@@ -130,16 +133,16 @@ def _draw(rows: dict[str, list[dict[str, Any]]], file: Path) -> None:
             if axis == "sampling":
                 places = ["none", "1 s", "100 ms", "10 ms", "each ACK"]
                 panel.plot(places, costs, "o-")
-                panel.tick_params(axis="x", labelsize=8)
+                panel.tick_params(axis="x", labelsize=7)
                 continue
             panel.plot([int(row["value"]) for row in found], costs, "o-", label=label)
             panel.set_xscale("linear" if axis == "hops" else "log")
         panel.set_xlabel("samples" if names == ["sampling"] else AXES[names[0]][0])
         panel.set_ylim(bottom=0)
         if len(names) > 1:
-            panel.legend()
+            panel.legend(loc="upper left")
     axes[0].set_ylabel("instructions per delivered segment")
-    figure.savefig(file, dpi=110)
+    figure.savefig(file)
 
 
 if __name__ == "__main__":
