@@ -4,6 +4,7 @@ use crate::capture::Capture;
 use crate::packet::{NONE, Packet, Packets, Transmission};
 use crate::plan::{Plan, Sampling};
 use crate::run::{Options, RunError};
+use retx_link::Pipe;
 use retx_link::channel::Reason;
 use retx_record::capture::DropReason;
 use retx_record::reason::{Cause, SegmentFate};
@@ -147,8 +148,15 @@ impl Recorder {
         }
     }
 
-    /// A packet has to wait in a pipe, or may have to, where none had to.
+    /// A packet is about to enter a pipe, where it may have to wait though none had to.
     #[inline(never)]
+    pub fn watch_entry(&mut self, now: Time, index: u32, pipe: &mut Pipe) {
+        if self.every_ack && pipe.begins_to_wait(now) {
+            self.waits(index);
+        }
+    }
+
+    /// A packet has to wait in a pipe, or may have to, where none had to.
     pub fn waits(&mut self, pipe: u32) {
         if let Err(at) = self.waited_in.binary_search_by_key(&pipe, |waited| waited.place) {
             self.waited_in.insert(at, WaitedIn { place: pipe, queue_packets: UNKNOWN });

@@ -127,11 +127,14 @@ impl Engine<'_> {
             let parcel = Parcel { id, bytes: packet.bytes };
             let word = self.routes[label.hop as usize];
             let first = pipe_of(word);
-            let simple = is_private(word) && !recorder.watches;
+            let simple = is_private(word) && recorder.capture.is_none();
             let pipe = pipes.get_mut(first as usize).filter(|pipe| simple && !pipe.leads());
             let Some(pipe) = pipe else {
                 return Outcome::Enters(Step { parcel, hop: label.hop });
             };
+            if recorder.watches {
+                recorder.watch_entry(*now, first, pipe);
+            }
             if pipe.handle_plain(*now, parcel) != Entry::Accepted {
                 return Outcome::TurnedAway(id, first);
             }

@@ -53,9 +53,7 @@ impl Engine<'_> {
     #[inline(always)]
     pub(super) fn watch_entry(&mut self, index: u32, id: u32) {
         let Some(pipe) = self.pipes.get_mut(index as usize) else { return };
-        if self.recorder.every_ack && pipe.begins_to_wait(self.now) {
-            self.recorder.waits(index);
-        }
+        self.recorder.watch_entry(self.now, index, pipe);
         if self.recorder.capture.is_some() {
             self.recorder.entered(self.now, index, id, &mut self.packets);
         }
