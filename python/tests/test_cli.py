@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from conftest import LOSSY, Cli
 
+import retx
 from retx.quantities import mean_count, rate, seconds, size
 
 HEAVY = {"matplotlib", "numpy", "polars", "scipy", "jinja2", "pandas"}
@@ -120,6 +121,25 @@ def test_a_terminal_without_unicode(cli: Cli, lossy: Path) -> None:
         assert found.isascii()
         assert not whole.isascii()
         assert json.loads(found) == json.loads(whole)
+
+
+@pytest.mark.parametrize("width", [20, 40])
+def test_a_narrow_terminal_loses_no_text(
+    lossy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
+) -> None:
+    from retx.cli.summary import print_summary
+
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr("retx.cli.console.WIDTH", width)
+    summary = retx.run(lossy, progress=False).summary
+    print_summary(summary, [])
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= width
+    # A row for each number, none of which is broken.
+    sent, packets = summary["flows"][0]["segments_sent"], summary["links"][0]["packets_in"]
+    for name, number in (("sent", sent), ("packets", packets)):
+        assert re.search(rf"^{name} +{number} *$", shown, re.MULTILINE), shown
+    assert "newreno" in shown
 
 
 def test_replications_for_people_and_machines(cli: Cli, lossy: Path) -> None:

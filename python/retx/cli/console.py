@@ -2,13 +2,52 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Column, Table
+from rich.text import Text
 
 WIDTH = 120
 """Columns of tables that go to a file or a pipe, where no terminal says how wide it is."""
+BETWEEN = 2
+"""Columns between those of a table."""
+
+
+class _Screen(Console):
+    """Shows tables row by row where they would have to break words."""
+
+    def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401
+        """As Console has it."""
+        fitting = (_fitted(it, self.width) if isinstance(it, Table) else it for it in objects)
+        super().print(*fitting, **options)
 
 
 def console() -> Console:
     """The standard output."""
-    made = Console(highlight=False)
-    return made if made.is_terminal else Console(highlight=False, width=WIDTH)
+    made = _Screen(highlight=False)
+    return made if made.is_terminal else _Screen(highlight=False, width=WIDTH)
+
+
+def _fitted(table: Table, width: int) -> RenderableType:
+    least = sum(_longest_word(column) + BETWEEN for column in table.columns)
+    if least <= width or not table.row_count:
+        return table
+    heads = [str(column.header) for column in table.columns]
+    parts: list[RenderableType] = [str(table.title)] if table.title else []
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        lines = Table.grid(padding=(0, BETWEEN))
+        for _ in range(2):
+            lines.add_column(overflow="fold")
+        for head, cell in zip(heads, row, strict=True):
+            if cell:
+                lines.add_row(head, cell)
+        parts += [lines, ""]
+    return Group(*parts, *([str(table.caption)] if table.caption else []))
+
+
+def _longest_word(column: Column) -> int:
+    texts = (it if isinstance(it, str) else "" for it in (column.header, *column.cells))
+    # Thin spaces, as between thousands, are within words.
+    words = (word for text in texts for word in Text.from_markup(text).plain.split(" "))
+    return max((Text(word).cell_len for line in words for word in line.split("\n")), default=0)
