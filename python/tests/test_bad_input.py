@@ -117,6 +117,7 @@ def test_bad_settings(cli: Cli, lossy: Path, setting: str, words: list[str]) -> 
         (["--plot", "cwnd=x.doc"], ["x.doc", ".png"]),
         (["--span", "1", "2"], ["--plot"]),
         (["--plot", "cwnd", "--span", "2", "1"], ["--span"]),
+        (["--plot", "cwnd", "--span", "0", "inf"], ["--span 0 inf", "two times in seconds"]),
         (["--plot", "cwnd", "--flow", "upload"], ["upload", "download"]),
         (["--plot", "cwnd", "--replications", "2"], ["--replications"]),
         (["--out", "/proc/nowhere/x"], ["/proc/nowhere"]),

@@ -142,6 +142,19 @@ def test_a_narrow_terminal_loses_no_text(
     assert "newreno" in shown
 
 
+def test_texts_of_the_scenario_are_no_commands_to_the_terminal(cli: Cli, lossy: Path) -> None:
+    done = cli("run", lossy, "--set", "flow.download.name='[/x]'")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "[/x]" in done.stdout
+    done = cli("run", lossy, "--set", 'title="[/b] \\u001b[31m"')
+    assert done.stdout.startswith("[/b] \\x1b[31m (seed 7)")
+    vary = ("--vary", 'title=["[/b]", "[bold]"]', "--replications", 2)
+    done = cli("sweep", lossy, *vary)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "[/b]" in done.stdout
+    assert "[bold]" in done.stdout
+
+
 def test_replications_for_people_and_machines(cli: Cli, lossy: Path) -> None:
     done = cli("run", lossy, "--replications", "4", "--threads", "2")
     assert "response time" in done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +102,8 @@ def drawings(words: list[str], flow: str | None, span: tuple[float, float] | Non
     """
     if not words and (flow or span):
         raise UsageError("--flow and --span choose what is plotted: add --plot KIND")
+    if span and not all(map(isfinite, span)):
+        raise UsageError(f"--span {span[0]:g} {span[1]:g}: write two times in seconds")
     if span and not span[0] < span[1]:
         raise UsageError(f"--span {span[0]:g} {span[1]:g}: the first time must be the earlier one")
     return [_drawing(word, flow, span) for word in words]

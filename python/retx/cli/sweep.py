@@ -146,24 +146,27 @@ def print_summary(result: Sweep, metric: str) -> None:
     from rich.table import Table
 
     from retx.cli.console import console
+    from retx.cli.tables import plain
 
     means = result.summary(metric)
     labels = [name for name in (*result.keys, "name", "direction") if name in means.columns]
     table = Table(
-        title=f"{metric}: means with 95 % confidence intervals, {len(result)} runs",
+        title=f"{plain(metric)}: means with 95 % confidence intervals, {len(result)} runs",
         title_justify="left",
         title_style="",
         box=SIMPLE_HEAD,
         pad_edge=False,
     )
     for label in labels:
-        table.add_column(label)
+        table.add_column(plain(label))
     for heading in ("mean", "low", "high", "runs"):
         table.add_column(heading, justify="right")
     for row in means.iter_rows(named=True):
         numbers = [_number(row[name], metric) for name in ("mean", "low", "high")]
         missing = f" ({row['missing']} without)" if row["missing"] else ""
-        table.add_row(*(str(row[label]) for label in labels), *numbers, f"{row['n']}{missing}")
+        table.add_row(
+            *(plain(str(row[label])) for label in labels), *numbers, f"{row['n']}{missing}"
+        )
     console().print(table)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
@@ -13,10 +14,11 @@ MOST_ROWS = 20
 
 
 def plain(text: str) -> str:
-    """Text that rich takes as it is."""
+    """Text that rich takes as it is; control characters, which terminals obey, are escaped."""
     from rich.markup import escape
 
-    return escape(text)
+    shown = (repr(it)[1:-1] if unicodedata.category(it) == "Cc" else it for it in text)
+    return escape("".join(shown))
 
 
 def table(title: str, *columns: str) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
+from rich.markup import escape
 from rich.table import Table
 
 from retx.cli.console import console
@@ -17,7 +18,7 @@ def print_report(report: Report) -> None:
     """Prints a report for people at a terminal."""
     out = console()
     plan = report.plan
-    out.print(f"{report.study.title}: {report.study.paper.reference}", style="bold")
+    out.print(escape(f"{report.study.title}: {report.study.paper.reference}"), style="bold")
     out.print(f"{plan.form} form, seed {plan.seed}; means with 95 % confidence intervals")
     for lines in report.rows.values():
         out.print(_table(lines))
@@ -31,7 +32,7 @@ def print_report(report: Report) -> None:
         out.print(
             f"Not settled by these runs: {unsettled}; the report says what would settle them."
         )
-    out.print(f"Report: {report.page}", soft_wrap=True)
+    out.print(escape(f"Report: {report.page}"), soft_wrap=True)
 
 
 def print_index(page: Path) -> None:
@@ -43,7 +44,7 @@ def _table(lines: list[Judged]) -> Table:
     first = lines[0]
     unit = f" ({first.unit})" if first.unit else ""
     table = Table(
-        title=f"{first.statement}, {first.source}{unit}",
+        title=escape(f"{first.statement}, {first.source}{unit}"),
         title_justify="left",
         title_style="",
         box=SIMPLE_HEAD,
@@ -55,7 +56,7 @@ def _table(lines: list[Judged]) -> Table:
     for line in lines:
         measured = line.measured
         table.add_row(
-            line.case,
+            escape(line.case),
             plain(line.published) if line.published is not None else "–",
             estimate_text(measured) if measured else "–",
             interval(measured.single) if measured else "",

@@ -125,6 +125,7 @@ class Terminal(Display):
         return Group(line, self._intervals(course))
 
     def _intervals(self, course: Course) -> RenderableType:
+        from rich.markup import escape
         from rich.table import Table
 
         assert self.precision is not None
@@ -145,7 +146,10 @@ class Terminal(Display):
         )
         for known, point in rows[:SHOWN]:
             table.add_row(
-                self._values(course, point), known.name, self._interval(known), f"n = {known.n}"
+                escape(self._values(course, point)),
+                escape(known.name),
+                self._interval(known),
+                f"n = {known.n}",
             )
         return table
 
