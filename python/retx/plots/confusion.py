@@ -39,7 +39,7 @@ def confusion(table: pl.DataFrame, *, flow: str | None = None) -> Figure:
             matrix = rows.select(CAUSES).to_numpy().astype(float)
             _matrix(axes, matrix)
             axes.set_title(TITLE[kind])
-            axes.set_xlabel("true cause")
+            axes.set_xlabel("true cause (100 % each)")
         panels[0].set_ylabel("said")
     figure.data = {"confusion": counts}
     return figure
@@ -48,7 +48,8 @@ def confusion(table: pl.DataFrame, *, flow: str | None = None) -> Figure:
 def _matrix(axes: Any, counts: Any) -> None:  # noqa: ANN401
     totals = counts.sum(axis=0)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
-    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1.4, aspect="auto")
+    # Light enough for black numbers, also where all is of one colour.
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=2.0, aspect="auto")
     for (row, column), count in np.ndenumerate(counts):
         text = f"{count:.0f}" + (f"\n{100 * shares[row, column]:.0f} %" if totals[column] else "")
         axes.text(column, row, text, ha="center", va="center", fontsize=8)
