@@ -3,7 +3,8 @@
 use super::Departure;
 use crate::channel::Reason;
 use crate::ring::Ring;
-use retx_units::Time;
+use crate::stage::later;
+use retx_units::{Duration, Time};
 use std::collections::VecDeque;
 
 /// What a pipe in which nothing happens has to know of a packet, which need not be looked at then.
@@ -47,6 +48,8 @@ struct Held {
     at: Time,
     /// How many are yet to overtake it.
     packets: u32,
+    /// From the last of them to it: a copy comes so much behind the frame that is held back.
+    behind: Duration,
 }
 
 impl Air {
@@ -99,11 +102,11 @@ impl Air {
     }
 
     /// A packet out of line that arrives at `latest`, or right behind the `packets`-th that is sent
-    /// in line after it, should that come before.
+    /// in line after it, or so much `behind` that, should that come before.
     #[cold]
-    pub fn hold(&mut self, latest: Time, id: u32, packets: u32) {
+    pub fn hold(&mut self, latest: Time, id: u32, (packets, behind): (u32, Duration)) {
         self.put(latest, id);
-        self.aside().held.push(Held { id, at: latest, packets });
+        self.aside().held.push(Held { id, at: latest, packets, behind });
     }
 
     #[inline(always)]
@@ -125,9 +128,10 @@ impl Air {
         let mut all = std::mem::take(&mut self.aside().held);
         all.retain_mut(|held| {
             held.packets -= 1;
-            if held.packets == 0 && held.at > arrival {
+            let own = later(arrival, held.behind);
+            if held.packets == 0 && held.at > own {
                 self.delivered.remove(|(at, parcel)| (*at, parcel.id) == (held.at, held.id));
-                self.put(arrival, held.id);
+                self.put(own, held.id);
             }
             held.packets > 0
         });
@@ -228,6 +232,8 @@ mod tests {
         id: u32,
         /// How many are yet to overtake it.
         packets: u32,
+        /// How long after the last of them it leaves.
+        behind: u64,
     }
 
     proptest! {
@@ -240,8 +246,14 @@ mod tests {
             let (mut end, mut line) = (0, 0);
             for (turn, (arrival, kind)) in arrivals.into_iter().enumerate() {
                 let id = turn as u32;
-                let mut new =
-                    Plain { time: arrival, delivered: true, turn: 2 * turn, id, packets: 0 };
+                let mut new = Plain {
+                    time: arrival,
+                    delivered: true,
+                    turn: 2 * turn,
+                    id,
+                    packets: 0,
+                    behind: arrival / 3 % 3,
+                };
                 let time = Time::from_nanos(arrival);
                 match kind {
                     0 => {
@@ -253,7 +265,7 @@ mod tests {
                     1 => air.stray(time, id),
                     2 => {
                         new.packets = 1 + arrival as u32 % 3;
-                        air.hold(time, id, new.packets);
+                        air.hold(time, id, (new.packets, Duration::from_nanos(new.behind)));
                     }
                     _ => {
                         line = arrival.max(line);
@@ -261,8 +273,9 @@ mod tests {
                         prop_assert_eq!(air.send(time, id), Time::from_nanos(line));
                         for held in plain.iter_mut().filter(|held| held.packets > 0) {
                             held.packets -= 1;
-                            if held.packets == 0 && held.time > line {
-                                (held.time, held.turn) = (line, 2 * turn + 1);
+                            let own = line + held.behind;
+                            if held.packets == 0 && held.time > own {
+                                (held.time, held.turn) = (own, 2 * turn + 1);
                             }
                         }
                     }

@@ -56,9 +56,9 @@ impl Pipe {
             let Waiting { id, frame, ecn_capable, since, .. } = waiting;
             let end = self.transmitter.begin(start, frame.bytes, since < start);
             if self.go(end, &Packet { id, frame, ecn_capable }) == Entry::AcceptedTwice
-                && let Some(arrival) = self.rare().copy.take()
+                && let Some(twin) = self.rare().copy.take()
             {
-                line.copied(start, id, arrival);
+                line.copied(start, id, twin);
             }
         }
         self.line = Some(line);
@@ -83,8 +83,8 @@ impl Pipe {
                     self.rare().exceptions.marked += 1;
                     return Some(Departure::Marked { id });
                 }
-                Some((_, Event::Copied { id, arrival })) => {
-                    self.rare().copy = Some(arrival);
+                Some((_, Event::Copied { id, twin })) => {
+                    self.rare().copy = Some(twin);
                     return Some(Departure::Copied { id });
                 }
                 None => self.begin_transmissions(due),

@@ -4,6 +4,7 @@
 //! packets wait for it. The discipline is asked for the next packet at that very instant; when none
 //! waits it is told so late, before the next arrival, but with the same instant.
 
+use super::rare::Twin;
 use crate::queue::{Exit, Exits, Queue, State, Waiting};
 use retx_units::Time;
 use std::collections::VecDeque;
@@ -13,8 +14,8 @@ use std::collections::VecDeque;
 pub(super) enum Event {
     /// The discipline drops or marks it.
     Exit(Exit),
-    /// Its transmission begins, and the channel makes a copy that arrives then.
-    Copied { id: u32, arrival: Time },
+    /// Its transmission begins, and the channel makes a copy.
+    Copied { id: u32, twin: Twin },
 }
 
 /// Those that wait, and the discipline among them.
@@ -73,10 +74,10 @@ impl Line {
         packet.map(|packet| (at, packet))
     }
 
-    /// A packet in transmission since `start` has a copy that arrives at `arrival`.
-    pub fn copied(&mut self, start: Time, id: u32, arrival: Time) {
+    /// A packet in transmission since `start` has a copy.
+    pub fn copied(&mut self, start: Time, id: u32, twin: Twin) {
         self.unnamed = true;
-        self.events.push_back((start, Event::Copied { id, arrival }));
+        self.events.push_back((start, Event::Copied { id, twin }));
     }
 
     /// When something happens next of which note has to be taken, or a transmission is to begin.

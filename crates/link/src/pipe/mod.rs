@@ -45,7 +45,7 @@ pub use air::Parcel;
 pub use changes::Change;
 use changes::Changes;
 use line::Line;
-use rare::Rare;
+use rare::{Rare, Twin};
 pub use rates::Rates;
 use repair::Repairs;
 use retx_units::{Duration, Rate, StreamKey, Time};
@@ -258,8 +258,9 @@ impl Pipe {
         let own = later(end, later_by(self.delay, journey.extra));
         let arrival = match journey {
             Journey { held: Some((packets, at_most)), .. } => {
-                self.air.hold(later(own, at_most), packet.id, packets);
-                own
+                let latest = later(own, at_most);
+                self.air.hold(latest, packet.id, (packets, Duration::ZERO));
+                latest
             }
             Journey { stray: true, .. } => {
                 self.air.stray(own, packet.id);
@@ -268,7 +269,8 @@ impl Pipe {
             _ => self.air.send(own, packet.id),
         };
         let Some(after) = journey.copy else { return Entry::Accepted };
-        self.rare().copy = Some(later(arrival, after));
+        let held = journey.held.map(|(packets, _)| (packets, after));
+        self.rare().copy = Some(Twin { arrival: later(arrival, after), held });
         Entry::AcceptedTwice
     }
 
@@ -294,17 +296,6 @@ impl Pipe {
             }
         }
         Ok(journey)
-    }
-
-    /// Names the copy that [`Entry::AcceptedTwice`] has announced.
-    ///
-    /// # Panics
-    /// Without one.
-    pub fn add_copy(&mut self, id: u32) {
-        let rare = self.rare();
-        let arrival = rare.copy.take().expect("a copy was announced");
-        rare.exceptions.copies += 1;
-        self.air.stray(arrival, id);
     }
 
     /// What a schedule has changed by the end of a transmission at `end`.

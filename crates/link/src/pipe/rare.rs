@@ -3,18 +3,27 @@
 use super::Pipe;
 use super::statistics::{Bursts, Drops};
 use crate::channel;
-use retx_units::{Stream, Time};
+use retx_units::{Duration, Stream, Time};
 
 /// What most pipes never need: it is made with the channels, or when the queue is full.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rare {
     pub exceptions: Exceptions,
     pub channels: Vec<(channel::State, Stream)>,
-    /// When the copy arrives that has no name yet.
-    pub copy: Option<Time>,
+    /// The copy that has no name yet.
+    pub copy: Option<Twin>,
     /// When the maximum was restarted: how long the queue was to be at the arrival of packets that
     /// had passed this pipe ahead of time, and when.
     pub queues_to_come: Vec<(Time, u64)>,
+}
+
+/// When a copy arrives that a channel makes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Twin {
+    /// At the latest.
+    pub arrival: Time,
+    /// The frame is held back until so many have overtaken it, and the copy comes so much later.
+    pub held: Option<(u32, Duration)>,
 }
 
 /// What happens to few packets, counted.
@@ -27,6 +36,20 @@ pub(super) struct Exceptions {
 }
 
 impl Pipe {
+    /// Names the copy that [`super::Entry::AcceptedTwice`] has announced.
+    ///
+    /// # Panics
+    /// Without one.
+    pub fn add_copy(&mut self, id: u32) {
+        let rare = self.rare();
+        let Twin { arrival, held } = rare.copy.take().expect("a copy was announced");
+        rare.exceptions.copies += 1;
+        match held {
+            Some(held) => self.air.hold(arrival, id, held),
+            None => self.air.stray(arrival, id),
+        }
+    }
+
     #[inline]
     pub(super) fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()

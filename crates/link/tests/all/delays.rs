@@ -153,6 +153,26 @@ fn duplicates_come_right_behind_or_later() {
     assert_eq!(arrivals(&config(&lost, 10), 100).len(), 100);
 }
 
+/// A copy comes after its frame, also where that is held back, until others have overtaken it or
+/// for as long as it waits for them.
+#[test]
+fn copies_come_behind_frames_that_are_held() {
+    let reorder = r#"{"model":"reorder","p":0.1,"packets":3,"at_most":"100 ms"}"#;
+    let duplicate = r#"{"model":"duplicate","p":1,"after":"0.25 ms"}"#;
+    for models in [[reorder, duplicate], [duplicate, reorder]] {
+        let all = arrivals(&config(&models, 10), 2000);
+        let first = |id: u32, wanted: bool| {
+            let found = all.iter().find(|(_, other, copy)| (*other, *copy) == (id, wanted));
+            found.expect("both arrive").0
+        };
+        let behind = |id| first(id, true).since(first(id, false));
+        assert!((0..2000).all(|id| behind(id) == Duration::from_micros(250)));
+        let late = (0..2000).filter(|id| first(*id, false) > ms(u64::from(*id) + 11)).count();
+        // σ of 2000 draws at 0.1: 13.
+        assert!(late.abs_diff(200) < 54, "{late}");
+    }
+}
+
 /// RFC 4737 §4.2.1: the reordering extent of a late packet is the number of packets that have
 /// overtaken it.
 #[test]
