@@ -96,7 +96,7 @@ def _draw_window(
 
 def _after_timeouts(episodes: pl.DataFrame | None) -> pl.DataFrame:
     """What timeouts leave of the window: until an acknowledgment comes, no sample tells of it."""
-    columns = {"time_s": pl.Float64, "cwnd_bytes": pl.Int64}
+    columns = pl.Schema({"time_s": pl.Float64, "cwnd_bytes": pl.Int64})
     if episodes is None or "cwnd_after_bytes" not in episodes.columns:
         return pl.DataFrame(schema=columns)
     timeouts = episodes.filter(pl.col("kind").cast(pl.String) == "rto")
