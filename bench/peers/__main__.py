@@ -6,6 +6,7 @@ import datetime
 import json
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -64,8 +65,13 @@ def main(
             raise typer.Exit(1)
         with tempfile.TemporaryDirectory() as folder:
             plan = Plan(simulators, repeat, limit, Path(folder))
-            result = head(plan, versions) | measure(plan, scenarios, extras, console)
-        console.print(f"Results: {report.write(result, out)}")
+            result = head(plan, versions)
+            file = report.new_file(out, result["date"])
+            for part in measure(plan, scenarios, extras, console):
+                # What was measured stays, whatever comes.
+                result |= part
+                report.write(result, file)
+        console.print(f"Results: {file}")
     else:
         result = json.loads(render.read_text(encoding="utf-8"))
     report.show(result, console)
@@ -121,22 +127,28 @@ def chosen(only: list[str]) -> tuple[list[Scenario], list[str]]:
 
 def measure(
     plan: Plan, scenarios: list[Scenario], extras: list[str], console: Console
-) -> dict[str, Any]:
-    """All that was asked for; what cannot be measured here is said, and the rest goes on."""
+) -> Iterator[dict[str, Any]]:
+    """All that was asked for, part by part.
+
+    What cannot be measured here is said, and the rest goes on.
+    """
 
     def say(line: str) -> None:
         console.print(line, highlight=False, soft_wrap=True)
 
-    result: dict[str, Any] = {"scenarios": [compare(plan, each, say) for each in scenarios]}
+    compared: list[dict[str, Any]] = []
+    yield {"scenarios": compared}
+    for scenario in scenarios:
+        compared.append(compare(plan, scenario, say))
+        yield {"scenarios": compared}
     if "instructions" in extras:
-        result["instructions"] = count_instructions(plan, say)
+        yield {"instructions": count_instructions(plan, say)}
     for name, limit in (("bare-loop", bare_event_loop), ("columns", columns)):
         if name in extras:
             try:
-                result[limit.__name__] = limit()
+                yield {limit.__name__: limit()}
             except PeerError as failure:
                 say(f"{name}: {failure}")
-    return result
 
 
 if __name__ == "__main__":

@@ -32,15 +32,21 @@ def machine() -> dict[str, Any]:
     }
 
 
-def write(result: dict[str, Any], folder: Path) -> Path:
-    """One file for each day and machine run; an earlier one of the day gets company."""
+def new_file(folder: Path, date: str) -> Path:
+    """One for each day and machine run; an earlier one of the day gets company."""
     folder.mkdir(parents=True, exist_ok=True)
-    stem = f"peers-{result['date'][:10]}"
+    stem = f"peers-{date[:10]}"
     number = 1
     while (file := folder / (f"{stem}.json" if number == 1 else f"{stem}-{number}.json")).exists():
         number += 1
-    file.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return file
+
+
+def write(result: dict[str, Any], file: Path) -> None:
+    """Writes all that there is so far, in the place of what there was."""
+    whole = file.with_suffix(".partial")
+    whole.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    whole.replace(file)
 
 
 def show(result: dict[str, Any], console: Console) -> None:

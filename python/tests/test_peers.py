@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -15,7 +16,8 @@ import retx
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 
-from peers import report  # noqa: E402 (needs the path)
+from peers import __main__ as command  # noqa: E402 (needs the path)
+from peers import report  # noqa: E402
 from peers.comparing import Plan, compare  # noqa: E402
 from peers.limits import read_benchmark  # noqa: E402
 from peers.measuring import PeerError, measured  # noqa: E402
@@ -181,4 +183,22 @@ def test_a_comparison_says_what_was_measured(tmp_path: Path) -> None:
     assert text.endswith("after\n")
     assert re.search(r"\| two links that lose nothing \| [\d,]+ \* \| [\d,]+ \|", text)
     # A second file of the day does not take the place of the first.
-    assert len({report.write(result, tmp_path) for _ in range(2)}) == 2
+    for _ in range(2):
+        report.write(result, report.new_file(tmp_path, result["date"]))
+    assert len(list(tmp_path.glob("peers-*.json"))) == 2
+
+
+def test_what_was_measured_stays_whatever_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compared(_plan: Plan, scenario: Scenario, _say: object) -> dict[str, str]:
+        if scenario.name != "one-flow":
+            raise RuntimeError("the machine goes off")
+        return {"name": scenario.name}
+
+    monkeypatch.setattr(command, "ready", lambda *_: ([None], {}))
+    monkeypatch.setattr(command, "compare", compared)
+    with pytest.raises(RuntimeError, match="goes off"):
+        command.main(only=["one-flow", "dumbbell-1"], out=tmp_path)
+    [file] = tmp_path.iterdir()
+    assert json.loads(file.read_text())["scenarios"] == [{"name": "one-flow"}]
