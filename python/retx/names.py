@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
+
+SHOWN = 9
+"""So many names a message tells of those that there are."""
 
 
 def flow_names(scenario: Mapping[str, Any]) -> list[str]:
@@ -20,6 +24,11 @@ def flow_names(scenario: Mapping[str, Any]) -> list[str]:
 def link_names(scenario: Mapping[str, Any]) -> list[str]:
     """Those that `links` has."""
     return [link["name"] for link in scenario.get("link", [])]
+
+
+def told(names: Iterable[str]) -> str:
+    """The first of them, for a message."""
+    return ", ".join(islice(names, SHOWN)) or "none"
 
 
 def _each(flow: Mapping[str, Any]) -> list[str]:

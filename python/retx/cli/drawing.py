@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from retx.directory import new_file, writing
 from retx.earlier import FIGURES as KINDS
 from retx.errors import UsageError
-from retx.names import flow_names
+from retx.names import flow_names, told
 from retx.results import HOW_TO_RECORD, NotRecordedError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Drawing:
             raise UsageError(f"--plot {self.kind} needs samples: {HOW_TO_RECORD['samples']}")
         names = flow_names(scenario)
         if self.flow is not None and self.flow not in names:
-            raise UsageError(f"--flow {self.flow}: no such flow; there is {', '.join(names[:9])}")
+            raise UsageError(f"--flow {self.flow}: no such flow; there is {told(names)}")
 
     @contextmanager
     def open(self, directory: Path | None) -> Iterator[Path]:

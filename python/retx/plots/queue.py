@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from retx.analysis.thinning import envelope
+from retx.names import told
 from retx.plots.flows import MOST_PANELS, PlotError, check_span, within
 from retx.plots.style import BLUE, RED, Figure, new_figure, shared_legend, styled
 
@@ -57,7 +58,7 @@ def _places(link_samples: pl.DataFrame, place: str | None) -> list[str]:
     known = [str(name) for name in link_samples["place"].unique(maintain_order=True)]
     if place is not None:
         if place not in known:
-            raise PlotError(f"no place {place!r} in the table; it has {', '.join(known[:9])}")
+            raise PlotError(f"no place {place!r} in the table; it has {told(known)}")
         return [place]
     longest = link_samples.group_by("place", maintain_order=True).agg(pl.col("queue_packets").max())
     used = [str(name) for name, packets in longest.iter_rows() if packets]
@@ -66,7 +67,7 @@ def _places(link_samples: pl.DataFrame, place: str | None) -> list[str]:
     if len(used) > MOST_PANELS:
         raise PlotError(
             f"{len(used)} queues are too many for one figure: choose with place=…, one of "
-            f"{', '.join(used[:9])}"
+            f"{told(used)}"
         )
     return used
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from retx.analysis.groups import needed
+from retx.names import told
 from retx.plots.flows import PlotError
 from retx.plots.style import Figure
 
@@ -110,10 +111,8 @@ class SweepPlot:
         needed(self._table, ["name"])
         own = self._table.filter(pl.col("name").cast(pl.String) == flow)
         if own.is_empty():
-            names = ", ".join(
-                map(str, self._table["name"].unique(maintain_order=True).to_list()[:9])
-            )
-            raise PlotError(f"no flow {flow!r} in the table; it has {names}")
+            names = map(str, self._table["name"].unique(maintain_order=True))
+            raise PlotError(f"no flow {flow!r} in the table; it has {told(names)}")
         return own
 
     def _models(

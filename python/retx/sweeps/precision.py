@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from retx import _native
 from retx.errors import UsageError
-from retx.names import flow_names, link_names
+from retx.names import flow_names, link_names, told
 from retx.sweeps.grid import Until
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 GROWTH = 2.0
 LEAST_GROWTH = 1.1
 NAMES = {"flows": flow_names, "links": link_names}
-SHOWN = 9
-"""So many names are told of those that there are."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +78,7 @@ class Metric:
             known |= dict.fromkeys(NAMES[self.table](resolved))
             if self.name in known:
                 return
-        names = ", ".join(list(known)[:SHOWN]) or "none"
-        raise UsageError(f"metric: no {kind} {self.name!r} in any run (there is {names})")
+        raise UsageError(f"metric: no {kind} {self.name!r} in any run (there is {told(known)})")
 
     def series(self, batch: _native.Batch) -> Iterable[tuple[int, int, str, float]]:
         """Point, replication, whose and value of each row that it is about."""

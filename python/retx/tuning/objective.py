@@ -12,6 +12,7 @@ import polars as pl
 from retx import _native
 from retx.errors import UsageError
 from retx.models import fairness
+from retx.names import told
 
 if TYPE_CHECKING:
     from retx.replications import Replications
@@ -21,9 +22,6 @@ NAMED = {
     "fairness": "Jain's index of the flows' goodputs",
     "delay": "mean of the flows' round-trip times (s)",
 }
-
-SHOWN = 9
-"""So many names are told of those that there are."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,7 @@ class Objective:
                 f"{', '.join(columns)}"
             )
         if flow and flow not in flows:
-            names = ", ".join(flows[:SHOWN])
-            raise UsageError(f"objective {self.name!r}: no flow {flow!r}; there is {names}")
+            raise UsageError(f"objective {self.name!r}: no flow {flow!r}; there is {told(flows)}")
 
     def value(self, runs: Replications) -> float | None:
         """The mean over the replications; None where a flow has no value, such as no end."""
