@@ -1,7 +1,7 @@
 //! Which event is next? A wheel of slots of time (`wheel.rs`), as wide as the events are apart.
 //!
 //! Events are ordered by time, and at the same time by the order in which they were put in; the
-//! width of the slots is only for speed. It follows from the events alone: an eighth to a quarter
+//! width of the slots is only for speed. It follows from the events alone: a sixteenth to an eighth
 //! of the mean time between two, as measured over thousands of them, so that a slot has hardly ever
 //! two and the next is found in the same word of bits; less if they come in clusters.
 //!
@@ -178,7 +178,7 @@ impl EventQueue {
     #[inline(never)]
     fn end_period(&mut self, now: Time) {
         let apart = now.as_nanos().saturating_sub(self.began.as_nanos()) / self.period;
-        let widest = apart.max(1).ilog2().saturating_sub(2);
+        let widest = apart.max(1).ilog2().saturating_sub(3);
         let load = self.wheel.take_load();
         self.narrower += load.narrowed;
         if load.passed > self.period / 2 {

@@ -222,20 +222,26 @@ impl Ledger {
     }
 
     /// A segment of the sender has reached the receiver, which may have thrown it away.
-    #[inline]
+    // Written out where segments arrive: nearly all are taken, and nothing is told of them.
+    #[inline(always)]
     pub fn arrived(&mut self, packet: &Packet, receiver: &Connection, to: &mut Recorder) {
         let end = packet.end();
         if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
-            to.refused(packet);
-            if packet.others == Others::OnTheirWay {
-                self.truth().refused_so_far(packet_copy(packet));
-                return;
-            }
-            self.truth().refused(packet_copy(packet), &mut to.corrections);
-            self.correct(to);
+            self.refused(packet, to);
         } else if let Some(truth) = &mut self.truth {
             truth.delivered(packet_copy(packet));
         }
+    }
+
+    #[cold]
+    fn refused(&mut self, packet: &Packet, to: &mut Recorder) {
+        to.refused(packet);
+        if packet.others == Others::OnTheirWay {
+            self.truth().refused_so_far(packet_copy(packet));
+            return;
+        }
+        self.truth().refused(packet_copy(packet), &mut to.corrections);
+        self.correct(to);
     }
 
     /// A packet of this connection was dropped.

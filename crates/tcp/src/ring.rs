@@ -124,12 +124,12 @@ impl<T> Ring<T> {
     }
 }
 
-impl<T: Copy> Ring<T> {
+impl<T: Copy + Default> Ring<T> {
     /// Puts one in behind all others.
-    #[inline]
+    #[inline(always)]
     pub fn push_back(&mut self, item: T) {
         if self.len() == self.slots.len() {
-            self.grow(item);
+            self.grow();
         }
         let place = self.place(self.tail);
         self.slots[place] = item;
@@ -147,14 +147,14 @@ impl<T: Copy> Ring<T> {
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, filler: T) {
+    fn grow(&mut self) {
         let size = (2 * self.slots.len()).max(FIRST_SIZE);
         assert!(size <= 1 << 31, "a place for each");
         let mut slots = Vec::with_capacity(size);
         slots.extend(self.iter().copied());
         self.head = 0;
         self.tail = slots.len() as u32;
-        slots.resize(size, filler);
+        slots.resize(size, T::default());
         self.slots = slots;
     }
 }

@@ -24,7 +24,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use without_sack::Assumed;
 
 /// A segment in flight.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Record {
     /// Its first position.
     pub start: u64,

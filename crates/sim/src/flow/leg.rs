@@ -177,7 +177,7 @@ impl Flow {
     /// The proxy that sends has so many bytes more.
     pub fn give(&mut self, now: Time, bytes: u64, recorder: &mut Recorder) {
         self.app.give(bytes);
-        self.drive_sender(now, recorder);
+        self.drive_sender_apart(now, recorder);
     }
 
     /// The data sender has closed and all before that has been read, or its connection is over.
@@ -191,7 +191,7 @@ impl Flow {
         let news = self.app.is_open();
         if news {
             self.app.end_supply();
-            self.drive_sender(now, recorder);
+            self.drive_sender_apart(now, recorder);
         }
         news
     }

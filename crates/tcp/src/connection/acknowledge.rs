@@ -149,7 +149,7 @@ impl Connection {
     }
 
     /// The last of the fifth step: an older segment must not put an older window in force.
-    #[inline]
+    #[inline(always)]
     pub(super) fn update_window(&mut self, position: i64, ack: u64, window: u64) {
         let sender = &mut self.sender;
         let position = position.max(0) as u64;
