@@ -24,6 +24,8 @@ mod agents;
 mod ahead;
 mod closing;
 mod datagrams;
+mod funnel;
+mod funnels;
 mod hosts;
 mod lanes;
 mod layout;
@@ -35,6 +37,7 @@ mod sampling;
 mod stages;
 
 pub use closing::Baseline;
+use funnels::Funnels;
 use lanes::Lanes;
 use layout::{Placed, Ways};
 use outside::Outside;
@@ -56,6 +59,7 @@ pub struct Engine<'a> {
     /// Where in them each private pipe is.
     places: Vec<u32>,
     lanes: Lanes,
+    funnels: Funnels,
     ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) stages: Vec<Placed>,
@@ -141,8 +145,8 @@ impl<'a> Engine<'a> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
         let hosts = 2 * flows.len() as u64 + Special::Count as u64;
         let targets = (plan.pipes.len() + plan.stages.len() + datagrams.len()) as u64 + hosts;
-        // There may be a lane behind each pipe.
-        if targets + plan.pipes.len() as u64 > u64::from(MAX_TARGETS) {
+        // There may be a lane behind each pipe, or a funnel before it.
+        if targets + 2 * plan.pipes.len() as u64 > u64::from(MAX_TARGETS) {
             return Err(RunError::TooLarge { targets });
         }
         let pipe = |pipe: &crate::plan::PipePlan| {
@@ -158,16 +162,24 @@ impl<'a> Engine<'a> {
         if recorder.capture.is_none() {
             ahead::find_followers(&mut pipes, &routes, &plan.pipes);
         }
-        let lanes = Lanes::new(&pipes, targets as u32, flows.len());
+        let places = routes::find_private(&mut routes, &flows, &pipes);
+        let mut targets = targets as u32;
+        // Who wants to know of all that happens has it happen at its time.
+        let tells =
+            recorder.watches || recorder.keeps_segments() || recorder.tables.drops.is_some();
+        let funnels = Funnels::new(&routes, &mut pipes, (targets, !tells));
+        targets += funnels.count();
+        let lanes = Lanes::new(&pipes, targets, flows.len());
         let mut engine = Self {
             plan,
             key,
             now: Time::ZERO,
-            agenda: Agenda::new(targets as u32 + lanes.count()),
+            agenda: Agenda::new(targets + lanes.count()),
             packets: Packets::default(),
-            places: routes::find_private(&mut routes, &flows, &pipes),
+            places,
             routes,
             lanes,
+            funnels,
             ports,
             pipes,
             stages: layout::stages(plan, key),
@@ -295,7 +307,7 @@ impl<'a> Engine<'a> {
             return self.enter_stage(word, id);
         };
         if pipe.leads() {
-            return self.enter_leader(word, step);
+            return self.enter_leader(index, step);
         }
         let entry = if pipe.is_plain() {
             pipe.handle_plain(self.now, step.parcel)
@@ -346,7 +358,10 @@ impl<'a> Engine<'a> {
         if let Some(stage) = which.checked_sub(Special::Count as u32) {
             match stage.checked_sub(self.stages.len() as u32) {
                 None => self.stage_due(stage),
-                Some(datagrams) => self.datagrams_due(datagrams),
+                Some(number) => match number.checked_sub(self.datagrams.len() as u32) {
+                    None => self.datagrams_due(number),
+                    Some(funnel) => self.funnel_due(funnel),
+                },
             }
         } else if which == Special::End as u32 {
             self.over = true;

@@ -22,8 +22,11 @@ use crate::queue;
 use retx_units::{Duration, Time};
 use std::collections::BTreeMap;
 
-/// In the place of the pipe that one follows.
-pub(super) const NOBODY: u32 = u32::MAX;
+/// Of a pipe that feeds something: this, and the number of what it feeds.
+const FEEDS: u32 = 1 << 31;
+
+/// Of a pipe that follows no other, and feeds nothing.
+pub(super) const NEITHER: u32 = u32::MAX;
 
 /// What a pipe knows of the packets that come from the one that it follows.
 #[derive(Debug, Clone, Default)]
@@ -65,7 +68,7 @@ impl Pipe {
     /// When it is not plain.
     pub fn follow(&mut self, leader: u32) {
         assert!(self.plain, "only plain pipes are passed ahead of time");
-        self.leader = leader;
+        self.relation = leader;
     }
 
     /// Others follow this pipe: its packets come by [`Self::cross`].
@@ -82,12 +85,35 @@ impl Pipe {
     /// True when it follows another.
     #[inline]
     pub const fn follows(&self) -> bool {
-        self.leader != NOBODY
+        self.relation < FEEDS
     }
 
     /// The pipe that it follows.
     pub fn leader(&self) -> Option<usize> {
-        self.follows().then_some(self.leader as usize)
+        self.follows().then_some(self.relation as usize)
+    }
+
+    /// What leaves this plain pipe, which follows no other, is taken on by who drives it, as
+    /// `number` tells: its packets come by [`Self::cross_plain`].
+    ///
+    /// # Panics
+    /// When it is not plain.
+    pub fn feed(&mut self, number: u32) {
+        assert!(
+            self.plain && number < NEITHER ^ FEEDS,
+            "only plain pipes are passed ahead of time"
+        );
+        self.relation = FEEDS | number;
+    }
+
+    /// What it feeds.
+    #[inline(always)]
+    pub const fn feeds(&self) -> Option<u32> {
+        if self.relation < FEEDS || self.relation == NEITHER {
+            None
+        } else {
+            Some(self.relation ^ FEEDS)
+        }
     }
 
     /// A packet of `bytes` arrives at a plain pipe that others follow.

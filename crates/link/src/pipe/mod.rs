@@ -87,8 +87,8 @@ pub struct Pipe {
     leads: bool,
     /// Somebody asks how many wait ([`Self::begins_to_wait`]).
     observed: bool,
-    /// The pipe that it follows, or nobody.
-    leader: u32,
+    /// The pipe that it follows, or what it feeds, or neither.
+    relation: u32,
     ahead: Ahead,
     delay: Duration,
     air: Air,
@@ -168,7 +168,7 @@ impl Pipe {
             plain: settles && config.channel.is_empty() && changes.is_none(),
             leads: false,
             observed: false,
-            leader: ahead::NOBODY,
+            relation: ahead::NEITHER,
             ahead: Ahead::default(),
             room: room.limits(),
             line,
@@ -205,6 +205,11 @@ impl Pipe {
         self.plain
     }
 
+    /// The propagation delay, as it is now.
+    pub const fn delay(&self) -> Duration {
+        self.delay
+    }
+
     /// A packet arrives at the near end of a plain pipe. Nearly all pipes are.
     #[inline(always)]
     pub fn handle_plain(&mut self, now: Time, parcel: Parcel) -> Entry {
@@ -218,12 +223,11 @@ impl Pipe {
     #[inline(always)]
     fn admit(&mut self, now: Time, bytes: u32) -> Option<Time> {
         self.counts.packets_in += 1;
-        if self.transmitter.admits(now, &self.room, bytes) {
-            Some(self.transmitter.start(now, bytes))
-        } else {
+        let end = self.transmitter.take(now, &self.room, bytes);
+        if end.is_none() {
             self.drop_for_lack_of_room();
-            None
         }
+        end
     }
 
     /// What a schedule changes by `end` is changed.

@@ -79,21 +79,56 @@ impl Transmitter {
         if self.bit_s == 0 { None } else { Some(Rate::from_bit_s(self.bit_s)) }
     }
 
-    /// True when a packet that arrives at `now` may wait, or need not.
+    /// A packet arrives at `now`: returns when its transmission ends, if there is room for it.
     #[inline(always)]
-    pub fn admits(&mut self, now: Time, queue: &droptail::Limits, bytes: u32) -> bool {
+    pub fn take(&mut self, now: Time, room: &droptail::Limits, bytes: u32) -> Option<Time> {
+        let Some(duration) = self.duration_of(bytes) else {
+            return self.take_otherwise(now, room, bytes);
+        };
         if self.busy_until <= now {
             self.waiting.clear();
             self.waiting_bytes = 0;
-            return true;
+            return Some(self.transmit(now, duration));
         }
         // Those whose transmission has begun count, too, unless they make a difference.
         let most = Occupancy { packets: self.waiting.len() as u64, bytes: self.waiting_bytes };
-        if most.packets < u64::from(self.queue_max) && queue.admits(most, bytes) {
-            return true;
+        if most.packets >= u64::from(self.queue_max) || !room.admits(most, bytes) {
+            let after = self.room_after(now, room, bytes)?;
+            self.queue_max = self.queue_max.max(after);
         }
+        self.wait(now, bytes);
+        Some(self.transmit(self.busy_until, duration))
+    }
+
+    /// How many wait once a packet has come at `now`; `None` if there is no room for it.
+    #[inline(never)]
+    fn room_after(&mut self, now: Time, room: &droptail::Limits, bytes: u32) -> Option<u32> {
         let packets = self.settle(now);
-        queue.admits(Occupancy { packets, bytes: self.waiting_bytes }, bytes)
+        let waiting = Occupancy { packets, bytes: self.waiting_bytes };
+        room.admits(waiting, bytes).then(|| packets as u32 + 1)
+    }
+
+    /// [`Self::take`], without a constant rate.
+    #[inline(never)]
+    fn take_otherwise(&mut self, now: Time, room: &droptail::Limits, bytes: u32) -> Option<Time> {
+        let waits = self.busy_until > now;
+        if !waits {
+            self.waiting.clear();
+            self.waiting_bytes = 0;
+        } else {
+            let after = self.room_after(now, room, bytes)?;
+            self.queue_max = self.queue_max.max(after);
+        }
+        let Some(service) = &mut self.service else { return Some(now) };
+        let start = self.busy_until.max(now);
+        let on_wire = bytes + self.overhead;
+        let end = service.end(&Job { start, waited: waits, bytes, on_wire });
+        if waits {
+            self.wait(now, bytes);
+        }
+        self.busy += end.since(start);
+        self.busy_until = end;
+        Some(end)
     }
 
     /// Forgets those whose transmission has begun by `now`; returns how many still wait.
@@ -113,13 +148,18 @@ impl Transmitter {
         self.waiting.len() as u64
     }
 
-    /// Takes a packet that [`Self::admits`] has let in; returns when its transmission ends.
+    /// A packet that arrives at `now` has to wait.
     #[inline(always)]
-    pub fn start(&mut self, now: Time, bytes: u32) -> Time {
-        let Some(duration) = self.duration_of(bytes) else {
-            return self.start_otherwise(now, bytes);
-        };
-        let start = self.turn(now, bytes);
+    fn wait(&mut self, now: Time, bytes: u32) {
+        let start = self.busy_until;
+        self.waiting.push_back(Turn { start, bytes, early: 0 });
+        self.waiting_bytes += u64::from(bytes);
+        self.waited += u128::from(start.since(now).as_nanos());
+    }
+
+    /// A transmission begins at `start`; returns when it ends.
+    #[inline(always)]
+    fn transmit(&mut self, start: Time, duration: Duration) -> Time {
         self.busy += duration;
         self.busy_until = later(start, duration);
         self.busy_until
@@ -130,9 +170,7 @@ impl Transmitter {
     #[inline(always)]
     pub fn start_idle(&mut self, at: Time, bytes: u32) -> Time {
         let Some(duration) = self.duration_of(bytes) else { return at };
-        self.busy += duration;
-        self.busy_until = later(at, duration);
-        self.busy_until
+        self.transmit(at, duration)
     }
 
     /// A packet that comes at `at`, known already `now`, and has to wait then; returns when its
@@ -162,9 +200,7 @@ impl Transmitter {
         self.waiting.push_back(Turn { start, bytes, early });
         self.waiting_bytes += u64::from(bytes);
         self.waited += u128::from(wait.as_nanos());
-        self.busy += duration;
-        self.busy_until = later(start, duration);
-        Some(self.busy_until)
+        Some(self.transmit(start, duration))
     }
 
     /// When a packet came whose transmission starts at `start`, or some time since when it has
@@ -185,33 +221,6 @@ impl Transmitter {
     /// All transmission times so far, whole.
     pub const fn busy_in_all(&self) -> Duration {
         self.busy
-    }
-
-    /// Without a constant rate.
-    fn start_otherwise(&mut self, now: Time, bytes: u32) -> Time {
-        if self.service.is_none() {
-            return now;
-        }
-        let start = self.turn(now, bytes);
-        let on_wire = bytes + self.overhead;
-        let Some(service) = &mut self.service else { return now };
-        let end = service.end(&Job { start, waited: start > now, bytes, on_wire });
-        self.busy += end.since(start);
-        self.busy_until = end;
-        end
-    }
-
-    /// When the transmission of a packet begins that arrives at `now`.
-    #[inline(always)]
-    fn turn(&mut self, now: Time, bytes: u32) -> Time {
-        let start = self.busy_until.max(now);
-        if start > now {
-            self.waiting.push_back(Turn { start, bytes, early: 0 });
-            self.waiting_bytes += u64::from(bytes);
-            self.waited += u128::from(start.since(now).as_nanos());
-            self.queue_max = self.queue_max.max(self.waiting.len() as u32);
-        }
-        start
     }
 
     /// How long a transmission takes, at a constant rate.

@@ -10,6 +10,7 @@ use crate::plan::PipePlan;
 use retx_link::Pipe;
 use retx_link::pipe::ahead::{self, Crossing};
 use retx_link::pipe::{Packet, Parcel, Statistics};
+use retx_units::Time;
 use retx_wire::Ecn;
 
 /// Who feeds a pipe.
@@ -55,9 +56,8 @@ pub(super) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plans: &[PipePl
 impl Engine<'_> {
     /// A packet enters a pipe that others follow: takes it as far as it gets without an event.
     #[inline(always)]
-    pub(super) fn enter_leader(&mut self, mut word: u32, mut step: Step) {
+    pub(super) fn enter_leader(&mut self, leader: u32, step: Step) {
         let Parcel { id, bytes } = step.parcel;
-        let leader = pipe_of(word);
         let pipe = &mut self.pipes[leader as usize];
         let crossing = if pipe.is_plain() {
             pipe.cross_plain(self.now, bytes)
@@ -66,9 +66,19 @@ impl Engine<'_> {
             let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
             pipe.cross(self.now, &Packet { id, frame, ecn_capable })
         };
-        let Crossing::Arrives(mut at) = crossing else {
-            return self.stay_in_leader(leader, step, crossing == Crossing::Lost);
-        };
+        if let Crossing::Arrives(at) = crossing {
+            self.go_ahead(leader, (at, step));
+        } else {
+            self.stay_in_leader(leader, step, crossing == Crossing::Lost);
+        }
+    }
+
+    /// A packet arrives at `at`, at the far end of the pipe where it is, which others follow: takes
+    /// it as far as it gets behind that.
+    #[inline(always)]
+    pub(super) fn go_ahead(&mut self, leader: u32, (mut at, mut step): (Time, Step)) {
+        let Parcel { bytes, .. } = step.parcel;
+        let mut word = self.routes[step.hop as usize];
         // Who wants to know of each change asks at the time of an event.
         let may_wait = !self.recorder.every_ack;
         loop {
@@ -80,7 +90,7 @@ impl Engine<'_> {
             (word, at) = (next, further);
             if !pipe.leads() {
                 // Nearly all get here: who follows is plain.
-                return self.take_lane(leader, word, (at, step));
+                return self.take_lane(leader, (at, step));
             }
         }
         let index = pipe_of(word);
@@ -94,7 +104,7 @@ impl Engine<'_> {
 
     /// A packet does not get through a pipe that others follow.
     #[inline(never)]
-    fn stay_in_leader(&mut self, index: u32, step: Step, lost: bool) {
+    pub(super) fn stay_in_leader(&mut self, index: u32, step: Step, lost: bool) {
         self.write_hop(step);
         if lost {
             self.agenda.wake(index, self.pipes[index as usize].poll_timeout());
@@ -105,9 +115,14 @@ impl Engine<'_> {
 
     /// What the pipes have counted, one after the other.
     pub fn pipe_statistics(&self) -> Box<dyn Iterator<Item = Statistics> + '_> {
-        if self.pipes.iter().any(Pipe::leads) {
+        if self.funnels.count() > 0 || self.pipes.iter().any(Pipe::leads) {
             let bytes = |id| self.packets.get(id).bytes;
-            Box::new(ahead::statistics(&self.pipes, self.now, self.in_lanes(), bytes))
+            Box::new(ahead::statistics(
+                &self.pipes,
+                self.now,
+                self.in_lanes().chain(self.in_funnels()),
+                bytes,
+            ))
         } else {
             Box::new(self.pipes.iter().map(|pipe| pipe.statistics(self.now)))
         }

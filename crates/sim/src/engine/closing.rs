@@ -46,6 +46,7 @@ impl Engine<'_> {
 
     /// Statistics start now.
     pub(super) fn take_baseline(&mut self) {
+        self.settle_funnels();
         let now = self.now;
         for exchanges in self.flows.iter_mut().filter_map(|flow| flow.exchanges.as_mut()) {
             exchanges.times = Distribution::default();
@@ -82,6 +83,7 @@ impl Engine<'_> {
     /// # Errors
     /// Packets that came from nowhere or went nowhere, more samples than the plan allows.
     pub fn finish(&mut self) -> Result<(), RunError> {
+        self.settle_funnels();
         self.check_samples()?;
         if self.baseline.at < self.plan.warmup {
             // The run was over before the warm-up: there is nothing to tell.

@@ -31,9 +31,6 @@ impl Engine<'_> {
     /// A packet has reached the end that it is for.
     #[inline(always)]
     pub(super) fn deliver(&mut self, id: u32, to: u32) {
-        if self.packets.get(id).has_twins() {
-            self.packets.end(id, true);
-        }
         self.counts.received += 1;
         // Each in a copy of the code in which the side is a constant.
         if to & 1 == 0 {
@@ -48,6 +45,9 @@ impl Engine<'_> {
         let Some(flow) = self.flows.get_mut(index as usize) else {
             return self.deliver_elsewhere(id);
         };
+        if self.packets.get(id).has_twins() {
+            self.packets.end(id, true);
+        }
         let packet = self.packets.get(id);
         self.recorder.delivered(self.now, packet);
         let place = &mut self.arriving;
@@ -59,6 +59,7 @@ impl Engine<'_> {
 
     /// An end of a flow has asked to be woken, or was to be opened.
     pub(super) fn host_due(&mut self, index: u32, side: Side) {
+        self.settle_funnels_of(index);
         let (flows, tcps, key) = (&self.plan.flows, &self.tcps, self.key);
         let mut context = Context { flows, tcps, key, recorder: &mut self.recorder };
         self.flows[index as usize].handle_timeout(self.now, side, &mut context);
@@ -109,8 +110,7 @@ impl Engine<'_> {
     // All that it needs of the engine is taken apart once.
     #[inline(always)]
     fn transmit_plain(&mut self, index: u32, side: Side) -> Outcome {
-        let Self { flows, packets, pipes, agenda, recorder, now, .. } = self;
-        let target = pipes.len() as u32 + 2 * index + side as u32;
+        let Self { flows, packets, pipes, funnels, agenda, recorder, now, .. } = self;
         let flow = &mut flows[index as usize];
         loop {
             let plain = match flow.poll_transmit(*now, side, &mut self.transmit) {
@@ -135,12 +135,19 @@ impl Engine<'_> {
             if recorder.watches {
                 recorder.watch_entry(*now, first, pipe);
             }
-            if pipe.handle_plain(*now, parcel) != Entry::Accepted {
+            let entry = if let Some(number) = pipe.feeds() {
+                let step = Step { parcel, hop: label.hop };
+                funnels.feed(number, (*now, step), pipe, agenda)
+            } else {
+                let entry = pipe.handle_plain(*now, parcel);
+                agenda.wake(first, pipe.poll_timeout());
+                entry
+            };
+            if entry != Entry::Accepted {
                 return Outcome::TurnedAway(id, first);
             }
-            agenda.wake(first, pipe.poll_timeout());
         }
-        agenda.wake(target, flow.poll_timeout(side));
+        agenda.wake(pipes.len() as u32 + 2 * index + side as u32, flow.poll_timeout(side));
         Outcome::Done { wants_attention: flow.wants_attention() }
     }
 

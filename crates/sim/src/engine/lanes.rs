@@ -12,6 +12,7 @@
 
 use super::Engine;
 use super::routes::{HOST, Step, end_of, is_private, pipe_of};
+use crate::agenda::Agenda;
 use crate::event_queue::Target;
 use crate::flow::Flow;
 use crate::plan::Side;
@@ -35,13 +36,13 @@ const NONE: u32 = u32::MAX;
 
 /// A packet in a lane.
 #[derive(Debug, Clone, Copy, Default)]
-struct Waiting {
-    arrival: Time,
-    id: u32,
+pub(super) struct Waiting {
+    pub arrival: Time,
+    pub id: u32,
     /// The end that it reaches then ([`Packet::to`]), or [`FURTHER`].
     ///
     /// [`Packet::to`]: crate::packet::Packet::to
-    to: u32,
+    pub to: u32,
 }
 
 /// Packets behind a pipe that others follow, sorted by when they arrive.
@@ -100,6 +101,30 @@ impl Lanes {
         free.next().unwrap_or(NONE)
     }
 
+    /// The first of the lanes behind this leader, or [`NONE`].
+    #[inline(always)]
+    pub fn behind(&self, leader: u32) -> u32 {
+        self.of[leader as usize]
+    }
+
+    /// A packet waits in this lane, or in one beside it; false if there is none in which it is no
+    /// earlier than those there.
+    #[inline(always)]
+    pub fn take(&mut self, mut index: u32, waiting: Waiting, agenda: &mut Agenda) -> bool {
+        let mut lane = self.all.get_mut(index as usize);
+        if lane.as_ref().is_some_and(|lane| lane.last > waiting.arrival) {
+            index = self.beside(index, waiting.arrival);
+            lane = self.all.get_mut(index as usize);
+        }
+        let Some(lane) = lane else { return false };
+        lane.last = waiting.arrival;
+        if lane.waiting.is_empty() {
+            agenda.wake(self.first + index, waiting.arrival);
+        }
+        lane.waiting.push_back(waiting);
+        true
+    }
+
     /// The lane that is this target.
     #[inline(always)]
     pub const fn by_target(&self, target: Target) -> Option<u32> {
@@ -109,36 +134,27 @@ impl Lanes {
 
 impl Engine<'_> {
     /// A packet that has passed pipes ahead of time, behind the `leader`, arrives at `at`, at the
-    /// far end of the last of them, that of `word`: into a lane, if there is one in which it is no
-    /// earlier than those there; else it waits in that pipe.
+    /// far end of the last of them, where it is on its route: into a lane, if there is one in which
+    /// it is no earlier than those there; else it waits in that pipe.
     #[inline(always)]
-    pub(super) fn take_lane(&mut self, leader: u32, word: u32, (at, step): (Time, Step)) {
-        let last = pipe_of(word);
-        let mut index = self.lanes.of[leader as usize];
-        let mut lane = self.lanes.all.get_mut(index as usize);
-        if lane.as_ref().is_some_and(|lane| lane.last > at) {
-            index = self.lanes.beside(index, at);
-            lane = self.lanes.all.get_mut(index as usize);
-        }
-        let Some(lane) = lane else {
-            if !is_private(word) {
-                self.write_hop(step);
-            }
-            self.pipes[last as usize].append(at, step.parcel);
-            return self.agenda.wake(last, at);
-        };
-        lane.last = at;
-        let (id, next) = (step.parcel.id, self.routes[step.hop as usize + 1]);
+    pub(super) fn take_lane(&mut self, leader: u32, (at, step): (Time, Step)) {
+        let [word, next] = [step.hop, step.hop + 1].map(|hop| self.routes[hop as usize]);
+        let (last, id) = (pipe_of(word), step.parcel.id);
         let to = end_of(next).unwrap_or_else(|| {
             let packet = self.packets.get_mut(id);
             packet.hop = step.hop;
             if next == HOST { packet.to } else { FURTHER }
         });
-        if lane.waiting.is_empty() {
-            self.agenda.wake(self.lanes.first + index, at);
+        let pipe = &mut self.pipes[last as usize];
+        let lane = self.lanes.behind(leader);
+        if self.lanes.take(lane, Waiting { arrival: at, id, to }, &mut self.agenda) {
+            return pipe.let_go();
         }
-        lane.waiting.push_back(Waiting { arrival: at, id, to });
-        self.pipes[last as usize].let_go();
+        pipe.append(at, step.parcel);
+        self.agenda.wake(last, at);
+        if !is_private(word) {
+            self.write_hop(step);
+        }
     }
 
     /// The first packet of a lane arrives: returns it, and the end that it has reached. It may also

@@ -1,8 +1,9 @@
 //! What happens to few packets: out of the way of the others.
 
 use super::Engine;
-use super::routes::Step;
+use super::routes::{Step, pipe_of};
 use crate::recorder::Drop;
+use retx_link::Pipe;
 use retx_link::pipe::Parcel;
 use retx_link::stage::Departure;
 
@@ -36,7 +37,12 @@ impl Engine<'_> {
     /// [`Self::enter`], for those that come from a host.
     #[inline(never)]
     pub(super) fn send_into(&mut self, step: Step) {
-        self.enter(self.routes[step.hop as usize], step);
+        let word = self.routes[step.hop as usize];
+        let pipe = self.pipes.get(pipe_of(word) as usize);
+        if let Some(number) = pipe.and_then(Pipe::feeds) {
+            return self.feed(number, step);
+        }
+        self.enter(word, step);
     }
 
     /// A packet has left a pipe or another stage at this place: on to what is behind it.

@@ -269,6 +269,7 @@ impl<'a> Engine<'a> {
     /// A packet that belongs to no flow over TCP has reached its host.
     #[inline(never)]
     pub(super) fn deliver_elsewhere(&mut self, id: u32) {
+        self.packets.end(id, true);
         if self.outside.is_some() {
             self.recorder.delivered(self.now, self.packets.get(id));
             self.leave(id);

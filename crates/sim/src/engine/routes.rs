@@ -50,6 +50,11 @@ pub(super) const fn is_private(word: u32) -> bool {
     word & (END | PRIVATE) == PRIVATE
 }
 
+/// True for the word behind the last hop of a route.
+pub(super) const fn is_end(word: u32) -> bool {
+    word >= END && word != SOURCE
+}
+
 /// The end that all packets are for that come to this word.
 #[inline(always)]
 pub(super) const fn end_of(word: u32) -> Option<u32> {
@@ -70,7 +75,7 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
     let mut found: Vec<(u32, u32)> = vec![(0, ANY); pipes.len()];
     let mut user = None;
     for at in 0..routes.len() {
-        if at == 0 || routes[at - 1] >= END && routes[at - 1] != SOURCE {
+        if at == 0 || is_end(routes[at - 1]) {
             user = users[at];
         }
         if let Some((count, place)) = found.get_mut(routes[at] as usize) {

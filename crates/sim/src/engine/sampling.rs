@@ -10,6 +10,7 @@ use retx_units::{Duration, Time};
 impl Engine<'_> {
     /// Writes down how every sender and every queue is doing.
     pub(super) fn sample(&mut self) {
+        self.settle_funnels();
         for flow in &self.flows {
             flow.sample(self.now, &mut self.recorder);
         }

@@ -1,0 +1,230 @@
+//! Funnels: packets on their way to a bottleneck, each in a link of its own, wait together.
+//!
+//! *What feeds a bottleneck.* The first pipe of a route, if it is private ([`super::routes`]) and
+//! the bottleneck is behind it. When a packet enters such a pipe, its arrival at the bottleneck is
+//! settled; packets of all of them wait in one funnel, sorted by that arrival.
+//!
+//! *What that saves.* What a packet does to a plain bottleneck is felt nowhere else before the
+//! bottleneck's propagation delay is over. So all arrivals of so long a time are carried out one
+//! after the other, each at its own time, by one event that comes so much later than the first of
+//! them. Who asks before that how the bottleneck is doing, or what has become of a packet, has all
+//! carried out that have been by then ([`Engine::settle_funnels`], [`Engine::settle_funnels_of`]).
+//!
+//! *Order.* At the same nanosecond packets arrive in the order in which they were sent, also where
+//! somebody wants to know of each arrival at its time: then a funnel waits for nothing.
+
+use super::Engine;
+use super::funnel::{Coming, Funnel};
+use super::lanes::Waiting;
+use super::routes::{Step, end_of, is_end, is_private, pipe_of};
+use crate::agenda::Agenda;
+use crate::event_queue::Target;
+use retx_link::Pipe;
+use retx_link::pipe::ahead::{Crossing, Kept};
+use retx_link::stage::Entry;
+use retx_units::{Duration, Time};
+
+/// A funnel and the bottleneck behind it.
+#[derive(Debug, Clone)]
+struct Fed {
+    funnel: Funnel,
+    bottleneck: u32,
+    /// For so long the first may wait after its arrival: the bottleneck's propagation delay.
+    patience: Duration,
+}
+
+/// All funnels.
+#[derive(Debug, Clone)]
+pub(super) struct Funnels {
+    all: Vec<Fed>,
+    /// The first target that is a funnel; the others follow it, and nothing that is no lane.
+    first: Target,
+}
+
+/// What else happens to a packet.
+enum Halt {
+    /// It has found no room.
+    TurnedAway,
+    /// It gets through the bottleneck then, and goes on in another way.
+    Through(Time),
+    /// It gets through the pipe behind that then, and waits in no lane.
+    Passed(Time),
+}
+
+impl Funnels {
+    /// Puts funnels before the pipes of these routes that can have some, and tells those that feed
+    /// them; they wait if they may.
+    pub fn new(routes: &[u32], pipes: &mut [Pipe], (first, waits): (Target, bool)) -> Self {
+        // Why a pipe has a funnel: something comes to it, and all that does is fed.
+        let mut fed = vec![None; pipes.len()];
+        for route in routes.split_inclusive(|word| is_end(*word)) {
+            for (at, word) in route.iter().enumerate() {
+                let Some(fed) = fed.get_mut(pipe_of(*word) as usize) else { continue };
+                let feeds =
+                    at == 1 && is_private(route[0]) && !pipes[pipe_of(route[0]) as usize].leads();
+                *fed = Some(feeds && fed.unwrap_or(true));
+            }
+        }
+        let mut all = Vec::new();
+        for (bottleneck, fed) in (0..).zip(&mut fed) {
+            let pipe = &pipes[bottleneck as usize];
+            // What a packet does there is felt a delay later, and by others only.
+            if *fed == Some(true) && pipe.is_plain() && !pipe.follows() {
+                let patience = if waits { pipe.delay() } else { Duration::ZERO };
+                all.push(Fed { funnel: Funnel::default(), bottleneck, patience });
+            }
+        }
+        for route in routes.split_inclusive(|word| is_end(*word)) {
+            let Some(second) = route.get(1) else { continue };
+            if let Ok(number) = all.binary_search_by_key(&pipe_of(*second), |fed| fed.bottleneck) {
+                pipes[pipe_of(route[0]) as usize].feed(number as u32);
+            }
+        }
+        Self { all, first }
+    }
+
+    /// How many there are.
+    pub const fn count(&self) -> u32 {
+        self.all.len() as u32
+    }
+
+    /// A packet enters a pipe that feeds this funnel.
+    #[inline(always)]
+    pub fn feed(
+        &mut self,
+        number: u32,
+        (now, step): (Time, Step),
+        pipe: &mut Pipe,
+        agenda: &mut Agenda,
+    ) -> Entry {
+        let Step { parcel, hop } = step;
+        let Crossing::Arrives(arrival) = pipe.cross_plain(now, parcel.bytes) else {
+            return Entry::QueueFull;
+        };
+        pipe.let_go();
+        let fed = &mut self.all[number as usize];
+        if fed.funnel.put(arrival, parcel, hop + 1) {
+            agenda.wake(self.first + number, arrival + fed.patience);
+        }
+        Entry::Accepted
+    }
+}
+
+impl Engine<'_> {
+    /// [`Self::enter`], for the first hop of a route, where that feeds this funnel.
+    #[inline(never)]
+    pub(super) fn feed(&mut self, number: u32, step: Step) {
+        let index = pipe_of(self.routes[step.hop as usize]);
+        if self.recorder.watches {
+            self.watch_entry(index, step.parcel.id);
+        }
+        let pipe = &mut self.pipes[index as usize];
+        let entry = self.funnels.feed(number, (self.now, step), pipe, &mut self.agenda);
+        if entry != Entry::Accepted {
+            self.write_hop(step);
+            self.turn_away(index, step.parcel.id);
+        }
+    }
+
+    /// A funnel has waited for as long as it can.
+    #[inline(never)]
+    pub(super) fn funnel_due(&mut self, number: u32) {
+        self.carry_out(number);
+        let Fed { funnel, patience, .. } = &mut self.funnels.all[number as usize];
+        if let Some(first) = funnel.first() {
+            self.agenda.wake(self.funnels.first + number, first.arrival + *patience);
+        }
+    }
+
+    /// Carries out all arrivals of a funnel that have been by now.
+    fn carry_out(&mut self, number: u32) {
+        let now = self.now;
+        let leader = self.funnels.all[number as usize].bottleneck;
+        if self.recorder.watches || !self.pipes[leader as usize].leads() {
+            while let Some(coming) = self.funnels.all[number as usize].funnel.pop(now) {
+                self.carry_out_alone(&coming);
+            }
+        } else {
+            while let Some((coming, halt)) = self.carry_out_usual((number, now)) {
+                self.now = coming.arrival;
+                let step = Step { parcel: coming.parcel, hop: coming.hop };
+                match halt {
+                    Halt::TurnedAway => self.stay_in_leader(leader, step, false),
+                    Halt::Through(at) => self.go_ahead(leader, (at, step)),
+                    Halt::Passed(at) => {
+                        self.take_lane(leader, (at, Step { hop: step.hop + 1, ..step }));
+                    }
+                }
+            }
+        }
+        self.now = now;
+    }
+
+    /// Carries out arrivals at a pipe that others follow, as long as each gets into a lane behind
+    /// the next; returns the first that does not.
+    // All that it needs of the engine is taken apart once.
+    #[inline(never)]
+    fn carry_out_usual(&mut self, (number, now): (u32, Time)) -> Option<(Coming, Halt)> {
+        let Self { funnels, pipes, routes, lanes, agenda, .. } = self;
+        let Fed { funnel, bottleneck, .. } = &mut funnels.all[number as usize];
+        let lane = lanes.behind(*bottleneck);
+        loop {
+            let coming = funnel.pop(now)?;
+            let Coming { arrival, parcel, hop, .. } = coming;
+            let leader = &mut pipes[*bottleneck as usize];
+            let Crossing::Arrives(at) = leader.cross_plain(arrival, parcel.bytes) else {
+                return Some((coming, Halt::TurnedAway));
+            };
+            let through = Some((coming, Halt::Through(at)));
+            let at_hop = hop as usize;
+            let Some([_, next, behind]) = routes.get(at_hop..at_hop + 3) else { return through };
+            let Some(to) = end_of(*behind) else { return through };
+            let Some(pipe) = pipes.get_mut(pipe_of(*next) as usize) else { return through };
+            if !pipe.follows() {
+                return through;
+            }
+            let Some(arrival) = pipe.foresee((arrival, at), parcel.bytes, true) else {
+                return through;
+            };
+            let waiting = Waiting { arrival, id: parcel.id, to };
+            if lanes.take(lane, waiting, agenda) {
+                pipe.let_go();
+            } else {
+                return Some((coming, Halt::Passed(arrival)));
+            }
+        }
+    }
+
+    /// An arrival of which somebody wants to know, or at a pipe that no other follows.
+    #[inline(never)]
+    fn carry_out_alone(&mut self, coming: &Coming) {
+        let Coming { arrival, parcel, hop, .. } = *coming;
+        self.now = arrival;
+        let [before, word] = [hop - 1, hop].map(|hop| self.routes[hop as usize]);
+        self.recorder.left(self.now, pipe_of(before), parcel.id, &mut self.packets);
+        self.enter(word, Step { parcel, hop });
+    }
+
+    /// Carries out all arrivals at bottlenecks that have been by now.
+    pub(super) fn settle_funnels(&mut self) {
+        (0..self.funnels.count()).for_each(|number| self.carry_out(number));
+    }
+
+    /// The same at those that the packets of a flow come to.
+    pub(super) fn settle_funnels_of(&mut self, flow: u32) {
+        for hop in self.flows[flow as usize].first_hops() {
+            let first = self.pipes.get(pipe_of(self.routes[hop as usize]) as usize);
+            if let Some(number) = first.and_then(Pipe::feeds) {
+                self.carry_out(number);
+            }
+        }
+    }
+
+    /// The packets in all funnels.
+    pub(super) fn in_funnels(&self) -> impl Iterator<Item = Kept> {
+        self.funnels.all.iter().flat_map(|fed| fed.funnel.iter()).map(|coming| {
+            let pipe = pipe_of(self.routes[coming.hop as usize - 1]);
+            Kept { pipe, arrival: coming.arrival, bytes: coming.parcel.bytes }
+        })
+    }
+}
