@@ -172,6 +172,11 @@ def test_no_scheduler_there() -> None:
         module.CONNECT_S = patience
 
 
+def test_an_address_without_a_port() -> None:
+    with pytest.raises(UsageError, match="--dask lonely: .*missing port"):
+        retx.sweep(SCENARIO + SWEEP, dask="lonely")
+
+
 def test_code_of_your_own_stays_here(cluster: Cluster) -> None:
     grid = {"tcp.reno.congestion_control": [Timid]}
     with pytest.raises(UsageError, match="runs on this machine only"):

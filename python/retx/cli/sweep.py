@@ -82,7 +82,15 @@ def command(
     dask: Dask = None,
     status: Status = None,
 ) -> None:
-    """Run a scenario at every point of a grid; one that was broken off goes on."""
+    """Run a scenario at every point of a grid; one that was broken off goes on.
+
+    \b
+    Examples:
+      retx sweep scenario.toml
+      retx sweep scenario.toml --vary "link.air.delay=['5 ms', '50 ms']" --replications 30
+      retx sweep scenario.toml --metric flow.download.response_time_s --out sweep
+      retx sweep --status sweep
+    """
     if status is not None:
         if scenario is not None:
             raise UsageError("--status DIR stands alone: leave out the scenario")

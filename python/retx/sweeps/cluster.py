@@ -153,9 +153,12 @@ class Cluster:
 def _connected(address: str) -> Any:  # noqa: ANN401
     try:
         from distributed import Client
+        from distributed.comm.addressing import parse_address, parse_host_port
     except ModuleNotFoundError:
         raise UsageError("--dask needs Dask: pip install 'retx[dask]'") from None
     try:
+        # Before a client is made: one that cannot be connected waits for a loop that never runs.
+        parse_host_port(parse_address(address)[1])
         connect: Any = Client  # its types are not complete
         return connect(address, timeout=CONNECT_S, name="retx", set_as_default=False)
     except (OSError, ValueError) as error:

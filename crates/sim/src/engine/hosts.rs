@@ -18,8 +18,8 @@ enum Outcome {
     Written,
     /// A packet is to take this step.
     Enters(Step),
-    /// A packet has found no room in this pipe.
-    TurnedAway(u32, u32),
+    /// The packet of this step has found no room in this pipe.
+    TurnedAway(Step, u32),
 }
 
 impl Engine<'_> {
@@ -96,10 +96,9 @@ impl Engine<'_> {
                 Outcome::Done { wants_attention } => return wants_attention,
                 Outcome::Written => self.send_written(index, side),
                 Outcome::Enters(step) => self.send_into(step),
-                Outcome::TurnedAway(id, pipe) => {
-                    self.packets.get_mut(id).hop =
-                        self.flows[index as usize].first_hops()[side as usize];
-                    self.turn_away(pipe, id);
+                Outcome::TurnedAway(step, pipe) => {
+                    self.write_hop(step);
+                    self.turn_away(pipe, step.parcel.id);
                 }
             }
         }
@@ -125,18 +124,18 @@ impl Engine<'_> {
                 flow.write_sent(*now, side, packet, recorder);
             }
             let parcel = Parcel { id, bytes: packet.bytes };
+            let step = Step { parcel, hop: label.hop };
             let word = self.routes[label.hop as usize];
             let first = pipe_of(word);
             let simple = is_private(word) && recorder.capture.is_none();
             let pipe = pipes.get_mut(first as usize).filter(|pipe| simple && !pipe.leads());
             let Some(pipe) = pipe else {
-                return Outcome::Enters(Step { parcel, hop: label.hop });
+                return Outcome::Enters(step);
             };
             if recorder.watches {
                 recorder.watch_entry(*now, first, pipe);
             }
             let entry = if let Some(number) = pipe.feeds() {
-                let step = Step { parcel, hop: label.hop };
                 funnels.feed(number, (*now, step), pipe, agenda)
             } else {
                 let entry = pipe.handle_plain(*now, parcel);
@@ -144,7 +143,7 @@ impl Engine<'_> {
                 entry
             };
             if entry != Entry::Accepted {
-                return Outcome::TurnedAway(id, first);
+                return Outcome::TurnedAway(step, first);
             }
         }
         agenda.wake(pipes.len() as u32 + 2 * index + side as u32, flow.poll_timeout(side));
