@@ -73,6 +73,8 @@ pub struct Recorder {
     pub every_ack: bool,
     /// Somebody wants to know who enters a pipe or another stage.
     pub watches: bool,
+    /// Something is written down of each packet that an end sends or gets.
+    pub notes_packets: bool,
     /// Pipes where packets have had to wait, in order: only there may a queue have changed since it
     /// was last found empty. Kept where a sample is taken at each acknowledgment.
     pub waited_in: Vec<WaitedIn>,
@@ -92,8 +94,10 @@ impl Recorder {
             Some(Box::new(Capture::new(plan, &options.capture)?))
         };
         let every_ack = plan.sampling == Sampling::EveryAck;
+        let watches = every_ack || capture.is_some();
         Ok(Self {
-            watches: every_ack || capture.is_some(),
+            watches,
+            notes_packets: watches || options.segments,
             waited_in: Vec::new(),
             tables: Tables {
                 samples: (plan.sampling != Sampling::Off).then(tables::Samples::default),
@@ -174,7 +178,7 @@ impl Recorder {
     /// A packet has reached its host.
     #[inline(always)]
     pub fn delivered(&mut self, now: Time, packet: &Packet) {
-        if packet.row != NONE || self.capture.is_some() {
+        if self.notes_packets && (packet.row != NONE || self.capture.is_some()) {
             self.write_delivered(now, packet);
         }
     }

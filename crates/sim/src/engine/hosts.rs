@@ -120,19 +120,23 @@ impl Engine<'_> {
             self.counts.sent += 1;
             let label = flow.send_plain(*now, side, &plain);
             let (id, packet) = packets.insert_plain(&plain, &label);
-            if recorder.keeps_segments() {
-                flow.write_sent(*now, side, packet, recorder);
-            }
             let parcel = Parcel { id, bytes: packet.bytes };
             let step = Step { parcel, hop: label.hop };
+            if recorder.notes_packets {
+                if recorder.keeps_segments() {
+                    flow.write_sent(*now, side, packet, recorder);
+                }
+                if recorder.capture.is_some() {
+                    return Outcome::Enters(step);
+                }
+            }
             let word = self.routes[label.hop as usize];
             let first = pipe_of(word);
-            let simple = is_private(word) && recorder.capture.is_none();
-            let pipe = pipes.get_mut(first as usize).filter(|pipe| simple && !pipe.leads());
-            let Some(pipe) = pipe else {
+            let pipe = pipes.get_mut(first as usize);
+            let Some(pipe) = pipe.filter(|pipe| is_private(word) && !pipe.leads()) else {
                 return Outcome::Enters(step);
             };
-            if recorder.watches {
+            if recorder.notes_packets && recorder.watches {
                 recorder.watch_entry(*now, first, pipe);
             }
             let entry = if let Some(number) = pipe.feeds() {

@@ -185,9 +185,9 @@ fn width_after(apart: u64, pending: u64) -> u32 {
 
 #[test]
 fn slots_are_as_wide_as_events_are_apart() {
-    assert_eq!(width_after(1000, 10), 7);
-    assert_eq!(width_after(1000, 1000), 7);
-    assert_eq!(width_after(1_000_000, 10), 17);
+    assert_eq!(width_after(1000, 10), 6);
+    assert_eq!(width_after(1000, 1000), 6);
+    assert_eq!(width_after(1_000_000, 10), 16);
     assert_eq!(width_after(1, 10), 0);
 }
 
