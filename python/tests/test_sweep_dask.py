@@ -173,7 +173,7 @@ def test_no_scheduler_there() -> None:
 
 
 def test_an_address_without_a_port() -> None:
-    with pytest.raises(UsageError, match="--dask lonely: .*missing port"):
+    with pytest.raises(UsageError, match=r"--dask lonely: .*missing port"):
         retx.sweep(SCENARIO + SWEEP, dask="lonely")
 
 
