@@ -297,6 +297,16 @@ impl<'a> Engine<'a> {
     /// A packet enters the hop that this word of its route names.
     #[inline(always)]
     fn enter(&mut self, word: u32, step: Step) {
+        let pipe = self.pipes.get(pipe_of(word) as usize);
+        if let Some(funnel) = pipe.and_then(Pipe::fed_by) {
+            self.carry_out(funnel);
+        }
+        self.enter_in_turn(word, step);
+    }
+
+    /// The same where no other packet comes before it.
+    #[inline(always)]
+    fn enter_in_turn(&mut self, word: u32, step: Step) {
         let (index, id) = (pipe_of(word), step.parcel.id);
         if self.recorder.watches {
             self.watch_entry(index, id);

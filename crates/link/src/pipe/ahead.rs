@@ -22,6 +22,9 @@ use crate::queue;
 use retx_units::{Duration, Time};
 use std::collections::BTreeMap;
 
+/// Of a pipe that is fed by something: this, and the number of that.
+const FED: u32 = 1 << 30;
+
 /// Of a pipe that feeds something: this, and the number of what it feeds.
 const FEEDS: u32 = 1 << 31;
 
@@ -85,7 +88,7 @@ impl Pipe {
     /// True when it follows another.
     #[inline]
     pub const fn follows(&self) -> bool {
-        self.relation < FEEDS
+        self.relation < FED
     }
 
     /// The pipe that it follows.
@@ -99,21 +102,29 @@ impl Pipe {
     /// # Panics
     /// When it is not plain.
     pub fn feed(&mut self, number: u32) {
-        assert!(
-            self.plain && number < NEITHER ^ FEEDS,
-            "only plain pipes are passed ahead of time"
-        );
+        assert!(self.plain && number < FED, "only plain pipes are passed ahead of time");
         self.relation = FEEDS | number;
+    }
+
+    /// What enters this pipe, which follows no other, comes from who drives it, as `number` tells.
+    ///
+    /// # Panics
+    /// When it follows another.
+    pub fn be_fed(&mut self, number: u32) {
+        assert!(self.relation == NEITHER && number < FED, "fed by that alone");
+        self.relation = FED | number;
+    }
+
+    /// By what it is fed.
+    #[inline(always)]
+    pub const fn fed_by(&self) -> Option<u32> {
+        if self.relation & (FEEDS | FED) == FED { Some(self.relation ^ FED) } else { None }
     }
 
     /// What it feeds.
     #[inline(always)]
     pub const fn feeds(&self) -> Option<u32> {
-        if self.relation < FEEDS || self.relation == NEITHER {
-            None
-        } else {
-            Some(self.relation ^ FEEDS)
-        }
+        if self.relation & (FEEDS | FED) == FEEDS { Some(self.relation ^ FEEDS) } else { None }
     }
 
     /// A packet of `bytes` arrives at a plain pipe that others follow.

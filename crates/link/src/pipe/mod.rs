@@ -87,7 +87,7 @@ pub struct Pipe {
     leads: bool,
     /// Somebody asks how many wait ([`Self::begins_to_wait`]).
     observed: bool,
-    /// The pipe that it follows, or what it feeds, or neither.
+    /// The pipe that it follows, or what it feeds, or is fed by ([`ahead`]).
     relation: u32,
     ahead: Ahead,
     delay: Duration,

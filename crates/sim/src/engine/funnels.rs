@@ -10,11 +10,15 @@
 //! them. Who asks before that how the bottleneck is doing, or what has become of a packet, has all
 //! carried out that have been by then ([`Engine::settle_funnels`], [`Engine::settle_funnels_of`]).
 //!
-//! *Order.* At the same nanosecond packets arrive in the order in which they were sent, also where
-//! somebody wants to know of each arrival at its time: then a funnel waits for nothing.
+//! *Which packets.* Those that few others in the funnel come after; the rest, as where links have
+//! very different delays, wait in their own pipes for an event each.
+//!
+//! *Order.* At the same nanosecond packets of a funnel arrive in the order in which they were sent,
+//! before those that came by an event: also where somebody wants to know of each arrival at its
+//! time, when a funnel waits for nothing.
 
 use super::Engine;
-use super::funnel::{Coming, Funnel};
+use super::funnel::{Coming, Funnel, Put};
 use super::lanes::Waiting;
 use super::routes::{Step, end_of, is_end, is_private, pipe_of};
 use crate::agenda::Agenda;
@@ -71,6 +75,7 @@ impl Funnels {
             // What a packet does there is felt a delay later, and by others only.
             if *fed == Some(true) && pipe.is_plain() && !pipe.follows() {
                 let patience = if waits { pipe.delay() } else { Duration::ZERO };
+                pipes[bottleneck as usize].be_fed(all.len() as u32);
                 all.push(Fed { funnel: Funnel::default(), bottleneck, patience });
             }
         }
@@ -94,17 +99,24 @@ impl Funnels {
         &mut self,
         number: u32,
         (now, step): (Time, Step),
-        pipe: &mut Pipe,
+        (index, pipe): (u32, &mut Pipe),
         agenda: &mut Agenda,
     ) -> Entry {
         let Step { parcel, hop } = step;
         let Crossing::Arrives(arrival) = pipe.cross_plain(now, parcel.bytes) else {
             return Entry::QueueFull;
         };
-        pipe.let_go();
         let fed = &mut self.all[number as usize];
-        if fed.funnel.put(arrival, parcel, hop + 1) {
-            agenda.wake(self.first + number, arrival + fed.patience);
+        match fed.funnel.put(arrival, parcel, hop + 1) {
+            Put::Behind => pipe.let_go(),
+            Put::First => {
+                pipe.let_go();
+                agenda.wake(self.first + number, arrival + fed.patience);
+            }
+            Put::Not => {
+                pipe.append(arrival, parcel);
+                agenda.wake(index, pipe.poll_timeout());
+            }
         }
         Entry::Accepted
     }
@@ -119,7 +131,7 @@ impl Engine<'_> {
             self.watch_entry(index, step.parcel.id);
         }
         let pipe = &mut self.pipes[index as usize];
-        let entry = self.funnels.feed(number, (self.now, step), pipe, &mut self.agenda);
+        let entry = self.funnels.feed(number, (self.now, step), (index, pipe), &mut self.agenda);
         if entry != Entry::Accepted {
             self.write_hop(step);
             self.turn_away(index, step.parcel.id);
@@ -130,14 +142,15 @@ impl Engine<'_> {
     #[inline(never)]
     pub(super) fn funnel_due(&mut self, number: u32) {
         self.carry_out(number);
-        let Fed { funnel, patience, .. } = &mut self.funnels.all[number as usize];
+        let Fed { funnel, patience, .. } = &self.funnels.all[number as usize];
         if let Some(first) = funnel.first() {
             self.agenda.wake(self.funnels.first + number, first.arrival + *patience);
         }
     }
 
     /// Carries out all arrivals of a funnel that have been by now.
-    fn carry_out(&mut self, number: u32) {
+    #[inline(never)]
+    pub(super) fn carry_out(&mut self, number: u32) {
         let now = self.now;
         let leader = self.funnels.all[number as usize].bottleneck;
         if self.recorder.watches || !self.pipes[leader as usize].leads() {
@@ -170,7 +183,7 @@ impl Engine<'_> {
         let lane = lanes.behind(*bottleneck);
         loop {
             let coming = funnel.pop(now)?;
-            let Coming { arrival, parcel, hop, .. } = coming;
+            let Coming { arrival, parcel, hop } = coming;
             let leader = &mut pipes[*bottleneck as usize];
             let Crossing::Arrives(at) = leader.cross_plain(arrival, parcel.bytes) else {
                 return Some((coming, Halt::TurnedAway));
@@ -198,11 +211,11 @@ impl Engine<'_> {
     /// An arrival of which somebody wants to know, or at a pipe that no other follows.
     #[inline(never)]
     fn carry_out_alone(&mut self, coming: &Coming) {
-        let Coming { arrival, parcel, hop, .. } = *coming;
+        let Coming { arrival, parcel, hop } = *coming;
         self.now = arrival;
         let [before, word] = [hop - 1, hop].map(|hop| self.routes[hop as usize]);
         self.recorder.left(self.now, pipe_of(before), parcel.id, &mut self.packets);
-        self.enter(word, Step { parcel, hop });
+        self.enter_in_turn(word, Step { parcel, hop });
     }
 
     /// Carries out all arrivals at bottlenecks that have been by now.

@@ -140,7 +140,7 @@ impl Engine<'_> {
                 recorder.watch_entry(*now, first, pipe);
             }
             let entry = if let Some(number) = pipe.feeds() {
-                funnels.feed(number, (*now, step), pipe, agenda)
+                funnels.feed(number, (*now, step), (first, pipe), agenda)
             } else {
                 let entry = pipe.handle_plain(*now, parcel);
                 agenda.wake(first, pipe.poll_timeout());
