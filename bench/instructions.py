@@ -22,7 +22,15 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "bench" / "results" / "instructions.json"
 BUILD = ["cargo", "bench", "--package", "retx-sim", "--bench", "engine", "--no-run", "--locked"]
-SCENARIOS = ["one flow, 1", "of 10 flows", "of 100 flows", "satellite", "download", "one station"]
+SCENARIOS = [
+    "one flow, 1",
+    "of 10 flows",
+    "beside the peers",
+    "of 100 flows",
+    "satellite",
+    "download",
+    "one station",
+]
 
 
 def main() -> int:

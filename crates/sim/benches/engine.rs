@@ -12,7 +12,7 @@
 #[path = "../tests/all/plans/mod.rs"]
 mod plans;
 
-use plans::{LinkOf, bernoulli, cell, dumbbell, high_ber, one_flow, tcp, wifi};
+use plans::{LinkOf, bernoulli, cell, dumbbell, high_ber, one_flow, shared_dumbbell, tcp, wifi};
 use retx_link::channel::Frame;
 use retx_link::wlan::{Cell, Packet, Port};
 use retx_sim::Options;
@@ -61,6 +61,7 @@ fn main() {
     );
     let scenarios = scenarios(&Spans {
         wired: seconds(20),
+        shared: seconds(200),
         slow: seconds(1000),
         downloads: if quick { 2 } else { 100 },
     });
@@ -89,6 +90,8 @@ fn main() {
 /// How long the scenarios are.
 struct Spans {
     wired: Duration,
+    /// Where a bottleneck has 10 Mbit/s for each flow.
+    shared: Duration,
     /// Where a segment takes milliseconds, or a loss long to repair.
     slow: Duration,
     downloads: u64,
@@ -101,6 +104,7 @@ fn scenarios(spans: &Spans) -> Vec<(&'static str, Vec<Plan>)> {
         ("one flow, 1 Gbit/s x 10 ms", vec![fast_flow(spans.wired)]),
         ("dumbbell of 100 flows, 1 Gbit/s, 10 ms", vec![dumbbell(100, spans.wired)]),
         ("dumbbell of 10 flows, SACK", vec![with_sack]),
+        ("10 flows with SACK, as beside the peers", vec![shared_dumbbell(10, spans.shared)]),
         ("satellite, 100 Mbit/s x 600 ms, SACK, 0.1 % loss", vec![satellite(spans.slow)]),
         (
             "download, 2 x 10 Mbit/s, 20 ms, 1 % loss, x100",
@@ -112,8 +116,8 @@ fn scenarios(spans: &Spans) -> Vec<(&'static str, Vec<Plan>)> {
 
 /// Runs once, and prints a line of JSON for each scenario.
 fn count(filter: &str) {
-    let (wired, slow) = (Duration::from_secs(2), Duration::from_secs(200));
-    let scenarios = scenarios(&Spans { wired, slow, downloads: 5 });
+    let [wired, shared, slow] = [2, 30, 200].map(Duration::from_secs);
+    let scenarios = scenarios(&Spans { wired, shared, slow, downloads: 5 });
     for (name, plans) in scenarios.iter().filter(|(name, _)| name.contains(filter)) {
         let run = measure(plans);
         println!(

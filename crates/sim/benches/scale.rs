@@ -10,7 +10,7 @@
 #[path = "../tests/all/plans/mod.rs"]
 mod plans;
 
-use plans::{LinkOf, bernoulli, dumbbell, one_flow, tcp};
+use plans::{LinkOf, bernoulli, dumbbell, one_after_another, one_flow, shared_dumbbell, tcp};
 use retx_sim::Options;
 use retx_sim::engine::Engine;
 use retx_sim::plan::{Plan, Sampling, Work};
@@ -29,8 +29,8 @@ fn main() {
     let seconds = words.next().map_or(2, |word| word.parse().expect("whole seconds"));
     let number = || value.parse::<u64>().expect("a whole number");
     let plan = match axis.as_str() {
-        "flows" => flows(number() as u32, seconds),
-        "shares" => shares(number() as u32, seconds),
+        "flows" => one_after_another(dumbbell(number() as u32, Duration::from_secs(seconds))),
+        "shares" => shared_dumbbell(number() as u32, Duration::from_secs(seconds)),
         "hops" => hops(number() as usize, seconds),
         "window" => window(number(), 0.0, seconds),
         "lossy_window" => window(number(), 0.2 / number() as f64, seconds),
@@ -57,31 +57,6 @@ fn run(axis: &str, value: &str, plan: &Plan) {
         engine.events(),
         peak_kib()
     );
-}
-
-/// So many flows over a bottleneck, of which the last starts within a second.
-fn flows(count: u32, seconds: u64) -> Plan {
-    let mut plan = dumbbell(count, Duration::from_secs(seconds));
-    let apart =
-        Duration::from_nanos(1_000_000_000 / u64::from(count)).min(Duration::from_millis(1));
-    for (flow, index) in plan.flows.iter_mut().zip(0..) {
-        flow.start = Time::ZERO + apart * index;
-    }
-    plan
-}
-
-/// So many flows with SACK over a bottleneck that grows with them, as `bench/peers` has it.
-fn shares(count: u32, seconds: u64) -> Plan {
-    let mut bottleneck = LinkOf::new("bottleneck", ["left", "right"]);
-    bottleneck.mbit_s = Some(10 * u64::from(count));
-    bottleneck.delay = Duration::from_millis(10);
-    bottleneck.packets = Some(20 * u64::from(count));
-    let mut tcp = tcp("sack");
-    tcp.config.window_scaling = true;
-    tcp.config.receive_buffer = Size::Mss(90);
-    let mut plan = Plan { tcps: vec![tcp], ..flows(count, seconds) };
-    plan.pipes.splice(0..2, bottleneck.pipes());
-    plan
 }
 
 /// One flow over so many links, 10 ms in all.

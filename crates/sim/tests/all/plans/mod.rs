@@ -6,6 +6,7 @@ use retx_sim::plan::{
     AgentPlan, FlowPlan, Hop, PipePlan, Plan, Port, ProxyPlan, RelayPlan, Sampling, Shared, Side,
     StagePlan, TcpPlan, WlanPlan, Work,
 };
+use retx_tcp::Size;
 use retx_units::{Duration, Probability, Rate, Time};
 use std::sync::Arc;
 
@@ -141,6 +142,30 @@ pub fn dumbbell(count: u32, end: Duration) -> Plan {
             ..flow.clone()
         });
     }
+    plan
+}
+
+/// Lets its flows start one after another, the last within a second.
+pub fn one_after_another(mut plan: Plan) -> Plan {
+    let apart = Duration::from_nanos(1_000_000_000 / plan.flows.len() as u64);
+    let apart = apart.min(Duration::from_millis(1));
+    for (flow, index) in plan.flows.iter_mut().zip(0..) {
+        flow.start = Time::ZERO + apart * index;
+    }
+    plan
+}
+
+/// So many flows with SACK over a bottleneck that grows with them, as `bench/peers` has it.
+pub fn shared_dumbbell(count: u32, end: Duration) -> Plan {
+    let mut bottleneck = LinkOf::new("bottleneck", ["left", "right"]);
+    bottleneck.mbit_s = Some(10 * u64::from(count));
+    bottleneck.delay = Duration::from_millis(10);
+    bottleneck.packets = Some(20 * u64::from(count));
+    let mut tcp = tcp("sack");
+    tcp.config.window_scaling = true;
+    tcp.config.receive_buffer = Size::Mss(90);
+    let mut plan = one_after_another(Plan { tcps: vec![tcp], ..dumbbell(count, end) });
+    plan.pipes.splice(0..2, bottleneck.pipes());
     plan
 }
 
