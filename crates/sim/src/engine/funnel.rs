@@ -71,6 +71,12 @@ impl Funnel {
         if self.first()?.arrival > now { None } else { self.coming.pop_front() }
     }
 
+    /// The packet that so many others come before.
+    #[inline(always)]
+    pub fn ahead(&self, others: usize) -> Option<&Coming> {
+        self.coming.get(others)
+    }
+
     /// All, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Coming> {
         self.coming.iter()

@@ -2,7 +2,7 @@
 //!
 //! *What feeds a bottleneck.* The first pipe of a route, if it is private ([`super::routes`]) and
 //! the bottleneck is behind it. When a packet enters such a pipe, its arrival at the bottleneck is
-//! settled; packets of all of them wait in one funnel, sorted by that arrival.
+//! settled; packets of all of them wait in one funnel, sorted by that arrival ([`super::funnel`]).
 //!
 //! *What that saves.* What a packet does to a plain bottleneck is felt nowhere else before the
 //! bottleneck's propagation delay is over. So all arrivals of so long a time are carried out one
@@ -10,8 +10,8 @@
 //! them. Who asks before that how the bottleneck is doing, or what has become of a packet, has all
 //! carried out that have been by then ([`Engine::settle_funnels`], [`Engine::settle_funnels_of`]).
 //!
-//! *Which packets.* Those that few others in the funnel come after; the rest, as where links have
-//! very different delays, wait in their own pipes for an event each.
+//! *Which packets.* Those for which the funnel has a place in its order; the rest, as where links
+//! have very different delays, wait in their own pipes for an event each.
 //!
 //! *Order.* At the same nanosecond packets of a funnel arrive in the order in which they were sent,
 //! before those that came by an event: also where somebody wants to know of each arrival at its
@@ -27,6 +27,10 @@ use retx_link::Pipe;
 use retx_link::pipe::ahead::{Crossing, Kept};
 use retx_link::stage::Entry;
 use retx_units::{Duration, Time};
+
+/// What a packet will need behind the bottleneck is fetched when so many are before it, where there
+/// are more flows than caches hold.
+const FETCHED: usize = 6;
 
 /// A funnel and the bottleneck behind it.
 #[derive(Debug, Clone)]
@@ -158,7 +162,10 @@ impl Engine<'_> {
                 self.carry_out_alone(&coming);
             }
         } else {
-            while let Some((coming, halt)) = self.carry_out_usual((number, now)) {
+            let far = self.lanes.far();
+            let usual =
+                if far { Self::carry_out_usual::<true> } else { Self::carry_out_usual::<false> };
+            while let Some((coming, halt)) = usual(self, (number, now)) {
                 self.now = coming.arrival;
                 let step = Step { parcel: coming.parcel, hop: coming.hop };
                 match halt {
@@ -174,16 +181,23 @@ impl Engine<'_> {
     }
 
     /// Carries out arrivals at a pipe that others follow, as long as each gets into a lane behind
-    /// the next; returns the first that does not.
+    /// the next; returns the first that does not. `FAR`: there are more flows than caches hold.
     // All that it needs of the engine is taken apart once.
     #[inline(never)]
-    fn carry_out_usual(&mut self, (number, now): (u32, Time)) -> Option<(Coming, Halt)> {
+    fn carry_out_usual<const FAR: bool>(
+        &mut self,
+        (number, now): (u32, Time),
+    ) -> Option<(Coming, Halt)> {
         let Self { funnels, pipes, routes, lanes, agenda, .. } = self;
         let Fed { funnel, bottleneck, .. } = &mut funnels.all[number as usize];
         let lane = lanes.behind(*bottleneck);
         loop {
             let coming = funnel.pop(now)?;
             let Coming { arrival, parcel, hop } = coming;
+            if FAR && let Some(other) = funnel.ahead(FETCHED) {
+                let next = pipe_of(routes[other.hop as usize + 1]);
+                pipes.get(next as usize).into_iter().for_each(Pipe::prefetch);
+            }
             let leader = &mut pipes[*bottleneck as usize];
             let Crossing::Arrives(at) = leader.cross_plain(arrival, parcel.bytes) else {
                 return Some((coming, Halt::TurnedAway));

@@ -101,6 +101,12 @@ impl Lanes {
         free.next().unwrap_or(NONE)
     }
 
+    /// There are more flows than caches hold.
+    #[inline(always)]
+    pub const fn far(&self) -> bool {
+        self.far
+    }
+
     /// The first of the lanes behind this leader, or [`NONE`].
     #[inline(always)]
     pub fn behind(&self, leader: u32) -> u32 {
