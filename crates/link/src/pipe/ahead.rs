@@ -28,7 +28,7 @@ const FED: u32 = 1 << 30;
 /// Of a pipe that feeds something: this, and the number of what it feeds.
 const FEEDS: u32 = 1 << 31;
 
-/// Of a pipe that follows no other, and feeds nothing.
+/// Of a pipe that follows no other, feeds nothing, and is fed by nothing.
 pub(super) const NEITHER: u32 = u32::MAX;
 
 /// What a pipe knows of the packets that come from the one that it follows.

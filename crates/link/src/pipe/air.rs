@@ -8,7 +8,7 @@ use retx_units::{Duration, Time};
 use std::collections::VecDeque;
 
 /// What a pipe in which nothing happens has to know of a packet, which need not be looked at then.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parcel {
     /// What the caller calls it.
     pub id: u32,
