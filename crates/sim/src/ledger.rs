@@ -45,29 +45,8 @@ struct Receiver<'a>(&'a Connection);
 
 impl Arrived for Receiver<'_> {
     fn missing(&self, from: u64, to: u64) -> Option<(u64, u64)> {
-        let from = from.max(self.0.rcv_nxt());
-        if from >= to || self.0.has_received(from, to) {
-            return None;
-        }
-        // The first position that is missing …
-        let start = least(from, to, |end| !self.0.has_received(from, end + 1));
-        // … and the next that is not.
-        let end = (start + 1..to).find(|position| self.0.has_received(*position, position + 1));
-        Some((start, end.unwrap_or(to)))
+        self.0.first_missing(from, to)
     }
-}
-
-/// The least number in `from .. to` for which `holds`, which holds from there on.
-fn least(mut from: u64, mut to: u64, holds: impl Fn(u64) -> bool) -> u64 {
-    while from < to {
-        let middle = from + (to - from) / 2;
-        if holds(middle) {
-            to = middle;
-        } else {
-            from = middle + 1;
-        }
-    }
-    from
 }
 
 impl Ledger {

@@ -57,6 +57,11 @@ impl Reassembly {
         self.ranges.contains(left, right)
     }
 
+    /// The first part of `left` … `right` − 1 that does not wait here.
+    pub fn first_gap(&self, left: u64, right: u64) -> Option<(u64, u64)> {
+        self.ranges.first_gap(left, right)
+    }
+
     /// The first part of `left` … `right` − 1 that waits here.
     pub fn first_overlap(&self, left: u64, right: u64) -> Option<(u64, u64)> {
         self.ranges.first_overlap(left, right)

@@ -35,6 +35,10 @@ pub fn tun() -> Result<Device, String> {
             io::ErrorKind::NotFound => "there is no /dev/net/tun: load the module tun \
                 (modprobe tun), or take --backend precise"
                 .to_owned(),
+            io::ErrorKind::PermissionDenied => "this machine does not let an ordinary user open \
+                /dev/net/tun: let everybody (as root, chmod 666 /dev/net/tun), be root, or take \
+                --backend precise"
+                .to_owned(),
             _ => format!("/dev/net/tun cannot be opened: {error}"),
         })?;
     boundary::make_tun(file.as_fd(), INSIDE)

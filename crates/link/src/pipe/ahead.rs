@@ -31,15 +31,6 @@ const FEEDS: u32 = 1 << 31;
 /// Of a pipe that follows no other, feeds nothing, and is fed by nothing.
 pub(super) const NEITHER: u32 = u32::MAX;
 
-/// What a pipe knows of the packets that come from the one that it follows.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Ahead {
-    /// The latest arrival of a packet that comes by an event.
-    by_event: Time,
-    /// Packets that have passed without one.
-    passed: u64,
-}
-
 /// What becomes of a packet that enters a pipe which others follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -70,7 +61,7 @@ impl Pipe {
     /// # Panics
     /// When it is not plain.
     pub fn follow(&mut self, leader: u32) {
-        assert!(self.plain, "only plain pipes are passed ahead of time");
+        assert!(self.is_plain(), "only plain pipes are passed ahead of time");
         self.relation = leader;
     }
 
@@ -102,7 +93,7 @@ impl Pipe {
     /// # Panics
     /// When it is not plain.
     pub fn feed(&mut self, number: u32) {
-        assert!(self.plain && number < FED, "only plain pipes are passed ahead of time");
+        assert!(self.is_plain() && number < FED, "only plain pipes are passed ahead of time");
         self.relation = FEEDS | number;
     }
 
@@ -137,7 +128,7 @@ impl Pipe {
     /// A packet arrives at a pipe that others follow.
     #[inline(never)]
     pub fn cross(&mut self, now: Time, packet: &Packet) -> Crossing {
-        if self.plain {
+        if self.is_plain() {
             return self.cross_plain(now, packet.frame.bytes);
         }
         let Some(end) = self.admit(now, packet.frame.bytes) else { return Crossing::QueueFull };
@@ -160,15 +151,14 @@ impl Pipe {
     /// `None` when it has to come by an event, as all do that would wait unless `may_wait`.
     #[inline(always)]
     pub fn foresee(&mut self, (now, at): (Time, Time), bytes: u32, may_wait: bool) -> Option<Time> {
-        // An event at this instant may not yet have been.
-        if self.ahead.by_event >= now || self.transmitter.busy_until() > at {
+        if self.awaits || self.transmitter.busy_until() > at {
             return self.foresee_waiting((now, at), bytes, may_wait);
         }
-        self.ahead.passed += 1;
+        self.counts.passed += 1;
         Some(later(self.transmitter.start_idle(at, bytes), self.delay))
     }
 
-    /// The same, of those that do not find the transmitter idle.
+    /// The same, of those that do not find the transmitter idle, or come behind one by an event.
     #[inline(never)]
     fn foresee_waiting(
         &mut self,
@@ -176,16 +166,22 @@ impl Pipe {
         bytes: u32,
         may_wait: bool,
     ) -> Option<Time> {
-        let end = if may_wait && self.ahead.by_event < now {
-            self.transmitter.start_waiting((now, at), &self.room, bytes)
+        // An event at this instant may not yet have been.
+        self.awaits &= self.by_event >= now;
+        let end = if self.awaits {
+            None
+        } else if self.transmitter.busy_until() <= at {
+            Some(self.transmitter.start_idle(at, bytes))
+        } else if may_wait {
+            self.transmitter.start_waiting((now, at), bytes)
         } else {
             None
         };
         let Some(end) = end else {
-            self.ahead.by_event = at;
+            (self.awaits, self.by_event) = (true, at);
             return None;
         };
-        self.ahead.passed += 1;
+        self.counts.passed += 1;
         Some(later(end, self.delay))
     }
 
@@ -205,7 +201,7 @@ impl Pipe {
     /// A packet that has crossed this pipe, or passed it ahead of time, arrives at `arrival`.
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, parcel: Parcel) {
-        if self.plain {
+        if self.is_plain() {
             self.air.append(arrival, parcel);
         } else {
             let _ = self.air.send(arrival, parcel.id);
@@ -287,7 +283,7 @@ pub fn statistics(
     let shares = shares(pipes, now, kept, bytes);
     pipes.iter().zip(shares).map(move |(pipe, share)| {
         let mut all = share.add_to(pipe.counted(now));
-        if pipe.settles {
+        if pipe.settles() {
             assert!(all.queued <= all.in_air, "who waits has not left {pipe:?}");
             all.in_air -= all.queued;
         }
@@ -315,7 +311,7 @@ fn shares(
         let known = further.remove(&index).unwrap_or_default();
         let (to_come, busy) = pipe.to_come(now, known, &bytes);
         let count = to_come.len() as u32;
-        let here = pipe.ahead.passed - u64::from(count);
+        let here = pipe.counts.passed - u64::from(count);
         let share = &mut shares[index];
         share.packets_in += here;
         share.not_yet_here += count;

@@ -16,9 +16,8 @@ pub struct Parcel {
     pub bytes: u32,
 }
 
-/// Packets in a pipe, sorted by when they leave it. Plain pipes need no more than what comes first.
+/// Packets in a pipe, sorted by when they leave it.
 #[derive(Debug, Clone)]
-#[repr(C)]
 pub(super) struct Air {
     /// When the first leaves.
     next: Time,
@@ -53,9 +52,6 @@ struct Held {
 }
 
 impl Air {
-    /// What every packet needs.
-    pub const HOT_BYTES: usize = std::mem::offset_of!(Self, aside);
-
     pub fn new() -> Self {
         Self { next: Time::NEVER, delivered: Ring::default(), aside: None }
     }

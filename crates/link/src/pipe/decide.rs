@@ -186,7 +186,7 @@ mod tests {
             if trace {
                 let at = [3, 7, 7, 12].map(Duration::from_micros).to_vec();
                 let rates = Rates::Opportunities { at, bytes: 1000 };
-                settled.transmitter = Transmitter::new(None, Some(rates), config.overhead);
+                settled.transmitter = Transmitter::new(None, Some(rates), config.overhead, droptail.limits());
             }
             let mut held = settled.clone();
             let surroundings = queue::Surroundings {
@@ -194,7 +194,7 @@ mod tests {
                 rate: config.rate,
                 overhead: config.overhead,
             };
-            (held.settles, held.plain) = (false, false);
+            held.kind = super::super::Kind::Decides;
             held.line = Some(Box::new(Line::new(config.queue.build(surroundings))));
             let (settled, held) = (run(settled, &arrivals), run(held, &arrivals));
             prop_assert_eq!(settled.0, held.0);

@@ -39,7 +39,6 @@ use crate::channel::{self, Channel, Fate, Frame, Model, Reason};
 use crate::queue::{self, droptail};
 pub use crate::stage::{Departure, Entry, Packet};
 use crate::stage::{later, later_by};
-use ahead::Ahead;
 use air::Air;
 pub use air::Parcel;
 pub use changes::Change;
@@ -74,46 +73,61 @@ pub struct Config {
     pub changes: Vec<Change>,
 }
 
-/// A running direction of a link. What every packet needs lies in two cache lines, the first and
-/// that of `counts`: a network of thousands of flows has more pipes than a cache holds.
+/// A running direction of a link. What every packet needs lies in its first cache line, what those
+/// need that wait in the second: a network of thousands of flows has more pipes than a cache holds.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Pipe {
-    /// All follows at a packet's arrival: it has neither `line` nor `repairs`.
-    settles: bool,
-    /// It settles, and nothing happens in it but waiting, transmission and a constant delay.
-    plain: bool,
+    kind: Kind,
     /// Others follow it ([`ahead`]).
     leads: bool,
-    /// Somebody asks how many wait ([`Self::begins_to_wait`]).
-    observed: bool,
+    /// One or some of the packets that it follows are yet to come by an event ([`ahead`]).
+    awaits: bool,
+    /// Packets have waited since the transmitter was last seen idle.
+    has_waited: bool,
     /// The pipe that it follows, or what it feeds, or is fed by ([`ahead`]).
     relation: u32,
-    ahead: Ahead,
     delay: Duration,
+    counts: Counts,
+    transmitter: Transmitter,
     air: Air,
+    /// The latest arrival of a packet that comes by an event ([`ahead`]).
+    by_event: Time,
+    /// Somebody asks how many wait ([`Self::begins_to_wait`]).
+    observed: bool,
     rare: Option<Box<Rare>>,
     /// For disciplines that hold the packets.
     line: Option<Box<Line>>,
     repairs: Option<Box<Repairs>>,
     changes: Option<Box<Changes>>,
     next_change: Time,
-    room: droptail::Limits,
-    counts: Counts,
-    transmitter: Transmitter,
+}
+
+/// When it is known what becomes of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// At its arrival; and nothing happens in it but waiting, transmission and a constant delay.
+    Plain,
+    /// At its arrival: it has neither `line` nor `repairs`.
+    Settles,
+    /// Later.
+    Decides,
 }
 
 /// What a pipe counts as packets pass.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
+    /// Those that entered at their time.
     packets_in: u64,
+    /// Those that have passed ahead of time ([`ahead`]).
+    passed: u64,
     delivered: u64,
 }
 
 const _: () = {
-    assert!(std::mem::offset_of!(Pipe, air) + Air::HOT_BYTES <= 64);
-    let counts = std::mem::offset_of!(Pipe, counts);
-    assert!(counts % 64 == 0 && size_of::<Counts>() + Transmitter::HOT_BYTES <= 64);
+    let transmitter = std::mem::offset_of!(Pipe, transmitter);
+    assert!(transmitter + Transmitter::HOT_BYTES == 64);
+    assert!(transmitter + Transmitter::WARM_BYTES <= 128);
     // There are four for each flow with links of its own at both ends.
     assert!(size_of::<Pipe>() <= 256);
 };
@@ -162,17 +176,23 @@ impl Pipe {
                 (droptail::Config::default(), Some(Box::new(Line::new(queue))))
             }
         };
-        let settles = line.is_none() && config.repair.is_none();
+        let kind = if line.is_some() || config.repair.is_some() {
+            Kind::Decides
+        } else if config.channel.is_empty() && changes.is_none() {
+            Kind::Plain
+        } else {
+            Kind::Settles
+        };
         Self {
-            settles,
-            plain: settles && config.channel.is_empty() && changes.is_none(),
+            kind,
             leads: false,
+            awaits: false,
+            has_waited: false,
             observed: false,
             relation: ahead::NEITHER,
-            ahead: Ahead::default(),
-            room: room.limits(),
+            by_event: Time::ZERO,
             line,
-            transmitter: Transmitter::new(config.rate, rates, config.overhead),
+            transmitter: Transmitter::new(config.rate, rates, config.overhead, room.limits()),
             delay: config.delay,
             air: Air::new(),
             repairs: config.repair.map(|repair| Box::new(Repairs::new(&repair, config.delay))),
@@ -185,10 +205,10 @@ impl Pipe {
 
     /// A packet arrives at the near end.
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Entry {
-        if self.plain {
+        if self.is_plain() {
             return self.handle_plain(now, Parcel { id: packet.id, bytes: packet.frame.bytes });
         }
-        if !self.settles {
+        if !self.settles() {
             self.counts.packets_in += 1;
             return self.join(now, packet);
         }
@@ -202,7 +222,13 @@ impl Pipe {
     /// delay: then [`Self::handle_plain`] will do.
     #[inline]
     pub const fn is_plain(&self) -> bool {
-        self.plain
+        matches!(self.kind, Kind::Plain)
+    }
+
+    /// True when all follows at a packet's arrival.
+    #[inline]
+    const fn settles(&self) -> bool {
+        !matches!(self.kind, Kind::Decides)
     }
 
     /// The propagation delay, as it is now.
@@ -223,7 +249,7 @@ impl Pipe {
     #[inline(always)]
     fn admit(&mut self, now: Time, bytes: u32) -> Option<Time> {
         self.counts.packets_in += 1;
-        let end = self.transmitter.take(now, &self.room, bytes);
+        let end = self.transmitter.take(now, bytes, &mut self.has_waited);
         if end.is_none() {
             self.drop_for_lack_of_room();
         }
@@ -332,7 +358,7 @@ impl Pipe {
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         let leaving = self.air.next();
-        if self.settles { leaving } else { leaving.min(self.next_begin()) }
+        if self.settles() { leaving } else { leaving.min(self.next_begin()) }
     }
 
     /// The next packet that has left by `now`, until `None`.
@@ -347,7 +373,7 @@ impl Pipe {
     /// The same, of those that are simply delivered while there are no others: nearly all.
     #[inline]
     pub fn poll_plain(&mut self, now: Time) -> Option<Parcel> {
-        if !self.plain && (!self.settles || self.air.has_exceptions()) {
+        if !self.is_plain() && (!self.settles() || self.air.has_exceptions()) {
             return None;
         }
         let parcel = self.air.pop_in_line(now)?;
@@ -357,7 +383,7 @@ impl Pipe {
 
     #[inline(never)]
     fn poll_exceptions(&mut self, now: Time) -> Option<Departure> {
-        if !self.settles
+        if !self.settles()
             && let Some(departure) = self.begin_due(now)
         {
             return Some(departure);

@@ -7,8 +7,7 @@ impl Pipe {
     /// A packet is about to arrive at the near end: lets the processor fetch what that needs.
     #[inline]
     pub fn prefetch(&self) {
-        prefetch_index(std::slice::from_ref(&self.ahead), 0);
-        prefetch_index(std::slice::from_ref(&self.counts), 0);
+        prefetch_index(std::slice::from_ref(self), 0);
     }
 
     /// Then the place where the packet will be.

@@ -112,7 +112,7 @@ impl Pipe {
     /// empty as it was, or it is being asked about already.
     #[inline]
     pub fn begins_to_wait(&mut self, now: Time) -> bool {
-        let begins = !self.observed && (!self.settles || self.transmitter.busy_until() > now);
+        let begins = !self.observed && (!self.settles() || self.transmitter.busy_until() > now);
         self.observed |= begins;
         begins
     }
@@ -120,7 +120,7 @@ impl Pipe {
     /// [`Self::queued`] for who asks again and again, until it is 0.
     #[inline]
     pub fn settle_queue(&mut self, now: Time) -> u64 {
-        let queued = if self.settles { self.transmitter.settle(now) } else { self.queued(now) };
+        let queued = if self.settles() { self.transmitter.settle(now) } else { self.queued(now) };
         self.observed = queued > 0;
         queued
     }
@@ -138,7 +138,7 @@ impl Pipe {
     /// pipes are passed ahead of time, [`super::ahead::statistics`] tells.
     pub fn statistics(&self, now: Time) -> Statistics {
         let mut all = self.counted(now);
-        if self.settles {
+        if self.settles() {
             assert!(all.queued <= all.in_air, "who waits has not left");
             all.in_air -= all.queued;
         }

@@ -14,21 +14,44 @@ pub(super) struct Transmitter {
     busy_until: Time,
     /// All transmission times so far, whole.
     busy: Duration,
-    /// In bits per second; without one, 0, packets take no time, or what `service` says.
-    bit_s: u64,
-    /// How long the last two packet sizes take, which spares the division.
-    known_bytes: [u32; 2],
-    known: [Duration; 2],
+    /// How long the last packet size takes, which spares the division.
+    known: Known,
     waiting_bytes: u64,
     /// Those whose transmission may still lie ahead.
     waiting: Ring<Turn>,
+    /// All waiting times so far, whole.
+    waited: Nanoseconds,
+    room: droptail::Limits,
     queue_max: u32,
     overhead: u32,
+    /// In bits per second; without one, 0, packets take no time, or what `service` says.
+    bit_s: u64,
+    /// The size before the last.
+    known_before: Known,
     /// For a rate that changes.
     service: Option<Box<Service>>,
-    /// All waiting times so far, whole, in nanoseconds.
-    waited: u128,
 }
+
+/// How long a packet of some size takes, unless that is more than four seconds.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    bytes: u32,
+    nanoseconds: u32,
+}
+
+impl Known {
+    const NONE: Self = Self { bytes: u32::MAX, nanoseconds: 0 };
+
+    #[inline(always)]
+    const fn duration(self) -> Duration {
+        Duration::from_nanos(self.nanoseconds as u64)
+    }
+}
+
+/// A sum that lies anywhere: alone it would take up a place for itself.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(packed(8))]
+struct Nanoseconds(u128);
 
 /// A packet that waits.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,21 +77,29 @@ impl Turn {
 const MANY: usize = 1000;
 
 impl Transmitter {
-    /// What every packet needs: up to the known sizes.
+    /// What every packet needs: up to the size that is known.
     pub const HOT_BYTES: usize = std::mem::offset_of!(Self, waiting_bytes);
+    /// What those need, too, that wait.
+    pub const WARM_BYTES: usize = std::mem::offset_of!(Self, overhead);
 
-    pub fn new(rate: Option<Rate>, rates: Option<Rates>, overhead: u32) -> Self {
+    pub fn new(
+        rate: Option<Rate>,
+        rates: Option<Rates>,
+        overhead: u32,
+        room: droptail::Limits,
+    ) -> Self {
         let service = rates.map(|rates| Box::new(Service::new(rates)));
         Self {
             bit_s: rate.filter(|_| service.is_none()).map_or(0, Rate::as_bit_s),
             service,
             overhead,
-            known_bytes: [u32::MAX; 2],
-            known: [Duration::ZERO; 2],
+            known: Known::NONE,
+            known_before: Known::NONE,
+            room,
             busy_until: Time::ZERO,
             waiting: Ring::default(),
             waiting_bytes: 0,
-            waited: 0,
+            waited: Nanoseconds(0),
             busy: Duration::ZERO,
             queue_max: 0,
         }
@@ -80,43 +111,50 @@ impl Transmitter {
     }
 
     /// A packet arrives at `now`: returns when its transmission ends, if there is room for it.
+    /// `has_waited` tells whether any has since the transmitter was last seen idle.
     #[inline(always)]
-    pub fn take(&mut self, now: Time, room: &droptail::Limits, bytes: u32) -> Option<Time> {
+    pub fn take(&mut self, now: Time, bytes: u32, has_waited: &mut bool) -> Option<Time> {
         let Some(duration) = self.duration_of(bytes) else {
-            return self.take_otherwise(now, room, bytes);
+            return self.take_otherwise(now, bytes);
         };
         if self.busy_until <= now {
-            self.waiting.clear();
-            self.waiting_bytes = 0;
+            if *has_waited {
+                self.waiting.clear();
+                self.waiting_bytes = 0;
+                *has_waited = false;
+            }
             return Some(self.transmit(now, duration));
         }
+        *has_waited = true;
         // Those whose transmission has begun count, too, unless they make a difference.
         let most = Occupancy { packets: self.waiting.len() as u64, bytes: self.waiting_bytes };
-        if most.packets >= u64::from(self.queue_max) || !room.admits(most, bytes) {
-            let after = self.room_after(now, room, bytes)?;
+        if most.packets >= u64::from(self.queue_max) || !self.room.admits(most, bytes) {
+            let after = self.room_after(now, bytes)?;
             self.queue_max = self.queue_max.max(after);
         }
         self.wait(now, bytes);
         Some(self.transmit(self.busy_until, duration))
     }
 
+    /// The room for those that wait.
+    pub const fn room(&self) -> droptail::Limits {
+        self.room
+    }
+
     /// How many wait once a packet has come at `now`; `None` if there is no room for it.
     #[inline(never)]
-    fn room_after(&mut self, now: Time, room: &droptail::Limits, bytes: u32) -> Option<u32> {
+    fn room_after(&mut self, now: Time, bytes: u32) -> Option<u32> {
         let packets = self.settle(now);
         let waiting = Occupancy { packets, bytes: self.waiting_bytes };
-        room.admits(waiting, bytes).then(|| packets as u32 + 1)
+        self.room.admits(waiting, bytes).then(|| packets as u32 + 1)
     }
 
     /// [`Self::take`], without a constant rate.
     #[inline(never)]
-    fn take_otherwise(&mut self, now: Time, room: &droptail::Limits, bytes: u32) -> Option<Time> {
+    fn take_otherwise(&mut self, now: Time, bytes: u32) -> Option<Time> {
         let waits = self.busy_until > now;
-        if !waits {
-            self.waiting.clear();
-            self.waiting_bytes = 0;
-        } else {
-            let after = self.room_after(now, room, bytes)?;
+        if waits {
+            let after = self.room_after(now, bytes)?;
             self.queue_max = self.queue_max.max(after);
         }
         let Some(service) = &mut self.service else { return Some(now) };
@@ -154,7 +192,7 @@ impl Transmitter {
         let start = self.busy_until;
         self.waiting.push_back(Turn { start, bytes, early: 0 });
         self.waiting_bytes += u64::from(bytes);
-        self.waited += u128::from(start.since(now).as_nanos());
+        self.waited.0 += u128::from(start.since(now).as_nanos());
     }
 
     /// A transmission begins at `start`; returns when it ends.
@@ -176,12 +214,7 @@ impl Transmitter {
     /// A packet that comes at `at`, known already `now`, and has to wait then; returns when its
     /// transmission ends. `None` if that changes what has to be told at its time: it is turned
     /// away, or the queue is longer than ever before.
-    pub fn start_waiting(
-        &mut self,
-        (now, at): (Time, Time),
-        room: &droptail::Limits,
-        bytes: u32,
-    ) -> Option<Time> {
+    pub fn start_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         let duration = self.duration_of(bytes)?;
         self.settle(now);
         let start = self.busy_until;
@@ -194,12 +227,12 @@ impl Transmitter {
             before -= self.waiting.partition_point(|turn| turn.start <= at) as u64;
         }
         let waiting = Occupancy { packets: before, bytes: self.waiting_bytes };
-        if before >= u64::from(self.queue_max) || !room.admits(waiting, bytes) {
+        if before >= u64::from(self.queue_max) || !self.room.admits(waiting, bytes) {
             return None;
         }
         self.waiting.push_back(Turn { start, bytes, early });
         self.waiting_bytes += u64::from(bytes);
-        self.waited += u128::from(wait.as_nanos());
+        self.waited.0 += u128::from(wait.as_nanos());
         Some(self.transmit(start, duration))
     }
 
@@ -226,20 +259,22 @@ impl Transmitter {
     /// How long a transmission takes, at a constant rate.
     #[inline(always)]
     fn duration_of(&mut self, bytes: u32) -> Option<Duration> {
-        if self.known_bytes[0] == bytes { Some(self.known[0]) } else { self.learn(bytes) }
+        if self.known.bytes == bytes { Some(self.known.duration()) } else { self.learn(bytes) }
     }
 
     /// The size before the last comes again, or another.
     #[inline(never)]
     fn learn(&mut self, bytes: u32) -> Option<Duration> {
         let rate = self.rate()?;
-        self.known_bytes.swap(0, 1);
-        self.known.swap(0, 1);
-        if self.known_bytes[0] != bytes {
-            self.known_bytes[0] = bytes;
-            self.known[0] = rate.duration_of(bytes + self.overhead);
+        std::mem::swap(&mut self.known, &mut self.known_before);
+        if self.known.bytes != bytes {
+            let duration = rate.duration_of(bytes + self.overhead);
+            let Ok(nanoseconds) = u32::try_from(duration.as_nanos()) else {
+                return Some(duration);
+            };
+            self.known = Known { bytes, nanoseconds };
         }
-        Some(self.known[0])
+        Some(self.known.duration())
     }
 
     /// How many wait at `now`.
@@ -272,7 +307,8 @@ impl Transmitter {
     /// The time that all packets together have spent waiting up to `now`, in nanoseconds.
     pub fn waited(&self, now: Time) -> u128 {
         let ahead = |turn: &Turn| turn.start.since(now.max(turn.arrival())).as_nanos();
-        self.waited - self.waiting.iter().map(|turn| u128::from(ahead(turn))).sum::<u128>()
+        let known = self.waited.0;
+        known - self.waiting.iter().map(|turn| u128::from(ahead(turn))).sum::<u128>()
     }
 
     /// The time spent transmitting up to `now`. What is left to do is done without a pause, so
@@ -297,5 +333,24 @@ impl Transmitter {
             (arrival, (index + 1 - gone) as u64)
         };
         self.waiting.iter().enumerate().skip(here).map(length).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever is remembered of sizes, each takes its own time; so do those that take minutes.
+    #[test]
+    fn each_size_takes_its_time() {
+        let slow = Rate::from_bit_s(100);
+        let mut transmitter =
+            Transmitter::new(Some(slow), None, 10, droptail::Config::default().limits());
+        let mut now = Time::ZERO;
+        for bytes in [1500, 40, 1500, 1500, 30, 40, 40, 1500, 30] {
+            let end = transmitter.begin(now, bytes, false);
+            assert_eq!(end.since(now), slow.duration_of(bytes + 10), "{bytes}");
+            now = end;
+        }
     }
 }

@@ -22,14 +22,16 @@ pub struct Config {
 impl Config {
     /// The room that there is.
     pub fn limits(&self) -> Limits {
-        Limits { packets: self.packets.unwrap_or(u64::MAX), bytes: self.bytes.unwrap_or(u64::MAX) }
+        let packets = self.packets.and_then(|packets| packets.try_into().ok());
+        Limits { packets: packets.unwrap_or(u32::MAX), bytes: self.bytes.unwrap_or(u64::MAX) }
     }
 }
 
-/// Room for packets and bytes.
+/// Room for packets, of which no queue holds 2³², and bytes. Each pipe has some: it is small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(packed(4))]
 pub struct Limits {
-    packets: u64,
+    packets: u32,
     bytes: u64,
 }
 
@@ -37,7 +39,8 @@ impl Limits {
     /// True when a packet of `bytes` may join those that wait.
     #[inline]
     pub const fn admits(&self, waiting: Occupancy, bytes: u32) -> bool {
-        waiting.packets < self.packets && waiting.bytes.saturating_add(bytes as u64) <= self.bytes
+        waiting.packets < self.packets as u64
+            && waiting.bytes.saturating_add(bytes as u64) <= self.bytes
     }
 }
 

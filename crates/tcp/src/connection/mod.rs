@@ -377,4 +377,10 @@ impl Connection {
     pub fn has_received(&self, from: u64, to: u64) -> bool {
         self.receiver.has_received(from, to)
     }
+
+    /// The first stretch from `from` up to `to` that has not arrived here.
+    pub fn first_missing(&self, from: u64, to: u64) -> Option<(u64, u64)> {
+        let receiver = &self.receiver;
+        receiver.out_of_order.first_gap(from.max(receiver.rcv_nxt), to)
+    }
 }

@@ -210,7 +210,7 @@ impl Pipe {
         repairs.line.push_back((now, *packet));
         let at_once = repairs.waiting() == 1 && repairs.due(busy) <= now;
         repairs.line.pop_back();
-        if !at_once && !self.room.admits(repairs.occupancy(), packet.frame.bytes) {
+        if !at_once && !self.transmitter.room().admits(repairs.occupancy(), packet.frame.bytes) {
             self.rare().exceptions.drops.queue += 1;
             return Entry::QueueFull;
         }
