@@ -77,6 +77,17 @@ impl<T: Copy + Default> Ring<T> {
         self.tail = self.tail.wrapping_add(1);
     }
 
+    /// Puts one in before all others.
+    #[inline]
+    pub fn push_front(&mut self, item: T) {
+        if self.len() == self.slots.len() {
+            self.grow();
+        }
+        self.head = self.head.wrapping_sub(1);
+        let place = self.place(self.head);
+        self.slots[place] = item;
+    }
+
     /// Puts one in before all that at the end for which `after` holds.
     #[cold]
     pub fn insert_before(&mut self, item: T, after: impl Fn(&T) -> bool) {
@@ -173,6 +184,10 @@ mod tests {
                         if let Some(at) = queue.iter().rposition(|other| *other == value) {
                             queue.remove(at);
                         }
+                    }
+                    1 if value < 20 => {
+                        ring.push_front(value);
+                        queue.push_front(value);
                     }
                     1 => {
                         let later = queue.iter().rev().take_while(|other| **other > value).count();

@@ -22,6 +22,7 @@ use retx_wire::Ecn;
 
 mod agents;
 mod ahead;
+mod calendar;
 mod closing;
 mod datagrams;
 mod funnel;

@@ -6,9 +6,11 @@ use retx_link::channel::Frame;
 use retx_units::SeqNr;
 use retx_wire::{Ecn, Flags, IPV4_HEADER_BYTES, Options, Segment, TCP_HEADER_BYTES};
 
+mod free;
 mod plain;
 mod twins;
 
+use free::Free;
 pub use plain::{Arriving, Label};
 pub use twins::Others;
 use twins::Twins;
@@ -206,7 +208,7 @@ pub struct Packets {
     slots: Vec<Packet>,
     /// The options of those that have any, at their number.
     options: Vec<Options>,
-    free: Vec<u32>,
+    free: Free,
     twins: Vec<Twins>,
     free_twins: Vec<u32>,
 }
@@ -217,27 +219,34 @@ impl Packets {
     #[inline(always)]
     pub fn insert(&mut self, segment: &Segment, ecn: Ecn) -> (u32, &mut Packet) {
         let packet = Packet::new(segment, ecn);
-        let id = self.free.pop().unwrap_or_else(|| self.add_slot());
+        let id = self.free.take();
         if packet.bits & HAS_OPTIONS != 0 {
             self.keep_options(id, &segment.options);
         }
-        let slot = &mut self.slots[id as usize];
+        let slot = self.slot(id);
         *slot = packet;
         (id, slot)
     }
 
+    /// The place of this number, which may be a new one.
+    #[inline(always)]
+    fn slot(&mut self, id: u32) -> &mut Packet {
+        if id as usize >= self.slots.len() {
+            self.add_slots();
+        }
+        &mut self.slots[id as usize]
+    }
+
     #[cold]
-    fn add_slot(&mut self) -> u32 {
-        let id = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets on their way");
-        self.slots.push(Packet::new(&Segment::default(), Ecn::NotEct));
-        id
+    fn add_slots(&mut self) {
+        self.slots.resize(self.free.all(), Packet::new(&Segment::default(), Ecn::NotEct));
     }
 
     #[inline(never)]
     fn keep_options(&mut self, id: u32, options: &Options) {
         let place = id as usize;
         if place >= self.options.len() {
-            self.options.resize(self.slots.len(), Options::default());
+            self.options.resize(self.free.all(), Options::default());
         }
         self.options[place] = *options;
     }
@@ -289,11 +298,11 @@ impl Packets {
     /// A packet has left: its number is free.
     #[inline]
     pub fn remove(&mut self, id: u32) {
-        self.free.push(id);
+        self.free.give_back(id);
     }
 
     /// Packets in the network.
     pub fn count(&self) -> u64 {
-        (self.slots.len() - self.free.len()) as u64
+        (self.free.all() - self.free.count()) as u64
     }
 }

@@ -236,6 +236,11 @@ impl Pipe {
         self.delay
     }
 
+    /// How long the transmission of a packet of `bytes` takes, at a constant rate; else 0.
+    pub fn transmission_time(&self, bytes: u32) -> Duration {
+        self.transmitter.takes(bytes)
+    }
+
     /// A packet arrives at the near end of a plain pipe. Nearly all pipes are.
     #[inline(always)]
     pub fn handle_plain(&mut self, now: Time, parcel: Parcel) -> Entry {

@@ -50,7 +50,7 @@ impl Known {
 
 /// A sum that lies anywhere: alone it would take up a place for itself.
 #[derive(Debug, Clone, Copy, Default)]
-#[repr(packed(8))]
+#[repr(C, packed(8))]
 struct Nanoseconds(u128);
 
 /// A packet that waits.

@@ -29,7 +29,7 @@ impl Config {
 
 /// Room for packets, of which no queue holds 2³², and bytes. Each pipe has some: it is small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(packed(4))]
+#[repr(C, packed(4))]
 pub struct Limits {
     packets: u32,
     bytes: u64,

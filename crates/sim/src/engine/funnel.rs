@@ -1,11 +1,15 @@
 //! A funnel: packets on their way to a bottleneck, sorted by when they arrive there.
+//!
+//! Nearly all wait in one row. A packet that too many overtake, as one that has waited for others of
+//! its host while those of many hosts went by, waits in a calendar beside it.
 
+use super::calendar::{Calendar, Days};
 use retx_link::pipe::Parcel;
 use retx_link::ring::Ring;
 use retx_units::Time;
 
-/// Packets that one may get in before. Each is a step of its search: where 100 flows share a
-/// bottleneck, the row takes 91 instructions a segment.
+/// Packets of the row that one may get in before. Each is a step of its search: where 100 flows
+/// share a bottleneck, the row takes 91 instructions a segment.
 const REACH: usize = 8;
 
 /// A packet in a funnel.
@@ -24,63 +28,112 @@ pub(super) enum Put {
     First,
     /// Others arrive before it, or at the same time.
     Behind,
-    /// It is not in: too many are that arrive later.
+    /// It is not in.
     Not,
 }
 
-/// Packets in the order in which they arrive; at the same time in that in which they were put in.
-#[derive(Debug, Clone, Default)]
+/// Packets in the order in which they arrive; at the same time those of the row first, and each in
+/// the order in which they were put in.
+#[derive(Debug, Clone)]
 pub(super) struct Funnel {
-    coming: Ring<Coming>,
-    /// The latest arrival so far.
+    row: Ring<Coming>,
+    /// The latest arrival in the row so far.
     last: Time,
+    /// When the first of those beside arrives; [`Time::NEVER`] without any.
+    first_beside: Time,
+    days: Days,
+    /// Made for the first that needs it.
+    beside: Option<Box<Calendar>>,
 }
 
 impl Funnel {
+    /// An empty one, whose calendar will have these days.
+    pub fn new(days: Days) -> Self {
+        let (row, last) = Default::default();
+        Self { row, last, first_beside: Time::NEVER, days, beside: None }
+    }
+
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
+        let coming = Coming { arrival, parcel, hop };
         if arrival < self.last {
-            return self.put_before(arrival, parcel, hop);
+            return self.put_before(coming);
         }
         self.last = arrival;
-        let put = if self.coming.is_empty() { Put::First } else { Put::Behind };
-        self.coming.push_back(Coming { arrival, parcel, hop });
-        put
+        let is_first = self.row.is_empty() && arrival < self.first_beside;
+        self.row.push_back(coming);
+        if is_first { Put::First } else { Put::Behind }
     }
 
     #[inline(never)]
-    fn put_before(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
-        let is_later = |other: &Coming| other.arrival > arrival;
-        let reached = self.coming.len().checked_sub(REACH);
-        if reached.and_then(|index| self.coming.get(index)).is_some_and(is_later) {
-            return Put::Not;
+    fn put_before(&mut self, coming: Coming) -> Put {
+        let is_later = |other: &Coming| other.arrival > coming.arrival;
+        let reached = self.row.len().checked_sub(REACH);
+        if reached.and_then(|index| self.row.get(index)).is_some_and(is_later) {
+            return self.put_beside(coming);
         }
-        let put = if self.coming.front().is_none_or(is_later) { Put::First } else { Put::Behind };
-        self.coming.insert_before(Coming { arrival, parcel, hop }, is_later);
-        put
+        let is_first = self.row.front().is_none_or(is_later) && coming.arrival < self.first_beside;
+        self.row.insert_before(coming, is_later);
+        if is_first { Put::First } else { Put::Behind }
     }
 
-    /// The first to arrive.
+    #[inline(never)]
+    fn put_beside(&mut self, coming: Coming) -> Put {
+        let is_first = coming.arrival < self.first();
+        let beside = self.beside.get_or_insert_with(|| Box::new(Calendar::new(self.days)));
+        if !beside.put(coming) {
+            return Put::Not;
+        }
+        self.first_beside = self.first_beside.min(coming.arrival);
+        if is_first { Put::First } else { Put::Behind }
+    }
+
+    /// When the first of the row arrives; [`Time::NEVER`] without any.
     #[inline(always)]
-    pub fn first(&self) -> Option<&Coming> {
-        self.coming.front()
+    fn first_in_row(&self) -> Time {
+        self.row.front().map_or(Time::NEVER, |coming| coming.arrival)
+    }
+
+    /// When the first arrives; [`Time::NEVER`] without any.
+    #[inline(always)]
+    pub fn first(&self) -> Time {
+        self.first_in_row().min(self.first_beside)
     }
 
     /// Takes out the first if it has arrived by `now`.
     #[inline(always)]
     pub fn pop(&mut self, now: Time) -> Option<Coming> {
-        if self.first()?.arrival > now { None } else { self.coming.pop_front() }
+        let mut first = self.first_in_row();
+        if self.first_beside < first {
+            first = self.bring();
+        }
+        if first > now { None } else { self.row.pop_front() }
     }
 
-    /// The packet that so many others come before.
+    /// The first of those beside comes first of all: into the row. Returns when it arrives.
+    // A packet that is taken from one place alone needs no copy.
+    #[inline(never)]
+    fn bring(&mut self) -> Time {
+        let first = self.first_beside;
+        let Some(beside) = &mut self.beside else { return first };
+        if let Some(coming) = beside.pop() {
+            self.last = self.last.max(coming.arrival);
+            self.row.push_front(coming);
+        }
+        self.first_beside = beside.first().map_or(Time::NEVER, |coming| coming.arrival);
+        first
+    }
+
+    /// The packets that so many others come before, of the row and of those beside.
     #[inline(always)]
-    pub fn ahead(&self, others: usize) -> Option<&Coming> {
-        self.coming.get(others)
+    pub fn ahead(&self, others: usize) -> impl Iterator<Item = &Coming> {
+        let beside = self.beside.as_ref().and_then(|beside| beside.ahead(others / 2));
+        self.row.get(others).into_iter().chain(beside)
     }
 
-    /// All, in order.
+    /// All.
     pub fn iter(&self) -> impl Iterator<Item = &Coming> {
-        self.coming.iter()
+        self.row.iter().chain(self.beside.iter().flat_map(|beside| beside.iter()))
     }
 }
 
@@ -88,39 +141,47 @@ impl Funnel {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use retx_units::Duration;
 
     proptest! {
         /// Whatever comes after what: those that get in leave by arrival, and at the same in the
         /// order in which they came, none before its time; who has to pass few gets in.
         #[test]
-        fn packets_leave_in_order(steps in prop::collection::vec((0u64..9, 0u64..60), 0..300)) {
-            let mut funnel = Funnel::default();
-            let mut plain: Vec<(u64, u32)> = Vec::new();
+        fn packets_leave_in_order(
+            steps in prop::collection::vec((0u64..9, 0u64..6000), 0..600),
+            spread in 1u64..100,
+            ahead in 1u64..10_000,
+        ) {
+            let days = Days::new(Duration::from_nanos(ahead), Duration::from_nanos(2));
+            let mut funnel = Funnel::new(days);
+            let mut plain: Vec<(u64, bool, u32)> = Vec::new();
             let mut now = 0;
             for (id, (step, value)) in (0..).zip(steps) {
                 if step == 0 {
-                    now += value / 8;
+                    now += value / spread / 4;
                     plain.sort_unstable();
-                    let arrived = plain.partition_point(|(at, _)| *at <= now);
-                    for (at, id) in plain.drain(..arrived) {
+                    let arrived = plain.partition_point(|(at, ..)| *at <= now);
+                    for (at, _, id) in plain.drain(..arrived) {
                         let found = funnel.pop(Time::from_nanos(now)).expect("it has arrived");
                         prop_assert_eq!((found.arrival.as_nanos(), found.parcel.id), (at, id));
                     }
                     prop_assert_eq!(funnel.pop(Time::from_nanos(now)), None);
                 } else {
-                    let arrival = now + value / 4;
-                    let later = plain.iter().filter(|(at, _)| *at > arrival).count();
-                    let expected = match later {
-                        REACH.. => Put::Not,
-                        _ if later == plain.len() => Put::First,
-                        _ => Put::Behind,
-                    };
+                    let arrival = now + value / spread;
+                    let later = plain.iter().filter(|(at, ..)| *at > arrival).count();
                     let parcel = Parcel { id, bytes: 0 };
-                    prop_assert_eq!(funnel.put(Time::from_nanos(arrival), parcel, 0), expected);
-                    if later < REACH {
-                        plain.push((arrival, id));
+                    let in_row = funnel.row.len();
+                    let put = funnel.put(Time::from_nanos(arrival), parcel, 0);
+                    prop_assert_eq!(put == Put::First, put != Put::Not && later == plain.len());
+                    prop_assert!(put != Put::Not || later >= REACH && ahead < 6100 / spread);
+                    if put != Put::Not {
+                        let is_beside = funnel.row.len() == in_row;
+                        prop_assert!(!is_beside || later >= REACH);
+                        plain.push((arrival, is_beside, id));
                     }
                 }
+                let first = plain.iter().map(|(at, ..)| *at).min();
+                prop_assert_eq!(funnel.first(), first.map_or(Time::NEVER, Time::from_nanos));
                 prop_assert_eq!(funnel.iter().count(), plain.len());
             }
         }

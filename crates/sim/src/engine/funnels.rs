@@ -18,6 +18,7 @@
 //! time, when a funnel waits for nothing.
 
 use super::Engine;
+use super::calendar::Days;
 use super::funnel::{Coming, Funnel, Put};
 use super::lanes::Waiting;
 use super::routes::{Step, end_of, is_end, is_private, pipe_of};
@@ -31,6 +32,9 @@ use retx_units::{Duration, Time};
 /// What a packet will need behind the bottleneck is fetched when so many are before it, where there
 /// are more flows than caches hold: 10,000 then take some 5 % less time.
 const FETCHED: usize = 6;
+
+/// A long packet.
+const PACKET_BYTES: u32 = 1500;
 
 /// A funnel and the bottleneck behind it.
 #[derive(Debug, Clone)]
@@ -73,14 +77,20 @@ impl Funnels {
                 *fed = Some(feeds && fed.unwrap_or(true));
             }
         }
+        let feeders =
+            || routes.split_inclusive(|word| is_end(*word)).map(|route| pipe_of(route[0]));
+        let delays = feeders().filter_map(|first| Some(pipes.get(first as usize)?.delay()));
+        let longest = delays.max().unwrap_or_default();
         let mut all = Vec::new();
         for (bottleneck, fed) in (0..).zip(&mut fed) {
             let pipe = &pipes[bottleneck as usize];
             // What a packet does there is felt a delay later, and by others only.
             if *fed == Some(true) && pipe.is_plain() && !pipe.follows() {
                 let patience = if waits { pipe.delay() } else { Duration::ZERO };
+                let each = pipe.transmission_time(PACKET_BYTES);
                 pipes[bottleneck as usize].be_fed(all.len() as u32);
-                all.push(Fed { funnel: Funnel::default(), bottleneck, patience });
+                let funnel = Funnel::new(Days::new((patience + longest) * 2, each));
+                all.push(Fed { funnel, bottleneck, patience });
             }
         }
         for route in routes.split_inclusive(|word| is_end(*word)) {
@@ -147,8 +157,9 @@ impl Engine<'_> {
     pub(super) fn funnel_due(&mut self, number: u32) {
         self.carry_out(number);
         let Fed { funnel, patience, .. } = &self.funnels.all[number as usize];
-        if let Some(first) = funnel.first() {
-            self.agenda.wake(self.funnels.first + number, first.arrival + *patience);
+        let first = funnel.first();
+        if first != Time::NEVER {
+            self.agenda.wake(self.funnels.first + number, first + *patience);
         }
     }
 
@@ -193,10 +204,12 @@ impl Engine<'_> {
         let lane = lanes.behind(*bottleneck);
         loop {
             let coming = funnel.pop(now)?;
-            let Coming { arrival, parcel, hop } = coming;
-            if FAR && let Some(other) = funnel.ahead(FETCHED) {
-                let next = pipe_of(routes[other.hop as usize + 1]);
-                pipes.get(next as usize).into_iter().for_each(Pipe::prefetch);
+            let Coming { arrival, parcel, hop, .. } = coming;
+            if FAR {
+                for other in funnel.ahead(FETCHED) {
+                    let next = pipe_of(routes[other.hop as usize + 1]);
+                    pipes.get(next as usize).into_iter().for_each(Pipe::prefetch);
+                }
             }
             let leader = &mut pipes[*bottleneck as usize];
             let Crossing::Arrives(at) = leader.cross_plain(arrival, parcel.bytes) else {
@@ -225,7 +238,7 @@ impl Engine<'_> {
     /// An arrival of which somebody wants to know, or at a pipe that no other follows.
     #[inline(never)]
     fn carry_out_alone(&mut self, coming: &Coming) {
-        let Coming { arrival, parcel, hop } = *coming;
+        let Coming { arrival, parcel, hop, .. } = *coming;
         self.now = arrival;
         let [before, word] = [hop - 1, hop].map(|hop| self.routes[hop as usize]);
         self.recorder.left(self.now, pipe_of(before), parcel.id, &mut self.packets);

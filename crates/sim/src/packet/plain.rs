@@ -58,8 +58,8 @@ impl Packets {
     /// A packet that carries this segment; returns its number, and the packet.
     #[inline(always)]
     pub fn insert_plain(&mut self, transmit: &PlainTransmit, label: &Label) -> (u32, &mut Packet) {
-        let id = self.free.pop().unwrap_or_else(|| self.add_slot());
-        let slot = &mut self.slots[id as usize];
+        let id = self.free.take();
+        let slot = self.slot(id);
         *slot = Packet::plain(transmit, label);
         (id, slot)
     }
