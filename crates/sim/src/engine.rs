@@ -166,7 +166,8 @@ impl<'a> Engine<'a> {
         let places = routes::find_private(&mut routes, &flows, &pipes);
         let mut targets = targets as u32;
         // Who wants to know of all that happens has it happen at its time.
-        let tells = recorder.notes_packets || recorder.tables.drops.is_some();
+        let tells =
+            recorder.capture.is_some() || options.segments || recorder.tables.drops.is_some();
         let funnels = Funnels::new(&routes, &mut pipes, (targets, !tells));
         targets += funnels.count();
         let lanes = Lanes::new(&pipes, targets, flows.len());

@@ -164,19 +164,26 @@ impl Engine<'_> {
     }
 
     /// Carries out all arrivals of a funnel that have been by now.
-    #[inline(never)]
     pub(super) fn carry_out(&mut self, number: u32) {
+        self.carry_out_by(self.now, number);
+    }
+
+    #[inline(never)]
+    fn carry_out_by(&mut self, time: Time, number: u32) {
         let now = self.now;
         let leader = self.funnels.all[number as usize].bottleneck;
-        if self.recorder.watches || !self.pipes[leader as usize].leads() {
-            while let Some(coming) = self.funnels.all[number as usize].funnel.pop(now) {
+        if self.recorder.capture.is_some() || !self.pipes[leader as usize].leads() {
+            while let Some(coming) = self.funnels.all[number as usize].funnel.pop(time) {
                 self.carry_out_alone(&coming);
             }
         } else {
-            let far = self.lanes.far();
-            let usual =
-                if far { Self::carry_out_usual::<true> } else { Self::carry_out_usual::<false> };
-            while let Some((coming, halt)) = usual(self, (number, now)) {
+            let usual = match (self.lanes.far(), self.recorder.every_ack) {
+                (false, false) => Self::carry_out_usual::<false, false>,
+                (true, false) => Self::carry_out_usual::<true, false>,
+                (false, true) => Self::carry_out_usual::<false, true>,
+                (true, true) => Self::carry_out_usual::<true, true>,
+            };
+            while let Some((coming, halt)) = usual(self, (number, time)) {
                 self.now = coming.arrival;
                 let step = Step { parcel: coming.parcel, hop: coming.hop };
                 match halt {
@@ -192,18 +199,19 @@ impl Engine<'_> {
     }
 
     /// Carries out arrivals at a pipe that others follow, as long as each gets into a lane behind
-    /// the next; returns the first that does not. `FAR`: there are more flows than caches hold.
+    /// the next; returns the first that does not. `FAR`: there are more flows than caches hold;
+    /// `LOOKS`: somebody looks at queues.
     // All that it needs of the engine is taken apart once.
     #[inline(never)]
-    fn carry_out_usual<const FAR: bool>(
+    fn carry_out_usual<const FAR: bool, const LOOKS: bool>(
         &mut self,
-        (number, now): (u32, Time),
+        (number, time): (u32, Time),
     ) -> Option<(Coming, Halt)> {
-        let Self { funnels, pipes, routes, lanes, agenda, .. } = self;
+        let Self { funnels, pipes, routes, lanes, agenda, recorder, .. } = self;
         let Fed { funnel, bottleneck, .. } = &mut funnels.all[number as usize];
         let lane = lanes.behind(*bottleneck);
         loop {
-            let coming = funnel.pop(now)?;
+            let coming = funnel.pop(time)?;
             let Coming { arrival, parcel, hop, .. } = coming;
             if FAR {
                 for other in funnel.ahead(FETCHED) {
@@ -212,6 +220,9 @@ impl Engine<'_> {
                 }
             }
             let leader = &mut pipes[*bottleneck as usize];
+            if LOOKS {
+                recorder.watch_entry(arrival, *bottleneck, leader);
+            }
             let Crossing::Arrives(at) = leader.cross_plain(arrival, parcel.bytes) else {
                 return Some((coming, Halt::TurnedAway));
             };
@@ -223,7 +234,7 @@ impl Engine<'_> {
             if !pipe.follows() {
                 return through;
             }
-            let Some(arrival) = pipe.foresee((arrival, at), parcel.bytes, true) else {
+            let Some(arrival) = pipe.foresee((arrival, at), parcel.bytes, !LOOKS) else {
                 return through;
             };
             let waiting = Waiting { arrival, id: parcel.id, to };
@@ -248,6 +259,17 @@ impl Engine<'_> {
     /// Carries out all arrivals at bottlenecks that have been by now.
     pub(super) fn settle_funnels(&mut self) {
         (0..self.funnels.count()).for_each(|number| self.carry_out(number));
+    }
+
+    /// Carries out all that have been before this instant.
+    #[inline]
+    pub(super) fn settle_funnels_before(&mut self) {
+        for number in 0..self.funnels.count() {
+            if self.funnels.all[number as usize].funnel.first() < self.now {
+                let before = Time::from_nanos(self.now.as_nanos() - 1);
+                self.carry_out_by(before, number);
+            }
+        }
     }
 
     /// The same at those that the packets of a flow come to.

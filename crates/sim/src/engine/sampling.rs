@@ -47,6 +47,7 @@ impl Engine<'_> {
     /// Writes down the queues that have changed since they were last looked at.
     #[inline]
     pub(super) fn sample_changed_queues(&mut self) {
+        self.settle_funnels_before();
         if self.recorder.waited_in.is_empty() && self.sampled_all {
             return;
         }

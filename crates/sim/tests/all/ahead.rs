@@ -186,7 +186,7 @@ fn tree(seed: u64, star: bool) -> Plan {
         });
     }
     cut(&mut plan, &mut stream);
-    if plan.sampling == Sampling::EveryAck {
+    if plan.sampling == Sampling::EveryAck && !star {
         // Whether a queue's first has gone at the very instant of an arrival is such an order.
         plan.sampling = Sampling::Off;
     }
