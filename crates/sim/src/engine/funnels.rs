@@ -9,13 +9,15 @@
 //! after the other, each at its own time, by one event that comes so much later than the first of
 //! them. Who asks before that how the bottleneck is doing, or what has become of a packet, has all
 //! carried out that have been by then ([`Engine::settle_funnels`], [`Engine::settle_funnels_of`]).
+//! A look at queues is before all that arrives at its very instant, as what the end has just sent
+//! ([`Engine::settle_funnels_before`]).
 //!
-//! *Which packets.* Those for which the funnel has a place in its order; the rest, as where links
-//! have very different delays, wait in their own pipes for an event each.
+//! *Which packets.* All but those that arrive too long after the first: they wait in their own
+//! pipes for an event each.
 //!
-//! *Order.* At the same nanosecond packets of a funnel arrive in the order in which they were sent,
-//! before those that came by an event: also where somebody wants to know of each arrival at its
-//! time, when a funnel waits for nothing.
+//! *Order.* At the same nanosecond packets of a funnel arrive in its order, before those that came
+//! by an event: also where somebody wants to know of each arrival at its time, when a funnel waits
+//! for nothing.
 
 use super::Engine;
 use super::calendar::Days;
