@@ -1,7 +1,7 @@
 //! What a schedule changes in a direction of a link, and when.
 
-use super::Rates;
-use crate::channel;
+use super::{Pipe, Rates};
+use crate::channel::{self, Channel, Model};
 use retx_units::{Duration, Rate, Stream, Time};
 
 /// New values from an instant on; what is `None` stays as it is.
@@ -45,4 +45,32 @@ pub(super) fn rates(first: Option<Rate>, changes: &[Change]) -> Option<Rates> {
         }
     }
     (all.len() > 1).then_some(Rates::Steps { steps: all, period: None })
+}
+
+impl Pipe {
+    /// What a schedule has changed by the end of a transmission at `end`.
+    #[cold]
+    pub(super) fn change(&mut self, end: Time) {
+        let Some(changes) = &mut self.changes else { return };
+        let channels = &mut self.rare.get_or_insert_default().channels;
+        while changes.next() <= end
+            && let Some(change) = changes.to_come.pop()
+        {
+            self.delay = change.delay.unwrap_or(self.delay);
+            let Some(models) = change.channel else { continue };
+            while channels.len() > models.len()
+                && let Some((_, stream)) = channels.pop()
+            {
+                changes.streams.push(stream);
+            }
+            for (index, model) in models.iter().enumerate() {
+                if let Some((running, _)) = channels.get_mut(index) {
+                    running.adopt(model.build());
+                } else if let Some(stream) = changes.streams.pop() {
+                    channels.push((model.build(), stream));
+                }
+            }
+        }
+        self.next_change = changes.next();
+    }
 }

@@ -186,7 +186,8 @@ mod tests {
             if trace {
                 let at = [3, 7, 7, 12].map(Duration::from_micros).to_vec();
                 let rates = Rates::Opportunities { at, bytes: 1000 };
-                settled.transmitter = Transmitter::new(None, Some(rates), config.overhead, droptail.limits());
+                settled.transmitter =
+                    Transmitter::new(None, Some(rates), config.overhead, droptail.limits());
             }
             let mut held = settled.clone();
             let surroundings = queue::Surroundings {

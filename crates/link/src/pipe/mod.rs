@@ -27,6 +27,7 @@ pub mod ahead;
 mod air;
 mod changes;
 mod decide;
+mod fate;
 mod line;
 mod prefetch;
 mod rare;
@@ -35,7 +36,7 @@ pub mod repair;
 mod statistics;
 mod transmitter;
 
-use crate::channel::{self, Channel, Fate, Frame, Model, Reason};
+use crate::channel::{self, Model, Reason};
 use crate::queue::{self, droptail};
 pub use crate::stage::{Departure, Entry, Packet};
 use crate::stage::{later, later_by};
@@ -44,7 +45,7 @@ pub use air::Parcel;
 pub use changes::Change;
 use changes::Changes;
 use line::Line;
-use rare::{Rare, Twin};
+use rare::Rare;
 pub use rates::Rates;
 use repair::Repairs;
 use retx_units::{Duration, Rate, StreamKey, Time};
@@ -131,19 +132,6 @@ const _: () = {
     // There are four for each flow with links of its own at both ends.
     assert!(size_of::<Pipe>() <= 256);
 };
-
-/// How a frame that is not lost gets to the far end.
-#[derive(Debug, Clone, Copy, Default)]
-struct Journey {
-    /// On top of the propagation delay.
-    extra: Duration,
-    /// It does not wait in line.
-    stray: bool,
-    /// It waits for so many to overtake it, at most so long.
-    held: Option<(u32, Duration)>,
-    /// A copy arrives so much later.
-    copy: Option<Duration>,
-}
 
 impl Pipe {
     /// An empty pipe. Its channels draw from the streams `NAME.channel.0`, `NAME.channel.1`, …, its
@@ -277,86 +265,6 @@ impl Pipe {
             return Entry::Accepted;
         }
         self.pass_channels(end, packet)
-    }
-
-    #[inline(never)]
-    fn pass_channels(&mut self, end: Time, packet: &Packet) -> Entry {
-        let journey = match self.fate(end, &packet.frame) {
-            Ok(journey) => journey,
-            Err(reason) => {
-                self.rare().exceptions.bursts.lost();
-                self.air.lose(end, packet.id, reason);
-                return Entry::Accepted;
-            }
-        };
-        self.rare().exceptions.bursts.survived();
-        let own = later(end, later_by(self.delay, journey.extra));
-        let arrival = match journey {
-            Journey { held: Some((packets, at_most)), .. } => {
-                let latest = later(own, at_most);
-                self.air.hold(latest, packet.id, (packets, Duration::ZERO));
-                latest
-            }
-            Journey { stray: true, .. } => {
-                self.air.stray(own, packet.id);
-                own
-            }
-            _ => self.air.send(own, packet.id),
-        };
-        let Some(after) = journey.copy else { return Entry::Accepted };
-        let held = journey.held.map(|(packets, _)| (packets, after));
-        self.rare().copy = Some(Twin { arrival: later(arrival, after), held });
-        Entry::AcceptedTwice
-    }
-
-    /// The fate of a frame whose transmission ends at `end`: the first loss decides, delays add up.
-    #[inline]
-    fn fate(&mut self, end: Time, frame: &Frame) -> Result<Journey, Reason> {
-        let mut journey = Journey::default();
-        for (model, stream) in self.rare.iter_mut().flat_map(|rare| &mut rare.channels) {
-            match model.fate(end, frame, stream) {
-                Fate::Deliver { extra_delay } => {
-                    journey.extra = later_by(journey.extra, extra_delay);
-                }
-                Fate::Stray { extra_delay } => {
-                    journey.extra = later_by(journey.extra, extra_delay);
-                    journey.stray = true;
-                }
-                Fate::HoldBack { packets, at_most } => {
-                    let (most, longest) = journey.held.unwrap_or_default();
-                    journey.held = Some((most.max(packets), longest.max(at_most)));
-                }
-                Fate::Twice { after } => journey.copy = Some(after),
-                Fate::Lose(reason) => return Err(reason),
-            }
-        }
-        Ok(journey)
-    }
-
-    /// What a schedule has changed by the end of a transmission at `end`.
-    #[cold]
-    fn change(&mut self, end: Time) {
-        let Some(changes) = &mut self.changes else { return };
-        let channels = &mut self.rare.get_or_insert_default().channels;
-        while changes.next() <= end
-            && let Some(change) = changes.to_come.pop()
-        {
-            self.delay = change.delay.unwrap_or(self.delay);
-            let Some(models) = change.channel else { continue };
-            while channels.len() > models.len()
-                && let Some((_, stream)) = channels.pop()
-            {
-                changes.streams.push(stream);
-            }
-            for (index, model) in models.iter().enumerate() {
-                if let Some((running, _)) = channels.get_mut(index) {
-                    running.adopt(model.build());
-                } else if let Some(stream) = changes.streams.pop() {
-                    channels.push((model.build(), stream));
-                }
-            }
-        }
-        self.next_change = changes.next();
     }
 
     /// When the next packet leaves; [`Time::NEVER`] for an empty pipe.

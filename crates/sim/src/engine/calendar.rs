@@ -1,6 +1,6 @@
 //! A calendar: packets by arrival, whatever the order in which they come (R. Brown, *Calendar
-//! queues*, 1988). Days lie in a ring; today's packets are sorted, those of other days lie in a list
-//! each until theirs has come.
+//! queues*, 1988). Days lie in a ring; today's packets are sorted, those of other days lie in a
+//! list each until theirs has come.
 
 use super::funnel::Coming;
 use retx_units::Duration;

@@ -1,7 +1,7 @@
 //! A funnel: packets on their way to a bottleneck, sorted by when they arrive there.
 //!
-//! Nearly all wait in one row. A packet that too many overtake, as one that has waited for others of
-//! its host while those of many hosts went by, waits in a calendar beside it.
+//! Nearly all wait in one row. A packet that too many overtake, as one that has waited for others
+//! of its host while those of many hosts went by, waits in a calendar beside it.
 
 use super::calendar::{Calendar, Days};
 use retx_link::pipe::Parcel;

@@ -1,0 +1,75 @@
+//! What the channels of a pipe do to a frame.
+
+use super::rare::Twin;
+use super::{Entry, Packet, Pipe, later, later_by};
+use crate::channel::{Channel, Fate, Frame, Reason};
+use retx_units::{Duration, Time};
+
+/// How a frame that is not lost gets to the far end.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Journey {
+    /// On top of the propagation delay.
+    pub extra: Duration,
+    /// It does not wait in line.
+    stray: bool,
+    /// It waits for so many to overtake it, at most so long.
+    held: Option<(u32, Duration)>,
+    /// A copy arrives so much later.
+    copy: Option<Duration>,
+}
+
+impl Pipe {
+    #[inline(never)]
+    pub(super) fn pass_channels(&mut self, end: Time, packet: &Packet) -> Entry {
+        let journey = match self.fate(end, &packet.frame) {
+            Ok(journey) => journey,
+            Err(reason) => {
+                self.rare().exceptions.bursts.lost();
+                self.air.lose(end, packet.id, reason);
+                return Entry::Accepted;
+            }
+        };
+        self.rare().exceptions.bursts.survived();
+        let own = later(end, later_by(self.delay, journey.extra));
+        let arrival = match journey {
+            Journey { held: Some((packets, at_most)), .. } => {
+                let latest = later(own, at_most);
+                self.air.hold(latest, packet.id, (packets, Duration::ZERO));
+                latest
+            }
+            Journey { stray: true, .. } => {
+                self.air.stray(own, packet.id);
+                own
+            }
+            _ => self.air.send(own, packet.id),
+        };
+        let Some(after) = journey.copy else { return Entry::Accepted };
+        let held = journey.held.map(|(packets, _)| (packets, after));
+        self.rare().copy = Some(Twin { arrival: later(arrival, after), held });
+        Entry::AcceptedTwice
+    }
+
+    /// The fate of a frame whose transmission ends at `end`: the first loss decides, delays add up.
+    #[inline]
+    pub(super) fn fate(&mut self, end: Time, frame: &Frame) -> Result<Journey, Reason> {
+        let mut journey = Journey::default();
+        for (model, stream) in self.rare.iter_mut().flat_map(|rare| &mut rare.channels) {
+            match model.fate(end, frame, stream) {
+                Fate::Deliver { extra_delay } => {
+                    journey.extra = later_by(journey.extra, extra_delay);
+                }
+                Fate::Stray { extra_delay } => {
+                    journey.extra = later_by(journey.extra, extra_delay);
+                    journey.stray = true;
+                }
+                Fate::HoldBack { packets, at_most } => {
+                    let (most, longest) = journey.held.unwrap_or_default();
+                    journey.held = Some((most.max(packets), longest.max(at_most)));
+                }
+                Fate::Twice { after } => journey.copy = Some(after),
+                Fate::Lose(reason) => return Err(reason),
+            }
+        }
+        Ok(journey)
+    }
+}
