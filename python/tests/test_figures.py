@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -12,6 +14,7 @@ from retx.analysis.bursts import burst_lengths
 from retx.analysis.confusion import confusion as confusion_table
 from retx.analysis.groups import TableError, distribution, means
 from retx.analysis.pairs import pairs
+from retx.analysis.queues import course
 from retx.analysis.sharing import jain_over_time, shares
 from retx.analysis.thinning import distinct, envelope
 from retx.plots.bursts import bursts
@@ -280,12 +283,33 @@ def test_queues_over_time(result: retx.Result) -> None:
     (axes,) = figure.axes
     (line,) = axes.get_lines()
     table = result.link_samples.filter(pl.col("place") == "cloud.forward")
-    assert list(line.get_ydata()) == table["queue_packets"].to_list()
+    *drawn, end = line.get_ydata()
+    assert drawn == table["queue_packets"].to_list()
+    assert (end, max(line.get_xdata())) == (drawn[-1], result.link_samples["time_s"].max())
     assert max(line.get_ydata()) <= result.links["queue_max_packets"].max()
     dropped = result.drops.filter(pl.col("reason") == "queue").height
     assert [len(mark.get_offsets()) for mark in axes.collections] == [dropped]
     with pytest.raises(PlotError, match="no place 'x'"):
         result.plot.queue(place="x")
+
+
+def test_a_queue_is_as_long_as_it_last_became(result: retx.Result) -> None:
+    """Weighted by how long they hold, the rows have the mean of the summary; in a span, too."""
+    name = "cloud.forward"
+
+    def area(span: tuple[float, float] | None) -> float:
+        rows = course(result.link_samples, name, span)
+        times, lengths = rows["time_s"].to_numpy(), rows["queue_packets"].to_numpy()
+        return float(np.dot(np.diff(times), lengths[:-1]))
+
+    link = result.links.row(by_predicate=pl.col("name") + "." + pl.col("direction") == name, named=True)
+    whole = area(None)
+    assert whole / result.engine["simulated_s"] == pytest.approx(link["queue_mean_packets"])
+    # No row lies at the cuts.
+    cuts = [0.0, 1.23456, 2.34567, result.link_samples["time_s"].max()]
+    parts = [area((start, end)) for start, end in itertools.pairwise(cuts)]
+    assert min(parts) > 0
+    assert sum(parts) == pytest.approx(whole)
 
 
 def test_a_million_points_are_thinned_and_their_extremes_stay() -> None:

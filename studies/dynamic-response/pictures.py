@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 import retx
+from retx.analysis.queues import course
 from retx.plots import style
 from retx.study import Figure, Measured
 
@@ -175,10 +176,10 @@ def _silence(measured: Measured) -> Figure:
         )
     for start in waits.filter(pl.col("start_s").is_between(*span))["start_s"]:
         axes[0, 0].axvline(start, color=style.GREY, lw=0.6, ls=":")
-    queue = result.link_samples.filter(
-        (pl.col("place").cast(pl.String) == "wireless.forward") & pl.col("time_s").is_between(*span)
+    queue = course(result.link_samples, "wireless.forward", span)
+    axes[1, 0].step(
+        queue["time_s"], queue["queue_packets"], where="post", lw=0.6, color=style.BLACK
     )
-    axes[1, 0].step(queue["time_s"], queue["queue_packets"], lw=0.6, color=style.BLACK)
     axes[0, 0].set_ylabel("segment")
     axes[1, 0].set_ylabel("packets waiting")
     axes[1, 0].set_xlabel("time (s)")

@@ -71,8 +71,6 @@ pub struct Engine<'a> {
     pub(crate) datagrams: Vec<DatagramFlow>,
     pub(crate) recorder: Recorder,
     pub(crate) baseline: Baseline,
-    /// Each queue has been sampled, and the recorder knows which may have changed since.
-    sampled_all: bool,
     /// Finite flows not yet done.
     unfinished: usize,
     over: bool,
@@ -184,7 +182,6 @@ impl<'a> Engine<'a> {
             ports,
             pipes,
             stages: layout::stages(plan, key),
-            sampled_all: false,
             unfinished: finite,
             over: false,
             tcps: prepared(plan),
@@ -200,6 +197,7 @@ impl<'a> Engine<'a> {
             arriving: Unpacked::default(),
             outside: None,
         };
+        engine.keep_histories();
         engine.first_events();
         Ok(engine)
     }
@@ -310,7 +308,7 @@ impl<'a> Engine<'a> {
     #[inline(always)]
     fn enter_in_turn(&mut self, word: u32, step: Step) {
         let (index, id) = (pipe_of(word), step.parcel.id);
-        if self.recorder.watches {
+        if self.recorder.capture.is_some() {
             self.watch_entry(index, id);
         }
         let Some(pipe) = self.pipes.get_mut(index as usize) else {

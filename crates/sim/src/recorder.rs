@@ -4,7 +4,6 @@ use crate::capture::Capture;
 use crate::packet::{NONE, Packet, Packets, Transmission};
 use crate::plan::{Plan, Sampling};
 use crate::run::{Options, RunError};
-use retx_link::Pipe;
 use retx_link::channel::Reason;
 use retx_record::capture::DropReason;
 use retx_record::reason::{Cause, SegmentFate};
@@ -50,18 +49,6 @@ impl Drop {
     }
 }
 
-/// A pipe in which packets have had to wait.
-#[derive(Debug, Clone, Copy)]
-pub struct WaitedIn {
-    /// Its index.
-    pub place: u32,
-    /// What was last written of its queue, or [`UNKNOWN`].
-    pub queue_packets: u64,
-}
-
-/// In the place of a queue's length.
-pub const UNKNOWN: u64 = u64::MAX;
-
 /// Tables and captures.
 #[derive(Debug)]
 pub struct Recorder {
@@ -71,13 +58,8 @@ pub struct Recorder {
     pub capture: Option<Box<Capture>>,
     /// A sample is taken at each acknowledgment.
     pub every_ack: bool,
-    /// Somebody wants to know who enters a pipe or another stage.
-    pub watches: bool,
     /// Something is written down of each packet that an end sends or gets.
     pub notes_packets: bool,
-    /// Pipes where packets have had to wait, in order: only there may a queue have changed since it
-    /// was last found empty. Kept where a sample is taken at each acknowledgment.
-    pub waited_in: Vec<WaitedIn>,
     /// Verdicts that have just changed; empty between events.
     pub corrections: Vec<Correction>,
 }
@@ -93,12 +75,8 @@ impl Recorder {
         } else {
             Some(Box::new(Capture::new(plan, &options.capture)?))
         };
-        let every_ack = plan.sampling == Sampling::EveryAck;
-        let watches = every_ack || capture.is_some();
         Ok(Self {
-            watches,
-            notes_packets: watches || options.segments,
-            waited_in: Vec::new(),
+            notes_packets: capture.is_some() || options.segments,
             tables: Tables {
                 samples: (plan.sampling != Sampling::Off).then(tables::Samples::default),
                 link_samples: (plan.sampling != Sampling::Off).then(tables::LinkSamples::default),
@@ -110,7 +88,7 @@ impl Recorder {
                     .then(tables::Exchanges::default),
             },
             capture,
-            every_ack,
+            every_ack: plan.sampling == Sampling::EveryAck,
             corrections: Vec::new(),
         })
     }
@@ -149,21 +127,6 @@ impl Recorder {
     pub fn entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(capture) = &mut self.capture {
             capture.entered(now, place, id, packets);
-        }
-    }
-
-    /// A packet is about to enter a pipe, where it may have to wait though none had to.
-    #[inline(never)]
-    pub fn watch_entry(&mut self, now: Time, index: u32, pipe: &mut Pipe) {
-        if self.every_ack && pipe.begins_to_wait(now) {
-            self.waits(index);
-        }
-    }
-
-    /// A packet has to wait in a pipe, or may have to, where none had to.
-    pub fn waits(&mut self, pipe: u32) {
-        if let Err(at) = self.waited_in.binary_search_by_key(&pipe, |waited| waited.place) {
-            self.waited_in.insert(at, WaitedIn { place: pipe, queue_packets: UNKNOWN });
         }
     }
 

@@ -9,7 +9,7 @@ use crate::plan::{Port, StagePlan};
 use retx_link::relay::{self, Relay};
 use retx_link::stage::{Departure, Entry, Packet};
 use retx_link::wlan::{self, Cell};
-use retx_units::{Duration, StreamKey, Time};
+use retx_units::{Duration, History, StreamKey, Time};
 
 /// A running stage.
 #[derive(Debug, Clone)]
@@ -116,6 +116,22 @@ impl Stage {
         match self {
             Self::Wlan(cell) => cell.statistics(now, entry).queued,
             Self::Relay(_) => 0,
+        }
+    }
+
+    /// From now on it is kept how many wait at each entry, at every instant.
+    pub fn keep_history(&mut self) {
+        match self {
+            Self::Wlan(cell) => cell.keep_history(),
+            Self::Relay(_) => {}
+        }
+    }
+
+    /// How many have waited at an entry at every instant, if that was kept; empties it.
+    pub fn take_history(&mut self, entry: u16) -> Option<History> {
+        match self {
+            Self::Wlan(cell) => cell.take_history(entry),
+            Self::Relay(_) => None,
         }
     }
 

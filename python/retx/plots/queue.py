@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from retx.analysis.queues import course
 from retx.analysis.thinning import envelope
 from retx.names import told
 from retx.plots.flows import MOST_PANELS, PlotError, check_span, within
@@ -35,8 +36,7 @@ def queue(
     with styled():
         figure, panels = new_figure(len(places), height=2.0)
         for axes, name in zip(panels, places, strict=True):
-            rows = within(link_samples.filter(pl.col("place") == name), "time_s", span)
-            drawn = envelope(rows, "time_s", "queue_packets")
+            drawn = envelope(course(link_samples, name, span), "time_s", "queue_packets")
             axes.step(
                 drawn["time_s"], drawn["queue_packets"], where="post", color=BLUE, label="waiting"
             )

@@ -8,8 +8,7 @@
 //!
 //! *Which packets.* Those about which nothing has to be told at its time. One that would be turned
 //! away goes by an event, and one that would make the queue longer than it ever was, and so do all
-//! behind it that come before it has gone in: packets keep their order. Where somebody asks for
-//! the queue at each change, those that would wait at all go by an event.
+//! behind it that come before it has gone in: packets keep their order.
 //!
 //! *Counts* belong to the past. Nothing is noted about a packet on its way: when somebody asks,
 //! [`statistics`] finds from the arrivals at the far ends which packets have not yet got to where
@@ -148,11 +147,11 @@ impl Pipe {
     }
 
     /// A packet comes to this pipe at `at`, known already `now`: when it arrives at the far end.
-    /// `None` when it has to come by an event, as all do that would wait unless `may_wait`.
+    /// `None` when it has to come by an event.
     #[inline(always)]
-    pub fn foresee(&mut self, (now, at): (Time, Time), bytes: u32, may_wait: bool) -> Option<Time> {
+    pub fn foresee(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         if self.awaits || self.transmitter.busy_until() > at {
-            return self.foresee_waiting((now, at), bytes, may_wait);
+            return self.foresee_waiting((now, at), bytes);
         }
         self.counts.passed += 1;
         Some(later(self.transmitter.start_idle(at, bytes), self.delay))
@@ -160,22 +159,15 @@ impl Pipe {
 
     /// The same, of those that do not find the transmitter idle, or come behind one by an event.
     #[inline(never)]
-    fn foresee_waiting(
-        &mut self,
-        (now, at): (Time, Time),
-        bytes: u32,
-        may_wait: bool,
-    ) -> Option<Time> {
+    fn foresee_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         // An event at this instant may not yet have been.
         self.awaits &= self.by_event >= now;
         let end = if self.awaits {
             None
         } else if self.transmitter.busy_until() <= at {
             Some(self.transmitter.start_idle(at, bytes))
-        } else if may_wait {
-            self.transmitter.start_waiting((now, at), bytes)
         } else {
-            None
+            self.transmitter.start_waiting((now, at), bytes)
         };
         let Some(end) = end else {
             (self.awaits, self.by_event) = (true, at);

@@ -6,7 +6,7 @@
 
 use super::rare::Twin;
 use crate::queue::{Exit, Exits, Queue, State, Waiting};
-use retx_units::Time;
+use retx_units::{History, Time};
 use std::collections::VecDeque;
 
 /// What happens to a packet in the line.
@@ -35,6 +35,7 @@ pub(super) struct Line {
     waited: u128,
     settled: Time,
     longest: u64,
+    history: Option<History>,
 }
 
 impl Line {
@@ -49,14 +50,15 @@ impl Line {
             waited: 0,
             settled: Time::ZERO,
             longest: 0,
+            history: None,
         }
     }
 
     /// A packet arrives; true when it may wait.
     pub fn enqueue(&mut self, packet: &Waiting) -> bool {
-        self.settle(packet.since);
+        let before = self.settle(packet.since);
         let admitted = self.queue.enqueue(packet.since, packet, &mut self.exits);
-        self.note(packet.since);
+        self.note(packet.since, before);
         admitted
     }
 
@@ -67,9 +69,9 @@ impl Line {
         if at > now || self.unnamed || self.idle && self.waiting() == 0 {
             return None;
         }
-        self.settle(at);
+        let before = self.settle(at);
         let packet = self.queue.dequeue(at, &mut self.exits);
-        self.note(at);
+        self.note(at, before);
         self.idle = packet.is_none();
         packet.map(|packet| (at, packet))
     }
@@ -94,8 +96,10 @@ impl Line {
         Some(event)
     }
 
-    /// What the discipline has done at this instant.
-    fn note(&mut self, at: Time) {
+    /// What the discipline has done at this instant, when so many waited before.
+    fn note(&mut self, at: Time, before: u64) {
+        let waiting = self.waiting();
+        self.history.iter_mut().for_each(|history| history.change(at, before, waiting));
         while let Some(exit) = self.exits.pop() {
             self.dropped += u64::from(matches!(exit, Exit::Dropped(_)));
             self.events.push_back((at, Event::Exit(exit)));
@@ -106,10 +110,22 @@ impl Line {
         self.queue.occupancy().packets
     }
 
-    /// Counts the waiting up to `at`.
-    fn settle(&mut self, at: Time) {
-        self.waited += u128::from(at.since(self.settled).as_nanos()) * u128::from(self.waiting());
+    /// Counts the waiting up to `at`; returns how many do.
+    fn settle(&mut self, at: Time) -> u64 {
+        let waiting = self.waiting();
+        self.waited += u128::from(at.since(self.settled).as_nanos()) * u128::from(waiting);
         self.settled = self.settled.max(at);
+        waiting
+    }
+
+    /// Keeps from now on how many wait.
+    pub fn keep_history(&mut self) {
+        self.history = Some(History::default());
+    }
+
+    /// How many have waited at every instant, if that was kept.
+    pub const fn take_history(&mut self) -> Option<History> {
+        self.history.take()
     }
 
     /// Packets that wait, and those dropped of which nobody has taken note.

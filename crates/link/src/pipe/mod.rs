@@ -94,8 +94,6 @@ pub struct Pipe {
     air: Air,
     /// The latest arrival of a packet that comes by an event ([`ahead`]).
     by_event: Time,
-    /// Somebody asks how many wait ([`Self::begins_to_wait`]).
-    observed: bool,
     rare: Option<Box<Rare>>,
     /// For disciplines that hold the packets.
     line: Option<Box<Line>>,
@@ -176,7 +174,6 @@ impl Pipe {
             leads: false,
             awaits: false,
             has_waited: false,
-            observed: false,
             relation: ahead::NEITHER,
             by_event: Time::ZERO,
             line,

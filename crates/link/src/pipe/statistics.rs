@@ -2,7 +2,7 @@
 
 use super::Pipe;
 use super::repair::Repairs;
-use retx_units::{Duration, Time};
+use retx_units::{Duration, History, Time};
 
 /// Packets dropped, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -107,22 +107,22 @@ impl Statistics {
 }
 
 impl Pipe {
-    /// True when a packet that enters at `now` may have to wait, as none has since the queue was
-    /// last found empty: from now on [`Self::settle_queue`] is to be asked. Else the queue is as
-    /// empty as it was, or it is being asked about already.
-    #[inline]
-    pub fn begins_to_wait(&mut self, now: Time) -> bool {
-        let begins = !self.observed && (!self.settles() || self.transmitter.busy_until() > now);
-        self.observed |= begins;
-        begins
+    /// From now on it is kept how many wait, at every instant; asked of an empty pipe.
+    pub fn keep_history(&mut self) {
+        match (&mut self.repairs, &mut self.line) {
+            (Some(repairs), _) => repairs.history = Some(History::default()),
+            (None, Some(line)) => line.keep_history(),
+            (None, None) => self.transmitter.keep_history(),
+        }
     }
 
-    /// [`Self::queued`] for who asks again and again, until it is 0.
-    #[inline]
-    pub fn settle_queue(&mut self, now: Time) -> u64 {
-        let queued = if self.settles() { self.transmitter.settle(now) } else { self.queued(now) };
-        self.observed = queued > 0;
-        queued
+    /// How many have waited at every instant, if that was kept; empties it.
+    pub fn take_history(&mut self) -> Option<History> {
+        match (&mut self.repairs, &mut self.line) {
+            (Some(repairs), _) => repairs.history.take(),
+            (None, Some(line)) => line.take_history(),
+            (None, None) => self.transmitter.take_history(),
+        }
     }
 
     /// Packets that wait for the transmitter at `now`: [`Statistics::queued`] alone.

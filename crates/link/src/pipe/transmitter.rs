@@ -4,7 +4,7 @@ use super::later;
 use super::rates::{Job, Rates, Service};
 use crate::queue::{Occupancy, droptail};
 use crate::ring::Ring;
-use retx_units::{Duration, Rate, Time};
+use retx_units::{Duration, History, Rate, Time};
 
 /// A first-in-first-out transmitter and those that wait for it. What each packet needs comes first,
 /// then what those need that wait.
@@ -22,6 +22,7 @@ pub(super) struct Transmitter {
     /// All waiting times so far, whole.
     waited: Nanoseconds,
     room: droptail::Limits,
+    /// The most packets that ever waited at once; 0 where that is [`Kept`].
     queue_max: u32,
     overhead: u32,
     /// In bits per second; without one, 0, packets take no time, or what `service` says.
@@ -30,6 +31,16 @@ pub(super) struct Transmitter {
     known_before: Known,
     /// For a rate that changes.
     service: Option<Box<Service>>,
+    /// Of whoever wants to know when packets have waited.
+    kept: Option<Box<Kept>>,
+}
+
+/// When packets have waited. Then the transmitter's own `queue_max` stays 0: each that waits comes
+/// by here for being one more than ever, and where nothing is kept none has to ask.
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    history: History,
+    queue_max: u32,
 }
 
 /// How long a packet of some size takes, unless that is more than four seconds.
@@ -92,6 +103,7 @@ impl Transmitter {
         Self {
             bit_s: rate.filter(|_| service.is_none()).map_or(0, Rate::as_bit_s),
             service,
+            kept: None,
             overhead,
             known: Known::NONE,
             known_before: Known::NONE,
@@ -103,6 +115,16 @@ impl Transmitter {
             busy: Duration::ZERO,
             queue_max: 0,
         }
+    }
+
+    /// Keeps from now on when packets wait.
+    pub fn keep_history(&mut self) {
+        self.kept = Some(Box::default());
+    }
+
+    /// When packets have waited, as far as that is kept; some of it may lie ahead.
+    pub fn take_history(&mut self) -> Option<History> {
+        self.kept.as_mut().map(|kept| std::mem::take(&mut kept.history))
     }
 
     #[inline(always)]
@@ -129,8 +151,7 @@ impl Transmitter {
         // Those whose transmission has begun count, too, unless they make a difference.
         let most = Occupancy { packets: self.waiting.len() as u64, bytes: self.waiting_bytes };
         if most.packets >= u64::from(self.queue_max) || !self.room.admits(most, bytes) {
-            let after = self.room_after(now, bytes)?;
-            self.queue_max = self.queue_max.max(after);
+            self.note_another(now, bytes)?;
         }
         self.wait(now, bytes);
         Some(self.transmit(self.busy_until, duration))
@@ -141,12 +162,31 @@ impl Transmitter {
         self.room
     }
 
-    /// How many wait once a packet has come at `now`; `None` if there is no room for it.
+    /// A packet that has come at `now` is to wait: `None` if there is no room for it.
     #[inline(never)]
-    fn room_after(&mut self, now: Time, bytes: u32) -> Option<u32> {
+    fn note_another(&mut self, now: Time, bytes: u32) -> Option<()> {
         let packets = self.settle(now);
         let waiting = Occupancy { packets, bytes: self.waiting_bytes };
-        self.room.admits(waiting, bytes).then(|| packets as u32 + 1)
+        if !self.room.admits(waiting, bytes) {
+            return None;
+        }
+        self.keep(now);
+        let most = self.most();
+        *most = (*most).max(packets as u32 + 1);
+        Some(())
+    }
+
+    /// A packet that comes at `at` waits until the transmitter is free: keeps that, if asked to.
+    #[inline(always)]
+    fn keep(&mut self, at: Time) {
+        if let Some(kept) = &mut self.kept {
+            kept.history.stay(at, self.busy_until);
+        }
+    }
+
+    /// The most packets that ever waited at once.
+    fn most(&mut self) -> &mut u32 {
+        self.kept.as_mut().map_or(&mut self.queue_max, |kept| &mut kept.queue_max)
     }
 
     /// [`Self::take`], without a constant rate.
@@ -154,8 +194,7 @@ impl Transmitter {
     fn take_otherwise(&mut self, now: Time, bytes: u32) -> Option<Time> {
         let waits = self.busy_until > now;
         if waits {
-            let after = self.room_after(now, bytes)?;
-            self.queue_max = self.queue_max.max(after);
+            self.note_another(now, bytes)?;
         }
         let Some(service) = &mut self.service else { return Some(now) };
         let start = self.busy_until.max(now);
@@ -223,12 +262,16 @@ impl Transmitter {
         // Those that are gone by then count, too, unless they make a difference: to look for them
         // in a long queue takes its time. In bytes they always do: the more careful way.
         let mut before = self.waiting.len() as u64;
-        if before >= u64::from(self.queue_max) {
+        let looks = before >= u64::from(self.queue_max);
+        if looks {
             before -= self.waiting.partition_point(|turn| turn.start <= at) as u64;
         }
         let waiting = Occupancy { packets: before, bytes: self.waiting_bytes };
-        if before >= u64::from(self.queue_max) || !self.room.admits(waiting, bytes) {
+        if looks && before >= self.queue_max() || !self.room.admits(waiting, bytes) {
             return None;
+        }
+        if looks {
+            self.keep(at);
         }
         self.waiting.push_back(Turn { start, bytes, early });
         self.waiting_bytes += u64::from(bytes);
@@ -318,14 +361,14 @@ impl Transmitter {
     }
 
     /// The most packets that ever waited at once.
-    pub const fn queue_max(&self) -> u64 {
-        self.queue_max as u64
+    pub fn queue_max(&self) -> u64 {
+        self.kept.as_ref().map_or(self.queue_max, |kept| kept.queue_max).into()
     }
 
     /// Forgets the longest queue before `now`. Returns how long it will be when those arrive that
     /// are known and not here yet, and when that is.
     pub fn restart_maximum(&mut self, now: Time) -> Vec<(Time, u64)> {
-        self.queue_max = self.queued(now) as u32;
+        *self.most() = self.queued(now) as u32;
         let here = self.waiting.partition_point(|turn| turn.arrival() <= now);
         let length = |(index, turn): (usize, &Turn)| {
             let arrival = turn.arrival();

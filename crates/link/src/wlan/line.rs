@@ -8,7 +8,7 @@ use super::parameters::Parameters;
 use super::station::Head;
 use crate::queue::{self, Exits, Queue, State, Surroundings, Waiting};
 use crate::stage::Packet;
-use retx_units::{Stream, Time};
+use retx_units::{History, Stream, Time};
 
 /// Who waits.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ pub(super) struct Line {
     waited: u128,
     settled: Time,
     longest: u64,
+    /// How many have waited at every instant, if that is kept.
+    pub history: Option<History>,
 }
 
 /// What disciplines have to know of a cell. A packet costs a station more than its bytes: what DCF
@@ -39,21 +41,26 @@ impl Line {
             waited: 0,
             settled: Time::ZERO,
             longest: 0,
+            history: None,
         }
     }
 
     /// A packet arrives; true when it may wait. Where it goes is kept with it.
     pub fn enqueue(&mut self, now: Time, to: u16, packet: &Packet, exits: &mut Exits) -> bool {
-        self.settle(now);
+        let before = self.settle(now);
         let Packet { id, frame, ecn_capable } = *packet;
-        self.queue.enqueue(now, &Waiting { id, frame, ecn_capable, to, since: now }, exits)
+        let waiting = Waiting { id, frame, ecn_capable, to, since: now };
+        let admitted = self.queue.enqueue(now, &waiting, exits);
+        self.keep(now, before);
+        admitted
     }
 
     /// The one that goes into service.
     pub fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Head> {
-        self.settle(now);
-        let Waiting { id, to, frame, .. } = self.queue.dequeue(now, exits)?;
-        Some(Head::new(id, to, frame))
+        let before = self.settle(now);
+        let first = self.queue.dequeue(now, exits);
+        self.keep(now, before);
+        first.map(|Waiting { id, to, frame, .. }| Head::new(id, to, frame))
     }
 
     /// True for a discipline to which a packet that does not wait means nothing.
@@ -65,10 +72,17 @@ impl Line {
         self.queue.occupancy().packets
     }
 
-    /// Counts the waiting up to `now`.
-    fn settle(&mut self, now: Time) {
+    /// Counts the waiting up to `now`; returns how many do.
+    fn settle(&mut self, now: Time) -> u64 {
         self.waited = self.waited(now);
         self.settled = now;
+        self.waiting()
+    }
+
+    /// So many waited before, and now others may.
+    fn keep(&mut self, now: Time, before: u64) {
+        let waiting = self.waiting();
+        self.history.iter_mut().for_each(|history| history.change(now, before, waiting));
     }
 
     /// The time that all packets together have waited up to `now`, in nanoseconds.

@@ -42,7 +42,7 @@ use line::Line;
 pub use parameters::{Parameters, Preamble, Standard};
 pub use reach::Geometry;
 use reach::Reach;
-use retx_units::{Duration, Rate, StreamKey, Time};
+use retx_units::{Duration, History, Rate, StreamKey, Time};
 use station::{Activity, Radio, Sender};
 pub use statistics::{Airtime, Attempts, Bursts, Counters, Statistics};
 use std::collections::VecDeque;
@@ -360,6 +360,19 @@ impl Cell {
     pub fn busy(&self, now: Time) -> Duration {
         let Busy { transmitting, since, total } = self.busy;
         total + if transmitting > 0 { now.since(since) } else { Duration::ZERO }
+    }
+
+    /// From now on it is kept how many wait at each station, at every instant; asked of an empty
+    /// cell.
+    pub fn keep_history(&mut self) {
+        for sender in &mut self.senders {
+            sender.line.history = Some(History::default());
+        }
+    }
+
+    /// How many have waited at a station at every instant, if that was kept; empties it.
+    pub fn take_history(&mut self, station: u16) -> Option<History> {
+        self.senders[usize::from(station)].line.history.take()
     }
 
     /// Forgets maxima and ends runs: the next statistics tell those from now on.

@@ -79,13 +79,11 @@ impl Engine<'_> {
     pub(super) fn go_ahead(&mut self, leader: u32, (mut at, mut step): (Time, Step)) {
         let Parcel { bytes, .. } = step.parcel;
         let mut word = self.routes[step.hop as usize];
-        // Who wants to know of each change asks at the time of an event.
-        let may_wait = !self.recorder.every_ack;
         loop {
             let next = self.routes[step.hop as usize + 1];
             let pipe = self.pipes.get_mut(pipe_of(next) as usize).filter(|pipe| pipe.follows());
             let Some(pipe) = pipe else { break };
-            let Some(further) = pipe.foresee((self.now, at), bytes, may_wait) else { break };
+            let Some(further) = pipe.foresee((self.now, at), bytes) else { break };
             step.hop += 1;
             (word, at) = (next, further);
             if !pipe.leads() {

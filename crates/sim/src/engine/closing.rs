@@ -84,6 +84,7 @@ impl Engine<'_> {
     /// Packets that came from nowhere or went nowhere, more samples than the plan allows.
     pub fn finish(&mut self) -> Result<(), RunError> {
         self.settle_funnels();
+        self.tell_histories();
         self.check_samples()?;
         if self.baseline.at < self.plan.warmup {
             // The run was over before the warm-up: there is nothing to tell.

@@ -15,9 +15,6 @@ impl Engine<'_> {
             self.send_into(self.step_of(id));
         }
         self.settle_datagrams(index);
-        if self.recorder.every_ack {
-            self.sample_changed_queues();
-        }
     }
 
     fn insert_datagram(&mut self, index: u32, datagram: Datagram) -> u32 {

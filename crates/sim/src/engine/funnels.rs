@@ -9,8 +9,6 @@
 //! after the other, each at its own time, by one event that comes so much later than the first of
 //! them. Who asks before that how the bottleneck is doing, or what has become of a packet, has all
 //! carried out that have been by then ([`Engine::settle_funnels`], [`Engine::settle_funnels_of`]).
-//! A look at queues is before all that arrives at its very instant, as what the end has just sent
-//! ([`Engine::settle_funnels_before`]).
 //!
 //! *Which packets.* All but those that arrive too long after the first: they wait in their own
 //! pipes for an event each.
@@ -143,7 +141,7 @@ impl Engine<'_> {
     #[inline(never)]
     pub(super) fn feed(&mut self, number: u32, step: Step) {
         let index = pipe_of(self.routes[step.hop as usize]);
-        if self.recorder.watches {
+        if self.recorder.capture.is_some() {
             self.watch_entry(index, step.parcel.id);
         }
         let pipe = &mut self.pipes[index as usize];
@@ -179,11 +177,10 @@ impl Engine<'_> {
                 self.carry_out_alone(&coming);
             }
         } else {
-            let usual = match (self.lanes.far(), self.recorder.every_ack) {
-                (false, false) => Self::carry_out_usual::<false, false>,
-                (true, false) => Self::carry_out_usual::<true, false>,
-                (false, true) => Self::carry_out_usual::<false, true>,
-                (true, true) => Self::carry_out_usual::<true, true>,
+            let usual = if self.lanes.far() {
+                Self::carry_out_usual::<true>
+            } else {
+                Self::carry_out_usual::<false>
             };
             while let Some((coming, halt)) = usual(self, (number, time)) {
                 self.now = coming.arrival;
@@ -201,15 +198,14 @@ impl Engine<'_> {
     }
 
     /// Carries out arrivals at a pipe that others follow, as long as each gets into a lane behind
-    /// the next; returns the first that does not. `FAR`: there are more flows than caches hold;
-    /// `LOOKS`: somebody looks at queues.
+    /// the next; returns the first that does not. `FAR`: there are more flows than caches hold.
     // All that it needs of the engine is taken apart once.
     #[inline(never)]
-    fn carry_out_usual<const FAR: bool, const LOOKS: bool>(
+    fn carry_out_usual<const FAR: bool>(
         &mut self,
         (number, time): (u32, Time),
     ) -> Option<(Coming, Halt)> {
-        let Self { funnels, pipes, routes, lanes, agenda, recorder, .. } = self;
+        let Self { funnels, pipes, routes, lanes, agenda, .. } = self;
         let Fed { funnel, bottleneck, .. } = &mut funnels.all[number as usize];
         let lane = lanes.behind(*bottleneck);
         loop {
@@ -222,9 +218,6 @@ impl Engine<'_> {
                 }
             }
             let leader = &mut pipes[*bottleneck as usize];
-            if LOOKS {
-                recorder.watch_entry(arrival, *bottleneck, leader);
-            }
             let Crossing::Arrives(at) = leader.cross_plain(arrival, parcel.bytes) else {
                 return Some((coming, Halt::TurnedAway));
             };
@@ -236,7 +229,7 @@ impl Engine<'_> {
             if !pipe.follows() {
                 return through;
             }
-            let Some(arrival) = pipe.foresee((arrival, at), parcel.bytes, !LOOKS) else {
+            let Some(arrival) = pipe.foresee((arrival, at), parcel.bytes) else {
                 return through;
             };
             let waiting = Waiting { arrival, id: parcel.id, to };
@@ -261,17 +254,6 @@ impl Engine<'_> {
     /// Carries out all arrivals at bottlenecks that have been by now.
     pub(super) fn settle_funnels(&mut self) {
         (0..self.funnels.count()).for_each(|number| self.carry_out(number));
-    }
-
-    /// Carries out all that have been before this instant.
-    #[inline]
-    pub(super) fn settle_funnels_before(&mut self) {
-        for number in 0..self.funnels.count() {
-            if self.funnels.all[number as usize].funnel.first() < self.now {
-                let before = Time::from_nanos(self.now.as_nanos() - 1);
-                self.carry_out_by(before, number);
-            }
-        }
     }
 
     /// The same at those that the packets of a flow come to.

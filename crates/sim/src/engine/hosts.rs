@@ -77,10 +77,6 @@ impl Engine<'_> {
         if self.transmit(index, side) {
             self.attend(index);
         }
-        // After what it sends, which makes queues longest.
-        if self.recorder.every_ack {
-            self.sample_changed_queues();
-        }
     }
 
     #[inline(never)]
@@ -136,9 +132,6 @@ impl Engine<'_> {
             let Some(pipe) = pipe.filter(|pipe| is_private(word) && !pipe.leads()) else {
                 return Outcome::Enters(step);
             };
-            if recorder.notes_packets && recorder.watches {
-                recorder.watch_entry(*now, first, pipe);
-            }
             let entry = if let Some(number) = pipe.feeds() {
                 funnels.feed(number, (*now, step), (first, pipe), agenda)
             } else {

@@ -157,9 +157,6 @@ impl<'a> Engine<'a> {
         packet.transmission = arriving.transmission;
         packet.row = arriving.row.unwrap_or(NONE);
         self.send_into(self.step_of(id));
-        if self.recorder.every_ack {
-            self.sample_changed_queues();
-        }
         id
     }
 
@@ -275,9 +272,6 @@ impl<'a> Engine<'a> {
             self.leave(id);
         } else {
             self.deliver_datagram(id);
-        }
-        if self.recorder.every_ack {
-            self.sample_changed_queues();
         }
     }
 

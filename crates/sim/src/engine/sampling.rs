@@ -2,10 +2,10 @@
 
 use super::Engine;
 use crate::plan::Sampling;
-use crate::recorder::WaitedIn;
 use crate::run::RunError;
-use retx_record::tables::{LinkSample, LinkSamples};
-use retx_units::{Duration, Time};
+use retx_link::Pipe;
+use retx_record::tables::LinkSample;
+use retx_units::{Duration, History, Time};
 
 impl Engine<'_> {
     /// Writes down how every sender and every queue is doing.
@@ -14,7 +14,7 @@ impl Engine<'_> {
         for flow in &self.flows {
             flow.sample(self.now, &mut self.recorder);
         }
-        self.sample_queues(LinkSamples::push);
+        self.sample_queues();
     }
 
     /// Refuses a run that is certain to have more samples than its plan allows.
@@ -44,52 +44,40 @@ impl Engine<'_> {
         }
     }
 
-    /// Writes down the queues that have changed since they were last looked at.
-    #[inline]
-    pub(super) fn sample_changed_queues(&mut self) {
-        self.settle_funnels_before();
-        if self.recorder.waited_in.is_empty() && self.sampled_all {
-            return;
+    /// Where every acknowledgment is sampled, all changes of queues are.
+    pub(super) fn keep_histories(&mut self) {
+        if self.recorder.every_ack {
+            self.pipes.iter_mut().for_each(Pipe::keep_history);
+            self.stages.iter_mut().for_each(|placed| placed.stage.keep_history());
         }
-        self.look_at_queues();
     }
 
-    #[inline(never)]
-    fn look_at_queues(&mut self) {
-        if !self.sampled_all {
-            // Stages that are no pipes tell less of what has changed.
-            self.sampled_all = self.stages.is_empty();
-            return self.sample_queues(LinkSamples::push_changed);
-        }
+    /// Writes down how all queues have changed up to now.
+    pub(super) fn tell_histories(&mut self) {
         let Some(samples) = &mut self.recorder.tables.link_samples else { return };
-        let (time, pipes) = (self.now, &mut self.pipes);
-        let waited_in = &mut self.recorder.waited_in;
-        let mut kept = 0;
-        for at in 0..waited_in.len() {
-            let WaitedIn { place, queue_packets: last } = waited_in[at];
-            let queue_packets = pipes[place as usize].settle_queue(time);
-            if queue_packets != last {
-                samples.push_changed(LinkSample { time, place, queue_packets });
-            }
-            // Without a packet more an empty one stays so.
-            waited_in[kept] = WaitedIn { place, queue_packets };
-            kept += usize::from(queue_packets > 0);
+        let pipes = self.pipes.iter_mut().filter_map(Pipe::take_history);
+        let stages = self.stages.iter_mut().flat_map(|placed| {
+            let ports = 0..placed.stage.ports();
+            ports.filter_map(|port| placed.stage.take_history(port)).collect::<Vec<_>>()
+        });
+        let histories: Vec<History> = pipes.chain(stages).collect();
+        if !histories.is_empty() {
+            samples.tell(histories, self.now);
         }
-        waited_in.truncate(kept);
     }
 
-    fn sample_queues(&mut self, push: fn(&mut LinkSamples, LinkSample)) {
+    fn sample_queues(&mut self) {
         let Some(samples) = &mut self.recorder.tables.link_samples else { return };
         let time = self.now;
         for (place, pipe) in (0..).zip(&self.pipes) {
             let queue_packets = pipe.queued(time);
-            push(samples, LinkSample { time, place, queue_packets });
+            samples.push(LinkSample { time, place, queue_packets });
         }
         for placed in &self.stages {
             for port in 0..placed.stage.ports() {
                 let queue_packets = placed.stage.queued(time, port);
                 let place = placed.first + u32::from(port);
-                push(samples, LinkSample { time, place, queue_packets });
+                samples.push(LinkSample { time, place, queue_packets });
             }
         }
     }

@@ -37,19 +37,6 @@ fn only(outcome: &Outcome) -> &DatagramSummary {
     &outcome.datagrams[0]
 }
 
-/// Queues are looked at with `every_ack` where only UDP is sent, too.
-#[test]
-fn samples_see_the_longest_queue_of_datagrams() {
-    let bursts = [("flow.calls.app", "poisson"), ("sample_interval", "every_ack")];
-    let outcome = outcome(ONE, &bursts);
-    let samples = outcome.tables.link_samples.as_ref().expect("asked for").rows();
-    let longest = samples.iter().filter(|row| row.place == 0).map(|row| row.queue_packets).max();
-    assert!(longest > Some(1));
-    assert_eq!(longest, Some(outcome.links[0].queue_max_packets));
-    // Delivered, a packet has left the queue to those behind it.
-    assert_eq!(samples.iter().map(|row| row.queue_packets).min(), Some(0));
-}
-
 /// 500 bytes each 10 ms: 4 ms to send, 10 ms on the way; from 0 s to before 100 s.
 #[test]
 fn a_constant_rate_arrives_as_it_is_sent() {

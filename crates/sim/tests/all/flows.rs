@@ -1,8 +1,7 @@
 //! Applications, starts and ends of flows, and statistics over a part of a run.
 
-use crate::plans::{LinkOf, bernoulli, cell, dumbbell, high_ber, one_flow, script, tcp};
-use retx_link::queue;
-use retx_sim::plan::{FlowPlan, Plan, Sampling, Side, Sizes, StagePlan, WlanPlan, Work};
+use crate::plans::{LinkOf, bernoulli, dumbbell, high_ber, one_flow, script, tcp};
+use retx_sim::plan::{FlowPlan, Plan, Sampling, Side, Sizes, Work};
 use retx_sim::{Control, Options, Outcome, RunError, run_plan};
 use retx_units::{Duration, Time};
 
@@ -260,48 +259,6 @@ fn queues_are_sampled_with_the_senders() {
     }
     // More than any bound above.
     assert!(outcome.links[0].queue_mean_packets.expect("time") > 100.0);
-    plan.sampling = Sampling::EveryAck;
-    let changed = run(&plan).tables.link_samples.expect("asked for");
-    let first: Vec<u64> =
-        changed.rows().iter().filter(|row| row.place == 0).map(|row| row.queue_packets).collect();
-    assert!(first.len() > 100 && first.windows(2).all(|pair| pair[0] != pair[1]));
-}
-
-/// Samples at acknowledgments are taken once the end has answered, and so at the longest that a
-/// queue behind a host gets to be, whether its TCP sends by acknowledgments or by a timer.
-#[test]
-fn samples_at_acknowledgments_see_the_longest_queue() {
-    for preset in ["newreno", "vegas", "riverbed_reno", "linux", "linux_bbr"] {
-        let link = LinkOf { packets: Some(25), forward: vec![bernoulli(0.003)], ..short_link() };
-        let mut plan = one_flow(&[link], tcp(preset), Work::Bulk);
-        plan.end = at(20.0);
-        plan.sampling = Sampling::EveryAck;
-        let outcome = run(&plan);
-        let samples = outcome.tables.link_samples.expect("asked for").rows();
-        for (place, link) in (0..).zip(&outcome.links) {
-            let queue = samples.iter().filter(|row| row.place == place);
-            let longest = queue.map(|row| row.queue_packets).max();
-            assert_eq!(longest, Some(link.queue_max_packets), "{preset}, {place}");
-        }
-        assert!(outcome.links[0].queue_max_packets > 1, "{preset}");
-    }
-}
-
-/// At an acknowledgment only those queues are looked at that may have changed. Beside a cell that
-/// nobody uses all are looked at, and no more changes are seen.
-#[test]
-fn no_change_of_a_queue_is_missed() {
-    let mut plan = dumbbell(3, Duration::from_millis(400));
-    plan.pipes[6].config.queue = queue::Config::codel(queue::codel::Config::default());
-    plan.sampling = Sampling::EveryAck;
-    let some = run(&plan).tables.link_samples.expect("asked for");
-    let config = cell(2);
-    plan.stages.push(StagePlan::Wlan(WlanPlan { name: "idle".to_owned(), config }));
-    let all = run(&plan).tables.link_samples.expect("asked for");
-    let pipes = plan.pipes.len() as u32;
-    let all: Vec<_> = all.rows().into_iter().filter(|row| row.place < pipes).collect();
-    assert!(all.len() > 1000, "{}", all.len());
-    assert_eq!(some.rows(), all);
 }
 
 #[test]

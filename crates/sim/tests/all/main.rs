@@ -15,6 +15,7 @@ mod download;
 mod exchanges;
 mod fall_floyd;
 mod flows;
+mod histories;
 mod kernel_reference;
 mod outside;
 mod plans;

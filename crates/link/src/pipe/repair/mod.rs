@@ -17,7 +17,7 @@ use super::{Entry, Packet, Pipe, later, later_by};
 use crate::channel::{Frame, Reason};
 use crate::queue::Occupancy;
 use order::Order;
-use retx_units::{Duration, Time};
+use retx_units::{Duration, History, Time};
 use std::collections::VecDeque;
 
 /// What a link does about lost frames.
@@ -90,6 +90,8 @@ pub(super) struct Repairs {
     line_bytes: u64,
     waited: u128,
     longest: u64,
+    /// How many have waited at every instant, if that is kept.
+    pub history: Option<History>,
     order: Order,
     /// Frames sent again.
     pub repeated: u64,
@@ -109,6 +111,7 @@ impl Repairs {
             line_bytes: 0,
             waited: 0,
             longest: 0,
+            history: None,
             order: Order::new(in_order),
             repeated: 0,
             parity: 0,
@@ -154,6 +157,13 @@ impl Repairs {
         self.longest = self.waiting();
     }
 
+    /// There will be one more or less in line from `at` on.
+    fn keep(&mut self, at: Time, more: i64) {
+        let before = self.waiting();
+        let after = before.saturating_add_signed(more);
+        self.history.iter_mut().for_each(|history| history.change(at, before, after));
+    }
+
     fn occupancy(&self) -> Occupancy {
         Occupancy { packets: self.waiting(), bytes: self.line_bytes }
     }
@@ -162,6 +172,7 @@ impl Repairs {
     fn take(&mut self, turn: &Turn) -> (Frame, Option<Job>) {
         match (turn.kind, &mut self.scheme) {
             (Kind::New, _) => {
+                self.keep(turn.at, -1);
                 let (came, packet) = self.line.pop_front().expect("the turn of the first in line");
                 self.line_bytes -= u64::from(packet.frame.bytes);
                 self.waited += u128::from(turn.at.since(came).as_nanos());
@@ -214,6 +225,7 @@ impl Pipe {
             self.rare().exceptions.drops.queue += 1;
             return Entry::QueueFull;
         }
+        repairs.keep(now, 1);
         repairs.line.push_back((now, *packet));
         repairs.line_bytes += u64::from(packet.frame.bytes);
         if !at_once {

@@ -1,0 +1,159 @@
+//! How many waited somewhere, at every instant: a step function in few bytes.
+
+use crate::Time;
+use std::iter::{self, Peekable};
+
+/// Who came to a queue and who left it, each in order of time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct History {
+    came: Instants,
+    left: Instants,
+}
+
+impl History {
+    /// One comes at `came`, and leaves at `left`, which may lie ahead. Of either, none before was
+    /// later.
+    #[inline(always)]
+    pub fn stay(&mut self, came: Time, left: Time) {
+        self.came.push(came);
+        self.left.push(left);
+    }
+
+    /// At `at` so many become so many. None before was later.
+    pub fn change(&mut self, at: Time, from: u64, to: u64) {
+        (from..to).for_each(|_| self.came.push(at));
+        (to..from).for_each(|_| self.left.push(at));
+    }
+
+    /// How many there were at first, at time 0, and after each change up to `end`. Who comes and
+    /// leaves at one instant changes nothing.
+    pub fn changes(&self, end: Time) -> impl Iterator<Item = (Time, u64)> {
+        let (mut came, mut left) = (self.came.iter().peekable(), self.left.iter().peekable());
+        let mut here = take(&mut came, Time::ZERO) - take(&mut left, Time::ZERO);
+        let first = (Time::ZERO, here);
+        let change = move || {
+            loop {
+                let at = [came.peek(), left.peek()].into_iter().flatten().min().copied()?;
+                if at > end {
+                    return None;
+                }
+                let before = here;
+                here = here + take(&mut came, at) - take(&mut left, at);
+                if here != before {
+                    return Some((at, here));
+                }
+            }
+        };
+        iter::once(first).chain(iter::from_fn(change))
+    }
+}
+
+/// Goes on behind `at`; returns how many there were at that instant.
+fn take(instants: &mut Peekable<Reader<'_>>, at: Time) -> u64 {
+    iter::from_fn(|| instants.next_if_eq(&at)).count() as u64
+}
+
+/// Instants in order: of each the nanoseconds since the one before, in 32 bits, or [`FAR`] and two
+/// words more.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Instants {
+    words: Vec<u32>,
+    last: Time,
+}
+
+const FAR: u32 = u32::MAX;
+
+impl Instants {
+    #[inline(always)]
+    fn push(&mut self, at: Time) {
+        debug_assert!(at >= self.last, "{at:?} after {:?}", self.last);
+        let after = at.since(self.last).as_nanos();
+        self.last = at;
+        if after < u64::from(FAR) {
+            self.words.push(after as u32);
+        } else {
+            self.push_far(after);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_far(&mut self, after: u64) {
+        self.words.extend_from_slice(&[FAR, after as u32, (after >> 32) as u32]);
+    }
+
+    fn iter(&self) -> Reader<'_> {
+        Reader { words: self.words.iter(), last: 0 }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Reader<'a> {
+    words: std::slice::Iter<'a, u32>,
+    last: u64,
+}
+
+impl Iterator for Reader<'_> {
+    type Item = Time;
+
+    fn next(&mut self) -> Option<Time> {
+        let word = |of: &mut Self| of.words.next().copied().map(u64::from);
+        let after = match word(self)? {
+            short if short < u64::from(FAR) => short,
+            _ => word(self)? | word(self)? << 32,
+        };
+        self.last += after;
+        Some(Time::from_nanos(self.last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever stays, near or far, long or for no time: at each instant as many are here as
+        /// have come and not left, and each row tells of a change.
+        #[test]
+        fn each_change_is_told(
+            stays in prop::collection::vec((0u64..4, 0u64..6, 0u32..3), 0..60),
+            end in 0u64..60,
+        ) {
+            let scales = [1, 7, 1 << 32];
+            let mut history = History::default();
+            let (mut came, mut left) = (0, 0);
+            let mut all = Vec::new();
+            for (after, takes, scale) in stays {
+                came += after * scales[scale as usize];
+                left = left.max(came) + takes;
+                all.push((came, left));
+                history.stay(Time::from_nanos(came), Time::from_nanos(left));
+            }
+            let end = if end == 59 { u64::MAX } else { end };
+            let here = |at: u64| {
+                all.iter().filter(|(came, left)| *came <= at && at < *left).count() as u64
+            };
+            let mut instants: Vec<u64> =
+                all.iter().flat_map(|(came, left)| [*came, *left]).chain([0]).collect();
+            instants.sort_unstable();
+            let mut expected: Vec<(u64, u64)> =
+                instants.into_iter().filter(|at| *at <= end).map(|at| (at, here(at))).collect();
+            expected.dedup_by_key(|(_, here)| *here);
+            let end = Time::from_nanos(end);
+            let found = history.changes(end).map(|(at, here)| (at.as_nanos(), here));
+            prop_assert_eq!(found.collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[test]
+    fn lengths_are_changes() {
+        let mut history = History::default();
+        for (at, from, to) in [(0, 0, 2), (3, 2, 3), (3, 3, 1), (5, 1, 1), (9, 1, 0)] {
+            history.change(Time::from_nanos(at), from, to);
+        }
+        let found: Vec<(u64, u64)> =
+            history.changes(Time::NEVER).map(|(at, here)| (at.as_nanos(), here)).collect();
+        assert_eq!(found, [(0, 2), (3, 1), (9, 0)]);
+    }
+}

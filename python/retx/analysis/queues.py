@@ -1,0 +1,26 @@
+"""How long queues are."""
+
+from __future__ import annotations
+
+import polars as pl
+
+
+def course(
+    link_samples: pl.DataFrame, place: str, span: tuple[float, float] | None = None
+) -> pl.DataFrame:
+    """A queue's rows within the span, and how long it is at its ends: a row holds until the next.
+
+    Args:
+        link_samples: The `link_samples` table.
+        place: Which queue.
+        span: From and to, in seconds of the run; without one all that the table tells of.
+    """
+    time = pl.col("time_s")
+    rows = link_samples.filter(pl.col("place").cast(pl.String) == place)
+    if span is not None:
+        before = rows.filter(time < span[0]).tail(1).with_columns(time_s=pl.lit(span[0]))
+        rows = pl.concat([before, rows.filter(time.is_between(*span))])
+    told = link_samples["time_s"].max()
+    end = min(told, span[1]) if span is not None else told
+    last = rows.tail(1).filter(time < end).with_columns(time_s=pl.lit(end))
+    return pl.concat([rows, last])
