@@ -302,7 +302,9 @@ def test_a_queue_is_as_long_as_it_last_became(result: retx.Result) -> None:
         times, lengths = rows["time_s"].to_numpy(), rows["queue_packets"].to_numpy()
         return float(np.dot(np.diff(times), lengths[:-1]))
 
-    link = result.links.row(by_predicate=pl.col("name") + "." + pl.col("direction") == name, named=True)
+    link = result.links.row(
+        by_predicate=pl.col("name") + "." + pl.col("direction") == name, named=True
+    )
     whole = area(None)
     assert whole / result.engine["simulated_s"] == pytest.approx(link["queue_mean_packets"])
     # No row lies at the cuts.
