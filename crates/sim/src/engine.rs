@@ -163,10 +163,9 @@ impl<'a> Engine<'a> {
         }
         let places = routes::find_private(&mut routes, &flows, &pipes);
         let mut targets = targets as u32;
-        // Who wants to know of all that happens has it happen at its time.
-        let tells =
-            recorder.capture.is_some() || options.segments || recorder.tables.drops.is_some();
-        let funnels = Funnels::new(&routes, &mut pipes, (targets, !tells));
+        // A capture has all happen at its time.
+        let waits = recorder.capture.is_none();
+        let funnels = Funnels::new(&routes, &mut pipes, (targets, waits));
         targets += funnels.count();
         let lanes = Lanes::new(&pipes, targets, flows.len());
         let mut engine = Self {

@@ -22,7 +22,7 @@ pub struct Drop {
     pub retransmission: bool,
 }
 
-/// All drops, in order of time.
+/// All drops.
 #[derive(Debug, Clone, Default)]
 pub struct Drops {
     rows: Vec<Drop>,
@@ -32,6 +32,11 @@ impl Drops {
     /// Another drop.
     pub fn push(&mut self, drop: Drop) {
         self.rows.push(drop);
+    }
+
+    /// Puts them in order of time; at the same time in the order of the places.
+    pub fn sort(&mut self) {
+        self.rows.sort_by_key(|drop| (drop.time, drop.place));
     }
 
     /// The rows.

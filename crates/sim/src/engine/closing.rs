@@ -9,6 +9,7 @@ use retx_link::pipe::Statistics;
 use retx_record::counters::FlowCounters;
 use retx_record::datagrams::DatagramCounters;
 use retx_record::distribution::Distribution;
+use retx_record::tables::Drops;
 use retx_units::Time;
 
 /// What statistics begin with, at the end of the warm-up.
@@ -85,6 +86,7 @@ impl Engine<'_> {
     pub fn finish(&mut self) -> Result<(), RunError> {
         self.settle_funnels();
         self.tell_histories();
+        self.recorder.tables.drops.iter_mut().for_each(Drops::sort);
         self.check_samples()?;
         if self.baseline.at < self.plan.warmup {
             // The run was over before the warm-up: there is nothing to tell.

@@ -14,8 +14,8 @@
 //! pipes for an event each.
 //!
 //! *Order.* At the same nanosecond packets of a funnel arrive in its order, before those that came
-//! by an event: also where somebody wants to know of each arrival at its time, when a funnel waits
-//! for nothing.
+//! by an event: also with a capture, which sees each arrival at its time, when a funnel waits for
+//! nothing.
 
 use super::Engine;
 use super::calendar::Days;

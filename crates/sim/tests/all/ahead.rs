@@ -202,10 +202,9 @@ fn a_tree_of_links_is_the_same_hop_by_hop() {
     assert!(most > 0.3, "links before hosts are passed: {most}");
 }
 
-/// Without tables a packet is not told of when it comes to the bottleneck, and passes it later.
 #[test]
 fn a_star_of_links_is_the_same_hop_by_hop() {
-    let share = |seed| saved_with(&tree(seed, true), &format!("star {seed}"), false);
+    let share = |seed| saved(&tree(seed, true), &format!("star {seed}"));
     let shares: Vec<f64> = (0..600).map(share).collect();
     let some = shares.iter().filter(|share| **share > 0.4).count();
     assert!(some > 50, "links behind hosts are passed, too, in {some} of them");
@@ -214,9 +213,7 @@ fn a_star_of_links_is_the_same_hop_by_hop() {
 #[test]
 fn a_hop_less_is_waited_for() {
     let plan = dumbbell(5, Duration::from_millis(1200));
-    let share = saved_with(&plan, "dumbbell", true);
-    assert!((0.2..0.4).contains(&share), "one hop of three, beside timers: {share}");
-    let share = saved_with(&plan, "dumbbell without tables", false);
+    let share = saved(&plan, "dumbbell");
     assert!((0.4..0.7).contains(&share), "two hops of three, beside timers: {share}");
     let share = saved(&high_ber(0.01), "download");
     assert!((0.3..0.6).contains(&share), "one hop of two: {share}");
