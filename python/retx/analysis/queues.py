@@ -20,7 +20,6 @@ def course(
     if span is not None:
         before = rows.filter(time < span[0]).tail(1).with_columns(time_s=pl.lit(span[0]))
         rows = pl.concat([before, rows.filter(time.is_between(*span))])
-    told = link_samples["time_s"].max()
-    end = min(told, span[1]) if span is not None else told
-    last = rows.tail(1).filter(time < end).with_columns(time_s=pl.lit(end))
+    end = link_samples.select(time.max() if span is None else time.max().clip(upper_bound=span[1]))
+    last = rows.tail(1).filter(time < end.item()).with_columns(time_s=pl.lit(end.item()))
     return pl.concat([rows, last])

@@ -1,5 +1,5 @@
-//! `link_samples` at each acknowledgment: every change of every queue, so that what the summary says
-//! of a queue can be worked out from its rows.
+//! `link_samples` at each acknowledgment: every change of every queue, so that what the summary
+//! says of a queue can be worked out from its rows.
 
 use crate::plans::{LinkOf, bernoulli, one_flow, tcp};
 use crate::random;
