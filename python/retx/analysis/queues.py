@@ -18,8 +18,8 @@ def course(
     time = pl.col("time_s")
     rows = link_samples.filter(pl.col("place").cast(pl.String) == place)
     if span is not None:
-        before = rows.filter(time < span[0]).tail(1).with_columns(time_s=pl.lit(span[0]))
+        before = rows.filter(time < span[0]).tail(1).with_columns(time_s=pl.lit(float(span[0])))
         rows = pl.concat([before, rows.filter(time.is_between(*span))])
     end = link_samples.select(time.max() if span is None else time.max().clip(upper_bound=span[1]))
-    last = rows.tail(1).filter(time < end.item()).with_columns(time_s=pl.lit(end.item()))
+    last = rows.tail(1).filter(time < end.item()).with_columns(time_s=pl.lit(float(end.item())))
     return pl.concat([rows, last])
