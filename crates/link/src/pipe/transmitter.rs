@@ -35,8 +35,9 @@ pub(super) struct Transmitter {
     kept: Option<Box<Kept>>,
 }
 
-/// When packets have waited. Then the transmitter's own `queue_max` stays 0: each that waits comes
-/// by here for being one more than ever, and where nothing is kept none has to ask.
+/// When packets have waited. A transmitter that keeps this leaves its own `queue_max` at 0, so that
+/// each that waits seems to be one more than ever, and is noted; where nothing is kept, none has to
+/// ask.
 #[derive(Debug, Clone, Default)]
 struct Kept {
     history: History,
