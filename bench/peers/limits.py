@@ -22,7 +22,8 @@ from peers.scenarios import Wired, named
 __all__ = ["bare_event_loop", "columns", "read_benchmark"]
 
 REPEAT = 5
-COLUMNS_S = 20
+ROUNDS = 9
+COLUMNS_S = 60
 """Simulated seconds with and without sampling."""
 
 
@@ -91,7 +92,7 @@ def columns() -> dict[str, Any]:
         "every ACK": run("every ACK", "every_ack"),
     }
     # In turn, so that a change of the machine's pace meets all alike.
-    rounds = [{name: once() for name, once in measures.items()} for _ in range(REPEAT)]
+    rounds = [{name: once() for name, once in measures.items()} for _ in range(ROUNDS)]
     bandwidth = statistics.median(_write_bandwidth() for _ in range(REPEAT))
     return {
         "scenario": f"one flow, 1 Gbit/s × 10 ms, {COLUMNS_S} s",

@@ -121,6 +121,8 @@ class Result:
     def link_samples(self) -> pl.DataFrame:
         """Packets that wait in each queue over time; recorded together with the samples.
 
+        At `"every_ack"` each change of each queue has a row, otherwise each queue at each instant.
+
         Raises:
             NotRecordedError: The scenario has no `sample_interval`.
         """
