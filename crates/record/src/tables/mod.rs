@@ -7,6 +7,7 @@ mod exchanges;
 mod link_samples;
 mod samples;
 mod segments;
+mod words;
 
 pub use acks::{Ack, Acks};
 pub use drops::{Drop, Drops};

@@ -4,6 +4,7 @@
 //! instant or a little later, and its queue is about as long as it was.
 
 use super::LinkSample;
+use crate::tables::words::{Words, halves};
 use retx_units::Time;
 
 /// Rows of samples.
@@ -64,43 +65,32 @@ impl Packed {
     }
 
     fn push_whole(&mut self, time: u64, place: u32, queue: u64) {
-        let halves = |long: u64| [long as u32, (long >> 32) as u32];
         let ([time, later], [queue, more]) = (halves(time), halves(queue));
         self.words.extend_from_slice(&[WHOLE, place, time, later, queue, more]);
     }
 
     pub fn iter(&self) -> impl Iterator<Item = LinkSample> {
-        Reader { words: self.words.iter(), before: Before::default() }
+        Reader { words: Words::new(&self.words), before: Before::default() }
     }
 }
 
 struct Reader<'a> {
-    words: std::slice::Iter<'a, u32>,
+    words: Words<'a>,
     before: Before,
-}
-
-impl Reader<'_> {
-    fn word(&mut self) -> u32 {
-        *self.words.next().expect("a row is written as a whole")
-    }
-
-    fn long(&mut self) -> u64 {
-        u64::from(self.word()) | u64::from(self.word()) << 32
-    }
 }
 
 impl Iterator for Reader<'_> {
     type Item = LinkSample;
 
     fn next(&mut self) -> Option<LinkSample> {
-        let first = *self.words.next()?;
+        let first = self.words.first()?;
         if first == WHOLE {
-            self.before.place = self.word();
-            self.before.time = self.long();
-            let queue = self.long();
+            self.before.place = self.words.word();
+            self.before.time = self.words.long();
+            let queue = self.words.long();
             *self.before.queue(self.before.place) = queue;
         } else {
-            let steps = self.word();
+            let steps = self.words.word();
             self.before.time += u64::from(first);
             let place_step = i32::from(steps as u16 as i16);
             self.before.place = self.before.place.wrapping_add_signed(place_step);

@@ -9,6 +9,7 @@
 
 use super::Sample;
 use crate::reason::SenderState;
+use crate::tables::words::{Words, halves};
 use retx_units::{Duration, Time};
 
 /// Bits of the time.
@@ -215,13 +216,13 @@ impl Packed {
         let &Values { cwnd, flight, ack, ssthresh, rwnd, srtt, rttvar, rto, backoff, state } = now;
         self.words.extend_from_slice(&[WHOLE | state as u32, flow, backoff]);
         for long in [time, cwnd, flight, ack, ssthresh, rwnd, srtt, rttvar, rto] {
-            self.words.extend_from_slice(&[long as u32, (long >> 32) as u32]);
+            self.words.extend_from_slice(&halves(long));
         }
     }
 
     /// The rows, in the order in which they were written.
     pub fn iter(&self) -> impl Iterator<Item = Sample> {
-        Reader { words: self.words.iter(), before: Before::default() }
+        Reader { words: Words::new(&self.words), before: Before::default() }
     }
 }
 
@@ -231,34 +232,26 @@ const fn difference(last: u64, now: u64) -> i64 {
 }
 
 struct Reader<'a> {
-    words: std::slice::Iter<'a, u32>,
+    words: Words<'a>,
     before: Before,
 }
 
 impl Reader<'_> {
-    fn word(&mut self) -> u32 {
-        *self.words.next().expect("a row is written as a whole")
-    }
-
-    fn long(&mut self) -> u64 {
-        u64::from(self.word()) | u64::from(self.word()) << 32
-    }
-
     fn step(&mut self, of: &mut u64) {
-        *of = of.wrapping_add_signed((self.word() as i32).into());
+        *of = of.wrapping_add_signed((self.words.word() as i32).into());
     }
 
     fn whole(&mut self, first: u32) -> (u32, u64, Values) {
-        let (flow, backoff, time) = (self.word(), self.word(), self.long());
+        let (flow, backoff, time) = (self.words.word(), self.words.word(), self.words.long());
         let values = Values {
-            cwnd: self.long(),
-            flight: self.long(),
-            ack: self.long(),
-            ssthresh: self.long(),
-            rwnd: self.long(),
-            srtt: self.long(),
-            rttvar: self.long(),
-            rto: self.long(),
+            cwnd: self.words.long(),
+            flight: self.words.long(),
+            ack: self.words.long(),
+            ssthresh: self.words.long(),
+            rwnd: self.words.long(),
+            srtt: self.words.long(),
+            rttvar: self.words.long(),
+            rto: self.words.long(),
             backoff,
             state: SenderState::ALL[(first & !WHOLE) as usize],
         };
@@ -266,7 +259,7 @@ impl Reader<'_> {
     }
 
     fn changes(&mut self, first: u32) -> (u32, u64, Values) {
-        let [one, two] = [self.word(), self.word()];
+        let [one, two] = [self.words.word(), self.words.word()];
         let halves = |word: u32| (word as u16 as i16, (word >> 16) as u16);
         let ((flow_step, cwnd), (flight, ack)) = (halves(one), halves(two));
         let flow = self.before.flow.wrapping_add_signed(flow_step.into());
@@ -292,7 +285,7 @@ impl Iterator for Reader<'_> {
     type Item = Sample;
 
     fn next(&mut self) -> Option<Sample> {
-        let first = *self.words.next()?;
+        let first = self.words.first()?;
         let (flow, time, values) =
             if first & WHOLE != 0 { self.whole(first) } else { self.changes(first) };
         (self.before.flow, self.before.time) = (flow, time);
