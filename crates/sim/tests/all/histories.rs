@@ -46,6 +46,7 @@ fn check(plan: &Plan, name: &str) -> usize {
         assert!(rows.windows(2).all(changes), "{name}: {rows:?}");
         let Some(mean) = mean else { return };
         let (found, longest) = mean_and_most(&rows, plan.warmup, end);
+        // Sums of whole nanoseconds, divided once: only that is rounded.
         assert!((found - mean).abs() <= 1e-9 * mean.max(1.0), "{name}: {found} for {mean}");
         // What a discipline throws out as it comes, or as others do, was there for no time.
         let is_sure = matches!(queue, queue::Config::droptail(_));
