@@ -6,7 +6,7 @@ import datetime
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,23 +17,38 @@ from peers import report
 from peers.comparing import Plan, compare, count_instructions
 from peers.limits import bare_event_loop, columns
 from peers.measuring import PeerError
+from peers.rules import rules
 from peers.scenarios import Scenario, named
 from peers.simulators import Ns2, Ns3, Retx, Simulator
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "speed.md"
-EXTRAS = ("instructions", "bare-loop", "columns")
+EXTRAS = ("rules", "instructions", "bare-loop", "columns")
 
 Names = Annotated[
     list[str] | None,
     typer.Option(
         "--only",
         metavar="NAME",
-        help="Scenarios whose names begin so, or instructions, bare-loop, columns. Repeatable.",
+        help="Scenarios whose names begin so, or what else is measured: "
+        f"{', '.join(EXTRAS)}. Repeatable.",
     ),
 ]
 Repeat = Annotated[int, typer.Option(min=1, help="Runs of each scenario by each simulator.")]
-Peers = Annotated[str, typer.Option(help="Which simulators, separated by commas.")]
+Peers = Annotated[
+    str | None,
+    typer.Option(help="Which simulators, separated by commas.", show_default="all that there are"),
+]
+Prefix = Annotated[
+    Path | None,
+    typer.Option(
+        "--ns3-prefix",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="An ns-3 of your own, where `cmake --install` has put it: compared as ns3-native.",
+    ),
+]
 Limit = Annotated[float, typer.Option(min=1, help="CPU seconds that a peer has for a run.")]
 Command = Annotated[Path, typer.Option("--retx", help="The command retx.")]
 Folder = Annotated[Path, typer.Option(help="Where the results go.")]
@@ -49,7 +64,8 @@ Render = Annotated[
 def main(
     only: Names = None,
     repeat: Repeat = 5,
-    peers: Peers = "ns2,ns2-lean,ns3,retx",
+    peers: Peers = None,
+    ns3_prefix: Prefix = None,
     limit: Limit = 300.0,
     command: Command = Path(sys.executable).parent / "retx",
     out: Folder = ROOT / "bench" / "results",
@@ -60,7 +76,9 @@ def main(
     console = Console()
     if render is None:
         scenarios, extras = chosen(only or [])
-        simulators, versions = ready(peers.split(","), command, console)
+        there_are = known(command, ns3_prefix)
+        names = peers.split(",") if peers else list(there_are)
+        simulators, versions = ready(names, there_are, console)
         if not simulators:
             raise typer.Exit(1)
         with tempfile.TemporaryDirectory() as folder:
@@ -79,16 +97,19 @@ def main(
         report.put_into(PAGE, report.markdown(result))
 
 
+def known(command: Path, ns3_prefix: Path | None) -> dict[str, Simulator]:
+    """All simulators, in the order of the tables."""
+    folder = ROOT / "target" / "peers"
+    every: list[Simulator] = [Ns2("ns2", lean=False), Ns2("ns2-lean", lean=True), Ns3(folder)]
+    if ns3_prefix is not None:
+        every.append(Ns3(folder, ns3_prefix))
+    return {each.name: each for each in [*every, Retx(command)]}
+
+
 def ready(
-    names: list[str], command: Path, console: Console
+    names: list[str], known: dict[str, Simulator], console: Console
 ) -> tuple[list[Simulator], dict[str, str]]:
     """The simulators that can be had here, and their versions; says of the others why not."""
-    known: dict[str, Simulator] = {
-        "ns2": Ns2("ns2", lean=False),
-        "ns2-lean": Ns2("ns2-lean", lean=True),
-        "ns3": Ns3(ROOT / "target" / "peers"),
-        "retx": Retx(command),
-    }
     if unknown := [name for name in names if name not in known]:
         raise typer.BadParameter(f"{unknown[0]}: there are {', '.join(known)}")
     versions, simulators = {}, []
@@ -143,10 +164,15 @@ def measure(
         yield {"scenarios": compared}
     if "instructions" in extras:
         yield {"instructions": count_instructions(plan, say)}
-    for name, limit in (("bare-loop", bare_event_loop), ("columns", columns)):
+    others: dict[str, tuple[str, Callable[[], object]]] = {
+        "rules": ("rules", lambda: rules(plan.folder)),
+        "bare-loop": ("bare_event_loop", bare_event_loop),
+        "columns": ("columns", columns),
+    }
+    for name, (key, other) in others.items():
         if name in extras:
             try:
-                yield {limit.__name__: limit()}
+                yield {key: other()}
             except PeerError as failure:
                 say(f"{name}: {failure}")
 

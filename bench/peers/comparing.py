@@ -19,7 +19,7 @@ REFERENCE = "retx"
 GRACE = 1.2
 """A peer that has not ended itself by then, as a multiple of its limit, is ended."""
 
-COUNTED_S = {"ns2": 12.0, "ns2-lean": 12.0, "ns3": 4.0, "retx": 32.0}
+COUNTED_S = {"ns2": 12.0, "ns2-lean": 12.0, "ns3": 4.0, "ns3-native": 4.0, "retx": 32.0}
 """Simulated seconds under valgrind, where everything takes fifty times as long."""
 
 Say = Callable[[str], None]

@@ -15,7 +15,13 @@ from rich.table import Table
 
 __all__ = ["machine", "markdown", "put_into", "show", "write"]
 
-NAMES = {"ns2": "ns-2", "ns2-lean": "ns-2, lean", "ns3": "ns-3", "retx": "retx"}
+NAMES = {
+    "ns2": "ns-2",
+    "ns2-lean": "ns-2, lean",
+    "ns3": "ns-3",
+    "ns3-native": "ns-3, native",
+    "retx": "retx",
+}
 Rows = list[list[str]]
 
 
@@ -132,6 +138,20 @@ def tables(result: dict[str, Any]) -> Iterable[tuple[str, list[str], Rows]]:
             if "delivered_beside_retx" in each
         ],
     )
+    if found := result.get("rules"):
+        seeds = len(found[0]["ns2_segments_per_s"])
+        yield (
+            f"Random losses: ns-2's goodput as a share of retx's, {seeds} whole runs of each",
+            ["", *(f"retx by {name}" for name in found[0]["delivered_beside_retx"])],
+            [
+                [each["title"]]
+                + [
+                    f"{100 * ratio:.1f} ± {100 * error:.1f} %"
+                    for ratio, error in each["delivered_beside_retx"].values()
+                ]
+                for each in found
+            ],
+        )
     yield from _limits(result)
 
 

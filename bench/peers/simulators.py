@@ -127,46 +127,84 @@ class Ns2:
 
 
 class Ns3:
-    """ns-3 as PyPI has it: its wheel carries the C++ headers and libraries."""
+    """ns-3 as PyPI has it, whose wheel carries the C++ headers and libraries, or one built here.
 
-    name = "ns3"
+    Args:
+        folder: Where our programs are built, and the wheel is installed.
+        prefix: Where `cmake --install` has put an ns-3 of the user's own.
+    """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.wheel = folder / "wheel"
+    def __init__(self, folder: Path, prefix: Path | None = None) -> None:
+        self.name = "ns3" if prefix is None else "ns3-native"
+        self.folder = folder if prefix is None else folder / "native"
+        self.prefix = prefix.absolute() if prefix else folder / "wheel" / "ns3"
+        self.from_wheel = prefix is None
 
     def prepare(self) -> str:
-        """Installs the wheel below the folder, and compiles our programs against it."""
+        """Installs the wheel if that is asked for, and compiles our programs; the version."""
         compiler = shutil.which("g++")
         if compiler is None:
             raise PeerError("ns-3's programs need a C++ compiler: install g++")
-        if not (self.wheel / "ns3" / "include").is_dir():
+        if self.from_wheel and not self._include.is_dir():
             self._install()
+        self.folder.mkdir(parents=True, exist_ok=True)
         for program in NS3_MODULES:
             self._build(compiler, program)
-        return f"{NS3_WHEEL.partition('==')[2]} (PyPI)"
+        if self.from_wheel:
+            return f"{NS3_WHEEL.partition('==')[2]} (PyPI)"
+        built = self.library("core").stem.removeprefix("lib").replace("-core", "")
+        return f"{built} (built here)"
+
+    @property
+    def _include(self) -> Path:
+        return self.prefix / "include"
 
     def _install(self) -> None:
+        wheel = self.prefix.parent
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-        into = ["--target", str(self.wheel), "--only-binary=:all:", *NS3_TAG]
+        into = ["--target", str(wheel), "--only-binary=:all:", *NS3_TAG]
         done = subprocess.run([*pip, *into, NS3_WHEEL], capture_output=True, text=True)
         if done.returncode != 0:
-            shutil.rmtree(self.wheel, ignore_errors=True)
+            shutil.rmtree(wheel, ignore_errors=True)
             lines = done.stderr.strip().splitlines()
             raise PeerError(f"pip could not install {NS3_WHEEL}: {lines[-1] if lines else ''}")
 
+    def library(self, module: str) -> Path:
+        """Such as libns3.44-core.so, or libns3-dev-core-optimized.so with the build's profile.
+
+        Raises:
+            PeerError: There is none.
+        """
+        name = re.compile(rf"libns3[^-]*(-dev)?-{module}(-[a-z]+)?\.so")
+        profiles = ("", "-debug", "-default", "-release", "-optimized", "-relwithdebinfo")
+        found = [
+            file
+            for file in sorted(self.prefix.glob("lib*/libns3*.so"))
+            if (match := name.fullmatch(file.name)) and (match[2] or "") in profiles
+        ]
+        if not found:
+            raise PeerError(
+                f"{self.prefix} holds no library of ns-3's module {module}: `cmake --install` an "
+                f"ns-3 there, with the modules {', '.join(NS3_MODULES['wlan'])} and point-to-point"
+            )
+        return found[-1]
+
     def _build(self, compiler: str, program: str) -> None:
         target = self.folder / program
-        sources = [HERE / f"{program}.cc", HERE / "run.h"]
+        libraries = [self.library(module) for module in NS3_MODULES[program]]
+        sources = [HERE / f"{program}.cc", HERE / "run.h", *libraries]
         if target.exists() and all(
             source.stat().st_mtime < target.stat().st_mtime for source in sources
         ):
             return
-        libraries = self.wheel / "ns3" / "lib64"
-        options = ["-std=c++20", "-O3", f"-I{self.wheel / 'ns3' / 'include'}", f"-L{libraries}"]
-        linked = [f"-lns3.44-{module}" for module in NS3_MODULES[program]]
+        options = ["-std=c++20", "-O3", f"-I{self._include}"]
+        if not self.from_wheel:
+            options.append("-march=native")
+        folder = libraries[0].parent
+        linked = [f"-l{library.stem.removeprefix('lib')}" for library in libraries]
+        linking = [f"-L{folder}", f"-Wl,-rpath,{folder}", *linked]
         done = subprocess.run(
-            [compiler, *options, sources[0], "-o", target, f"-Wl,-rpath,{libraries}", *linked],
+            [compiler, *options, sources[0], "-o", target, *linking],
             capture_output=True,
             text=True,
         )

@@ -6,6 +6,7 @@
 #include "run.h"
 
 #include "ns3/mobility-module.h"
+#include "ns3/propagation-module.h"
 #include "ns3/wifi-module.h"
 
 using namespace ns3;

@@ -22,6 +22,7 @@ from peers.comparing import Plan, compare  # noqa: E402
 from peers.limits import read_benchmark  # noqa: E402
 from peers.measuring import PeerError, measured  # noqa: E402
 from peers.retx_scenarios import scenario_text  # noqa: E402
+from peers.rules import RenoOfNs2, share  # noqa: E402
 from peers.scenarios import ALL, Link, Scenario, Sweep, Tcp, Wired, Wlan, named  # noqa: E402
 from peers.simulators import Job, Ns2, Ns3, Outcome, Retx, Simulator, arguments  # noqa: E402
 
@@ -125,6 +126,20 @@ def test_what_cannot_be_had_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         Ns3(tmp_path / "ns3").prepare()
 
 
+def test_an_ns3_of_ones_own_is_found_by_its_libraries(tmp_path: Path) -> None:
+    own = Ns3(tmp_path / "peers", tmp_path)
+    libraries = tmp_path / "lib"
+    libraries.mkdir()
+    # Of another module whose name begins alike, and of no release.
+    (libraries / "libns3-dev-internet-apps-optimized.so").touch()
+    with pytest.raises(PeerError, match=r"module internet: `cmake --install` an ns-3 there"):
+        own.library("internet")
+    for name in ("libns3-dev-internet-optimized.so", "libns3.44-core.so"):
+        (libraries / name).touch()
+    assert own.library("internet").name == "libns3-dev-internet-optimized.so"
+    assert own.library("core").name == "libns3.44-core.so"
+
+
 def test_only_takes_names_and_families() -> None:
     assert [each.name for each in named(["wlan", "one-flow"])] == ["one-flow", "wlan-1", "wlan-4"]
     assert named([]) == list(ALL)
@@ -186,6 +201,33 @@ def test_a_comparison_says_what_was_measured(tmp_path: Path) -> None:
     for _ in range(2):
         report.write(result, report.new_file(tmp_path, result["date"]))
     assert len(list(tmp_path.glob("peers-*.json"))) == 2
+
+
+def test_by_the_rules_of_ns2_a_loss_costs_what_it_costs_there() -> None:
+    (scenario,) = named(["download"])
+    assert isinstance(scenario, Wired)
+    text = scenario_text(replace(scenario, transfer=1000), 1)
+    own = {"tcp.peer.congestion_control": RenoOfNs2, "tcp.peer.max_cwnd": 6 * 1460}
+
+    def finish_s(lost: list[int]) -> float:
+        channel = {"link.path1.forward.channel": {"model": "script", "drop": lost}}
+        result = retx.run(text, overrides=own | channel, tables=False, progress=False)
+        found: float = result.flows["finish_s"][0]
+        return found
+
+    # By ns-2.35 with ErrorModel/List. RFC 5681 and RFC 6582 have 0.2136 s for each but the fourth.
+    whole_s = 7.4194976
+    with_loss_s = {499: 7.6294464, 501: 7.592984, 503: 7.592984, 505: 7.6294464, 507: 7.592984}
+    for lost, theirs_s in with_loss_s.items():
+        ours_s = finish_s([lost]) - finish_s([])
+        assert ours_s == pytest.approx(theirs_s - whole_s, abs=1e-6), lost
+
+
+def test_a_share_has_the_error_of_both_its_means() -> None:
+    ratio, error = share([10.0, 12.0, 14.0], [4.0, 6.0, 8.0])
+    assert ratio == pytest.approx(2)
+    # Standard errors of 2/√3 in 12 and 2/√3 in 6.
+    assert error == pytest.approx(2 * (4 / 3 / 144 + 4 / 3 / 36) ** 0.5)
 
 
 def test_what_was_measured_stays_whatever_comes(
