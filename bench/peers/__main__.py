@@ -165,7 +165,7 @@ def measure(
     if "instructions" in extras:
         yield {"instructions": count_instructions(plan, say)}
     others: dict[str, tuple[str, Callable[[], object]]] = {
-        "rules": ("rules", lambda: rules(plan.folder)),
+        "rules": ("rules", lambda: rules(plan)),
         "bare-loop": ("bare_event_loop", bare_event_loop),
         "columns": ("columns", columns),
     }

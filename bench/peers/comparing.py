@@ -13,7 +13,7 @@ from peers.measuring import PeerError, Usage, costs_of_all, instructions
 from peers.scenarios import Scenario, Sweep, Wired, named
 from peers.simulators import Job, Outcome, Simulator
 
-__all__ = ["Plan", "compare", "count_instructions"]
+__all__ = ["GRACE", "Plan", "compare", "count_instructions"]
 
 REFERENCE = "retx"
 GRACE = 1.2

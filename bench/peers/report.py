@@ -139,12 +139,12 @@ def tables(result: dict[str, Any]) -> Iterable[tuple[str, list[str], Rows]]:
         ],
     )
     if found := result.get("rules"):
-        seeds = len(found[0]["ns2_segments_per_s"])
+        seeds = len(found[0]["peer_segments_per_s"])
         yield (
-            f"Random losses: ns-2's goodput as a share of retx's, {seeds} whole runs of each",
+            f"Random losses: a peer's goodput as a share of retx's, {seeds} seeds",
             ["", *(f"retx by {name}" for name in found[0]["delivered_beside_retx"])],
             [
-                [each["title"]]
+                [f"{each['title']}: {NAMES[each['peer']]}"]
                 + [
                     f"{100 * ratio:.1f} ± {100 * error:.1f} %"
                     for ratio, error in each["delivered_beside_retx"].values()

@@ -1,25 +1,23 @@
-"""Where ns-2 delivers more than retx over a link that loses: two of its rules, put into retx."""
+"""Where a peer delivers other than retx under random losses: its arithmetic, put into retx."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import retx
+from peers.comparing import GRACE, Plan
 from peers.measuring import measured
 from peers.retx_scenarios import scenario_text
 from peers.scenarios import ALL, SEGMENT, Wired
-from peers.simulators import Job, Ns2
+from peers.simulators import Simulator
 
-__all__ = ["RenoOfNs2", "rules", "share"]
+__all__ = ["RenoOfNs2", "RenoOfNs3", "rules", "share"]
 
-SCENARIOS = ("download", "satellite")
-SEEDS = range(1, 7)
-NO_LIMIT_S = 1e6
+SEEDS = range(1, 5)
 
 
 class RenoOfNs2(retx.CongestionControl):
@@ -37,7 +35,7 @@ class RenoOfNs2(retx.CongestionControl):
 
     def on_ack(self, window: retx.Window, ack: retx.Ack) -> None:
         """RFC 5681 §3.1, eq. 2 and 3."""
-        if window.cwnd < window.ssthresh:
+        if window.in_slow_start:
             window.cwnd += min(ack.bytes_acked, window.smss)
         else:
             self._open(window)
@@ -64,38 +62,90 @@ class RenoOfNs2(retx.CongestionControl):
         return max(window.cwnd // 2, 2 * window.smss)
 
 
-def rules(folder: Path) -> list[dict[str, Any]]:
-    """Goodput of ns-2, of retx, and of retx with ns-2's two rules; whole runs, several seeds.
+class RenoOfNs3(retx.CongestionControl):
+    """Reno with ns-3's arithmetic under selective acknowledgments where that is not RFC 5681's.
+
+    - A loss halves what `BytesInFlight()` has once the loss is marked, `EnterRecovery` in
+      `TcpSocketBase`: without the segment that is lost and the three that were selectively
+      acknowledged, with the two of limited transmit. Two segments less than FlightSize.
+    - The window opens by whole bytes, `static_cast<uint32_t>(adder)` in
+      `TcpNewReno::CongestionAvoidance`: what SMSS²/cwnd has beyond them is lost.
+    """
+
+    def on_ack(self, window: retx.Window, ack: retx.Ack) -> None:
+        """RFC 5681 §3.1, eq. 2 and 3."""
+        if window.in_slow_start:
+            window.cwnd += min(ack.bytes_acked, window.smss)
+        else:
+            window.cwnd += max(1, window.smss**2 // window.cwnd)
+
+    def on_loss(self, window: retx.Window, loss: retx.Loss) -> None:
+        """Half of what is in the network."""
+        half = (loss.flight_size - 2 * window.smss) // 2
+        window.cwnd = window.ssthresh = max(half, 2 * window.smss)
+
+    def on_timeout(self, window: retx.Window, loss: retx.Loss, repeated: bool) -> None:
+        """RFC 5681 §3.1, eq. 4."""
+        if not repeated:
+            window.ssthresh = max(loss.flight_size // 2, 2 * window.smss)
+        window.cwnd = window.smss
+
+
+@dataclass(frozen=True)
+class Question:
+    """A scenario, the peers that may answer, the first of which does, and their rules."""
+
+    scenario: str
+    peers: tuple[str, ...]
+    own: type[retx.CongestionControl]
+
+
+QUESTIONS = (
+    Question("download", ("ns2-lean", "ns2"), RenoOfNs2),
+    Question("satellite", ("ns2-lean", "ns2"), RenoOfNs2),
+    Question("satellite", ("ns3-native", "ns3"), RenoOfNs3),
+)
+
+
+def rules(plan: Plan) -> list[dict[str, Any]]:
+    """Goodput of a peer beside retx, and beside retx with the peer's rules; several seeds.
 
     Raises:
-        PeerError: ns-2 is missing or fails.
+        PeerError: A peer fails.
     """
-    peer = Ns2("ns2-lean", lean=True)
-    peer.prepare()
+    ready = {simulator.name: simulator for simulator in plan.simulators}
     found = []
-    for scenario in (each for each in ALL if each.name in SCENARIOS):
+    for question in QUESTIONS:
+        peer = next((ready[name] for name in question.peers if name in ready), None)
+        (scenario,) = (each for each in ALL if each.name == question.scenario)
         assert isinstance(scenario, Wired)
-        as_ns2 = {
-            "tcp.peer.congestion_control": RenoOfNs2,
-            # A window that the receiver does not grant is not halved.
-            "tcp.peer.max_cwnd": scenario.tcp.window * SEGMENT,
-        }
-        theirs = [_of_ns2(peer, scenario, seed, folder) for seed in SEEDS]
-        ours = {
-            "RFC 5681": [_of_retx(scenario, seed, {}) for seed in SEEDS],
-            "ns-2's two rules": [_of_retx(scenario, seed, as_ns2) for seed in SEEDS],
-        }
-        found.append(
-            {
-                "name": scenario.name,
-                "title": scenario.title,
-                "parameters": asdict(scenario),
-                "ns2_segments_per_s": theirs,
-                "retx_segments_per_s": ours,
-                "delivered_beside_retx": {name: share(theirs, own) for name, own in ours.items()},
-            }
-        )
+        if peer is not None:
+            found.append(_answer(plan, question, scenario, peer))
     return found
+
+
+def _answer(plan: Plan, question: Question, scenario: Wired, peer: Simulator) -> dict[str, Any]:
+    own = {
+        "tcp.peer.congestion_control": question.own,
+        # A window that the receiver does not grant is not halved.
+        "tcp.peer.max_cwnd": scenario.tcp.window * SEGMENT,
+    }
+    theirs, ours = [], {"RFC 5681": [], "the peer's rules": []}
+    for seed in SEEDS:
+        segments_per_s, simulated_s = _of_peer(plan, scenario, seed, peer)
+        theirs.append(segments_per_s)
+        same = scenario if scenario.transfer else replace(scenario, duration_s=simulated_s)
+        for values, overrides in zip(ours.values(), ({}, own), strict=True):
+            values.append(_of_retx(same, seed, overrides))
+    return {
+        "scenario": scenario.name,
+        "title": scenario.title,
+        "parameters": asdict(scenario),
+        "peer": peer.name,
+        "peer_segments_per_s": theirs,
+        "retx_segments_per_s": ours,
+        "delivered_beside_retx": {name: share(theirs, values) for name, values in ours.items()},
+    }
 
 
 def share(theirs: Sequence[float], ours: Sequence[float]) -> tuple[float, float]:
@@ -108,11 +158,11 @@ def _relative_error(values: Sequence[float]) -> float:
     return statistics.stdev(values) / len(values) ** 0.5 / statistics.mean(values)
 
 
-def _of_ns2(peer: Ns2, scenario: Wired, seed: int, folder: Path) -> float:
-    job = Job(scenario, seed, NO_LIMIT_S, folder)
+def _of_peer(plan: Plan, scenario: Wired, seed: int, peer: Simulator) -> tuple[float, float]:
+    job = plan.job(scenario, seed, peer)
     (command,) = peer.commands(job)
-    outcome = peer.outcome(job, [measured(command, NO_LIMIT_S)[0]])
-    return outcome.segments / outcome.simulated_s
+    outcome = peer.outcome(job, [measured(command, GRACE * plan.limit_s + 2)[0]])
+    return outcome.segments / outcome.simulated_s, outcome.simulated_s
 
 
 def _of_retx(scenario: Wired, seed: int, overrides: dict[str, Any]) -> float:
