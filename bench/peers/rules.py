@@ -18,6 +18,8 @@ from peers.simulators import Simulator
 __all__ = ["RenoOfNs2", "RenoOfNs3", "rules", "share"]
 
 SEEDS = range(1, 5)
+LEAST_LIMIT_S = 100.0
+"""CPU seconds that a peer has here at least: a share is exact only after thousands of losses."""
 
 
 class RenoOfNs2(retx.CongestionControl):
@@ -159,9 +161,10 @@ def _relative_error(values: Sequence[float]) -> float:
 
 
 def _of_peer(plan: Plan, scenario: Wired, seed: int, peer: Simulator) -> tuple[float, float]:
-    job = plan.job(scenario, seed, peer)
+    limit_s = max(plan.limit_s, LEAST_LIMIT_S)
+    job = replace(plan.job(scenario, seed, peer), limit_s=limit_s)
     (command,) = peer.commands(job)
-    outcome = peer.outcome(job, [measured(command, GRACE * plan.limit_s + 2)[0]])
+    outcome = peer.outcome(job, [measured(command, GRACE * limit_s + 2)[0]])
     return outcome.segments / outcome.simulated_s, outcome.simulated_s
 
 

@@ -197,6 +197,22 @@ def test_places_that_are_none(
     refused(cli(*arguments), *words)
 
 
+@pytest.mark.parametrize(
+    ("others", "named"),
+    [
+        (["lossy.toml"], "the scenario"),
+        (["--force"], "--force"),
+        (["--seed", "0"], "--seed"),
+        (["--set", "seed=1"], "--set"),
+        (["--metric", "rto_count"], "--metric"),
+        (["--out", "elsewhere"], "--out"),
+    ],
+)
+def test_status_stands_alone(cli: Cli, others: list[str], named: str) -> None:
+    told = cli("sweep", "--status", "sweep", *others)
+    refused(told, f"--status DIR stands alone: leave out {named}")
+
+
 def test_a_grid_of_comparisons_goes_into_no_directory_of_others(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("mine")
     done = cli("compare", "--grid", 1, "--out", tmp_path)

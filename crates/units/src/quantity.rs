@@ -70,7 +70,15 @@ impl Units {
         if !base.is_finite() || base >= u64::MAX as f64 / 4.0 {
             return Err(QuantityError::new(format!("\"{text}\" is too large for {}", self.what)));
         }
-        Ok(exact(number, *scale as u128).unwrap_or(base as u64))
+        let whole = exact(number, *scale as u128).unwrap_or(base as u64);
+        if whole == 0 && value > 0.0 {
+            let least = self.table.iter().find(|(_, scale)| *scale == 1.0).map_or(unit, |it| it.0);
+            return Err(QuantityError::new(format!(
+                "\"{text}\" is too small for {}, whose least is 1 {least}",
+                self.what
+            )));
+        }
+        Ok(whole)
     }
 
     /// The shortest exact text, in the largest unit that has one: minutes and hours only when

@@ -216,6 +216,11 @@ mod tests {
         assert!(error("-3 s").contains("negative"));
         assert!(error("soon").contains("is not a duration"));
         assert!(error("1e300 h").contains("too large"));
+        let small = "\"0.4 ns\" is too small for a duration, whose least is 1 ns";
+        assert_eq!(error("0.4 ns"), small);
+        assert!(error("1e-30 s").contains("too small"));
+        assert_eq!("0.5 ns".parse(), Ok(Duration::from_nanos(1)));
+        assert_eq!("0e3 s".parse(), Ok(Duration::ZERO));
     }
 
     #[test]

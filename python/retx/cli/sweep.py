@@ -16,6 +16,7 @@ from retx.quantities import rate
 if TYPE_CHECKING:
     from retx.sweeps.result import Sweep
 
+METRIC = "goodput_bit_s"
 Scenario = Annotated[
     Path | None, typer.Argument(help="A scenario file with a [sweep].", show_default=False)
 ]
@@ -77,7 +78,7 @@ def command(
     settings: options.Settings = None,
     seed: options.Seed = None,
     tables: Tables = None,
-    metric: Metric = "goodput_bit_s",
+    metric: Metric = METRIC,
     threads: Threads = None,
     dask: Dask = None,
     status: Status = None,
@@ -92,8 +93,11 @@ def command(
       retx sweep --status sweep
     """
     if status is not None:
-        if scenario is not None:
-            raise UsageError("--status DIR stands alone: leave out the scenario")
+        others = {"the scenario": scenario, "--out": out, "--force": force, "--vary": vary}
+        others |= {"--replications": replications, "--set": settings, "--seed": seed}
+        others |= {"--table": tables, "--threads": threads, "--dask": dask}
+        others["--metric"] = metric != METRIC
+        _check_alone(others)
         _print_status(status)
         return
     if scenario is None:
@@ -120,6 +124,14 @@ def command(
         raise
     print_summary(result, metric)
     typer.echo(f"Tables: {directory} (Python: retx.load_sweep({str(directory)!r}))")
+
+
+def _check_alone(others: dict[str, object]) -> None:
+    """Refuses what `--status` would leave unread."""
+    for name, given in others.items():
+        # A seed of 0 is given.
+        if given is not None and given is not False and given != []:
+            raise UsageError(f"--status DIR stands alone: leave out {name}")
 
 
 def _grid(vary: list[str] | None) -> dict[str, Any] | None:
