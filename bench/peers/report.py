@@ -141,7 +141,8 @@ def tables(result: dict[str, Any]) -> Iterable[tuple[str, list[str], Rows]]:
     if found := result.get("rules"):
         seeds = len(found[0]["peer_segments_per_s"])
         yield (
-            f"Random losses: a peer's goodput as a share of retx's, {seeds} seeds",
+            f"Random losses: a peer's goodput as a share of retx's, {seeds} seeds, "
+            f"at most {found[0]['limit_s']:g} CPU seconds of the peer for each",
             ["", *(f"retx by {name}" for name in found[0]["delivered_beside_retx"])],
             [
                 [f"{each['title']}: {NAMES[each['peer']]}"]
@@ -157,9 +158,16 @@ def tables(result: dict[str, Any]) -> Iterable[tuple[str, list[str], Rows]]:
 
 def _limits(result: dict[str, Any]) -> Iterable[tuple[str, list[str], Rows]]:
     if counted := result.get("instructions"):
+        (whole_s,) = {found["whole_scenario_s"] for found in counted.values()}
         yield (
             "Instructions per delivered segment, dumbbell of 10 flows with SACK (callgrind)",
-            ["", "each segment", "the start beyond that", "whole process", "segments in it"],
+            [
+                "",
+                "each segment",
+                "the start beyond that",
+                f"whole process, {whole_s:g} s",
+                "segments counted",
+            ],
             [
                 [
                     NAMES[name],

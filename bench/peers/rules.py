@@ -144,6 +144,7 @@ def _answer(plan: Plan, question: Question, scenario: Wired, peer: Simulator) ->
         "title": scenario.title,
         "parameters": asdict(scenario),
         "peer": peer.name,
+        "limit_s": _limit_s(plan),
         "peer_segments_per_s": theirs,
         "retx_segments_per_s": ours,
         "delivered_beside_retx": {name: share(theirs, values) for name, values in ours.items()},
@@ -160,8 +161,12 @@ def _relative_error(values: Sequence[float]) -> float:
     return statistics.stdev(values) / len(values) ** 0.5 / statistics.mean(values)
 
 
+def _limit_s(plan: Plan) -> float:
+    return max(plan.limit_s, LEAST_LIMIT_S)
+
+
 def _of_peer(plan: Plan, scenario: Wired, seed: int, peer: Simulator) -> tuple[float, float]:
-    limit_s = max(plan.limit_s, LEAST_LIMIT_S)
+    limit_s = _limit_s(plan)
     job = replace(plan.job(scenario, seed, peer), limit_s=limit_s)
     (command,) = peer.commands(job)
     outcome = peer.outcome(job, [measured(command, GRACE * limit_s + 2)[0]])

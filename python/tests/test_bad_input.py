@@ -108,7 +108,7 @@ def test_bad_settings(cli: Cli, lossy: Path, setting: str, words: list[str]) -> 
     ("arguments", "words"),
     [
         (["--frobnicate"], ["--frobnicate"]),
-        (["--seed", "x"], ["seed", "integer"]),
+        (["--seed", "x"], ["seed", "int"]),
         (["--seed", "-3"], ["with seed = -3: expected a whole number, 0 or more"]),
         (["--seed", str(2**64)], ["seed"]),
         (["--replications", "0"], ["--replications"]),

@@ -195,7 +195,7 @@ def test_one_of_many_draws_is_made_again(cli: Cli, lossy: Path, tmp_path: Path) 
     ("options", "message"),
     [
         (["2", "--replications", "3"], "makes draw N alone: leave out --replications"),
-        (["-1"], "should be greater than or equal to 0"),
+        (["-1"], "Invalid value for '--replication'"),
         ([str(2**64)], "at most 9223372036854775807 is possible"),
     ],
 )

@@ -93,9 +93,9 @@ def command(
       retx sweep --status sweep
     """
     if status is not None:
-        others = {"the scenario": scenario, "--out": out, "--force": force, "--vary": vary}
-        others |= {"--replications": replications, "--set": settings, "--seed": seed}
-        others |= {"--table": tables, "--threads": threads, "--dask": dask}
+        others: dict[str, object] = {"the scenario": scenario, "--out": out, "--force": force}
+        others |= {"--vary": vary, "--replications": replications, "--set": settings}
+        others |= {"--seed": seed, "--table": tables, "--threads": threads, "--dask": dask}
         others["--metric"] = metric != METRIC
         _check_alone(others)
         _print_status(status)
