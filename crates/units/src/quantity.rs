@@ -72,7 +72,8 @@ impl Units {
         }
         let whole = exact(number, *scale as u128).unwrap_or(base as u64);
         if whole == 0 && value > 0.0 {
-            let least = self.table.iter().find(|(_, scale)| *scale == 1.0).map_or(unit, |it| it.0);
+            let least =
+                self.table.iter().find(|(_, scale)| *scale as u64 == 1).map_or(unit, |it| it.0);
             return Err(QuantityError::new(format!(
                 "\"{text}\" is too small for {}, whose least is 1 {least}",
                 self.what
