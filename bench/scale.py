@@ -1,37 +1,58 @@
-"""What a delivered segment costs as flows, hops, the window or samples become more.
+"""What a delivered segment costs as flows, hops, the window, samples or the length become more.
 
     python bench/scale.py [--axis AXIS] [--figure FILE] [--record]
 
 Runs crates/sim/benches/scale.rs at each point, as a process of its own: once under callgrind, which
-counts its instructions, and three times without, for the least user CPU time and the peak memory.
-`--record` writes bench/results/scale.json; `--figure` draws it. Needs valgrind.
+counts its instructions, unless it is too long for that; once for the peak memory; and five times
+for the least CPU time, user's and system's, of as many runs of the same plan in one process as take
+half a second. `--record` writes what it measures into bench/results/scale.json and leaves the other
+axes there alone; `--figure` draws them all. Needs valgrind.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "bench" / "results" / "scale.json"
 BUILD = ["cargo", "bench", "--package", "retx-sim", "--bench", "scale", "--no-run", "--locked"]
 CALLGRIND = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-AXES: dict[str, tuple[str, list[str], int]] = {
-    "flows": ("flows", ["1", "10", "100", "1000", "10000"], 2),
-    "shares": ("flows with 10 Mbit/s each", ["1", "10", "100", "1000"], 2),
-    "hops": ("links on the way", ["1", "2", "4", "8", "16", "32"], 2),
-    "window": ("segments in the window", ["10", "100", "1000", "10000"], 2),
-    "lossy_window": ("segments in the window, with losses", ["10", "100", "1000", "10000"], 10),
-    "sampling": ("ms between samples", ["off", "1000", "100", "10", "0"], 2),
+
+
+class Axis(NamedTuple):
+    """What grows, through which values, and for how many simulated seconds each time."""
+
+    grows: str
+    values: list[str]
+    seconds: int
+
+
+AXES = {
+    "flows": Axis("flows", ["1", "10", "100", "1000", "10000", "100000"], 2),
+    "shares": Axis("flows with 10 Mbit/s each", ["1", "10", "100", "1000", "10000"], 2),
+    "hops": Axis("links on the way", ["1", "2", "4", "8", "16", "32"], 2),
+    "window": Axis("segments in flight", ["10", "100", "1000", "10000"], 10),
+    "lossy_window": Axis("segments in flight, with losses", ["10", "100", "1000", "10000"], 10),
+    "sampling": Axis("ms between samples", ["off", "1000", "100", "10", "0"], 2),
+    "segments": Axis("segments of a transfer", ["100000", "1000000", "10000000", "100000000"], 0),
 }
-REPEATS = 3
+REPEATS = 5
+# CPU seconds that a timed process should take at least: the system counts in hundredths.
+LONG_ENOUGH = 0.5
+# Segments of the longest run that callgrind, fifty times slower, is asked to count.
+COUNTED = 20_000_000
+# Seconds that a segment takes on the link of the axes `window` and `lossy_window`.
+ON_THE_WIRE = 12_304e-9
+TICKS = [1_000, 2_000, 5_000, 10_000, 20_000, 50_000]
 LABELS = {
     "flows": "1 Gbit/s in all",
     "shares": "SACK, 10 Mbit/s each",
@@ -43,18 +64,24 @@ LABELS = {
 def main() -> None:
     """Measures and prints a table."""
     options = _options()
-    if shutil.which("valgrind") is None:
-        sys.exit("bench/scale.py needs valgrind (on Debian: apt install valgrind).")
-    rows = {
-        axis: [_point(axis, value) for value in AXES[axis][1]]
-        for axis in AXES
-        if options.axis in ("", axis)
-    }
+    axes = [axis for axis in AXES if options.axis in ("", axis)]
+    program = _program()
+    points = [Point(program, axis, value) for axis in axes for value in AXES[axis].values]
+    counts = [_counted(point) for point in points]
+    timed = _timed(points)
+    rows: dict[str, list[dict[str, Any]]] = {axis: [] for axis in axes}
+    for point, count, run in zip(points, counts, timed, strict=True):
+        per_segment = 1e9 * run.cpu_s / run.runs / count["segments"]
+        time = {"cpu_ns_per_segment": round(per_segment, 1), "timed_runs": run.runs}
+        row = {"value": point.value, **count, **time, "timed_cpu_s": round(run.cpu_s, 3)}
+        rows[point.axis].append(row)
+        _tell(point, row)
+    merged = _recorded() | rows
+    merged = {axis: merged[axis] for axis in AXES if axis in merged}
     if options.record:
-        RECORD.parent.mkdir(exist_ok=True)
-        RECORD.write_text(json.dumps(rows, indent=2) + "\n")
+        RECORD.write_text(json.dumps(merged, indent=2) + "\n")
     if options.figure:
-        _draw(rows, options.figure)
+        _draw(merged, options.figure)
 
 
 def _options() -> argparse.Namespace:
@@ -62,56 +89,117 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--axis", default="", choices=["", *AXES], help="this axis alone")
     parser.add_argument("--figure", type=Path, help="draw the curves into this file")
     parser.add_argument("--record", action="store_true", help=f"write {RECORD.name}")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if shutil.which("valgrind") is None:
+        sys.exit("bench/scale.py needs valgrind (on Debian: apt install valgrind).")
+    if options.figure and not options.figure.absolute().parent.is_dir():
+        sys.exit(f"There is no folder {options.figure.parent} for {options.figure.name}: make it.")
+    return options
 
 
-_programs: list[str] = []
+def _recorded() -> dict[str, list[dict[str, Any]]]:
+    if not RECORD.exists():
+        return {}
+    rows: dict[str, list[dict[str, Any]]] = json.loads(RECORD.read_text())
+    return rows
 
 
 def _program() -> str:
-    if not _programs:
-        done = subprocess.run(
-            [*BUILD, "--message-format", "json"],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
-        messages = map(json.loads, done.stdout.splitlines())
-        _programs.extend(it["executable"] for it in messages if it.get("executable"))
-    return _programs[-1]
+    done = subprocess.run(
+        [*BUILD, "--message-format", "json"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    messages = map(json.loads, done.stdout.splitlines())
+    programs: list[str] = [it["executable"] for it in messages if it.get("executable")]
+    return programs[-1]
 
 
-def _point(axis: str, value: str) -> dict[str, Any]:
-    command = [_program(), axis, value, str(AXES[axis][2])]
-    counted = subprocess.run([*CALLGRIND, *command], capture_output=True, text=True, check=True)
-    instructions = re.search(r"Collected : (\d+)", counted.stderr)
-    if instructions is None:
-        sys.exit(f"callgrind has not said what it counted:\n{counted.stderr}")
-    timed = [_timed(command) for _ in range(REPEATS)]
-    run = timed[0][1]
-    segments = run["segments"]
-    row = {
-        "value": value,
-        "segments": segments,
-        "events_per_segment": round(run["events"] / segments, 3),
-        "instructions_per_segment": round(int(instructions[1]) / segments, 1),
-        "cpu_ns_per_segment": round(1e9 * min(seconds for seconds, _ in timed) / segments, 1),
-        "peak_kib": run["peak_kib"],
-    }
-    told = "  ".join(f"{name} {number}" for name, number in row.items() if name != "value")
-    print(f"{axis:<13}{value:>8}  {told}", flush=True)
-    return row
+class Point(NamedTuple):
+    """What is run, and where on which axis."""
+
+    program: str
+    axis: str
+    value: str
+
+    @property
+    def command(self) -> list[str]:
+        """One run."""
+        return [self.program, self.axis, self.value, str(AXES[self.axis].seconds)]
 
 
-def _timed(command: list[str]) -> tuple[float, dict[str, Any]]:
+class Run(NamedTuple):
+    """A process that has simulated a point so many times, and what it says of the last."""
+
+    cpu_s: float
+    runs: int
+    told: dict[str, Any]
+
+
+def _run(point: Point, runs: int) -> Run:
+    command = [*point.command, str(runs)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         output = process.stdout.read() if process.stdout else ""
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"{' '.join(command)} ended with status {process.returncode}")
-    return usage.ru_utime, json.loads(output)
+    return Run(usage.ru_utime + usage.ru_stime, runs, json.loads(output))
+
+
+def _counted(point: Point) -> dict[str, Any]:
+    """What does not depend on who else uses the machine."""
+    told = _run(point, runs=1).told
+    segments = told["segments"]
+    count: dict[str, Any] = {
+        "segments": segments,
+        "events_per_segment": round(told["events"] / segments, 3),
+        "instructions_per_segment": None,
+        "peak_kib": told["peak_kib"],
+    }
+    if point.axis in ("window", "lossy_window"):
+        round_trips = AXES[point.axis].seconds / (int(point.value) * ON_THE_WIRE)
+        count["segments_in_flight"] = round(segments / round_trips, 1)
+    if segments <= COUNTED:
+        count["instructions_per_segment"] = round(_instructions(point) / segments, 1)
+    _tell(point, count)
+    return count
+
+
+def _instructions(point: Point) -> int:
+    counted = subprocess.run(
+        [*CALLGRIND, *point.command], capture_output=True, text=True, check=True
+    )
+    instructions = re.search(r"Collected : (\d+)", counted.stderr)
+    if instructions is None:
+        sys.exit(f"callgrind has not said what it counted:\n{counted.stderr}")
+    return int(instructions[1])
+
+
+def _timed(points: list[Point]) -> list[Run]:
+    """The fastest of each point's processes, which take turns: others may use the machine."""
+    best = [_long_enough(point) for point in points]
+    for _ in range(REPEATS - 1):
+        for index, point in enumerate(points):
+            again = _run(point, best[index].runs)
+            best[index] = min(best[index], again, key=lambda run: run.cpu_s)
+    return best
+
+
+def _long_enough(point: Point) -> Run:
+    run = _run(point, runs=1)
+    while run.cpu_s < LONG_ENOUGH:
+        # Twice as long: another process may be faster.
+        more = math.ceil(2 * LONG_ENOUGH / max(run.cpu_s, 0.01))
+        run = _run(point, run.runs * more)
+    return run
+
+
+def _tell(point: Point, row: dict[str, Any]) -> None:
+    told = "  ".join(f"{name} {number}" for name, number in row.items() if name != "value")
+    print(f"{point.axis:<13}{point.value:>9}  {told}", flush=True)
 
 
 def _draw(rows: dict[str, list[dict[str, Any]]], file: Path) -> None:
@@ -127,20 +215,24 @@ def _draw(rows: dict[str, list[dict[str, Any]]], file: Path) -> None:
     panels = [["flows", "shares"], ["hops"], ["window", "lossy_window"], ["sampling"]]
     for panel, names in zip(axes, panels, strict=True):
         for axis in (name for name in names if name in rows):
-            found = rows[axis]
-            label = LABELS.get(axis)
+            found = [row for row in rows[axis] if row["instructions_per_segment"] is not None]
             costs = [row["instructions_per_segment"] for row in found]
             if axis == "sampling":
-                places = ["none", "1 s", "100 ms", "10 ms", "each ACK"]
+                names_of = {"off": "none", "1000": "1 s", "0": "each ACK"}
+                places = [names_of.get(row["value"], row["value"] + " ms") for row in found]
                 panel.plot(places, costs, "o-")
                 panel.tick_params(axis="x", labelsize=7)
                 continue
-            panel.plot([int(row["value"]) for row in found], costs, "o-", label=label)
+            numbers = [row.get("segments_in_flight", int(row["value"])) for row in found]
+            panel.plot(numbers, costs, "o-", label=LABELS.get(axis))
             panel.set_xscale("linear" if axis == "hops" else "log")
-        panel.set_xlabel("samples" if names == ["sampling"] else AXES[names[0]][0])
-        panel.set_ylim(bottom=0)
-        if len(names) > 1:
+        panel.set_xlabel("samples" if names == ["sampling"] else AXES[names[0]].grows)
+        if len(names) > 1 and panel.lines:
             panel.legend(loc="upper left")
+    # 100,000 flows take twenty times what one takes.
+    axes[0].set_yscale("log")
+    axes[0].set_ylim(bottom=700)
+    axes[0].set_yticks(TICKS, [f"{tick:,}" for tick in TICKS])
     axes[0].set_ylabel("instructions per delivered segment")
     figure.savefig(file)
 

@@ -1,11 +1,11 @@
-//! What a delivered segment costs as one thing grows: `scale AXIS VALUE [SECONDS]` runs once and
-//! prints a line of JSON, for those who count the instructions, the memory or the time of the
-//! process (`bench/scale.py`).
+//! What a delivered segment costs as one thing grows: `scale AXIS VALUE [SECONDS [RUNS]]` simulates
+//! so many seconds (2) so many times (once) and prints a line of JSON about the last run, for those
+//! who count the instructions, the memory or the time of the process (`bench/scale.py`).
 //!
 //! Axes: `flows` over a bottleneck; `shares`, flows over one that has 10 Mbit/s for each; `hops` of
 //! one flow; `window` of one flow, in segments, without loss; `lossy_window`, the same with SACK
-//! and a loss in five windows; `sampling` of ten flows, in milliseconds, 0 for every
-//! acknowledgment, `off` for none; `segments` of one flow.
+//! and a loss in five windows, none of which narrows it; `sampling` of ten flows, in milliseconds,
+//! 0 for every acknowledgment, `off` for none; `segments` of one flow, however long they take.
 
 #[path = "../tests/all/plans/mod.rs"]
 mod plans;
@@ -15,6 +15,7 @@ use retx_sim::Options;
 use retx_sim::engine::Engine;
 use retx_sim::plan::{Plan, Sampling, Work};
 use retx_tcp::Size;
+use retx_tcp::loss_cause::{self, threshold};
 use retx_units::{Duration, Time};
 
 const SMSS: u64 = 1460;
@@ -35,21 +36,21 @@ fn main() {
         "window" => window(number(), 0.0, seconds),
         "lossy_window" => window(number(), 0.2 / number() as f64, seconds),
         "sampling" => sampling(value, seconds),
-        "segments" => one_flow(&[fast("link", 5)], tcp("newreno"), Work::transfer(number() * SMSS)),
+        "segments" => transfer(number()),
         other => {
             let axes = "flows, shares, hops, window, lossy_window, sampling, segments";
             panic!("{other} is no axis: {axes}")
         }
     };
+    let runs: u32 = words.next().map_or(1, |word| word.parse().expect("a whole number of runs"));
+    for _ in 1..runs {
+        finished(&plan);
+    }
     run(axis, value, &plan);
 }
 
 fn run(axis: &str, value: &str, plan: &Plan) {
-    let mut engine = Engine::new(plan, &Options::default()).expect("it fits");
-    while !engine.is_over() {
-        engine.step();
-    }
-    engine.finish().expect("packets are conserved");
+    let engine = finished(plan);
     println!(
         "{{\"axis\": \"{axis}\", \"value\": \"{value}\", \"segments\": {}, \"events\": {}, \
          \"peak_kib\": {}}}",
@@ -57,6 +58,15 @@ fn run(axis: &str, value: &str, plan: &Plan) {
         engine.events(),
         peak_kib()
     );
+}
+
+fn finished(plan: &Plan) -> Engine<'_> {
+    let mut engine = Engine::new(plan, &Options::default()).expect("it fits");
+    while !engine.is_over() {
+        engine.step();
+    }
+    engine.finish().expect("packets are conserved");
+    engine
 }
 
 /// One flow over so many links, 10 ms in all.
@@ -74,23 +84,37 @@ fn hops(count: usize, seconds: u64) -> Plan {
     Plan { end, ..one_flow(&links, tcp("newreno"), Work::Bulk) }
 }
 
-/// One flow that always has so many segments on its way: the link's delay fits, and the receiver's
-/// buffer limits.
+/// One flow that always has so many segments on its way, which fill its link.
 fn window(segments: u64, loss: f64, seconds: u64) -> Plan {
     let mut link = fast("link", 0);
-    // 1538 bytes on the wire at 1 Gbit/s; twice that for the way back.
+    // 1538 bytes on the wire at 1 Gbit/s take 12,304 ns; half of that for the way back.
     link.delay = Duration::from_nanos(segments * 12_304 / 2);
     link.packets = None;
     let mut tcp = tcp(if loss > 0.0 { "sack" } else { "newreno" });
     tcp.config.window_scaling = true;
-    tcp.config.send_buffer = Size::Mss(4 * segments);
+    tcp.config.send_buffer = Size::Mss(16 * segments);
     tcp.config.receive_buffer = Size::Mss(segments);
     tcp.config.initial_window = Size::Mss(segments);
     if loss > 0.0 {
         link.forward = vec![bernoulli(loss)];
+        keep_window(&mut tcp.config, segments, link.delay * 2);
     }
     let end = Time::ZERO + Duration::from_secs(seconds);
     Plan { end, ..one_flow(&[link], tcp, Work::Bulk) }
+}
+
+/// Takes every loss for corruption, has place for what arrives behind a gap, and does not wait for
+/// long where what was sent again is lost, too.
+fn keep_window(config: &mut retx_tcp::Config, segments: u64, rtt: Duration) {
+    config.max_cwnd = Some(Size::Mss(segments));
+    config.receive_buffer = Size::Mss(8 * segments);
+    config.min_rto = rtt * 3;
+    config.loss_cause = loss_cause::Config::threshold(threshold::Config {
+        threshold: Duration::from_secs(3600),
+        origin: threshold::Origin::Zero,
+        timeouts: true,
+        ..threshold::Config::default()
+    });
 }
 
 fn sampling(value: &str, seconds: u64) -> Plan {
@@ -101,6 +125,13 @@ fn sampling(value: &str, seconds: u64) -> Plan {
     };
     let plan = dumbbell(10, Duration::from_secs(seconds));
     Plan { sampling, tcps: vec![tcp("sack")], ..plan }
+}
+
+/// One flow over 1 Gbit/s, which carries 81,000 segments a second: it has time for half of that.
+fn transfer(segments: u64) -> Plan {
+    let end = Time::ZERO + Duration::from_secs(60 + segments / 40_000);
+    let work = Work::transfer(segments * SMSS);
+    Plan { end, ..one_flow(&[fast("link", 5)], tcp("newreno"), work) }
 }
 
 fn fast(name: &'static str, millis: u64) -> LinkOf {
