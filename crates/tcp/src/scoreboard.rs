@@ -9,6 +9,7 @@ mod acknowledge;
 mod by_time;
 mod in_order;
 mod split;
+mod undo;
 mod without_sack;
 
 pub use crate::delivered::{Delivered, Newest};
@@ -43,6 +44,8 @@ pub struct Record {
     pub doubled: bool,
     /// Sent more than once in its life.
     pub ever_retransmitted: bool,
+    /// Taken for lost by its time (RFC 8985 §6.2), and not sent again since.
+    overdue: bool,
 }
 
 impl Record {
@@ -61,6 +64,7 @@ pub struct Scoreboard {
     sacked_bytes: u64,
     sacked_segments: u64,
     lost_bytes: u64,
+    lost_segments: u64,
     /// How often a segment has been taken for lost.
     pub losses: u64,
     doubled_bytes: u64,
@@ -92,6 +96,7 @@ impl Nothing for Scoreboard {
         sacked_bytes: 0,
         sacked_segments: 0,
         lost_bytes: 0,
+        lost_segments: 0,
         losses: 0,
         doubled_bytes: 0,
         marked_segments: 0,
@@ -124,6 +129,7 @@ impl Scoreboard {
             retransmitted: false,
             doubled: false,
             ever_retransmitted: false,
+            overdue: false,
         });
         self.note_time(now, start);
     }
@@ -146,11 +152,13 @@ impl Scoreboard {
         // RFC 6675 §4, `SetPipe`: the copy is in the network; the original only if it is not lost.
         if std::mem::take(&mut record.lost) {
             self.lost_bytes -= length;
+            self.lost_segments -= 1;
         } else if !std::mem::replace(&mut record.doubled, true) {
             self.doubled_bytes += length;
         }
         record.ever_retransmitted = true;
         record.retransmitted = true;
+        record.overdue = false;
         record.sent = now;
         self.note_time(now, start);
     }
@@ -159,6 +167,7 @@ impl Scoreboard {
     fn forget(&mut self, record: &Record) {
         let length = u64::from(record.length);
         self.lost_bytes -= if record.lost { length } else { 0 };
+        self.lost_segments -= u64::from(record.lost);
         self.doubled_bytes -= if record.doubled { length } else { 0 };
         self.marked_segments -= u64::from(record.lost || record.retransmitted && !record.doubled);
     }
@@ -173,6 +182,7 @@ impl Scoreboard {
         self.marked_segments += u64::from(!record.retransmitted || record.doubled);
         self.losses += 1;
         self.lost_bytes += length;
+        self.lost_segments += 1;
         if std::mem::take(&mut record.retransmitted) {
             self.exhausted = (0, 0);
         }
@@ -366,21 +376,6 @@ impl Scoreboard {
     /// True when all of `left` … `right` − 1 has been selectively acknowledged.
     pub fn is_sacked(&self, left: u64, right: u64) -> bool {
         self.sacked.contains(left, right)
-    }
-
-    /// Forgets all losses and retransmissions: a recovery was spurious.
-    pub fn undo(&mut self) {
-        for record in self.records.iter_mut() {
-            record.lost = false;
-            record.retransmitted = false;
-            record.doubled = false;
-        }
-        self.lost_bytes = 0;
-        self.doubled_bytes = 0;
-        self.marked_segments = 0;
-        self.exhausted = (0, 0);
-        self.to_retransmit.clear();
-        self.examined = self.records.front().map_or(self.examined, |record| record.start);
     }
 
     fn index_at(&self, start: u64) -> Option<usize> {

@@ -64,6 +64,7 @@ impl Ledger {
                 rto: episode.rto,
                 backoff: episode.backoff,
                 trigger: episode.trigger,
+                repaired: episode.repaired,
                 next_segment: to.tables.segments.as_ref().map_or(0, Segments::next_row),
                 retransmitted: 0,
                 unnecessary: 0,

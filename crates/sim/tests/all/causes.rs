@@ -286,3 +286,27 @@ fn its_retransmission_is_lost() {
         assert!(episodes.iter().all(|episode| episode.trigger_packet == 20), "{path:?}");
     }
 }
+
+/// Over a long path that loses at random, delays nothing and delivers in order, no fast recovery is
+/// a mistake of the sender: not one that follows another at once, while copies are on their way,
+/// and not one all of whose segments were sent again before. Nor does it wait for the timer.
+#[test]
+fn losses_alone_are_never_taken_for_spurious() {
+    for preset in ["linux", "linux_bbr"] {
+        let mut link = LinkOf::new("satellite", ["hq", "vessel"]);
+        link.delay = Duration::from_millis(300);
+        link.packets = Some(500);
+        link.forward = vec![bernoulli(0.01)];
+        let mut plan = one_flow(&[link], tcp(preset), Work::transfer(4_000_000));
+        let mut repeated = 0;
+        for seed in 0..60 {
+            plan.seed = seed;
+            let (episodes, _) = run(&plan);
+            let spurious =
+                |it: &&Episode| it.kind == EpisodeKind::Frr && it.cause == Cause::Spurious;
+            assert_eq!(episodes.iter().find(spurious), None, "{preset}, seed {seed}");
+            repeated += episodes.iter().filter(|it| it.backoff > 0).count();
+        }
+        assert!(repeated < 6, "{preset}: {repeated} timeouts after timeouts");
+    }
+}

@@ -142,9 +142,12 @@ impl Connection {
         if !self.ecn.is_reducing() {
             sender.repair.cwnd_after_recovery = sender.window.cwnd;
         }
-        // The first segment may have been sent again in the recovery before, and not be lost.
+        // The first segment may have been sent again in the recovery before, and not be lost. Where
+        // that holds for all that were lost, it is one of these that the recovery is about.
         let lost = sender.board.made().and_then(Scoreboard::next_to_retransmit);
         let lost = lost.map(|(position, _)| position);
+        let again = sender.board.first_marked().filter(|_| repaired.is_none() && lost.is_none());
+        let repaired = repaired.or(again);
         let episode = Episode {
             trigger: repaired.or(lost).unwrap_or(sender.snd_una),
             repaired: repaired.is_some(),

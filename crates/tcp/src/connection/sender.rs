@@ -386,6 +386,8 @@ impl Sender {
             in_recovery,
             repeated,
             awaits_probe: self.loss_detection.open_probe().is_some(),
+            retransmitted: self.board.retransmitted_segments(),
+            first_retransmitted: self.board.is_first_retransmitted(),
             snd_una: self.snd_una,
             snd_max: self.snd_max,
         });

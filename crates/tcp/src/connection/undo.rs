@@ -4,7 +4,7 @@ use super::repair::Relearning;
 use super::{Connection, Event};
 use crate::congestion_control::CongestionControl;
 use crate::loss_detection::LossDetection;
-use crate::scoreboard::{Delivered, Scoreboard};
+use crate::scoreboard::Delivered;
 use crate::spurious::{self, Detector, Response, Verdict};
 use retx_wire::Segment;
 
@@ -30,6 +30,7 @@ impl Connection {
                 let newest = delivered.newest.map_or(0, |newest| newest.end);
                 sender.snd_una.max(if delivered.sacked > 0 { newest } else { 0 })
             }),
+            retransmitted: sender.board.retransmitted_segments(),
             sacked: selective.map(|delivered| delivered.sacked),
             lowest_original_end: selective
                 .map_or(sender.repair.original_end, |delivered| delivered.lowest_original_end),
@@ -65,7 +66,8 @@ impl Connection {
         let sender = &mut self.sender;
         let before = if goes_on { sender.repair.undo } else { sender.take_undo() };
         let Some(before) = before else { return };
-        sender.board.made().into_iter().for_each(Scoreboard::undo);
+        let as_linux = sender.loss_detection.as_linux();
+        sender.board.made().into_iter().for_each(|board| board.undo(as_linux));
         if !goes_on {
             sender.loss_detection.on_undo();
             sender.timeout_recovery_end = 0;

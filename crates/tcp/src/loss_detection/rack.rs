@@ -299,6 +299,8 @@ impl LossDetection for State {
 
     fn on_undo(&mut self) {
         self.without.on_undo();
+        // There was no recovery: what is lost now need not wait for its end.
+        self.recover = 0;
         self.in_recovery = false;
         self.probe = None;
         self.in_timeout_recovery = false;

@@ -53,6 +53,7 @@ impl Scoreboard {
                     break;
                 }
                 self.mark_lost(index);
+                self.records[index].overdue = true;
             }
             self.overtaken.pop_front();
         }

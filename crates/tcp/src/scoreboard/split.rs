@@ -20,6 +20,7 @@ impl Scoreboard {
         self.records.insert(index + 1, rest);
         let marked = whole.lost || whole.retransmitted && !whole.doubled;
         self.marked_segments += u64::from(marked);
+        self.lost_segments += u64::from(whole.lost);
         self.sacked_segments += u64::from(whole.sacked);
         if whole.lost {
             self.to_retransmit.push(Reverse(rest.start));

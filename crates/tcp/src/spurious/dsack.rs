@@ -39,8 +39,8 @@ impl Detector for State {
         if !begin.in_recovery {
             self.armed = true;
             self.from = begin.snd_una;
-            // The receiver may report that copy, too.
-            self.retransmitted = begin.awaits_probe.into();
+            // The receiver may report these copies, too (Linux `tcp_init_undo`).
+            self.retransmitted = begin.retransmitted as u32 + u32::from(begin.awaits_probe);
             self.reported = 0;
         }
     }

@@ -2,6 +2,10 @@
 //! original segment or its retransmission.
 //!
 //! *Reference.* RFC 3522 §3.2; Ludwig & Katz 2000. Without timestamps it detects nothing.
+//!
+//! *Where we differ.* RFC 3522 does not say what a recovery does that begins while retransmissions
+//! of the one before are on their way; we do what Linux does since 6.12
+//! (`tcp_retrans_stamp_cleanup`).
 
 use super::{Ack, Begin, Detector, Response, Retransmission, Verdict};
 use schemars::JsonSchema;
@@ -22,6 +26,8 @@ pub struct State {
     /// Linux: what was sent before the retransmission has arrived, whatever else may be.
     pub(super) as_linux: bool,
     armed: bool,
+    /// `SND.NXT` as a fast recovery began; 0 after a timeout.
+    recover: u64,
     /// `RetransmitTS`: TSval of the first retransmission of this recovery.
     retransmit_ts: Option<u32>,
     dsack_seen: bool,
@@ -34,6 +40,7 @@ impl State {
             response: config.response,
             as_linux: false,
             armed: false,
+            recover: 0,
             retransmit_ts: None,
             dsack_seen: false,
         }
@@ -42,10 +49,15 @@ impl State {
 
 impl Detector for State {
     fn on_begin(&mut self, begin: &Begin) {
+        self.recover = if begin.by_timeout { 0 } else { begin.snd_max };
         // A repeated timeout keeps the timestamp of the first retransmission.
         if !begin.in_recovery {
             self.armed = true;
-            self.retransmit_ts = None;
+            // So does what follows another recovery whose retransmissions are on their way: the
+            // answer to one of these is older than this recovery, and yet answers no original.
+            if begin.retransmitted == 0 && !begin.first_retransmitted {
+                self.retransmit_ts = None;
+            }
         }
     }
 
@@ -63,8 +75,13 @@ impl Detector for State {
         else {
             return Verdict::Undecided;
         };
-        self.armed = false;
         let answers_original = (echo.wrapping_sub(sent) as i32) < 0;
+        // `tcp_try_undo_partial`: as long as copies are out, a later ACK decides.
+        let partial = ack.snd_una < self.recover && ack.retransmitted > 0;
+        if self.as_linux && answers_original && partial {
+            return Verdict::Undecided;
+        }
+        self.armed = false;
         // Step 5: a DSACK, or an ACK of everything from a peer that never sent one, may be the
         // answer to a duplicate whose first ACK was lost.
         let all = ack.snd_una == ack.snd_max && !self.dsack_seen;

@@ -37,6 +37,10 @@ pub struct Begin {
     pub repeated: bool,
     /// A tail loss probe, a segment sent again, is not yet answered.
     pub awaits_probe: bool,
+    /// Segments that were sent again before and whose copies are taken to be in flight.
+    pub retransmitted: u64,
+    /// The first segment in flight was sent again before.
+    pub first_retransmitted: bool,
     /// First unacknowledged position.
     pub snd_una: u64,
     /// Position after the last ever sent.
@@ -65,6 +69,8 @@ pub struct Ack {
     pub snd_max: u64,
     /// The highest position that it acknowledges, cumulatively or selectively.
     pub highest: u64,
+    /// Segments sent again whose copies are taken to be in flight after it.
+    pub retransmitted: u64,
     /// Bytes that it selectively acknowledges for the first time; `None` without SACK.
     pub sacked: Option<u64>,
     /// The lowest end of the segments that it delivers and that were sent once, where these are

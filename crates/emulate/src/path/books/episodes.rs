@@ -83,6 +83,7 @@ impl Books {
                 rto: loss.rto,
                 backoff: loss.backoff,
                 trigger: loss.trigger,
+                repaired: loss.repaired,
                 next_segment: tables.segments.as_ref().map_or(0, Segments::next_row),
                 retransmitted: 0,
                 unnecessary: 0,

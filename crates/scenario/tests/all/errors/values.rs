@@ -33,8 +33,13 @@ fn quantities() {
     refuse("\"10 Mbit/s\"", "\"0 kbit/s\"", &format!("s.toml:10: link.cloud.rate: {nothing}"));
     refuse(
         "rate = \"10 Mbit/s\"",
-        "rate = \"1 bit/s\"\nreverse.rate = \"0.1 bit/s\"",
+        "rate = \"1 bit/s\"\nreverse.rate = \"0 bit/s\"",
         &format!("s.toml:11: link.cloud.reverse.rate: {nothing}"),
+    );
+    refuse(
+        "\"10 Mbit/s\"",
+        "\"0.1 bit/s\"",
+        "s.toml:10: link.cloud.rate: \"0.1 bit/s\" is too small for a rate, whose least is 1 bit/s",
     );
     refuse(
         "0.01",
