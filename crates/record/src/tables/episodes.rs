@@ -34,8 +34,8 @@ pub struct Episode {
     pub backoff: u32,
     /// Where that segment begins. No column.
     pub trigger: u64,
-    /// Its newest copy is a retransmission from before, which may have arrived: the cause is that of
-    /// the copy before. No column.
+    /// Its newest copy is a retransmission from before, which may have arrived: the cause is that
+    /// of the copy before. No column.
     pub repaired: bool,
     /// The first row of the `segments` table, if that is kept, that was sent after it began. No
     /// column: it tells what came first of what happened at the same instant.

@@ -56,8 +56,8 @@ pub struct Retransmission {
 pub struct Trigger {
     /// Where it begins.
     pub position: u64,
-    /// Its newest copy is that retransmission: of a probe that has repaired a loss, or of the recovery
-    /// before.
+    /// Its newest copy is that retransmission: of a probe that has repaired a loss, or of the
+    /// recovery before.
     pub repaired: bool,
 }
 
