@@ -114,6 +114,7 @@ $(VENV)/built: $(RUST_SOURCES) pyproject.toml | $(BIN)/python
 	tools/packages.sh cc=build-essential
 	$(BIN)/python -m pip install --quiet 'maturin>=1.9,<2'
 	$(RUST) $(BIN)/maturin develop --release --locked
+	$(BIN)/python -m compileall -q python/retx
 	touch $@
 
 # What the tests need on top.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -21,6 +20,8 @@ class OwnCode:
     @property
     def hashes(self) -> dict[str, str | None]:
         """A hash of the content of each, by file, class or module."""
+        import hashlib
+
         files = {path: hashlib.sha256(text).hexdigest() for path, text in self.files.items()}
         return {**files, **self.classes, **self.imported}
 

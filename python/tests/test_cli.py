@@ -29,7 +29,10 @@ def loaded_by(code: str) -> set[str]:
 
 def test_help_and_import_load_nothing_heavy() -> None:
     """They should answer in a fraction of a second; what they load decides it."""
-    app = "from retx.cli.entry import app\napp(['--help'], standalone_mode=False)"
+    app = (
+        "from retx.cli.entry import command_line\n"
+        "command_line([])(['--help'], standalone_mode=False)"
+    )
     assert "typer" in loaded_by(app)
     assert not loaded_by(app) & HEAVY
     assert not loaded_by("import retx") & (HEAVY | {"typer", "rich"})

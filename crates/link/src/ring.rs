@@ -62,8 +62,15 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
         let first = *self.front()?;
-        self.head = self.head.wrapping_add(1);
+        self.drop_front();
         Some(first)
+    }
+
+    /// Leaves out the first, which has been looked at.
+    #[inline(always)]
+    pub fn drop_front(&mut self) {
+        debug_assert!(!self.is_empty(), "there is a first");
+        self.head = self.head.wrapping_add(1);
     }
 
     /// Puts one in behind all others.
@@ -174,6 +181,10 @@ mod tests {
             let mut queue = VecDeque::new();
             for (step, value) in steps {
                 match step {
+                    0 if value % 2 == 0 && !queue.is_empty() => {
+                        queue.pop_front();
+                        ring.drop_front();
+                    }
                     0 => prop_assert_eq!(ring.pop_front(), queue.pop_front()),
                     1 if value == 0 => {
                         ring.clear();

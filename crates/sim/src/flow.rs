@@ -221,7 +221,7 @@ impl Flow {
         &mut self,
         now: Time,
         side: Side,
-        mut arriving: Arriving<'_>,
+        arriving: Arriving<'_>,
         recorder: &mut Recorder,
     ) {
         let packet = arriving.packet;

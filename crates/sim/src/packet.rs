@@ -219,27 +219,30 @@ impl Packets {
     #[inline(always)]
     pub fn insert(&mut self, segment: &Segment, ecn: Ecn) -> (u32, &mut Packet) {
         let packet = Packet::new(segment, ecn);
-        let id = self.free.take();
+        let id = self.take_number();
         if packet.bits & HAS_OPTIONS != 0 {
             self.keep_options(id, &segment.options);
         }
-        let slot = self.slot(id);
+        let slot = &mut self.slots[id as usize];
         *slot = packet;
         (id, slot)
     }
 
-    /// The place of this number, which may be a new one.
+    /// A number that is free, which has a place.
     #[inline(always)]
-    fn slot(&mut self, id: u32) -> &mut Packet {
-        if id as usize >= self.slots.len() {
-            self.add_slots();
+    fn take_number(&mut self) -> u32 {
+        if self.free.has_to_go_on() {
+            self.go_on();
         }
-        &mut self.slots[id as usize]
+        self.free.take()
     }
 
-    #[cold]
-    fn add_slots(&mut self) {
-        self.slots.resize(self.free.all(), Packet::new(&Segment::default(), Ecn::NotEct));
+    #[inline(never)]
+    fn go_on(&mut self) {
+        self.free.go_on();
+        if self.free.all() > self.slots.len() {
+            self.slots.resize(self.free.all(), Packet::new(&Segment::default(), Ecn::NotEct));
+        }
     }
 
     #[inline(never)]

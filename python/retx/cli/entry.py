@@ -6,25 +6,35 @@ import os
 import signal
 import sys
 import warnings
+from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
-from traceback import format_exception
 from types import FrameType
 from typing import Annotated, NoReturn, TextIO
 
 import typer
 
 from retx import _native
-from retx.cli import compare, drill, emulate, init, listing, run, sweep, tune
 from retx.cli.encoding import print_plainly
 from retx.errors import NothingMeasuredWarning, UsageError
 
 BAD_INPUT, FAULT, KILLED, INTERRUPTED, PIPE_CLOSED = 2, 70, 128, 130, 141
 """Exit codes; the last two as a shell gives them for SIGINT and SIGPIPE: 128 and the number."""
 
-app = typer.Typer(
-    name="retx",
-    help="""Finds out why TCP is slow over links that lose, corrupt and delay packets.
+COMMANDS = {
+    "init": "retx.cli.init:command",
+    "run": "retx.cli.run:command",
+    "sweep": "retx.cli.sweep:command",
+    "tune": "retx.cli.tune:command",
+    "emulate": "retx.cli.emulate:command",
+    "compare": "retx.cli.compare:command",
+    "drill": "retx.cli.drill:command",
+    "list": "retx.cli.listing:list_command",
+    "schema": "retx.cli.listing:schema_command",
+    "study": "retx.study.command:command",
+}
+"""Where each command is, in the order of `--help`."""
+
+HELP = """Finds out why TCP is slow over links that lose, corrupt and delay packets.
 
     \b
     To begin:
@@ -32,23 +42,24 @@ app = typer.Typer(
       retx run scenario.toml               simulates it
       retx run scenario.toml --plot cwnd   draws the congestion window
       retx list                            what a scenario can name
-    """,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command("init")(init.command)
-app.command("run")(run.command)
-app.command("sweep")(sweep.command)
-app.command("tune")(tune.command)
-app.command("emulate")(emulate.command)
-app.command("compare")(compare.command)
-app.command("drill")(drill.command)
-app.command("list")(listing.list_command)
-app.command("schema")(listing.schema_command)
-if find_spec("retx.study"):
-    app.command("study")(import_module("retx.study").command)
+    """
 
+
+def command_line(arguments: Sequence[str]) -> typer.Typer:
+    """The commands: of all only the one that is named, if one is; the others take time to load."""
+    app = typer.Typer(
+        name="retx",
+        help=HELP,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    first = next((word for word in arguments if not word.startswith("-")), "")
+    for name in [first] if first in COMMANDS else COMMANDS:
+        module, _, function = COMMANDS[name].partition(":")
+        app.command(name)(getattr(import_module(module), function))
+    app.callback()(options)
+    return app
 
 def _show_version(value: bool) -> None:
     if value:
@@ -56,7 +67,6 @@ def _show_version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: Annotated[
         bool,
@@ -81,6 +91,7 @@ def main() -> NoReturn:
     print_plainly()
     try:
         _check_text(arguments)
+        app = command_line(arguments)
         code = app([word for word in arguments if word != "--debug"], standalone_mode=False)
         if code == INTERRUPTED:  # typer has caught it
             raise KeyboardInterrupt
@@ -183,6 +194,8 @@ def _users_traceback(error: BaseException) -> str:
     cause = error.__cause__
     if cause is None or (cause.__traceback__ is None and not isinstance(cause, SyntaxError)):
         return ""
+    from traceback import format_exception
+
     return "".join(format_exception(cause))
 
 

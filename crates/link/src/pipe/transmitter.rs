@@ -16,13 +16,13 @@ pub(super) struct Transmitter {
     busy: Duration,
     /// How long the last packet size takes, which spares the division.
     known: Known,
-    waiting_bytes: u64,
     /// Those whose transmission may still lie ahead.
     waiting: Ring<Turn>,
     /// All waiting times so far, whole.
     waited: Nanoseconds,
     room: droptail::Limits,
-    /// The most packets that ever waited at once; 0 where that is [`Kept`].
+    /// The most packets that ever waited at once, so never more than there is room for; 0 where
+    /// that is [`Kept`].
     queue_max: u32,
     overhead: u32,
     /// In bits per second; without one, 0, packets take no time, or what `service` says.
@@ -31,17 +31,20 @@ pub(super) struct Transmitter {
     known_before: Known,
     /// For a rate that changes.
     service: Option<Box<Service>>,
-    /// Of whoever wants to know when packets have waited.
+    /// Of whoever has to look at each packet that waits.
     kept: Option<Box<Kept>>,
 }
 
-/// When packets have waited. A transmitter that keeps this leaves its own `queue_max` at 0, so that
-/// each that waits seems to be one more than ever, and is noted; where nothing is kept, none has to
-/// ask.
+/// What has to be looked at whenever a packet is to wait: room that is in bytes, and when packets
+/// have waited. A transmitter that keeps this leaves its own `queue_max` at 0, so that each that
+/// waits seems to be one more than ever, and is noted; where nothing is kept, none has to ask.
 #[derive(Debug, Clone, Default)]
 struct Kept {
-    history: History,
     queue_max: u32,
+    /// Of those in the row.
+    waiting_bytes: u64,
+    /// For whoever wants to know.
+    history: Option<History>,
 }
 
 /// How long a packet of some size takes, unless that is more than four seconds.
@@ -90,7 +93,7 @@ const MANY: usize = 1000;
 
 impl Transmitter {
     /// What every packet needs: up to the size that is known.
-    pub const HOT_BYTES: usize = std::mem::offset_of!(Self, waiting_bytes);
+    pub const HOT_BYTES: usize = std::mem::offset_of!(Self, waiting);
     /// What those need, too, that wait.
     pub const WARM_BYTES: usize = std::mem::offset_of!(Self, overhead);
 
@@ -104,14 +107,13 @@ impl Transmitter {
         Self {
             bit_s: rate.filter(|_| service.is_none()).map_or(0, Rate::as_bit_s),
             service,
-            kept: None,
+            kept: room.are_in_bytes().then(Box::default),
             overhead,
             known: Known::NONE,
             known_before: Known::NONE,
             room,
             busy_until: Time::ZERO,
             waiting: Ring::default(),
-            waiting_bytes: 0,
             waited: Nanoseconds(0),
             busy: Duration::ZERO,
             queue_max: 0,
@@ -120,12 +122,14 @@ impl Transmitter {
 
     /// Keeps from now on when packets wait.
     pub fn keep_history(&mut self) {
-        self.kept = Some(Box::default());
+        let queue_max = std::mem::take(&mut self.queue_max);
+        let kept = self.kept.get_or_insert_with(|| Box::new(Kept { queue_max, ..Kept::default() }));
+        kept.history = Some(History::default());
     }
 
     /// When packets have waited, as far as that is kept; some of it may lie ahead.
     pub fn take_history(&mut self) -> Option<History> {
-        self.kept.as_mut().map(|kept| std::mem::take(&mut kept.history))
+        self.kept.as_mut()?.history.as_mut().map(std::mem::take)
     }
 
     #[inline(always)]
@@ -143,15 +147,15 @@ impl Transmitter {
         if self.busy_until <= now {
             if *has_waited {
                 self.waiting.clear();
-                self.waiting_bytes = 0;
+                self.kept.iter_mut().for_each(|kept| kept.waiting_bytes = 0);
                 *has_waited = false;
             }
             return Some(self.transmit(now, duration));
         }
         *has_waited = true;
-        // Those whose transmission has begun count, too, unless they make a difference.
-        let most = Occupancy { packets: self.waiting.len() as u64, bytes: self.waiting_bytes };
-        if most.packets >= u64::from(self.queue_max) || !self.room.admits(most, bytes) {
+        // Those whose transmission has begun count, too, unless they make a difference. Where fewer
+        // wait than ever did there is room.
+        if self.waiting.len() >= self.queue_max as usize {
             self.note_another(now, bytes)?;
         }
         self.wait(now, bytes);
@@ -167,11 +171,11 @@ impl Transmitter {
     #[inline(never)]
     fn note_another(&mut self, now: Time, bytes: u32) -> Option<()> {
         let packets = self.settle(now);
-        let waiting = Occupancy { packets, bytes: self.waiting_bytes };
+        let waiting = Occupancy { packets, bytes: self.waiting_bytes() };
         if !self.room.admits(waiting, bytes) {
             return None;
         }
-        self.keep(now);
+        self.keep(now, bytes);
         let most = self.most();
         *most = (*most).max(packets as u32 + 1);
         Some(())
@@ -179,10 +183,16 @@ impl Transmitter {
 
     /// A packet that comes at `at` waits until the transmitter is free: keeps that, if asked to.
     #[inline(always)]
-    fn keep(&mut self, at: Time) {
+    fn keep(&mut self, at: Time, bytes: u32) {
         if let Some(kept) = &mut self.kept {
-            kept.history.stay(at, self.busy_until);
+            kept.waiting_bytes += u64::from(bytes);
+            kept.history.iter_mut().for_each(|history| history.stay(at, self.busy_until));
         }
+    }
+
+    /// Bytes of those in the row, where there is room for so many.
+    fn waiting_bytes(&self) -> u64 {
+        self.kept.as_ref().map_or(0, |kept| kept.waiting_bytes)
     }
 
     /// The most packets that ever waited at once.
@@ -221,7 +231,9 @@ impl Transmitter {
                 break;
             }
             self.waiting.pop_front();
-            self.waiting_bytes -= u64::from(bytes);
+            if let Some(kept) = &mut self.kept {
+                kept.waiting_bytes -= u64::from(bytes);
+            }
         }
         self.waiting.len() as u64
     }
@@ -231,7 +243,6 @@ impl Transmitter {
     fn wait(&mut self, now: Time, bytes: u32) {
         let start = self.busy_until;
         self.waiting.push_back(Turn { start, bytes, early: 0 });
-        self.waiting_bytes += u64::from(bytes);
         self.waited.0 += u128::from(start.since(now).as_nanos());
     }
 
@@ -267,15 +278,14 @@ impl Transmitter {
         if looks {
             before -= self.waiting.partition_point(|turn| turn.start <= at) as u64;
         }
-        let waiting = Occupancy { packets: before, bytes: self.waiting_bytes };
+        let waiting = Occupancy { packets: before, bytes: self.waiting_bytes() };
         if looks && before >= self.queue_max() || !self.room.admits(waiting, bytes) {
             return None;
         }
         if looks {
-            self.keep(at);
+            self.keep(at, bytes);
         }
         self.waiting.push_back(Turn { start, bytes, early });
-        self.waiting_bytes += u64::from(bytes);
         self.waited.0 += u128::from(wait.as_nanos());
         Some(self.transmit(start, duration))
     }

@@ -36,6 +36,11 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// True when there is room for so many bytes, and no more.
+    pub const fn are_in_bytes(&self) -> bool {
+        self.bytes != u64::MAX
+    }
+
     /// True when a packet of `bytes` may join those that wait.
     #[inline]
     pub const fn admits(&self, waiting: Occupancy, bytes: u32) -> bool {

@@ -218,12 +218,14 @@ impl Truth {
             && self.thrown_away.is_empty()
             && !self.exceptions.has_retransmitted())
         {
-            self.delivered_among_exceptions(copy);
+            self.delivered_among_exceptions(copy.number, copy.from, copy.to);
         }
     }
 
+    // In registers, or all would be written to memory where there are no exceptions, too.
     #[inline(never)]
-    fn delivered_among_exceptions(&mut self, copy: SegmentCopy) {
+    fn delivered_among_exceptions(&mut self, number: u64, from: u64, to: u64) {
+        let copy = SegmentCopy { number, from, to };
         self.thrown_away.retain(|other| other.number != copy.number);
         self.open.retain_mut(|open| {
             if copy.number < open.copy.number && copy.overlaps(open.copy.from, open.copy.to) {

@@ -55,18 +55,19 @@ impl Funnel {
 
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
-        let coming = Coming { arrival, parcel, hop };
         if arrival < self.last {
-            return self.put_before(coming);
+            return self.put_before(arrival, parcel, hop);
         }
         self.last = arrival;
         let is_first = self.row.is_empty() && arrival < self.first_beside;
-        self.row.push_back(coming);
+        self.row.push_back(Coming { arrival, parcel, hop });
         if is_first { Put::First } else { Put::Behind }
     }
 
+    // In registers, or all would be written to memory first.
     #[inline(never)]
-    fn put_before(&mut self, coming: Coming) -> Put {
+    fn put_before(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
+        let coming = Coming { arrival, parcel, hop };
         let is_later = |other: &Coming| other.arrival > coming.arrival;
         let reached = self.row.len().checked_sub(REACH);
         if reached.and_then(|index| self.row.get(index)).is_some_and(is_later) {
@@ -101,31 +102,42 @@ impl Funnel {
     }
 
     /// Takes out the first if it has arrived by `now`.
-    #[inline(always)]
     pub fn pop(&mut self, now: Time) -> Option<Coming> {
-        let mut first = self.first_in_row();
-        if self.first_beside < first {
-            first = self.bring();
-        }
-        if first > now { None } else { self.row.pop_front() }
+        let first = *self.first_by(now)?;
+        self.drop_first();
+        Some(first)
     }
 
-    /// The first of those beside comes first of all: into the row. Returns when it arrives.
+    /// The first if it has arrived by `now`.
+    #[inline(always)]
+    pub fn first_by(&mut self, now: Time) -> Option<&Coming> {
+        let beside_first = self.row.front().is_none_or(|first| first.arrival > self.first_beside);
+        if beside_first && self.first_beside <= now {
+            self.bring();
+        }
+        self.row.front().filter(|first| first.arrival <= now)
+    }
+
+    /// Takes out what [`Self::first_by`] has shown.
+    #[inline(always)]
+    pub fn drop_first(&mut self) {
+        self.row.drop_front();
+    }
+
+    /// The first of those beside comes first of all: into the row.
     // A packet that is taken from one place alone needs no copy.
     #[inline(never)]
-    fn bring(&mut self) -> Time {
-        let first = self.first_beside;
-        let Some(beside) = &mut self.beside else { return first };
+    fn bring(&mut self) {
+        let Some(beside) = &mut self.beside else { return };
         if let Some(coming) = beside.pop() {
             self.last = self.last.max(coming.arrival);
             self.row.push_front(coming);
         }
         self.first_beside = beside.first().map_or(Time::NEVER, |coming| coming.arrival);
-        first
     }
 
     /// The packets that so many others come before, of the row and of those beside.
-    #[inline(always)]
+    #[inline]
     pub fn ahead(&self, others: usize) -> impl Iterator<Item = &Coming> {
         let beside = self.beside.as_ref().and_then(|beside| beside.ahead(others / 2));
         self.row.get(others).into_iter().chain(beside)

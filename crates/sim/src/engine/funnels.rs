@@ -20,11 +20,12 @@
 use super::Engine;
 use super::calendar::Days;
 use super::funnel::{Coming, Funnel, Put};
-use super::lanes::Waiting;
+use super::lanes::{Abreast, Waiting};
 use super::routes::{Step, end_of, is_end, is_private, pipe_of};
 use crate::agenda::Agenda;
 use crate::event_queue::Target;
 use retx_link::Pipe;
+use retx_link::pipe::Parcel;
 use retx_link::pipe::ahead::{Crossing, Kept};
 use retx_link::stage::Entry;
 use retx_units::{Duration, Time};
@@ -136,6 +137,46 @@ impl Funnels {
     }
 }
 
+/// What an arrival at a bottleneck needs of the engine.
+struct Onward<'e> {
+    pipes: &'e mut [Pipe],
+    routes: &'e [u32],
+    /// Behind the bottleneck.
+    lanes: Abreast<'e>,
+    agenda: &'e mut Agenda,
+}
+
+impl Onward<'_> {
+    /// A packet gets through the bottleneck and the pipe behind that, into a lane.
+    #[inline(always)]
+    fn carry_out(&mut self, coming: &Coming, bottleneck: u32) -> Result<(), Halt> {
+        let Parcel { id, bytes } = coming.parcel;
+        let leader = &mut self.pipes[bottleneck as usize];
+        let Crossing::Arrives(at) = leader.cross_plain(coming.arrival, bytes) else {
+            return Err(Halt::TurnedAway);
+        };
+        let through = Err(Halt::Through(at));
+        let hop = coming.hop as usize;
+        let Some([_, next, behind]) = self.routes.get(hop..hop + 3) else { return through };
+        let Some(to) = end_of(*behind) else { return through };
+        let next = self.pipes.get_mut(pipe_of(*next) as usize);
+        let Some(next) = next.filter(|next| next.follows()) else { return through };
+        let Some(arrival) = next.foresee((coming.arrival, at), bytes) else { return through };
+        if !self.lanes.take(Waiting { arrival, id, to }, self.agenda) {
+            return Err(Halt::Passed(arrival));
+        }
+        next.let_go();
+        Ok(())
+    }
+
+    /// Lets the processor fetch what a packet will need behind the bottleneck.
+    #[inline(always)]
+    fn prefetch(&self, coming: &Coming) {
+        let next = pipe_of(self.routes[coming.hop as usize + 1]);
+        self.pipes.get(next as usize).into_iter().for_each(Pipe::prefetch);
+    }
+}
+
 impl Engine<'_> {
     /// [`Self::enter`], for the first hop of a route, where that feeds this funnel.
     #[inline(never)]
@@ -172,7 +213,8 @@ impl Engine<'_> {
     fn carry_out_by(&mut self, time: Time, number: u32) {
         let now = self.now;
         let leader = self.funnels.all[number as usize].bottleneck;
-        if self.recorder.capture.is_some() || !self.pipes[leader as usize].leads() {
+        let apart = self.recorder.capture.is_some() || self.lanes.behind(leader).is_none();
+        if apart {
             while let Some(coming) = self.funnels.all[number as usize].funnel.pop(time) {
                 self.carry_out_alone(&coming);
             }
@@ -207,37 +249,19 @@ impl Engine<'_> {
     ) -> Option<(Coming, Halt)> {
         let Self { funnels, pipes, routes, lanes, agenda, .. } = self;
         let Fed { funnel, bottleneck, .. } = &mut funnels.all[number as usize];
-        let lane = lanes.behind(*bottleneck);
+        let mut onward = Onward { pipes, routes, lanes: lanes.behind(*bottleneck)?, agenda };
         loop {
-            let coming = funnel.pop(time)?;
-            let Coming { arrival, parcel, hop, .. } = coming;
             if FAR {
-                for other in funnel.ahead(FETCHED) {
-                    let next = pipe_of(routes[other.hop as usize + 1]);
-                    pipes.get(next as usize).into_iter().for_each(Pipe::prefetch);
+                for other in funnel.ahead(FETCHED + 1) {
+                    onward.prefetch(other);
                 }
             }
-            let leader = &mut pipes[*bottleneck as usize];
-            let Crossing::Arrives(at) = leader.cross_plain(arrival, parcel.bytes) else {
-                return Some((coming, Halt::TurnedAway));
-            };
-            let through = Some((coming, Halt::Through(at)));
-            let at_hop = hop as usize;
-            let Some([_, next, behind]) = routes.get(at_hop..at_hop + 3) else { return through };
-            let Some(to) = end_of(*behind) else { return through };
-            let Some(pipe) = pipes.get_mut(pipe_of(*next) as usize) else { return through };
-            if !pipe.follows() {
-                return through;
+            // Looked at where it is, and taken out in the end: a copy would have to be kept.
+            let coming = funnel.first_by(time)?;
+            if let Err(halt) = onward.carry_out(coming, *bottleneck) {
+                return funnel.pop(time).map(|coming| (coming, halt));
             }
-            let Some(arrival) = pipe.foresee((arrival, at), parcel.bytes) else {
-                return through;
-            };
-            let waiting = Waiting { arrival, id: parcel.id, to };
-            if lanes.take(lane, waiting, agenda) {
-                pipe.let_go();
-            } else {
-                return Some((coming, Halt::Passed(arrival)));
-            }
+            funnel.drop_first();
         }
     }
 

@@ -45,10 +45,11 @@ impl Engine<'_> {
         let Some(flow) = self.flows.get_mut(index as usize) else {
             return self.deliver_elsewhere(id);
         };
-        if self.packets.get(id).has_twins() {
+        let mut packet = self.packets.get(id);
+        if packet.has_twins() {
             self.packets.end(id, true);
+            packet = self.packets.get(id);
         }
-        let packet = self.packets.get(id);
         self.recorder.delivered(self.now, packet);
         let place = &mut self.arriving;
         let arriving = Arriving { packet, id, packets: &self.packets, place };
@@ -141,6 +142,9 @@ impl Engine<'_> {
             };
             if entry != Entry::Accepted {
                 return Outcome::TurnedAway(step, first);
+            }
+            if !plain.more {
+                break;
             }
         }
         agenda.wake(pipes.len() as u32 + 2 * index + side as u32, flow.poll_timeout(side));

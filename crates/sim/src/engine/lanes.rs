@@ -53,6 +53,18 @@ struct Lane {
     last: Time,
 }
 
+impl Lane {
+    /// A packet waits in this lane, which is this target.
+    #[inline(always)]
+    fn take(&mut self, waiting: Waiting, target: Target, agenda: &mut Agenda) {
+        self.last = waiting.arrival;
+        if self.waiting.is_empty() {
+            agenda.wake(target, waiting.arrival);
+        }
+        self.waiting.push_back(waiting);
+    }
+}
+
 /// All lanes.
 #[derive(Debug, Clone)]
 pub(super) struct Lanes {
@@ -92,49 +104,54 @@ impl Lanes {
         self.all.len() as u32
     }
 
-    /// The lane beside the one with this index into which a packet may go that arrives at `at`, or
-    /// [`NONE`].
-    #[inline(never)]
-    fn beside(&self, index: u32, at: Time) -> u32 {
-        let others = index + 1..index + ABREAST as u32;
-        let mut free = others.filter(|index| self.all[*index as usize].last <= at);
-        free.next().unwrap_or(NONE)
-    }
-
     /// There are more flows than caches hold.
     #[inline(always)]
     pub const fn far(&self) -> bool {
         self.far
     }
 
-    /// The first of the lanes behind this leader, or [`NONE`].
+    /// The lanes behind this leader, if it has some.
     #[inline(always)]
-    pub fn behind(&self, leader: u32) -> u32 {
-        self.of[leader as usize]
-    }
-
-    /// A packet waits in this lane, or in one beside it; false if there is none in which it is no
-    /// earlier than those there.
-    #[inline(always)]
-    pub fn take(&mut self, mut index: u32, waiting: Waiting, agenda: &mut Agenda) -> bool {
-        let mut lane = self.all.get_mut(index as usize);
-        if lane.as_ref().is_some_and(|lane| lane.last > waiting.arrival) {
-            index = self.beside(index, waiting.arrival);
-            lane = self.all.get_mut(index as usize);
-        }
-        let Some(lane) = lane else { return false };
-        lane.last = waiting.arrival;
-        if lane.waiting.is_empty() {
-            agenda.wake(self.first + index, waiting.arrival);
-        }
-        lane.waiting.push_back(waiting);
-        true
+    pub fn behind(&mut self, leader: u32) -> Option<Abreast<'_>> {
+        let index = self.of[leader as usize];
+        let lanes = self.all.get_mut(index as usize..)?.first_chunk_mut()?;
+        Some(Abreast { lanes, first: self.first + index })
     }
 
     /// The lane that is this target.
     #[inline(always)]
     pub const fn by_target(&self, target: Target) -> Option<u32> {
         target.checked_sub(self.first)
+    }
+}
+
+/// The lanes behind one leader.
+pub(super) struct Abreast<'l> {
+    lanes: &'l mut [Lane; ABREAST],
+    /// The target of the first of them.
+    first: Target,
+}
+
+impl Abreast<'_> {
+    /// A packet waits in one of them; false if there is none in which it is no earlier than those
+    /// there.
+    #[inline(always)]
+    pub fn take(&mut self, waiting: Waiting, agenda: &mut Agenda) -> bool {
+        let fits = self.lanes[0].last <= waiting.arrival;
+        if fits {
+            self.lanes[0].take(waiting, self.first, agenda);
+        }
+        fits || self.take_beside(waiting, agenda)
+    }
+
+    #[inline(never)]
+    fn take_beside(&mut self, waiting: Waiting, agenda: &mut Agenda) -> bool {
+        let mut others = (self.first..).zip(self.lanes.iter_mut()).skip(1);
+        let Some((target, lane)) = others.find(|(_, lane)| lane.last <= waiting.arrival) else {
+            return false;
+        };
+        lane.take(waiting, target, agenda);
+        true
     }
 }
 
@@ -152,8 +169,9 @@ impl Engine<'_> {
             if next == HOST { packet.to } else { FURTHER }
         });
         let pipe = &mut self.pipes[last as usize];
-        let lane = self.lanes.behind(leader);
-        if self.lanes.take(lane, Waiting { arrival: at, id, to }, &mut self.agenda) {
+        let waiting = Waiting { arrival: at, id, to };
+        let lanes = self.lanes.behind(leader);
+        if lanes.is_some_and(|mut lanes| lanes.take(waiting, &mut self.agenda)) {
             return pipe.let_go();
         }
         pipe.append(at, step.parcel);

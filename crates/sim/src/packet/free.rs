@@ -17,20 +17,23 @@ pub(super) struct Free {
 }
 
 impl Free {
-    /// The next number. There may be more numbers then than before.
+    /// Before the next number is given out, [`Self::go_on`] has to be called.
     #[inline(always)]
-    pub fn take(&mut self) -> u32 {
-        if self.left == 0 {
-            self.go_on();
-        }
+    pub const fn has_to_go_on(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The next number.
+    #[inline(always)]
+    pub const fn take(&mut self) -> u32 {
+        debug_assert!(!self.has_to_go_on(), "it has one");
         let bit = self.left.trailing_zeros();
         self.left &= self.left - 1;
         self.word as u32 * 64 + bit
     }
 
-    /// The next word that has some.
-    #[inline(never)]
-    fn go_on(&mut self) {
+    /// On to the next word that has some. There may be more numbers then than before.
+    pub fn go_on(&mut self) {
         while self.left == 0 {
             self.word += 1;
             if self.word >= self.words.len() {
@@ -74,6 +77,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn next(free: &mut Free) -> u32 {
+        if free.has_to_go_on() {
+            free.go_on();
+        }
+        free.take()
+    }
+
     proptest! {
         /// Nobody gets what somebody has.
         #[test]
@@ -84,7 +94,7 @@ mod tests {
                 if step % 3 == 0 && !given.is_empty() {
                     free.give_back(given.swap_remove(step as usize % given.len()));
                 } else {
-                    let number = free.take();
+                    let number = next(&mut free);
                     prop_assert!(!given.contains(&number) && (number as usize) < free.all());
                     given.push(number);
                 }
@@ -96,9 +106,9 @@ mod tests {
     #[test]
     fn what_is_taken_lies_side_by_side() {
         let mut free = Free::default();
-        let first: Vec<u32> = (0..100).map(|_| free.take()).collect();
+        let first: Vec<u32> = (0..100).map(|_| next(&mut free)).collect();
         first.iter().rev().for_each(|number| free.give_back(*number));
-        assert!((100..free.all() as u32).all(|number| free.take() == number));
-        assert!((0..100).all(|number| free.take() == number));
+        assert!((100..free.all() as u32).all(|number| next(&mut free) == number));
+        assert!((0..100).all(|number| next(&mut free) == number));
     }
 }

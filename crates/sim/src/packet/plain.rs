@@ -58,8 +58,8 @@ impl Packets {
     /// A packet that carries this segment; returns its number, and the packet.
     #[inline(always)]
     pub fn insert_plain(&mut self, transmit: &PlainTransmit, label: &Label) -> (u32, &mut Packet) {
-        let id = self.free.take();
-        let slot = self.slot(id);
+        let id = self.take_number();
+        let slot = &mut self.slots[id as usize];
         *slot = Packet::plain(transmit, label);
         (id, slot)
     }
@@ -81,17 +81,21 @@ pub struct Arriving<'a> {
 impl Arriving<'_> {
     /// Hands what it says to the end that it is for.
     #[inline(always)]
-    pub fn hand_over(&mut self, now: Time, to: &mut Connection) {
-        let plain = self.packet.bits == 0 && self.packet.ecn == Ecn::NotEct;
-        if !plain || !to.handle_plain(now, &self.packet.without_options()) {
-            self.hand_over_unpacked(now, to);
+    pub fn hand_over(self, now: Time, to: &mut Connection) {
+        let Self { packet, id, packets, place } = self;
+        let plain = packet.bits == 0 && packet.ecn == Ecn::NotEct;
+        if !plain || !to.handle_plain(now, packet.without_options()) {
+            packets.hand_over_unpacked(id, place, now, to);
         }
     }
+}
 
+impl Packets {
+    // In registers, or all would be written to memory for those that are plain, too.
     #[inline(never)]
-    fn hand_over_unpacked(&mut self, now: Time, to: &mut Connection) {
-        self.packets.unpack(self.id, self.place);
-        to.handle_packet(now, &self.place.segment, self.packet.ecn);
+    fn hand_over_unpacked(&self, id: u32, to: &mut Unpacked, now: Time, end: &mut Connection) {
+        self.unpack(id, to);
+        end.handle_packet(now, &to.segment, self.get(id).ecn);
     }
 }
 
@@ -112,7 +116,8 @@ mod tests {
         };
         let label = Label { copy: 3, hop: 4, to: 5, connection: 6 };
         let mut packets = Packets::default();
-        let (plain, _) = packets.insert_plain(&PlainTransmit { segment, position: 8 }, &label);
+        let (plain, _) =
+            packets.insert_plain(&PlainTransmit { segment, position: 8, more: true }, &label);
         let (other, packet) = packets.insert(&segment.segment(), Ecn::NotEct);
         (packet.position, packet.copy, packet.connection) = (8, label.copy, label.connection);
         (packet.hop, packet.to) = (label.hop, label.to);

@@ -17,7 +17,7 @@ impl Connection {
     #[inline]
     pub(super) fn take_segment(&mut self, now: Time, segment: &Segment) {
         let taken = if segment.options.sack.is_empty() {
-            !segment.loss_notice && self.take_at_once(now, &segment.without_options())
+            !segment.loss_notice && self.take_at_once(now, segment.without_options())
         } else {
             self.course.repairs && self.take_duplicate(now, segment)
         };

@@ -185,7 +185,7 @@ impl Connection {
     /// marked: true when it was one of those that come most, and is dealt with. Else nothing has
     /// happened, and it is for [`Self::handle_packet`].
     #[inline(always)]
-    pub fn handle_plain(&mut self, now: Time, segment: &PlainSegment) -> bool {
+    pub fn handle_plain(&mut self, now: Time, segment: PlainSegment) -> bool {
         if !self.course.plain {
             self.ecn.arriving = Ecn::NotEct;
         }

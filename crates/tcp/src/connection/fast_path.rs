@@ -80,6 +80,14 @@ impl Sender {
         board.push(now, position, length);
     }
 
+    /// With room for less than a segment: neither the last of the data fit nor half of the peer's
+    /// window, so that it is worth waiting for more, and the acknowledgment of what is in flight
+    /// will bring it.
+    #[inline(always)]
+    fn waits_with(&self, room: u64, queued: u64) -> bool {
+        room < queued.min(self.window.smss.into()) && room < self.max_snd_wnd / 2
+    }
+
     /// Everything up to SND.NXT is out for the first time, and nothing points to a loss.
     pub fn is_calm(&self) -> bool {
         let counts = self.limited_bytes
@@ -132,25 +140,26 @@ impl Connection {
 
     /// The same as [`Self::handle_plain`], whatever it is that carried the segment.
     #[inline(always)]
-    pub(super) fn take_at_once(&mut self, now: Time, segment: &PlainSegment) -> bool {
+    pub(super) fn take_at_once(&mut self, now: Time, segment: PlainSegment) -> bool {
         let flags = segment.flags.0 & !Flags::PSH.0;
         if flags != Flags::ACK.0 {
             return false;
         }
         if segment.seq != self.acknowledgment() {
-            return self.course.collects && self.take_beyond_gap(segment);
+            let PlainSegment { seq, ack, window, payload_bytes, .. } = segment;
+            return self.course.collects && self.take_beyond_gap((seq, payload_bytes), ack, window);
         }
         if segment.payload_bytes > 0 {
             self.course.receives && self.take_next_data(now, segment)
         } else {
             self.course.sends && self.take_next_ack(now, segment)
-                || self.course.repairs && self.take_plain_duplicate(segment)
+                || self.course.repairs && self.take_plain_duplicate(segment.ack, segment.window)
         }
     }
 
     /// The next data come to an end that has nothing in flight.
     #[inline(always)]
-    fn take_next_data(&mut self, now: Time, segment: &PlainSegment) -> bool {
+    fn take_next_data(&mut self, now: Time, segment: PlainSegment) -> bool {
         let (sender, receiver) = (&self.sender, &self.receiver);
         let right = receiver.rcv_nxt + u64::from(segment.payload_bytes);
         let idle = sender.snd_una == sender.snd_max && segment.ack == self.sequence(sender.snd_una);
@@ -167,7 +176,7 @@ impl Connection {
 
     /// An acknowledgment of new data, and of nothing that was not sent.
     #[inline(never)]
-    fn take_next_ack(&mut self, now: Time, segment: &PlainSegment) -> bool {
+    fn take_next_ack(&mut self, now: Time, segment: PlainSegment) -> bool {
         let sender = &self.sender;
         let flight_before = sender.flight_size();
         let next = self.sequence(sender.snd_una);
@@ -261,12 +270,10 @@ impl Connection {
         let flight = sender.flight_size();
         let room = sender.window.cwnd.min(sender.snd_wnd).saturating_sub(flight);
         if queued.min(room) >= smss && (flight > 0 || self.goes_on_after_pause(now)) {
-            return Short::Sent(self.send_next_segment(now));
+            let more = self.course.observed || !sender.waits_with(room - smss, queued - smss);
+            return Short::Sent(PlainTransmit { more, ..self.send_next_segment(now) });
         }
-        // Neither the last of the data nor half of the peer's window: it is worth waiting for more,
-        // and the acknowledgment of what is in flight will bring it.
-        let short = room < smss.min(queued) && room < sender.max_snd_wnd / 2;
-        if !short || self.timers.retransmit == Time::NEVER {
+        if !sender.waits_with(room, queued) || self.timers.retransmit == Time::NEVER {
             return Short::Unknown;
         }
         self.acknowledge_at_once(now)
@@ -296,7 +303,10 @@ impl Connection {
         if !self.receiver.ack_now {
             return Short::Nothing;
         }
-        Short::Sent(self.write_down(now, self.sender.ack_position(), 0))
+        Short::Sent(PlainTransmit {
+            more: false,
+            ..self.write_down(now, self.sender.ack_position(), 0)
+        })
     }
 
     /// New data: a full segment.
@@ -325,9 +335,15 @@ impl Connection {
         let pipe = if self.course.sends { flight } else { self.sender.pipe_of(flight) };
         self.note_flight(pipe, true);
         if self.timers.retransmit == Time::NEVER {
-            self.timers.retransmit = self.deadline(now, self.rto());
+            self.start_retransmit_timer(now);
         }
         self.write_down(now, position, length)
+    }
+
+    /// Nothing has been in flight.
+    #[inline(never)]
+    fn start_retransmit_timer(&mut self, now: Time) {
+        self.timers.retransmit = self.deadline(now, self.rto());
     }
 
     /// A segment without options, and with no bits but those that every segment has.
@@ -354,7 +370,7 @@ impl Connection {
             self.receiver.pending.on_ack_sent(now, length > 0);
             self.receiver.acknowledged(&mut self.timers, edge);
         }
-        PlainTransmit { segment, position }
+        PlainTransmit { segment, position, more: true }
     }
 }
 

@@ -6,6 +6,7 @@ use retx_wire::{Options, SackBlocks, Timestamps};
 
 impl Connection {
     /// The window field, and the right edge that it stands for.
+    #[inline(never)]
     pub(super) fn window_field(&self) -> (u16, u64) {
         self.field_of(self.receiver.window(&self.parameters))
     }

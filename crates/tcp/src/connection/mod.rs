@@ -201,7 +201,13 @@ impl Connection {
     /// When `handle_timeout` wants to be called next; [`Time::NEVER`] for not at all.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
-        self.next_usual_timer().unwrap_or_else(|| self.timers.next())
+        self.next_usual_timer().unwrap_or_else(|| self.next_timer())
+    }
+
+    // A call with what the caller has at hand: who asks is in a loop.
+    #[inline(never)]
+    fn next_timer(&self) -> Time {
+        self.timers.next()
     }
 
     /// True when [`Self::poll_event`] has something.
@@ -349,6 +355,7 @@ impl Connection {
     }
 
     /// The timeout in force, backoff included.
+    #[inline(never)]
     pub fn rto(&self) -> Duration {
         self.sender.rto(self.parameters.max_rto)
     }

@@ -26,6 +26,9 @@ pub struct PlainTransmit {
     pub segment: PlainSegment,
     /// Position of its first sequence number.
     pub position: u64,
+    /// False when it is known that there is nothing more to send now: who asks all the same is told
+    /// so.
+    pub more: bool,
 }
 
 impl PlainTransmit {
@@ -53,7 +56,8 @@ impl Transmit {
     /// What it says as a plain segment.
     #[inline]
     pub(super) const fn plain(&self) -> PlainTransmit {
-        PlainTransmit { segment: self.segment.without_options(), position: self.position }
+        let segment = self.segment.without_options();
+        PlainTransmit { segment, position: self.position, more: true }
     }
 }
 

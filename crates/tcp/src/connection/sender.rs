@@ -264,6 +264,7 @@ impl Sender {
     }
 
     /// The timeout in force: RFC 6298 §5.5, held at its maximum.
+    #[inline]
     pub fn rto(&self, max_rto: Duration) -> Duration {
         let exponent = self.backoff.exponent();
         let rto = self.estimator.rto(&self.window);

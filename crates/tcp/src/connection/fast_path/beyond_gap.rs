@@ -3,23 +3,27 @@
 
 use super::{Connection, Short};
 use crate::connection::Transmit;
-use retx_units::Time;
-use retx_wire::{Ecn, Flags, Options, PlainSegment, Segment};
+use retx_units::{SeqNr, Time};
+use retx_wire::{Ecn, Flags, Options, Segment};
 
 impl Connection {
     /// Data have come behind all that has come so far, with a gap between, to an end that has
     /// nothing in flight: true when they have been taken. Else nothing has happened.
     #[inline(never)]
-    pub(super) fn take_beyond_gap(&mut self, segment: &PlainSegment) -> bool {
+    pub(super) fn take_beyond_gap(
+        &mut self,
+        (seq, payload_bytes): (SeqNr, u32),
+        ack: SeqNr,
+        window: u16,
+    ) -> bool {
         let (sender, receiver) = (&self.sender, &mut self.receiver);
-        let ahead = segment.seq.distance_from(receiver.irs.add(receiver.rcv_nxt as u32));
-        let idle = sender.snd_una == sender.snd_max
-            && segment.ack == sender.iss.add(sender.snd_una as u32);
-        if ahead <= 0 || segment.payload_bytes == 0 || !idle {
+        let ahead = seq.distance_from(receiver.irs.add(receiver.rcv_nxt as u32));
+        let idle = sender.snd_una == sender.snd_max && ack == sender.iss.add(sender.snd_una as u32);
+        if ahead <= 0 || payload_bytes == 0 || !idle {
             return false;
         }
         let left = receiver.rcv_nxt + ahead as u64;
-        let right = left + u64::from(segment.payload_bytes);
+        let right = left + u64::from(payload_bytes);
         let behind = receiver.out_of_order.end().is_some_and(|end| left >= end);
         if !behind || right > receiver.edge {
             return false;
@@ -27,7 +31,7 @@ impl Connection {
         receiver.out_of_order.insert(left, right);
         receiver.pending.on_gap();
         receiver.ack_now = true;
-        let window = self.window_of(segment.window);
+        let window = self.window_of(window);
         self.update_window(left as i64, self.sender.snd_una, window);
         true
     }

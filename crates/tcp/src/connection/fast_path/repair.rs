@@ -9,7 +9,7 @@ use crate::rto::Estimator;
 use crate::scoreboard::Delivered;
 use crate::spurious;
 use retx_units::{SeqNr, Time};
-use retx_wire::{Flags, PlainSegment, Segment};
+use retx_wire::{Flags, Segment};
 
 impl Sender {
     /// A recovery goes on in which an acknowledgment of nothing new only marks segments or inflates
@@ -33,11 +33,10 @@ impl Connection {
     /// An acknowledgment without data has come, where segments are not marked: true when it is a
     /// duplicate, and is dealt with. Else nothing has happened.
     #[inline(never)]
-    pub(super) fn take_plain_duplicate(&mut self, segment: &PlainSegment) -> bool {
+    pub(super) fn take_plain_duplicate(&mut self, ack: SeqNr, window: u16) -> bool {
         let sender = &self.sender;
         let snd_una = sender.snd_una;
-        let same = segment.ack == self.sequence(snd_una)
-            && self.window_of(segment.window) == sender.snd_wnd;
+        let same = ack == self.sequence(snd_una) && self.window_of(window) == sender.snd_wnd;
         if sender.selective || !same || sender.flight_size() == 0 {
             return false;
         }

@@ -48,7 +48,7 @@ fn take(connection: &mut Connection, now: Time, transmit: &Transmit) {
     let Transmit { segment, ecn, .. } = transmit;
     let plain = segment.options == Options::default() && !segment.loss_notice;
     let at_once = plain && *ecn == Ecn::NotEct;
-    if !at_once || !connection.handle_plain(now, &segment.without_options()) {
+    if !at_once || !connection.handle_plain(now, segment.without_options()) {
         connection.handle_packet(now, segment, *ecn);
     }
 }
