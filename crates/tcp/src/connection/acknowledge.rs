@@ -45,7 +45,7 @@ impl Connection {
         let old_una = sender.snd_una;
         let window = self.window_of(segment.window);
         let same_window = window == self.sender.snd_wnd;
-        self.update_window(position, ack, window);
+        self.update_window(position.max(0) as u64, ack, window);
         if ack > old_una {
             self.on_new_ack(now, segment, ack, selective);
         } else {
@@ -150,21 +150,26 @@ impl Connection {
 
     /// The last of the fifth step: an older segment must not put an older window in force.
     #[inline(always)]
-    pub(super) fn update_window(&mut self, position: i64, ack: u64, window: u64) {
+    pub(super) fn update_window(&mut self, position: u64, ack: u64, window: u64) {
         let sender = &mut self.sender;
-        let position = position.max(0) as u64;
         if sender.snd_wl1 < position || (sender.snd_wl1 == position && sender.snd_wl2 <= ack) {
-            if window > 0 && sender.snd_wnd == 0 {
-                self.timers.set(|rare| &mut rare.persist, Time::NEVER);
-                sender.probes_in_row = 0;
-            }
-            if window != sender.snd_wnd {
-                sender.snd_wnd = window;
-                sender.max_snd_wnd = sender.max_snd_wnd.max(window);
-            }
             sender.snd_wl1 = position;
             sender.snd_wl2 = ack;
+            if window != sender.snd_wnd {
+                self.change_window(window);
+            }
         }
+    }
+
+    #[inline(never)]
+    fn change_window(&mut self, window: u64) {
+        let sender = &mut self.sender;
+        if sender.snd_wnd == 0 {
+            self.timers.set(|rare| &mut rare.persist, Time::NEVER);
+            sender.probes_in_row = 0;
+        }
+        sender.snd_wnd = window;
+        sender.max_snd_wnd = sender.max_snd_wnd.max(window);
     }
 
     /// RFC 5681 §2, "duplicate acknowledgment"; `ack == SND.UNA` has been checked. With nothing

@@ -167,7 +167,7 @@ impl Connection {
             return false;
         }
         let window = self.window_of(segment.window);
-        self.update_window(self.receiver.rcv_nxt as i64, self.sender.snd_una, window);
+        self.update_window(self.receiver.rcv_nxt, self.sender.snd_una, window);
         self.receiver.rcv_nxt = right;
         let verdict = self.receiver.pending.count_simple(&self.parameters.delayed_ack);
         self.carry_out(now, verdict);
@@ -186,7 +186,7 @@ impl Connection {
         }
         let ack = sender.snd_una + bytes_acked;
         let window = self.window_of(segment.window);
-        self.update_window(self.receiver.rcv_nxt as i64, ack, window);
+        self.update_window(self.receiver.rcv_nxt, ack, window);
         let sender = &mut self.sender;
         sender.snd_una = ack;
         sender.last_una = ack;

@@ -59,8 +59,10 @@ pub(super) struct Parameters {
     /// In bytes, as what follows.
     pub send_buffer: u64,
     pub receive_buffer: u64,
-    /// The window to advertise, if it is held at a value.
-    pub held_window: Option<u64>,
+    /// No window is advertised that is larger, …
+    pub largest_window: u64,
+    /// … nor any other.
+    pub holds_window: bool,
     /// Of the timeout.
     pub limits: Limits,
 }
@@ -93,7 +95,11 @@ impl Parameters {
             delayed_ack: config.delayed_ack,
             send_buffer: config.send_buffer.bytes(config.mss),
             receive_buffer: config.receive_buffer.bytes(config.mss),
-            held_window: config.advertised_window.map(|size| size.bytes(config.mss)),
+            largest_window: config
+                .advertised_window
+                .unwrap_or(config.receive_buffer)
+                .bytes(config.mss),
+            holds_window: config.advertised_window.is_some(),
             limits: Limits::of(config),
         }
     }

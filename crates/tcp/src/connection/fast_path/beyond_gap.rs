@@ -32,7 +32,7 @@ impl Connection {
         receiver.pending.on_gap();
         receiver.ack_now = true;
         let window = self.window_of(window);
-        self.update_window(left as i64, self.sender.snd_una, window);
+        self.update_window(left, self.sender.snd_una, window);
         true
     }
 

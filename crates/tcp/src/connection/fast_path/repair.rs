@@ -40,7 +40,7 @@ impl Connection {
         if sender.selective || !same || sender.flight_size() == 0 {
             return false;
         }
-        self.update_window(self.receiver.rcv_nxt as i64, snd_una, self.sender.snd_wnd);
+        self.update_window(self.receiver.rcv_nxt, snd_una, self.sender.snd_wnd);
         let sender = &mut self.sender;
         sender.duplicates += 1;
         sender.delivered(0, None);
@@ -65,7 +65,7 @@ impl Connection {
         board.note_told(&segment.options.sack);
         let window = self.window_of(segment.window);
         let same_window = window == self.sender.snd_wnd;
-        self.update_window(self.receiver.rcv_nxt as i64, snd_una, window);
+        self.update_window(self.receiver.rcv_nxt, snd_una, window);
         if sacked || same_window {
             self.sender.duplicates += 1;
             self.mark_lost(now);

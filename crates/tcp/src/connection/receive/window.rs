@@ -11,8 +11,8 @@ impl Receiver {
     /// The window to advertise now. The right edge never moves left, and it moves right only by
     /// what is worth it (silly window avoidance, RFC 9293 §3.8.6.2.2).
     pub fn window(&self, parameters: &Parameters) -> u64 {
-        if let Some(held) = parameters.held_window {
-            return held;
+        if parameters.holds_window {
+            return parameters.largest_window;
         }
         // No more than the field can tell.
         let most = 65_535 << self.rcv_wscale;
@@ -33,9 +33,10 @@ impl Receiver {
     /// The same where segments are simply counted: see [`Self::is_simple`].
     #[inline]
     pub fn simple_window(&self, parameters: &Parameters) -> u64 {
-        let waiting = self.rcv_nxt - self.read;
-        let usual = || self.worthwhile_window(parameters.receive_buffer, waiting);
-        parameters.held_window.unwrap_or_else(usual)
+        if parameters.holds_window {
+            return parameters.largest_window;
+        }
+        self.worthwhile_window(parameters.receive_buffer, self.rcv_nxt - self.read)
     }
 
     /// What a buffer of that size has room for while so many bytes wait there, if that is worth it.
@@ -81,8 +82,7 @@ impl Receiver {
     /// The peer knows less than half of the largest window there may be, without autotuning.
     #[inline]
     pub fn may_double_window(&self, parameters: &Parameters) -> bool {
-        // No window is larger than the buffer.
-        2 * self.advertised() <= parameters.held_window.unwrap_or(parameters.receive_buffer)
+        2 * self.advertised() <= parameters.largest_window
     }
 
     /// See [`Self::update_window_after_read`].
