@@ -319,6 +319,8 @@ impl<'a> Engine<'a> {
         }
         let entry = if pipe.is_plain() {
             pipe.handle_plain(self.now, step.parcel)
+        } else if pipe.loses() {
+            pipe.handle_losing(self.now, step.parcel, &self.packets.get(id).frame())
         } else {
             let packet = self.packets.get(id);
             let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);

@@ -1,6 +1,6 @@
 //! What the channels of a pipe do to a frame.
 
-use super::rare::Twin;
+use super::rare::{Rare, Twin};
 use super::{Entry, Packet, Pipe, later, later_by};
 use crate::channel::{Channel, Fate, Frame, Reason};
 use retx_units::{Duration, Time};
@@ -19,6 +19,21 @@ pub(super) struct Journey {
 }
 
 impl Pipe {
+    /// Why channels that do nothing else lose a frame whose transmission ends at `end`; most often
+    /// they do not.
+    #[inline(never)]
+    pub(super) fn loss(&mut self, end: Time, frame: &Frame) -> Option<Reason> {
+        let Rare { channels, exceptions, .. } = self.rare();
+        for (model, stream) in channels {
+            if let Fate::Lose(reason) = model.fate(end, frame, stream) {
+                exceptions.bursts.lost();
+                return Some(reason);
+            }
+        }
+        exceptions.bursts.survived();
+        None
+    }
+
     #[inline(never)]
     pub(super) fn pass_channels(&mut self, end: Time, packet: &Packet) -> Entry {
         let journey = match self.fate(end, &packet.frame) {

@@ -36,7 +36,7 @@ pub mod repair;
 mod statistics;
 mod transmitter;
 
-use crate::channel::{self, Model, Reason};
+use crate::channel::{self, Frame, Model, Reason};
 use crate::queue::{self, droptail};
 pub use crate::stage::{Departure, Entry, Packet};
 use crate::stage::{later, later_by};
@@ -107,6 +107,8 @@ pub struct Pipe {
 enum Kind {
     /// At its arrival; and nothing happens in it but waiting, transmission and a constant delay.
     Plain,
+    /// The same, but that its channel may lose the packet.
+    Loses,
     /// At its arrival: it has neither `line` nor `repairs`.
     Settles,
     /// Later.
@@ -164,10 +166,12 @@ impl Pipe {
         };
         let kind = if line.is_some() || config.repair.is_some() {
             Kind::Decides
-        } else if config.channel.is_empty() && changes.is_none() {
+        } else if changes.is_some() || !config.channel.iter().all(Model::only_loses) {
+            Kind::Settles
+        } else if config.channel.is_empty() {
             Kind::Plain
         } else {
-            Kind::Settles
+            Kind::Loses
         };
         Self {
             kind,
@@ -190,8 +194,12 @@ impl Pipe {
 
     /// A packet arrives at the near end.
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Entry {
+        let parcel = Parcel { id: packet.id, bytes: packet.frame.bytes };
         if self.is_plain() {
-            return self.handle_plain(now, Parcel { id: packet.id, bytes: packet.frame.bytes });
+            return self.handle_plain(now, parcel);
+        }
+        if self.loses() {
+            return self.handle_losing(now, parcel, &packet.frame);
         }
         if !self.settles() {
             self.counts.packets_in += 1;
@@ -208,6 +216,13 @@ impl Pipe {
     #[inline]
     pub const fn is_plain(&self) -> bool {
         matches!(self.kind, Kind::Plain)
+    }
+
+    /// True when the same happens in it, and its channel may lose packets: then
+    /// [`Self::handle_losing`] will do.
+    #[inline]
+    pub const fn loses(&self) -> bool {
+        matches!(self.kind, Kind::Loses)
     }
 
     /// True when all follows at a packet's arrival.
@@ -231,6 +246,17 @@ impl Pipe {
     pub fn handle_plain(&mut self, now: Time, parcel: Parcel) -> Entry {
         let Some(end) = self.admit(now, parcel.bytes) else { return Entry::QueueFull };
         self.air.append(later(end, self.delay), parcel);
+        Entry::Accepted
+    }
+
+    /// A packet arrives at the near end of a pipe that no other follows, whose channel may lose it.
+    #[inline(always)]
+    pub fn handle_losing(&mut self, now: Time, parcel: Parcel, frame: &Frame) -> Entry {
+        let Some(end) = self.admit(now, parcel.bytes) else { return Entry::QueueFull };
+        match self.loss(end, frame) {
+            None => self.air.append(later(end, self.delay), parcel),
+            Some(reason) => self.air.lose(end, parcel.id, reason),
+        }
         Entry::Accepted
     }
 

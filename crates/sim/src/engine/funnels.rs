@@ -73,9 +73,9 @@ impl Funnels {
         for route in routes.split_inclusive(|word| is_end(*word)) {
             for (at, word) in route.iter().enumerate() {
                 let Some(fed) = fed.get_mut(pipe_of(*word) as usize) else { continue };
-                let feeds =
-                    at == 1 && is_private(route[0]) && !pipes[pipe_of(route[0]) as usize].leads();
-                *fed = Some(feeds && fed.unwrap_or(true));
+                let first = || &pipes[pipe_of(route[0]) as usize];
+                let feeds = at == 1 && is_private(route[0]) && first().is_plain();
+                *fed = Some(feeds && !first().leads() && fed.unwrap_or(true));
             }
         }
         let feeders =

@@ -136,7 +136,11 @@ impl Engine<'_> {
             let entry = if let Some(number) = pipe.feeds() {
                 funnels.feed(number, (*now, step), (first, pipe), agenda)
             } else {
-                let entry = pipe.handle_plain(*now, parcel);
+                let entry = if pipe.is_plain() {
+                    pipe.handle_plain(*now, parcel)
+                } else {
+                    pipe.handle_losing(*now, parcel, &packet.frame())
+                };
                 agenda.wake(first, pipe.poll_timeout());
                 entry
             };

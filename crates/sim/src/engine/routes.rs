@@ -24,7 +24,7 @@ pub(super) const SOURCE: u32 = u32::MAX - 1;
 ///
 /// [`Packet::to`]: crate::packet::Packet::to
 const END: u32 = 1 << 31;
-/// With the index of a pipe: it is private, and plain.
+/// With the index of a pipe: it is private, and plain, or it loses packets and does nothing else.
 const PRIVATE: u32 = 1 << 30;
 /// The place of a pipe that is not private.
 const ANY: u32 = u32::MAX;
@@ -86,10 +86,11 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
             routes[at] = user.unwrap_or(HOST);
         }
     }
+    let simple = |pipe: &Pipe| pipe.is_plain() || pipe.loses() && !pipe.leads();
     let private = found
         .into_iter()
         .zip(pipes)
-        .map(|((count, place), pipe)| if count == 1 && pipe.is_plain() { place } else { ANY });
+        .map(|((count, place), pipe)| if count == 1 && simple(pipe) { place } else { ANY });
     let places: Vec<u32> = private.collect();
     for place in places.iter().filter(|place| **place != ANY) {
         routes[*place as usize] |= PRIVATE;
