@@ -22,8 +22,12 @@ pub struct Ledger {
     pub impulse: IdleEnd,
     /// There was nothing to send.
     pub drained: bool,
+    /// What was lost or sent again may yet have to be told of: else nobody looks at `truth`.
+    at_issue: bool,
     /// Losses and retransmissions of this connection, once there are any.
     truth: Option<Box<Truth>>,
+    /// Rows of the `segments` table not yet acknowledged.
+    unacked: Option<Box<Unacked>>,
     /// When data were sent last; [`Time::NEVER`] before.
     last_data: Time,
     /// Position after the last ever sent, on this connection.
@@ -32,8 +36,6 @@ pub struct Ledger {
     pub counters: FlowCounters,
     /// The last episode.
     episode: Option<LastEpisode>,
-    /// Rows of the `segments` table not yet acknowledged.
-    unacked: Option<Box<Unacked>>,
     /// When the initiator first opened; [`Time::NEVER`] before.
     start: Time,
     /// When the receiving application read the last byte; [`Time::NEVER`] before.
@@ -56,12 +58,13 @@ impl Ledger {
             flow,
             impulse: IdleEnd::Window,
             drained: false,
+            at_issue: false,
             truth: None,
+            unacked: None,
             last_data: Time::NEVER,
             sent_to: 0,
             counters: FlowCounters::default(),
             episode: None,
-            unacked: None,
             start: Time::NEVER,
             finish: Time::NEVER,
         }
@@ -72,6 +75,7 @@ impl Ledger {
         self.start = self.start.min(now);
         self.sent_to = 0;
         self.truth = None;
+        self.at_issue = false;
         self.episode = None;
         self.unacked = None;
     }
@@ -91,7 +95,9 @@ impl Ledger {
         self.finish = self.finish.min(now);
     }
 
+    /// Something is to be noted in it.
     fn truth(&mut self) -> &mut Truth {
+        self.at_issue = true;
         self.truth.get_or_insert_default()
     }
 
@@ -207,8 +213,8 @@ impl Ledger {
         let end = packet.end();
         if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
             self.refused(packet, to);
-        } else if let Some(truth) = &mut self.truth {
-            truth.delivered(packet_copy(packet));
+        } else if self.at_issue {
+            self.truth().delivered(packet_copy(packet));
         }
     }
 
@@ -244,10 +250,8 @@ impl Ledger {
     /// The last of a packet that the network has made more of is gone, and nothing has been dropped
     /// by that: some of it has arrived, and may all have been thrown away.
     pub fn let_go(&mut self, packet: &Packet, to: &mut Recorder) {
-        if self.has_refused(packet)
-            && let Some(truth) = &mut self.truth
-        {
-            truth.refused(packet_copy(packet), &mut to.corrections);
+        if self.has_refused(packet) {
+            self.truth().refused(packet_copy(packet), &mut to.corrections);
             self.correct(to);
         }
     }
@@ -299,17 +303,22 @@ impl Ledger {
     #[inline]
     pub fn acknowledged(&mut self, now: Time, sender: &Connection, to: &mut Recorder) {
         let snd_una = sender.snd_una();
-        if let Some(truth) = &mut self.truth
-            && truth.has_exceptions()
-        {
-            // An episode may yet be about what a probe has repaired.
-            truth.advance(sender.open_probe().map_or(snd_una, |probe| probe.min(snd_una)));
+        if self.at_issue {
+            self.advance(snd_una, sender);
         }
         if let Some(segments) = &mut to.tables.segments
             && let Some(unacked) = &mut self.unacked
         {
             unacked.acknowledged(now, snd_una, segments);
         }
+    }
+
+    #[inline(never)]
+    fn advance(&mut self, snd_una: u64, sender: &Connection) {
+        let truth = self.truth();
+        // An episode may yet be about what a probe has repaired.
+        truth.advance(sender.open_probe().map_or(snd_una, |probe| probe.min(snd_una)));
+        self.at_issue = truth.kept() > 0;
     }
 
     /// Statistics start now: returns what has been counted so far, to be taken off in the end.

@@ -57,8 +57,11 @@ impl Record {
 
 /// The segments in flight of a connection with SACK.
 #[derive(Debug, Clone, Default)]
+#[repr(C)]
 pub struct Scoreboard {
     records: Ring<Record>,
+    /// Nobody asks for the order of time: `by_time` stays empty.
+    pub without_times: bool,
     /// What has been selectively acknowledged above `SND.UNA`.
     sacked: Ranges,
     sacked_bytes: u64,
@@ -85,8 +88,6 @@ pub struct Scoreboard {
     examined: u64,
     /// All segments between these have arrived or been sent again.
     exhausted: (u64, u64),
-    /// Nobody asks for the order of time: `by_time` stays empty.
-    pub without_times: bool,
 }
 
 impl Nothing for Scoreboard {

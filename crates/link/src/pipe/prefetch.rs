@@ -10,9 +10,21 @@ impl Pipe {
         prefetch_index(std::slice::from_ref(self), 0);
     }
 
-    /// Then the place where the packet will be.
+    /// The same of several packets, of which the later wait for the first.
+    #[inline]
+    pub fn prefetch_for_several(&self) {
+        self.prefetch();
+        self.transmitter.prefetch_waiting();
+    }
+
+    /// Then the place where the packet will be: where those are that wait, if it is not the pipe that
+    /// keeps packets on their way.
     #[inline]
     pub fn prefetch_place(&self) {
-        self.air.prefetch_place();
+        if self.feeds().is_some() {
+            self.transmitter.prefetch_place();
+        } else {
+            self.air.prefetch_place();
+        }
     }
 }

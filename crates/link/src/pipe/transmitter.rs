@@ -4,6 +4,7 @@ use super::later;
 use super::rates::{Job, Rates, Service};
 use crate::queue::{Occupancy, droptail};
 use crate::ring::Ring;
+use prefetch_index::prefetch_index;
 use retx_units::{Duration, History, Rate, Time};
 
 /// A first-in-first-out transmitter and those that wait for it. What each packet needs comes first,
@@ -130,6 +131,18 @@ impl Transmitter {
     /// When packets have waited, as far as that is kept; some of it may lie ahead.
     pub fn take_history(&mut self) -> Option<History> {
         self.kept.as_mut()?.history.as_mut().map(std::mem::take)
+    }
+
+    /// Packets are about to come: lets the processor fetch what those need that wait.
+    #[inline]
+    pub fn prefetch_waiting(&self) {
+        prefetch_index(std::slice::from_ref(&self.waiting), 0);
+    }
+
+    /// Then the place of the next of them.
+    #[inline]
+    pub fn prefetch_place(&self) {
+        self.waiting.prefetch(self.waiting.len() as u32);
     }
 
     #[inline(always)]

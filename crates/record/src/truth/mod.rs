@@ -282,11 +282,6 @@ impl Truth {
         (Cause::Spurious, Some(sub_cause))
     }
 
-    /// Something of it was lost or sent again that a verdict may ask for.
-    pub fn has_exceptions(&self) -> bool {
-        !self.exceptions.is_empty()
-    }
-
     /// Everything before `position` is acknowledged: no verdict will ask for it again, except those
     /// that are open.
     pub fn advance(&mut self, position: u64) {

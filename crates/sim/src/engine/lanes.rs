@@ -214,7 +214,7 @@ impl Engine<'_> {
         if let Some((_, flow, side)) = self.end_in(waiting.get(4)) {
             flow.prefetch_board(side);
             if let Some(pipe) = self.pipes.get(self.first_pipe(flow, side)) {
-                pipe.prefetch();
+                pipe.prefetch_for_several();
             }
         }
         if let Some((_, flow, side)) = self.end_in(waiting.get(2)) {

@@ -24,9 +24,10 @@ impl Connection {
         }
     }
 
-    /// Then what it knows of the segments in flight.
+    /// Then what it knows of the segments in flight, and of the round trip.
     #[inline]
     pub fn prefetch_board(&self) {
+        self.sender.validation.prefetch();
         if let Some(board) = self.sender.board.get() {
             prefetch_index(std::slice::from_ref(board), 0);
         }

@@ -15,6 +15,7 @@ use super::usage::{InUse, Usage};
 use crate::congestion_control::{Ack, Window};
 use crate::late::{Late, Nothing};
 use crate::work;
+use prefetch_index::prefetch_index;
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,7 @@ pub(crate) struct Validation {
 
 /// What was acknowledged in the last round trips.
 #[derive(Debug, Clone, Default)]
+#[repr(align(64))]
 struct Rounds {
     now: Option<Round>,
     /// Most acknowledged in a round trip: samples of falling size, oldest first.
@@ -69,6 +71,14 @@ impl Nothing for Rounds {
 impl Validation {
     pub const fn new(policy: CwndValidation) -> Self {
         Self { policy, full: false, usage: Late::NONE, rounds: Late::NONE }
+    }
+
+    /// An acknowledgment is about to come: lets the processor fetch what that needs.
+    #[inline]
+    pub fn prefetch(&self) {
+        if let Some(rounds) = self.rounds.get() {
+            prefetch_index(std::slice::from_ref(rounds), 0);
+        }
     }
 
     /// So much is in use, just after something was sent or an ACK was dealt with: full is what has
