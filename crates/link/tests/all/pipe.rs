@@ -74,6 +74,7 @@ fn drain(pipe: &mut Pipe, until: Time, log: &mut Log) {
 /// A link taken one event at a time: a transmitter that is idle or sends one packet.
 struct Plain {
     queue_packets: usize,
+    queue_bytes: u64,
     queue: VecDeque<(u32, u32, u64)>,
     sending: Option<(u32, u64)>,
     rate: Rate,
@@ -102,11 +103,16 @@ impl Plain {
         self.sending = Some((id, now + duration));
     }
 
+    fn has_room_for(&self, bytes: u32) -> bool {
+        let waiting = self.queue.iter().map(|(_, bytes, _)| u64::from(*bytes)).sum::<u64>();
+        waiting + u64::from(bytes) <= self.queue_bytes
+    }
+
     fn arrive(&mut self, now: u64, id: u32, bytes: u32) {
         self.advance(now);
         if self.sending.is_none() {
             self.send(id, bytes, now);
-        } else if self.queue.len() < self.queue_packets {
+        } else if self.queue.len() < self.queue_packets && self.has_room_for(bytes) {
             self.queue.push_back((id, bytes, now));
             self.longest = self.longest.max(self.queue.len());
         } else {
@@ -122,6 +128,8 @@ proptest! {
     fn agrees_with_a_link_taken_one_step_at_a_time(
         gaps in prop::collection::vec((0u64..40_000, 40u32..1500), 1..200),
         packets in 0u64..12,
+        room in prop::option::of(0u64..9_000),
+        keeps_history: bool,
         rate in 1_000_000_000u64..4_000_000_000,
         delay in 0u64..200_000,
     ) {
@@ -133,15 +141,19 @@ proptest! {
             rate: Some(rate),
             delay: Duration::from_nanos(delay),
             overhead: 38,
-            queue: droptail(Some(packets), None),
+            queue: droptail(Some(packets), room),
             channel: vec![],
             changes: vec![],
             repair: None,
         };
         let mut pipe = Pipe::new(&config, KEY, "link");
+        if keeps_history {
+            pipe.keep_history();
+        }
         let (log, refused) = drive(&mut pipe, &arrivals, &[]);
         let mut plain = Plain {
             queue_packets: packets as usize,
+            queue_bytes: room.unwrap_or(u64::MAX),
             queue: VecDeque::new(),
             sending: None,
             rate,
@@ -197,6 +209,46 @@ proptest! {
         prop_assert_eq!(one, other);
         let end = ns(u64::MAX - 1);
         prop_assert_eq!(seldom.statistics(end), often.statistics(end));
+    }
+
+    /// A channel that might do more to a frame than lose it, and does not, changes nothing but the
+    /// way of the frame through the pipe.
+    #[test]
+    fn pipes_that_lose_and_do_nothing_else_are_as_others(
+        gaps in prop::collection::vec((0u64..40_000, 40u32..1500), 1..200),
+        extra in prop::collection::vec(0u64..8_000_000, 0..100),
+        loss in 0.0f64..0.5,
+        packets in 1u64..12,
+    ) {
+        let mut now = 0;
+        let arrivals: Vec<(u64, u32)> =
+            gaps.iter().map(|&(gap, bytes)| { now += gap; (now, bytes) }).collect();
+        let script = channel::script::Config { drop: vec![3, 4, 9], ..Default::default() };
+        let channel = vec![bernoulli(loss), channel::Config::script(script)];
+        let config = Config {
+            rate: Some(Rate::from_bit_s(1_000_000_000)),
+            delay: Duration::from_micros(50),
+            overhead: 0,
+            queue: droptail(Some(packets), None),
+            channel: channel.clone(),
+            changes: vec![],
+            repair: None,
+        };
+        let never = channel::duplicate::Config {
+            p: Probability::new(0.0).expect("a probability"),
+            after: Duration::ZERO,
+        };
+        let other = Config {
+            channel: [channel, vec![channel::Config::duplicate(never)]].concat(),
+            ..config.clone()
+        };
+        let [mut short, mut long] =
+            [&config, &other].map(|config| Pipe::new(config, KEY, "link"));
+        prop_assert!(short.loses() && !long.loses());
+        let found = drive(&mut short, &arrivals, &extra);
+        prop_assert_eq!(found, drive(&mut long, &arrivals, &extra));
+        let end = ns(u64::MAX - 1);
+        prop_assert_eq!(short.statistics(end), long.statistics(end));
     }
 
     /// Waiting and busy time up to an instant are what a clock watcher would have added up.

@@ -2,7 +2,7 @@
 //! happens to them, they say the same, and keep the same.
 
 use super::Course;
-use crate::connection::{Connection, Event, Transmit};
+use crate::connection::{Connection, Event, Polled, Transmit};
 use crate::{Config, CwndValidation, Size, congestion_control, loss_cause, presets, spurious};
 use retx_units::{Duration, SeqNr, Stream, StreamKey, Time};
 use retx_wire::{Ecn, Flags, Options, SackBlock};
@@ -150,7 +150,9 @@ impl World {
             let ways = [course.sends, course.repairs, course.collects];
             self.open.iter_mut().zip(ways).for_each(|(open, way)| *open += u64::from(way));
             while self.both(end, Connection::poll_event).is_some_and(|it| it != Event::Reset) {}
-            while let Some(transmit) = self.both(end, |it| it.poll_transmit(now)) {
+            loop {
+                self.check_the_last_of_all(&self.ends[end][0]);
+                let Some(transmit) = self.both(end, |it| it.poll_transmit(now)) else { break };
                 if self.stream.below(self.lost) == 0 {
                     continue;
                 }
@@ -162,6 +164,17 @@ impl World {
                 self.flights.push(Flight { at, to: 1 - end, transmit });
             }
             self.both(end, |it| it.poll_timeout());
+        }
+    }
+
+    /// Who says that there is no more has no more.
+    fn check_the_last_of_all(&self, connection: &Connection) {
+        let (mut ahead, mut place) = (connection.clone(), Transmit::default());
+        if let Polled::Plain(plain) = ahead.poll_transmit_into(self.now, &mut place)
+            && !plain.more
+        {
+            let further = ahead.poll_transmit(self.now);
+            assert_eq!(further, None, "seed {}, at {:?}", self.seed, self.now);
         }
     }
 
