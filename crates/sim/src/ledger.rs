@@ -215,7 +215,14 @@ impl Ledger {
             self.refused(packet, to);
         } else if self.at_issue {
             self.truth().delivered(packet_copy(packet));
+        } else {
+            debug_assert!(self.has_settled_all(), "an arrival may be asked for");
         }
+    }
+
+    /// Nothing that was lost or sent again has to be told of any more.
+    fn has_settled_all(&self) -> bool {
+        self.truth.as_ref().is_none_or(|truth| truth.kept() == 0)
     }
 
     #[cold]
