@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import retx
-from retx.cli.entry import command_line
+from retx.cli.entry import COMMANDS
 from retx.models import MODELS
 
 Schema = dict[str, Any]
@@ -60,9 +60,9 @@ def command_line() -> Iterator[str]:
     """What `--help` says, of every command."""
     yield "# Command line"
     yield from _text_block(_help())
-    for command in command_line([]).registered_commands:
-        yield f"\n## retx {command.name}"
-        yield from _text_block(_help(str(command.name)))
+    for name in COMMANDS:
+        yield f"\n## retx {name}"
+        yield from _text_block(_help(name))
 
 
 def _help(*words: str) -> str:

@@ -61,6 +61,7 @@ def command_line(arguments: Sequence[str]) -> typer.Typer:
     app.callback()(options)
     return app
 
+
 def _show_version(value: bool) -> None:
     if value:
         typer.echo(f"retx {_native.__version__}")
