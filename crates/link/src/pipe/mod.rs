@@ -35,6 +35,7 @@ mod rates;
 pub mod repair;
 mod statistics;
 mod transmitter;
+mod turn;
 
 use crate::channel::{self, Frame, Model, Reason};
 use crate::queue::{self, droptail};

@@ -17,8 +17,8 @@ impl Pipe {
         self.transmitter.prefetch_waiting();
     }
 
-    /// Then the place where the packet will be: where those are that wait, if it is not the pipe that
-    /// keeps packets on their way.
+    /// Then the place where the packet will be: that of those that wait, if the pipe keeps none on
+    /// its way.
     #[inline]
     pub fn prefetch_place(&self) {
         if self.feeds().is_some() {

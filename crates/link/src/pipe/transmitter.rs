@@ -2,6 +2,7 @@
 
 use super::later;
 use super::rates::{Job, Rates, Service};
+use super::turn::Turn;
 use crate::queue::{Occupancy, droptail};
 use crate::ring::Ring;
 use prefetch_index::prefetch_index;
@@ -68,26 +69,6 @@ impl Known {
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, packed(8))]
 struct Nanoseconds(u128);
-
-/// A packet that waits.
-#[derive(Debug, Clone, Copy, Default)]
-struct Turn {
-    /// When its transmission starts.
-    start: Time,
-    bytes: u32,
-    /// How long it waits until then, in nanoseconds, if that was known before it came; else 0.
-    early: u32,
-}
-
-impl Turn {
-    /// When it came, or some time since when it has been here.
-    const fn arrival(&self) -> Time {
-        match self.early {
-            0 => Time::ZERO,
-            wait => Time::from_nanos(self.start.as_nanos() - wait as u64),
-        }
-    }
-}
 
 /// More than these do not stay in a cache until it is their turn.
 const MANY: usize = 1000;
