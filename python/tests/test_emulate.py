@@ -574,7 +574,7 @@ def test_without_privileges_it_works_or_says_why_not(path: Path) -> None:
         pytest.skip("another user cannot start this interpreter")
     if done.returncode:
         # The kernel namespaces, or the machine its device of packets.
-        assert re.search("EmulationRefusedError: .* does not let an ordinary user ", done.stderr), done.stderr
+        assert re.search("EmulationRefusedError: .* does not let an ordinary user ", done.stderr)
     else:
         assert done.stdout == "normal 1000\n"
 
