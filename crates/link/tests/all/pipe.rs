@@ -36,6 +36,29 @@ fn ns(nanos: u64) -> Time {
 /// What a pipe let out, and when.
 type Log = Vec<(Time, Departure)>;
 
+/// When packets arrive that come so long after one another, and how long they are.
+fn arrivals(gaps: &[(u64, u32)]) -> Vec<(u64, u32)> {
+    let mut now = 0;
+    let arrival = |&(gap, bytes): &(u64, u32)| {
+        now += gap;
+        (now, bytes)
+    };
+    gaps.iter().map(arrival).collect()
+}
+
+/// A link that may lose frames.
+fn losing(packets: u64, channel: Vec<channel::Config>) -> Config {
+    Config {
+        rate: Some(Rate::from_bit_s(1_000_000_000)),
+        delay: Duration::from_micros(50),
+        overhead: 0,
+        queue: droptail(Some(packets), None),
+        channel,
+        changes: vec![],
+        repair: None,
+    }
+}
+
 /// Feeds the packets in, taking out what is due before and at each arrival and at `extra` instants.
 fn drive(pipe: &mut Pipe, arrivals: &[(u64, u32)], extra: &[u64]) -> (Log, Vec<u32>) {
     let mut log = Log::new();
@@ -134,9 +157,7 @@ proptest! {
         delay in 0u64..200_000,
     ) {
         let rate = Rate::from_bit_s(rate);
-        let mut now = 0;
-        let arrivals: Vec<(u64, u32)> =
-            gaps.iter().map(|&(gap, bytes)| { now += gap; (now, bytes) }).collect();
+        let arrivals = arrivals(&gaps);
         let config = Config {
             rate: Some(rate),
             delay: Duration::from_nanos(delay),
@@ -190,18 +211,8 @@ proptest! {
         loss in 0.0f64..0.5,
         packets in 1u64..12,
     ) {
-        let mut now = 0;
-        let arrivals: Vec<(u64, u32)> =
-            gaps.iter().map(|&(gap, bytes)| { now += gap; (now, bytes) }).collect();
-        let config = Config {
-            rate: Some(Rate::from_bit_s(1_000_000_000)),
-            delay: Duration::from_micros(50),
-            overhead: 0,
-            queue: droptail(Some(packets), None),
-            channel: vec![bernoulli(loss), bernoulli(loss)],
-            changes: vec![],
-            repair: None,
-        };
+        let arrivals = arrivals(&gaps);
+        let config = losing(packets, vec![bernoulli(loss), bernoulli(loss)]);
         let mut seldom = Pipe::new(&config, KEY, "link");
         let mut often = seldom.clone();
         let one = drive(&mut seldom, &arrivals, &[]);
@@ -220,30 +231,16 @@ proptest! {
         loss in 0.0f64..0.5,
         packets in 1u64..12,
     ) {
-        let mut now = 0;
-        let arrivals: Vec<(u64, u32)> =
-            gaps.iter().map(|&(gap, bytes)| { now += gap; (now, bytes) }).collect();
+        let arrivals = arrivals(&gaps);
         let script = channel::script::Config { drop: vec![3, 4, 9], ..Default::default() };
         let channel = vec![bernoulli(loss), channel::Config::script(script)];
-        let config = Config {
-            rate: Some(Rate::from_bit_s(1_000_000_000)),
-            delay: Duration::from_micros(50),
-            overhead: 0,
-            queue: droptail(Some(packets), None),
-            channel: channel.clone(),
-            changes: vec![],
-            repair: None,
-        };
         let never = channel::duplicate::Config {
             p: Probability::new(0.0).expect("a probability"),
             after: Duration::ZERO,
         };
-        let other = Config {
-            channel: [channel, vec![channel::Config::duplicate(never)]].concat(),
-            ..config.clone()
-        };
+        let more = [channel.clone(), vec![channel::Config::duplicate(never)]].concat();
         let [mut short, mut long] =
-            [&config, &other].map(|config| Pipe::new(config, KEY, "link"));
+            [channel, more].map(|channel| Pipe::new(&losing(packets, channel), KEY, "link"));
         prop_assert!(short.loses() && !long.loses());
         let found = drive(&mut short, &arrivals, &extra);
         prop_assert_eq!(found, drive(&mut long, &arrivals, &extra));
