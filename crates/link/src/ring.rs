@@ -58,6 +58,12 @@ impl<T: Copy + Default> Ring<T> {
         prefetch_index(&self.slots, self.place(self.head.wrapping_add(index)));
     }
 
+    /// Lets the processor fetch the place of one that comes behind all others and so many more.
+    #[inline(always)]
+    pub fn prefetch_back(&self, others: u32) {
+        prefetch_index(&self.slots, self.place(self.tail.wrapping_add(others)));
+    }
+
     /// Takes out the first.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {

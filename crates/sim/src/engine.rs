@@ -138,7 +138,7 @@ impl<'a> Engine<'a> {
         plan: &'a Plan,
         options: &Options,
         ways: Ways,
-        flows: Vec<Flow>,
+        mut flows: Vec<Flow>,
         datagrams: Vec<DatagramFlow>,
     ) -> Result<Self, RunError> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
@@ -162,6 +162,7 @@ impl<'a> Engine<'a> {
             ahead::find_followers(&mut pipes, &routes, &plan.pipes);
         }
         let places = routes::find_private(&mut routes, &flows, &pipes);
+        flows.iter_mut().for_each(|flow| flow.set_first_words(&routes));
         let mut targets = targets as u32;
         // A capture has all happen at its time.
         let waits = recorder.capture.is_none();

@@ -39,6 +39,10 @@ pub struct Flow {
     ends: [Connection; 2],
     /// Where each end's way to the other begins in the engine's routes.
     first_hops: [u32; 2],
+    /// The words of these places (`engine/routes.rs`).
+    first_words: [u32; 2],
+    /// When the engine will wake each end first, whatever it has asked for since.
+    woken: [Time; 2],
     /// How many connections have been opened.
     connections: u32,
     phase: Phase,
@@ -65,7 +69,7 @@ pub struct Flow {
 }
 
 // There may be a hundred thousand.
-const _: () = assert!(size_of::<Flow>() <= 1_664);
+const _: () = assert!(size_of::<Flow>() <= 1_728);
 
 const SENDER: usize = Side::Sender as usize;
 const RECEIVER: usize = Side::Receiver as usize;
@@ -77,6 +81,8 @@ impl Flow {
         Self {
             ends: [nobody.clone(), nobody],
             first_hops,
+            first_words: [0; 2],
+            woken: [Time::NEVER; 2],
             connections: 0,
             phase: Phase::Waiting,
             initiator: plan.initiator,
@@ -133,9 +139,11 @@ impl Flow {
     pub fn prefetch(&self, side: Side) {
         self.ends[side as usize].prefetch(side == Side::Sender);
         let behind = std::slice::from_ref(&self.first_hops);
-        let lines = if side == Side::Sender { 3 } else { 2 };
-        for line in 0..lines {
+        for line in 0..2 {
             prefetch_index(behind, line * 64 / size_of_val(behind));
+        }
+        if side == Side::Sender {
+            prefetch_index(behind, 2 * 64 / size_of_val(behind));
         }
     }
 
@@ -154,6 +162,17 @@ impl Flow {
     /// Where each end's way to the other begins in the engine's routes.
     pub const fn first_hops(&self) -> [u32; 2] {
         self.first_hops
+    }
+
+    /// The routes are laid.
+    pub fn set_first_words(&mut self, routes: &[u32]) {
+        self.first_words = self.first_hops.map(|hop| routes[hop as usize]);
+    }
+
+    /// The first word of the route from this end.
+    #[inline(always)]
+    pub const fn first_word(&self, side: Side) -> u32 {
+        self.first_words[side as usize]
     }
 
     /// True when no connection is open and none will be.
@@ -198,8 +217,21 @@ impl Flow {
         }
     }
 
+    /// When `side` wants to be woken, if that is before it will be: then it is assumed that it will.
+    #[inline(always)]
+    pub fn poll_wake(&mut self, side: Side) -> Option<Time> {
+        let time = self.poll_timeout(side);
+        let woken = &mut self.woken[side as usize];
+        let earlier = time < *woken;
+        if earlier {
+            *woken = time;
+        }
+        earlier.then_some(time)
+    }
+
     /// `side` has been woken; it need not have been.
     pub fn handle_timeout(&mut self, now: Time, side: Side, context: &mut Context<'_>) {
+        self.woken[side as usize] = Time::NEVER;
         if self.poll_timeout(side) > now {
             return;
         }

@@ -132,12 +132,6 @@ impl Calendar {
         self.coming.last()
     }
 
-    /// The packet of the same day that so many others come before.
-    #[inline]
-    pub fn ahead(&self, others: usize) -> Option<&Coming> {
-        self.coming.iter().nth_back(others)
-    }
-
     /// Takes out the first.
     #[inline]
     pub fn pop(&mut self) -> Option<Coming> {

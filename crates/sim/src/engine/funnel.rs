@@ -1,16 +1,18 @@
 //! A funnel: packets on their way to a bottleneck, sorted by when they arrive there.
 //!
-//! Nearly all wait in one row. A packet that too many overtake, as one that has waited for others
-//! of its host while those of many hosts went by, waits in a calendar beside it.
+//! Nearly all wait in few rows side by side: the first packets that the hosts send at a time come
+//! in order, and so do their second ones, each behind the first in its host's link while those of
+//! hundreds of other hosts go by. A packet takes the first row whose last arrives no later than
+//! itself. (Then the last of each row arrives before that of the row before it: no choice keeps
+//! more in rows.) One that would be too early in each waits in a calendar beside them.
 
 use super::calendar::{Calendar, Days};
 use retx_link::pipe::Parcel;
 use retx_link::ring::Ring;
 use retx_units::Time;
 
-/// Packets of the row that one may get in before. Each is a step of its search: where 100 flows
-/// share a bottleneck, the row takes 91 instructions a segment.
-const REACH: usize = 8;
+/// Rows side by side.
+const ROWS: usize = 8;
 
 /// A packet in a funnel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,13 +34,19 @@ pub(super) enum Put {
     Not,
 }
 
-/// Packets in the order in which they arrive; at the same time those of the row first, and each in
-/// the order in which they were put in.
+/// Packets in the order in which they arrive; at the same time in that in which they were put in.
 #[derive(Debug, Clone)]
 pub(super) struct Funnel {
-    row: Ring<Coming>,
-    /// The latest arrival in the row so far.
-    last: Time,
+    /// When the first of all rows arrives; [`Time::NEVER`] without any. It is in this row.
+    first: Time,
+    next: usize,
+    /// No row from this one on has any.
+    used: usize,
+    /// When the first of each row arrives; [`Time::NEVER`] without any.
+    firsts: [Time; ROWS],
+    /// The latest arrival in each row so far.
+    lasts: [Time; ROWS],
+    rows: [Ring<Coming>; ROWS],
     /// When the first of those beside arrives; [`Time::NEVER`] without any.
     first_beside: Time,
     days: Days,
@@ -49,33 +57,57 @@ pub(super) struct Funnel {
 impl Funnel {
     /// An empty one, whose calendar will have these days.
     pub fn new(days: Days) -> Self {
-        let (row, last) = Default::default();
-        Self { row, last, first_beside: Time::NEVER, days, beside: None }
+        Self {
+            first: Time::NEVER,
+            next: 0,
+            used: 0,
+            firsts: [Time::NEVER; ROWS],
+            lasts: [Time::ZERO; ROWS],
+            rows: Default::default(),
+            first_beside: Time::NEVER,
+            days,
+            beside: None,
+        }
     }
 
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
-        if arrival < self.last {
-            return self.put_before(arrival, parcel, hop);
+        if arrival >= self.lasts[0] {
+            self.put_into(0, Coming { arrival, parcel, hop })
+        } else {
+            self.put_otherwise(arrival, parcel, hop)
         }
-        self.last = arrival;
-        let is_first = self.row.is_empty() && arrival < self.first_beside;
-        self.row.push_back(Coming { arrival, parcel, hop });
+    }
+
+    #[inline(always)]
+    fn put_into(&mut self, row: usize, coming: Coming) -> Put {
+        self.lasts[row] = coming.arrival;
+        if self.rows[row].is_empty() {
+            return self.put_first(row, coming);
+        }
+        self.rows[row].push_back(coming);
+
+        Put::Behind
+    }
+
+    #[inline(never)]
+    fn put_first(&mut self, row: usize, coming: Coming) -> Put {
+        let is_first = coming.arrival < self.first();
+        self.firsts[row] = coming.arrival;
+        self.rows[row].push_back(coming);
+        self.used = self.used.max(row + 1);
+        self.find_first();
         if is_first { Put::First } else { Put::Behind }
     }
 
     // In registers, or all would be written to memory first.
     #[inline(never)]
-    fn put_before(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
+    fn put_otherwise(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
         let coming = Coming { arrival, parcel, hop };
-        let is_later = |other: &Coming| other.arrival > coming.arrival;
-        let reached = self.row.len().checked_sub(REACH);
-        if reached.and_then(|index| self.row.get(index)).is_some_and(is_later) {
-            return self.put_beside(coming);
+        match (1..ROWS).find(|row| self.lasts[*row] <= arrival) {
+            Some(row) => self.put_into(row, coming),
+            None => self.put_beside(coming),
         }
-        let is_first = self.row.front().is_none_or(is_later) && coming.arrival < self.first_beside;
-        self.row.insert_before(coming, is_later);
-        if is_first { Put::First } else { Put::Behind }
     }
 
     #[inline(never)]
@@ -89,16 +121,24 @@ impl Funnel {
         if is_first { Put::First } else { Put::Behind }
     }
 
-    /// When the first of the row arrives; [`Time::NEVER`] without any.
+    /// Finds the row whose first arrives first; of those that do at the same time the first.
     #[inline(always)]
-    fn first_in_row(&self) -> Time {
-        self.row.front().map_or(Time::NEVER, |coming| coming.arrival)
+    fn find_first(&mut self) {
+        const { assert!(ROWS == 8, "they are compared two by two") };
+        let firsts = &self.firsts;
+        let of = |a: usize, b: usize| if firsts[b] < firsts[a] { b } else { a };
+        self.next = if self.used <= 2 {
+            of(0, 1)
+        } else {
+            of(of(of(0, 1), of(2, 3)), of(of(4, 5), of(6, 7)))
+        };
+        self.first = firsts[self.next];
     }
 
     /// When the first arrives; [`Time::NEVER`] without any.
     #[inline(always)]
     pub fn first(&self) -> Time {
-        self.first_in_row().min(self.first_beside)
+        self.first.min(self.first_beside)
     }
 
     /// Takes out the first if it has arrived by `now`.
@@ -111,41 +151,54 @@ impl Funnel {
     /// The first if it has arrived by `now`.
     #[inline(always)]
     pub fn first_by(&mut self, now: Time) -> Option<&Coming> {
-        let beside_first = self.row.front().is_none_or(|first| first.arrival > self.first_beside);
-        if beside_first && self.first_beside <= now {
+        if self.first_beside < self.first && self.first_beside <= now {
             self.bring();
+        } else if self.first > now {
+            return None;
         }
-        self.row.front().filter(|first| first.arrival <= now)
+        self.rows[self.next].front()
     }
 
     /// Takes out what [`Self::first_by`] has shown.
     #[inline(always)]
     pub fn drop_first(&mut self) {
-        self.row.drop_front();
+        let row = &mut self.rows[self.next];
+        row.drop_front();
+        self.firsts[self.next] = match row.front() {
+            Some(first) => first.arrival,
+            None => {
+                self.used -= usize::from(self.used == self.next + 1);
+                Time::NEVER
+            }
+        };
+        self.find_first();
     }
 
-    /// The first of those beside comes first of all: into the row.
+    /// The first of those beside comes first of all: into a row.
     // A packet that is taken from one place alone needs no copy.
     #[inline(never)]
     fn bring(&mut self) {
         let Some(beside) = &mut self.beside else { return };
         if let Some(coming) = beside.pop() {
-            self.last = self.last.max(coming.arrival);
-            self.row.push_front(coming);
+            self.firsts[self.next] = coming.arrival;
+            self.first = coming.arrival;
+            self.rows[self.next].push_front(coming);
+            self.used = self.used.max(self.next + 1);
         }
         self.first_beside = beside.first().map_or(Time::NEVER, |coming| coming.arrival);
     }
 
-    /// The packets that so many others come before, of the row and of those beside.
+    /// The packet that so many others of its row come before, of that in which
+    /// [`Self::first_by`] has shown the first.
     #[inline]
-    pub fn ahead(&self, others: usize) -> impl Iterator<Item = &Coming> {
-        let beside = self.beside.as_ref().and_then(|beside| beside.ahead(others / 2));
-        self.row.get(others).into_iter().chain(beside)
+    pub fn ahead(&self, others: usize) -> Option<&Coming> {
+        self.rows[self.next].get(others)
     }
 
     /// All.
     pub fn iter(&self) -> impl Iterator<Item = &Coming> {
-        self.row.iter().chain(self.beside.iter().flat_map(|beside| beside.iter()))
+        let rows = self.rows.iter().flat_map(Ring::iter);
+        rows.chain(self.beside.iter().flat_map(|beside| beside.iter()))
     }
 }
 
@@ -166,14 +219,14 @@ mod tests {
         ) {
             let days = Days::new(Duration::from_nanos(ahead), Duration::from_nanos(2));
             let mut funnel = Funnel::new(days);
-            let mut plain: Vec<(u64, bool, u32)> = Vec::new();
+            let mut plain: Vec<(u64, u32)> = Vec::new();
             let mut now = 0;
             for (id, (step, value)) in (0..).zip(steps) {
                 if step == 0 {
                     now += value / spread / 4;
                     plain.sort_unstable();
                     let arrived = plain.partition_point(|(at, ..)| *at <= now);
-                    for (at, _, id) in plain.drain(..arrived) {
+                    for (at, id) in plain.drain(..arrived) {
                         let found = funnel.pop(Time::from_nanos(now)).expect("it has arrived");
                         prop_assert_eq!((found.arrival.as_nanos(), found.parcel.id), (at, id));
                     }
@@ -182,14 +235,11 @@ mod tests {
                     let arrival = now + value / spread;
                     let later = plain.iter().filter(|(at, ..)| *at > arrival).count();
                     let parcel = Parcel { id, bytes: 0 };
-                    let in_row = funnel.row.len();
                     let put = funnel.put(Time::from_nanos(arrival), parcel, 0);
                     prop_assert_eq!(put == Put::First, put != Put::Not && later == plain.len());
-                    prop_assert!(put != Put::Not || later >= REACH && ahead < 6100 / spread);
+                    prop_assert!(put != Put::Not || later >= ROWS && ahead < 6100 / spread);
                     if put != Put::Not {
-                        let is_beside = funnel.row.len() == in_row;
-                        prop_assert!(!is_beside || later >= REACH);
-                        plain.push((arrival, is_beside, id));
+                        plain.push((arrival, id));
                     }
                 }
                 let first = plain.iter().map(|(at, ..)| *at).min();

@@ -34,6 +34,9 @@ use retx_units::{Duration, Time};
 /// are more flows than caches hold: 10,000 then take some 5 % less time.
 const FETCHED: usize = 6;
 
+/// So many arrivals are carried out together at most.
+const TOGETHER: u64 = 512;
+
 /// A long packet.
 const PACKET_BYTES: u32 = 1500;
 
@@ -87,8 +90,9 @@ impl Funnels {
             let pipe = &pipes[bottleneck as usize];
             // What a packet does there is felt a delay later, and by others only.
             if *fed == Some(true) && pipe.is_plain() && !pipe.follows() {
-                let patience = if waits { pipe.delay() } else { Duration::ZERO };
                 let each = pipe.transmission_time(PACKET_BYTES);
+                let most = Duration::from_nanos(each.as_nanos().saturating_mul(TOGETHER));
+                let patience = if waits { pipe.delay().min(most) } else { Duration::ZERO };
                 pipes[bottleneck as usize].be_fed(all.len() as u32);
                 let funnel = Funnel::new(Days::new((patience + longest) * 2, each));
                 all.push(Fed { funnel, bottleneck, patience });
@@ -251,15 +255,13 @@ impl Engine<'_> {
         let Fed { funnel, bottleneck, .. } = &mut funnels.all[number as usize];
         let mut onward = Onward { pipes, routes, lanes: lanes.behind(*bottleneck)?, agenda };
         loop {
-            if FAR {
-                for other in funnel.ahead(FETCHED + 1) {
-                    onward.prefetch(other);
-                }
-            }
             // Looked at where it is, and taken out in the end: a copy would have to be kept.
             let coming = funnel.first_by(time)?;
             if let Err(halt) = onward.carry_out(coming, *bottleneck) {
                 return funnel.pop(time).map(|coming| (coming, halt));
+            }
+            if FAR && let Some(other) = funnel.ahead(FETCHED) {
+                onward.prefetch(other);
             }
             funnel.drop_first();
         }

@@ -127,7 +127,7 @@ impl Engine<'_> {
                     return Outcome::Enters(step);
                 }
             }
-            let word = self.routes[label.hop as usize];
+            let word = flow.first_word(side);
             let first = pipe_of(word);
             let pipe = pipes.get_mut(first as usize);
             let Some(pipe) = pipe.filter(|pipe| is_private(word) && !pipe.leads()) else {
@@ -151,7 +151,9 @@ impl Engine<'_> {
                 break;
             }
         }
-        agenda.wake(pipes.len() as u32 + 2 * index + side as u32, flow.poll_timeout(side));
+        if let Some(time) = flow.poll_wake(side) {
+            agenda.wake(pipes.len() as u32 + 2 * index + side as u32, time);
+        }
         Outcome::Done { wants_attention: flow.wants_attention() }
     }
 
@@ -170,6 +172,8 @@ impl Engine<'_> {
     #[inline]
     pub(super) fn rearm(&mut self, index: u32, side: Side) {
         let target = self.pipes.len() as u32 + 2 * index + side as u32;
-        self.agenda.wake(target, self.flows[index as usize].poll_timeout(side));
+        if let Some(time) = self.flows[index as usize].poll_wake(side) {
+            self.agenda.wake(target, time);
+        }
     }
 }

@@ -62,6 +62,7 @@ impl Lane {
             agenda.wake(target, waiting.arrival);
         }
         self.waiting.push_back(waiting);
+
     }
 }
 
@@ -213,22 +214,16 @@ impl Engine<'_> {
         }
         if let Some((_, flow, side)) = self.end_in(waiting.get(4)) {
             flow.prefetch_board(side);
-            if let Some(pipe) = self.pipes.get(self.first_pipe(flow, side)) {
+            if let Some(pipe) = self.pipes.get(pipe_of(flow.first_word(side)) as usize) {
                 pipe.prefetch_for_several();
             }
         }
         if let Some((_, flow, side)) = self.end_in(waiting.get(2)) {
             flow.prefetch_records(side);
-            if let Some(pipe) = self.pipes.get(self.first_pipe(flow, side)) {
+            if let Some(pipe) = self.pipes.get(pipe_of(flow.first_word(side)) as usize) {
                 pipe.prefetch_place();
             }
         }
-    }
-
-    /// The first pipe on the way from this end.
-    #[inline(always)]
-    fn first_pipe(&self, flow: &Flow, side: Side) -> usize {
-        pipe_of(self.routes[flow.first_hops()[side as usize] as usize]) as usize
     }
 
     /// The end at which a packet arrives.

@@ -1,6 +1,7 @@
 //! Packets of plain segments, which nearly all are: written once, where they stay, and read there.
 
 use super::{NONE, Others, Packet, Packets, Transmission, Unpacked};
+use prefetch_index::prefetch_index;
 use retx_tcp::{Connection, PlainTransmit};
 use retx_units::Time;
 use retx_wire::{Ecn, IPV4_HEADER_BYTES, PlainSegment, TCP_HEADER_BYTES};
@@ -61,7 +62,8 @@ impl Packets {
         let id = self.take_number();
         let slot = &mut self.slots[id as usize];
         *slot = Packet::plain(transmit, label);
-        (id, slot)
+        prefetch_index(&self.slots, id as usize + 8);
+        (id, &mut self.slots[id as usize])
     }
 }
 

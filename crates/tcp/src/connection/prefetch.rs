@@ -12,22 +12,25 @@ impl Connection {
     /// lets the processor fetch what that needs, and no more, as fetching takes its time, too.
     #[inline]
     pub fn prefetch(&self, sends: bool) {
-        let lines = if sends {
-            offset_of!(Self, receiver.rcv_nxt) / LINE..size_of::<Self>() / LINE
+        if sends {
+            self.prefetch_lines::<{ offset_of!(Self, receiver.rcv_nxt) / LINE }, { size_of::<Self>() / LINE }>();
         } else {
-            0..offset_of!(Self, sender) / LINE
-        };
+            self.prefetch_lines::<0, { offset_of!(Self, sender) / LINE }>();
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_lines<const FROM: usize, const TO: usize>(&self) {
         // By words, from the first on.
         let words = std::slice::from_ref(&self.reply);
-        for line in lines {
+        for line in FROM..TO {
             prefetch_index(words, line * LINE / size_of_val(words));
         }
     }
 
-    /// Then what it knows of the segments in flight, and of the round trip.
+    /// Then what it knows of the segments in flight.
     #[inline]
     pub fn prefetch_board(&self) {
-        self.sender.validation.prefetch();
         if let Some(board) = self.sender.board.get() {
             prefetch_index(std::slice::from_ref(board), 0);
         }

@@ -15,7 +15,6 @@ use super::usage::{InUse, Usage};
 use crate::congestion_control::{Ack, Window};
 use crate::late::{Late, Nothing};
 use crate::work;
-use prefetch_index::prefetch_index;
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,43 +40,37 @@ pub(crate) struct Validation {
     policy: CwndValidation,
     /// The window was full at some time since the last ACK of new data.
     full: bool,
-    /// For `linux`.
-    usage: Late<Usage>,
-    /// For `rfc7661`.
-    rounds: Late<Rounds>,
+    /// For `rfc7661`: a sample may be out of date.
+    several: bool,
+    /// Bytes acknowledged in this round trip, at most a window and what came after it: below 2^31.
+    round_bytes: u32,
+    /// The round trip is over once this is acknowledged; 0 while none is counted.
+    round_end: u64,
+    past: Late<Past>,
 }
 
-/// What was acknowledged in the last round trips.
+/// What was before.
 #[derive(Debug, Clone, Default)]
-#[repr(align(64))]
-struct Rounds {
-    now: Option<Round>,
-    /// Most acknowledged in a round trip: samples of falling size, oldest first.
+struct Past {
+    /// For `rfc7661`: most acknowledged in a round trip, samples of falling size, oldest first.
     samples: VecDeque<(Time, u64)>,
+    /// For `linux`.
+    usage: Usage,
 }
 
-/// A round trip in which bytes acknowledged are counted.
-#[derive(Debug, Clone, Copy)]
-struct Round {
-    /// It is over once this is acknowledged.
-    end: u64,
-    bytes: u64,
-}
-
-impl Nothing for Rounds {
-    const NOTHING: &'static Self = &Self { now: None, samples: VecDeque::new() };
+impl Nothing for Past {
+    const NOTHING: &'static Self = &Self { samples: VecDeque::new(), usage: *Usage::NOTHING };
 }
 
 impl Validation {
     pub const fn new(policy: CwndValidation) -> Self {
-        Self { policy, full: false, usage: Late::NONE, rounds: Late::NONE }
-    }
-
-    /// An acknowledgment is about to come: lets the processor fetch what that needs.
-    #[inline]
-    pub fn prefetch(&self) {
-        if let Some(rounds) = self.rounds.get() {
-            prefetch_index(std::slice::from_ref(rounds), 0);
+        Self {
+            policy,
+            full: false,
+            several: false,
+            round_bytes: 0,
+            round_end: 0,
+            past: Late::NONE,
         }
     }
 
@@ -91,14 +84,14 @@ impl Validation {
         match self.policy {
             CwndValidation::None => {}
             CwndValidation::Rfc7661 => self.full |= full,
-            CwndValidation::Linux if full || sent => self.usage.note(in_use, full),
+            CwndValidation::Linux if full || sent => self.past.usage.note(in_use, full),
             CwndValidation::Linux => {}
         }
     }
 
     /// The window leaves less room than is worth sending at once.
     pub fn on_deferral(&mut self, in_use: &InUse) {
-        self.usage.note(in_use, true);
+        self.past.usage.note(in_use, true);
     }
 
     /// New data were acknowledged.
@@ -110,17 +103,19 @@ impl Validation {
         if ack.in_recovery {
             return self.forget_rounds();
         }
-        let goes_on = self.rounds.made().is_some_and(|rounds| rounds.goes_on(ack));
-        if !goes_on {
-            self.rounds.on_ack(ack);
+        if ack.snd_una < self.round_end && !self.several {
+            self.round_bytes += ack.bytes_acked as u32;
+        } else {
+            self.count(ack);
         }
     }
 
     /// §4.2: what a recovery delivers is no sample, and what was before is out of date.
     fn forget_rounds(&mut self) {
-        if let Some(rounds) = self.rounds.made() {
-            rounds.now = None;
-            rounds.samples.clear();
+        self.round_end = 0;
+        self.several = false;
+        if let Some(past) = self.past.made() {
+            past.samples.clear();
         }
     }
 
@@ -128,9 +123,9 @@ impl Validation {
     pub fn allows_growth(&self, window: &Window) -> bool {
         match self.policy {
             CwndValidation::None => true,
-            CwndValidation::Linux => self.usage.is_limited(window),
+            CwndValidation::Linux => self.past.usage.is_limited(window),
             CwndValidation::Rfc7661 => {
-                let pipe_ack = || self.rounds.samples.front().map(|sample| sample.1);
+                let pipe_ack = || self.past.samples.front().map(|sample| sample.1);
                 self.full || pipe_ack().is_none_or(|bytes| bytes >= window.cwnd.div_ceil(2))
             }
         }
@@ -140,48 +135,41 @@ impl Validation {
     pub fn end_ack(&mut self) {
         self.full = false;
     }
+
+    /// Counts what is acknowledged where a round trip begins or ends, or a sample may be out of
+    /// date.
+    #[inline(never)]
+    fn count(&mut self, ack: &Ack) {
+        if self.round_end == 0 {
+            (self.round_end, self.round_bytes) = (ack.snd_nxt, 0);
+            return;
+        }
+        self.round_bytes += ack.bytes_acked as u32;
+        if ack.snd_una >= self.round_end {
+            self.past.add(ack.now, u64::from(self.round_bytes));
+            (self.round_end, self.round_bytes) = (ack.snd_nxt, 0);
+        }
+        if self.past.samples.len() > 1 {
+            self.past.drop_old(ack);
+        }
+        self.several = self.past.samples.len() > 1;
+    }
 }
 
-impl Rounds {
-    /// Counts what is acknowledged within a round trip, if no sample can be out of date: else
-    /// nothing has happened.
-    #[inline(always)]
-    fn goes_on(&mut self, ack: &Ack) -> bool {
-        match &mut self.now {
-            Some(round) if ack.snd_una < round.end && self.samples.len() <= 1 => {
-                round.bytes += ack.bytes_acked;
-                true
-            }
-            _ => false,
+impl Past {
+    fn add(&mut self, now: Time, bytes: u64) {
+        while self.samples.back().is_some_and(|sample| sample.1 <= bytes) {
+            work::steps(1);
+            self.samples.pop_back();
         }
+        if self.samples.capacity() == 0 {
+            // There is hardly ever a second: what is acknowledged grows, or the rest is old.
+            self.samples.reserve_exact(1);
+        }
+        self.samples.push_back((now, bytes));
     }
 
-    #[inline(never)]
-    fn on_ack(&mut self, ack: &Ack) {
-        let Some(round) = &mut self.now else {
-            self.now = Some(Round { end: ack.snd_nxt, bytes: 0 });
-            return;
-        };
-        round.bytes += ack.bytes_acked;
-        if ack.snd_una >= round.end {
-            let bytes = round.bytes;
-            *round = Round { end: ack.snd_nxt, bytes: 0 };
-            while self.samples.back().is_some_and(|sample| sample.1 <= bytes) {
-                work::steps(1);
-                self.samples.pop_back();
-            }
-            if self.samples.capacity() == 0 {
-                // There is hardly ever a second: what is acknowledged grows, or the rest is old.
-                self.samples.reserve_exact(1);
-            }
-            self.samples.push_back((ack.now, bytes));
-        }
-        if self.samples.len() > 1 {
-            self.drop_old_samples(ack);
-        }
-    }
-
-    fn drop_old_samples(&mut self, ack: &Ack) {
+    fn drop_old(&mut self, ack: &Ack) {
         let period = ack.srtt.map_or(Duration::ZERO, |srtt| srtt.saturating_mul(3));
         let period = period.max(Duration::from_secs(1));
         // The newest stands until there is a newer one: a flow without samples has no other.
