@@ -70,54 +70,53 @@ impl Funnel {
         }
     }
 
+    // A packet is put together where it is written: what is handed on in memory has to be written
+    // to memory first, behind all that is yet on its way there.
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
         if arrival >= self.lasts[0] {
-            self.put_into(0, Coming { arrival, parcel, hop })
+            self.put_into(0, arrival, parcel, hop)
         } else {
             self.put_otherwise(arrival, parcel, hop)
         }
     }
 
     #[inline(always)]
-    fn put_into(&mut self, row: usize, coming: Coming) -> Put {
-        self.lasts[row] = coming.arrival;
+    fn put_into(&mut self, row: usize, arrival: Time, parcel: Parcel, hop: u32) -> Put {
+        self.lasts[row] = arrival;
         if self.rows[row].is_empty() {
-            return self.put_first(row, coming);
+            return self.put_first(row, arrival, parcel, hop);
         }
-        self.rows[row].push_back(coming);
-
+        self.rows[row].push_back(Coming { arrival, parcel, hop });
         Put::Behind
     }
 
     #[inline(never)]
-    fn put_first(&mut self, row: usize, coming: Coming) -> Put {
-        let is_first = coming.arrival < self.first();
-        self.firsts[row] = coming.arrival;
-        self.rows[row].push_back(coming);
+    fn put_first(&mut self, row: usize, arrival: Time, parcel: Parcel, hop: u32) -> Put {
+        let is_first = arrival < self.first();
+        self.firsts[row] = arrival;
+        self.rows[row].push_back(Coming { arrival, parcel, hop });
         self.used = self.used.max(row + 1);
         self.find_first();
         if is_first { Put::First } else { Put::Behind }
     }
 
-    // In registers, or all would be written to memory first.
     #[inline(never)]
     fn put_otherwise(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
-        let coming = Coming { arrival, parcel, hop };
         match (1..ROWS).find(|row| self.lasts[*row] <= arrival) {
-            Some(row) => self.put_into(row, coming),
-            None => self.put_beside(coming),
+            Some(row) => self.put_into(row, arrival, parcel, hop),
+            None => self.put_beside(arrival, parcel, hop),
         }
     }
 
     #[inline(never)]
-    fn put_beside(&mut self, coming: Coming) -> Put {
-        let is_first = coming.arrival < self.first();
+    fn put_beside(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
+        let is_first = arrival < self.first();
         let beside = self.beside.get_or_insert_with(|| Box::new(Calendar::new(self.days)));
-        if !beside.put(coming) {
+        if !beside.put(Coming { arrival, parcel, hop }) {
             return Put::Not;
         }
-        self.first_beside = self.first_beside.min(coming.arrival);
+        self.first_beside = self.first_beside.min(arrival);
         if is_first { Put::First } else { Put::Behind }
     }
 

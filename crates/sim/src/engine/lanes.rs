@@ -138,15 +138,18 @@ impl Abreast<'_> {
     /// there.
     #[inline(always)]
     pub fn take(&mut self, waiting: Waiting, agenda: &mut Agenda) -> bool {
-        let fits = self.lanes[0].last <= waiting.arrival;
+        let Waiting { arrival, id, to } = waiting;
+        let fits = self.lanes[0].last <= arrival;
         if fits {
             self.lanes[0].take(waiting, self.first, agenda);
         }
-        fits || self.take_beside(waiting, agenda)
+        fits || self.take_beside(arrival, id, to, agenda)
     }
 
+    // In registers, or all would be written to memory first.
     #[inline(never)]
-    fn take_beside(&mut self, waiting: Waiting, agenda: &mut Agenda) -> bool {
+    fn take_beside(&mut self, arrival: Time, id: u32, to: u32, agenda: &mut Agenda) -> bool {
+        let waiting = Waiting { arrival, id, to };
         let mut others = (self.first..).zip(self.lanes.iter_mut()).skip(1);
         let Some((target, lane)) = others.find(|(_, lane)| lane.last <= waiting.arrival) else {
             return false;
