@@ -1,6 +1,6 @@
 //! Captures: which packets are seen where.
 
-use crate::packet::{NONE, Packet, Packets, Transmission};
+use crate::packet::{NONE, PacketRef, Packets, Transmission};
 use crate::plan::{PipePlan, Plan, Side};
 use crate::recorder::Drop;
 use retx_record::capture::{
@@ -138,16 +138,16 @@ impl Capture {
             // From outside, and of none of the scenario's flows.
             return;
         }
-        if packets.get(id).captured == NONE {
+        if packets.get(id).captured() == NONE {
             let twin = packets.captured_twin(id);
             let captured = self.add(packets.get(id), packets.segment(id), twin);
             packets.note_captured(id, captured);
         }
         let seen = packets.get(id);
-        self.buffer.see(now, place, self.packets[seen.captured as usize], seen.ecn);
+        self.buffer.see(now, place, self.packets[seen.captured() as usize], seen.ecn());
     }
 
-    fn add(&mut self, packet: &Packet, segment: Segment, twin: Option<u32>) -> u32 {
+    fn add(&mut self, packet: PacketRef<'_>, segment: Segment, twin: Option<u32>) -> u32 {
         let flow = packet.flow();
         let from = if packet.carries_data_direction() { Side::Sender } else { Side::Receiver };
         let opens = self.initiators[flow as usize] == from;
@@ -155,7 +155,7 @@ impl Capture {
             flow: self.flows[flow as usize],
             side: if opens { capture::Side::Opener } else { capture::Side::Listener },
             position: packet.position,
-            transmission: match packet.transmission {
+            transmission: match packet.transmission() {
                 Transmission::First => capture::Transmission::First,
                 Transmission::Again => capture::Transmission::Again,
                 Transmission::Necessary => capture::Transmission::Necessary,
@@ -168,21 +168,21 @@ impl Capture {
             Some(twin) => self.buffer.add_copy(&captured, self.packets[twin as usize]),
         };
         let own = u32::try_from(self.packets.len()).expect("fewer than 2^32 packets in a capture");
-        if packet.transmission == Transmission::Unnecessary {
-            self.unnecessary.insert((flow, packet.copy, own), id);
+        if packet.transmission() == Transmission::Unnecessary {
+            self.unnecessary.insert((flow, packet.copy(), own), id);
         }
         self.packets.push(id);
         own
     }
 
     /// A packet has reached its host.
-    pub fn delivered(&mut self, now: Time, packet: &Packet) {
+    pub fn delivered(&mut self, now: Time, packet: PacketRef<'_>) {
         self.settle(packet, Fate::Delivered { at: now });
     }
 
     /// A packet was dropped.
-    pub fn dropped(&mut self, packet: &Packet, drop: &Drop) {
-        if packet.captured == NONE {
+    pub fn dropped(&mut self, packet: PacketRef<'_>, drop: &Drop) {
+        if packet.captured() == NONE {
             return;
         }
         let index = drop.place as usize;
@@ -193,9 +193,9 @@ impl Capture {
         self.settle(packet, Fate::Dropped { place, reason: drop.reason });
     }
 
-    fn settle(&mut self, packet: &Packet, fate: Fate) {
-        if packet.captured != NONE {
-            self.buffer.set_fate(self.packets[packet.captured as usize], fate);
+    fn settle(&mut self, packet: PacketRef<'_>, fate: Fate) {
+        if packet.captured() != NONE {
+            self.buffer.set_fate(self.packets[packet.captured() as usize], fate);
         }
     }
 

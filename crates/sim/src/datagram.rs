@@ -1,7 +1,7 @@
 //! A flow of UDP: a source at one end, and at the other the books on what arrives. Nobody
 //! acknowledges, nothing is repaired.
 
-use crate::packet::{Others, Packet};
+use crate::packet::{Others, PacketRef};
 use crate::plan::{DatagramPlan, Limits};
 use crate::source::{HEADERS, Pace, Source};
 use retx_record::datagrams::DatagramCounters;
@@ -235,29 +235,29 @@ impl DatagramFlow {
     }
 
     /// A packet has left the first hop at its far end; told to saturating sources only.
-    pub const fn left_first_hop(&mut self, packet: &Packet) {
+    pub fn left_first_hop(&mut self, packet: PacketRef<'_>) {
         if !is_copy(packet) {
             self.sender.left_first_hop();
         }
     }
 
     /// A packet has reached the other end.
-    pub fn arrived(&mut self, now: Time, packet: &Packet) {
+    pub fn arrived(&mut self, now: Time, packet: PacketRef<'_>) {
         let arrival = Arrival {
             number: packet.position,
             sent: sent_at(packet),
-            payload_bytes: packet.payload_bytes,
-            again: packet.later,
+            payload_bytes: packet.payload_bytes(),
+            again: packet.later(),
         };
         self.books.arrived(now, arrival);
     }
 
     /// A packet was dropped; what the network has made of it may arrive or have arrived.
-    pub fn dropped(&mut self, now: Time, packet: &Packet) {
-        if packet.hop == self.first_hop && !is_copy(packet) {
+    pub fn dropped(&mut self, now: Time, packet: PacketRef<'_>) {
+        if packet.hop() == self.first_hop && !is_copy(packet) {
             self.sender.dropped_in_first_hop(now, sent_at(packet));
         }
-        if packet.others == Others::None {
+        if packet.others() == Others::None {
             self.books.lost();
         }
     }
@@ -275,11 +275,11 @@ impl DatagramFlow {
 }
 
 /// The network has made it.
-const fn is_copy(packet: &Packet) -> bool {
+fn is_copy(packet: PacketRef<'_>) -> bool {
     packet.connection != 0
 }
 
 /// A datagram's `copy` is when it was sent.
-const fn sent_at(packet: &Packet) -> Time {
-    Time::from_nanos(packet.copy)
+fn sent_at(packet: PacketRef<'_>) -> Time {
+    Time::from_nanos(packet.copy())
 }

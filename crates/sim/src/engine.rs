@@ -18,7 +18,6 @@ use retx_link::Pipe;
 use retx_link::stage::{Entry, Packet};
 use retx_tcp::{Prepared, Transmit};
 use retx_units::{StreamKey, Time};
-use retx_wire::Ecn;
 
 mod agents;
 mod ahead;
@@ -324,11 +323,11 @@ impl<'a> Engine<'a> {
             pipe.handle_losing(self.now, step.parcel, &self.packets.get(id).frame())
         } else {
             let packet = self.packets.get(id);
-            let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
+            let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
             pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable })
         };
         if !is_private(word) || entry != Entry::Accepted {
-            self.packets.get_mut(id).hop = step.hop;
+            self.packets.set_hop(id, step.hop);
         }
         match entry {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::exchanges::Exchanges;
 use crate::ledger::Ledger;
-use crate::packet::{Arriving, Packet};
+use crate::packet::{Arriving, PacketRef};
 use crate::plan::{FlowPlan, Side, Work};
 use crate::recorder::{Drop, Recorder};
 use leg::Leg;
@@ -360,35 +360,35 @@ impl Flow {
     }
 
     /// A packet of this flow was dropped.
-    pub fn dropped(&mut self, packet: &Packet, drop: &Drop, recorder: &mut Recorder) {
+    pub fn dropped(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
         let smss = self.ends[SENDER].window().smss;
         recorder.dropped(packet, smss, drop);
         self.lost(packet, drop, recorder);
     }
 
     /// A relay has absorbed an acknowledgment of this flow.
-    pub fn absorbed(&self, packet: &Packet, drop: &Drop, recorder: &mut Recorder) {
+    pub fn absorbed(&self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
         recorder.dropped(packet, self.ends[SENDER].window().smss, drop);
     }
 
     /// The last copy of a packet was given up after the others had been dropped.
-    pub fn lost_after_all(&mut self, packet: &Packet, drop: &Drop, recorder: &mut Recorder) {
+    pub fn lost_after_all(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
         recorder.lost(packet, drop);
         self.lost(packet, drop, recorder);
     }
 
     /// The last copy of a packet was given up after others had arrived.
-    pub fn let_go(&mut self, packet: &Packet, recorder: &mut Recorder) {
+    pub fn let_go(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
         if self.is_of_this_connection(packet) {
             self.ledger.let_go(packet, recorder);
         }
     }
 
-    fn is_of_this_connection(&self, packet: &Packet) -> bool {
+    fn is_of_this_connection(&self, packet: PacketRef<'_>) -> bool {
         packet.connection == self.connections && self.phase == Phase::Open
     }
 
-    fn lost(&mut self, packet: &Packet, drop: &Drop, recorder: &mut Recorder) {
+    fn lost(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
         if !self.is_of_this_connection(packet) || self.ledger.is_brought_otherwise(packet) {
             return;
         }

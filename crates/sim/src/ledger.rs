@@ -1,6 +1,6 @@
 //! What is kept of a flow: its counters, and what the verdicts on its losses need.
 
-use crate::packet::{Others, Packet, Transmission};
+use crate::packet::{Others, Packet, PacketMut, PacketRef, Transmission};
 use crate::recorder::{Drop, Recorder};
 use retx_record::counters::{FlowCounters, IdleEnd};
 use retx_record::tables::{self, Unacked, packet_number};
@@ -108,10 +108,10 @@ impl Ledger {
         now: Time,
         retransmission: bool,
         ends: [&Connection; 2],
-        packet: &mut Packet,
+        packet: &mut PacketMut<'_>,
     ) {
         let counters = &mut self.counters;
-        packet.copy = counters.frames_sent;
+        packet.set_copy(counters.frames_sent);
         counters.frames_sent += 1;
         let end = packet.end();
         if end == packet.position {
@@ -121,7 +121,7 @@ impl Ledger {
             retransmission == (packet.position < self.sent_to),
             "what counts as a retransmission"
         );
-        if packet.payload_bytes > 0 {
+        if packet.payload_bytes() > 0 {
             counters.segments_sent += 1;
             if now != self.last_data {
                 self.note_pause(now, ends[0]);
@@ -165,16 +165,19 @@ impl Ledger {
     }
 
     #[cold]
-    fn retransmitted(&mut self, peer: &Connection, packet: &mut Packet) {
-        let copy = packet_copy(packet);
+    fn retransmitted(&mut self, peer: &Connection, packet: &mut PacketMut<'_>) {
+        let copy = copy_of(packet, packet.copy());
         let sent_to = self.sent_to;
         let row = self.episode.and_then(LastEpisode::row);
         // Statistics are about data segments; a FIN alone is none.
-        let counted = packet.payload_bytes > 0;
+        let counted = packet.payload_bytes() > 0;
         let again = Retransmission { copy, sent_to, episode: row, counted };
         let unnecessary = self.truth().retransmitted(again, &Receiver(peer));
-        packet.transmission =
-            if unnecessary { Transmission::Unnecessary } else { Transmission::Necessary };
+        packet.set_transmission(if unnecessary {
+            Transmission::Unnecessary
+        } else {
+            Transmission::Necessary
+        });
         if counted {
             self.counters.segments_retransmitted += 1;
             self.counters.retransmissions_unnecessary += u64::from(unnecessary);
@@ -182,34 +185,35 @@ impl Ledger {
     }
 
     /// The same segment in the tables.
-    pub fn write_sent(&mut self, now: Time, smss: u32, packet: &mut Packet, to: &mut Recorder) {
-        let retransmission = packet.transmission != Transmission::First;
+    pub fn write_sent(&mut self, now: Time, smss: u32, packet: &mut PacketMut<'_>, to: &mut Recorder) {
+        let retransmission = packet.transmission() != Transmission::First;
         if retransmission
             && let Some(row) = self.episode.and_then(LastEpisode::row)
             && let Some(episodes) = &mut to.tables.episodes
         {
             let episode = episodes.row_mut(row);
             episode.retransmitted += 1;
-            episode.unnecessary += u64::from(packet.transmission == Transmission::Unnecessary);
+            episode.unnecessary += u64::from(packet.transmission() == Transmission::Unnecessary);
         }
         let Some(segments) = &mut to.tables.segments else { return };
         let end = packet.end();
-        packet.row = segments.push(tables::Segment {
+        let row = segments.push(tables::Segment {
             flow: self.flow,
             sent: now,
             seq: packet.position,
-            length_bytes: packet.payload_bytes,
+            length_bytes: packet.payload_bytes(),
             packet_number: packet_number(packet.position, smss),
             retransmission,
             cause: self.episode.filter(|_| retransmission).map(|episode| episode.kind),
         });
-        self.unacked.get_or_insert_default().push(end, packet.row, retransmission);
+        packet.set_row(row);
+        self.unacked.get_or_insert_default().push(end, row, retransmission);
     }
 
     /// A segment of the sender has reached the receiver, which may have thrown it away.
     // Written out where segments arrive: nearly all are taken, and nothing is told of them.
     #[inline(always)]
-    pub fn arrived(&mut self, packet: &Packet, receiver: &Connection, to: &mut Recorder) {
+    pub fn arrived(&mut self, packet: PacketRef<'_>, receiver: &Connection, to: &mut Recorder) {
         let end = packet.end();
         if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
             self.refused(packet, to);
@@ -226,9 +230,9 @@ impl Ledger {
     }
 
     #[cold]
-    fn refused(&mut self, packet: &Packet, to: &mut Recorder) {
+    fn refused(&mut self, packet: PacketRef<'_>, to: &mut Recorder) {
         to.refused(packet);
-        if packet.others == Others::OnTheirWay {
+        if packet.others() == Others::OnTheirWay {
             self.truth().refused_so_far(packet_copy(packet));
             return;
         }
@@ -237,11 +241,11 @@ impl Ledger {
     }
 
     /// A packet of this connection was dropped.
-    pub fn dropped(&mut self, packet: &Packet, drop: &Drop, ack: Option<u64>, to: &mut Recorder) {
+    pub fn dropped(&mut self, packet: PacketRef<'_>, drop: &Drop, ack: Option<u64>, to: &mut Recorder) {
         if packet.carries_data_direction() {
             if packet.seq_len() > 0 {
                 let corrections = &mut to.corrections;
-                if packet.others == Others::Arrived {
+                if packet.others() == Others::Arrived {
                     // The receiver had thrown the other copy away.
                     self.truth().refused(packet_copy(packet), corrections);
                 } else {
@@ -256,22 +260,22 @@ impl Ledger {
 
     /// The last of a packet that the network has made more of is gone, and nothing has been dropped
     /// by that: some of it has arrived, and may all have been thrown away.
-    pub fn let_go(&mut self, packet: &Packet, to: &mut Recorder) {
+    pub fn let_go(&mut self, packet: PacketRef<'_>, to: &mut Recorder) {
         if self.has_refused(packet) {
             self.truth().refused(packet_copy(packet), &mut to.corrections);
             self.correct(to);
         }
     }
 
-    fn has_refused(&self, packet: &Packet) -> bool {
+    fn has_refused(&self, packet: PacketRef<'_>) -> bool {
         packet.carries_data_direction()
-            && self.truth.as_ref().is_some_and(|truth| truth.has_refused(packet.copy))
+            && self.truth.as_ref().is_some_and(|truth| truth.has_refused(packet.copy()))
     }
 
     /// True when a copy of a dropped packet that the network has made brings, or has brought, what
     /// it carried.
-    pub fn is_brought_otherwise(&self, packet: &Packet) -> bool {
-        match packet.others {
+    pub fn is_brought_otherwise(&self, packet: PacketRef<'_>) -> bool {
+        match packet.others() {
             Others::None => false,
             Others::OnTheirWay => true,
             Others::Arrived => !self.has_refused(packet),
@@ -340,6 +344,10 @@ impl Ledger {
     }
 }
 
-fn packet_copy(packet: &Packet) -> SegmentCopy {
-    SegmentCopy { number: packet.copy, from: packet.position, to: packet.end() }
+fn packet_copy(packet: PacketRef<'_>) -> SegmentCopy {
+    copy_of(&packet, packet.copy())
+}
+
+fn copy_of(packet: &Packet, number: u64) -> SegmentCopy {
+    SegmentCopy { number, from: packet.position, to: packet.end() }
 }

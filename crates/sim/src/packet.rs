@@ -6,77 +6,46 @@ use retx_link::channel::Frame;
 use retx_units::SeqNr;
 use retx_wire::{Ecn, Flags, IPV4_HEADER_BYTES, Options, Segment, TCP_HEADER_BYTES};
 
+mod beside;
 mod free;
 mod plain;
 mod twins;
 
+pub use beside::{PacketMut, PacketRef, Transmission};
+use beside::{Notes, Trail};
 use free::Free;
 pub use plain::{Arriving, Label};
 pub use twins::Others;
 use twins::Twins;
 
-/// Stands for no row in a table, no packet in a capture.
+/// Stands for no row in a table, no packet in a capture, no group of copies.
 pub const NONE: u32 = u32::MAX;
 
-/// What a retransmission was worth, by what was known when it was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transmission {
-    /// Nothing in it was sent before.
-    First,
-    /// Some was, and nobody judges it: it belongs to the acknowledgments' direction.
-    Again,
-    /// All earlier copies of some of it were dropped.
-    Necessary,
-    /// An earlier copy of all of it reaches the receiver, unless it is dropped yet.
-    Unnecessary,
-}
-
-/// A packet: one cache line, so that a hop reads no more. TCP options, which few packets have, lie
-/// elsewhere.
+/// A packet: what it says, and for whom it is, which is all that an end needs that it comes to. Half
+/// a cache line, as of thousands of flows each is written once and read once from memory that no
+/// cache holds. TCP options, which few packets have, lie elsewhere; what else there is of a packet
+/// lies beside it ([`beside`]).
 #[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
+#[repr(align(32))]
 pub struct Packet {
     /// Position of its first sequence number: SYN 0, first byte of data 1. A datagram's number.
     pub position: u64,
-    /// Which copy: counts the packets of the flow's data sender. Of a datagram, the nanosecond in
-    /// which it was sent.
-    pub copy: u64,
-    /// Where it is on its route: an index into the engine's routes. Not up to date in a pipe in
-    /// which all packets are at the same place (`engine/routes.rs`).
-    pub hop: u32,
-    /// The end that it is for: twice the flow's index, plus 1 in the direction of the data.
-    pub to: u32,
-    /// Bytes of the IP packet.
-    pub bytes: u32,
-    /// Payload bytes.
-    pub payload_bytes: u32,
-    /// Which connection of the flow it belongs to; of a datagram, 1 for copies that the network
-    /// has made.
-    pub connection: u32,
-    /// Its row in the `segments` table, or in `acks`.
-    pub row: u32,
-    /// Its number in the capture.
-    pub captured: u32,
-    /// The group of copies that the network has made of one packet, itself among them; [`NONE`]
-    /// for a packet of which it has made none.
-    twins: u32,
     /// The header's sequence number.
     pub seq: SeqNr,
     /// The header's acknowledgment number.
     pub ack: SeqNr,
+    /// The end that it is for: twice the flow's index, plus 1 in the direction of the data.
+    pub to: u32,
+    /// Which connection of the flow it belongs to; of a datagram, 1 for copies that the network
+    /// has made.
+    pub connection: u32,
     /// The header's window field.
     pub window: u16,
+    bytes: u16,
+    payload_bytes: u16,
     /// The header's control bits.
     pub flags: Flags,
-    /// The ECN field of its IP header.
-    pub ecn: Ecn,
-    /// What it was worth to send.
-    pub transmission: Transmission,
-    /// What else there is of it, once it has come to its end.
-    pub others: Others,
-    /// Another of its copies has arrived before it.
-    pub later: bool,
-    /// [`HAS_OPTIONS`], [`LOSS_NOTICE`].
+    /// [`HAS_OPTIONS`], [`LOSS_NOTICE`], [`NOTED`]; behind [`ECN_SHIFT`] the ECN field.
     bits: u8,
 }
 
@@ -84,8 +53,19 @@ pub struct Packet {
 const HAS_OPTIONS: u8 = 1;
 /// The notice that what it asks for was lost on a bad channel.
 const LOSS_NOTICE: u8 = 2;
+/// There are [`Notes`] on it.
+const NOTED: u8 = 4;
+/// Where among the bits the ECN field of the IP header begins.
+const ECN_SHIFT: u32 = 6;
+/// The bits of a plain packet: neither options nor a notice, and not ECN-capable.
+const PLAIN: u8 = !NOTED;
 
-const _: () = assert!(size_of::<Packet>() == 64);
+const _: () = assert!(size_of::<Packet>() == 32);
+
+/// As long as an IP packet can be. (With a segment as long as that options would not fit.)
+const fn length(bytes: u32) -> u16 {
+    if bytes < u16::MAX as u32 { bytes as u16 } else { u16::MAX }
+}
 
 impl Packet {
     /// A packet that carries this segment; who sends it fills in the rest.
@@ -98,34 +78,62 @@ impl Packet {
         } else {
             IPV4_HEADER_BYTES + TCP_HEADER_BYTES
         };
+        let ecn = (ecn as u8) << ECN_SHIFT;
         Self {
             position: 0,
-            copy: 0,
-            hop: 0,
-            to: 0,
-            bytes: headers + segment.payload_bytes,
-            payload_bytes: segment.payload_bytes,
-            connection: 0,
-            row: NONE,
-            captured: NONE,
-            twins: NONE,
             seq: segment.seq,
             ack: segment.ack,
+            to: 0,
+            connection: 0,
             window: segment.window,
+            bytes: length(headers + segment.payload_bytes),
+            payload_bytes: length(segment.payload_bytes),
             flags: segment.flags,
-            ecn,
-            transmission: Transmission::First,
-            others: Others::None,
-            later: false,
-            bits: with_options as u8 * HAS_OPTIONS + segment.loss_notice as u8 * LOSS_NOTICE,
+            bits: ecn
+                | with_options as u8 * HAS_OPTIONS
+                | segment.loss_notice as u8 * LOSS_NOTICE,
         }
+    }
+
+    /// Bytes of the IP packet.
+    #[inline]
+    pub const fn bytes(&self) -> u32 {
+        self.bytes as u32
+    }
+
+    /// It is as long as this.
+    pub const fn set_bytes(&mut self, bytes: u32) {
+        self.bytes = length(bytes);
+    }
+
+    /// Payload bytes.
+    #[inline]
+    pub const fn payload_bytes(&self) -> u32 {
+        self.payload_bytes as u32
+    }
+
+    /// The ECN field of its IP header.
+    #[inline]
+    pub const fn ecn(&self) -> Ecn {
+        match self.bits >> ECN_SHIFT {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    /// A queue may mark it.
+    #[inline]
+    pub const fn is_ecn_capable(&self) -> bool {
+        self.bits >> ECN_SHIFT != Ecn::NotEct as u8
     }
 
     /// Sequence space that it takes.
     #[inline]
     pub const fn seq_len(&self) -> u32 {
         let [syn, fin] = [Flags::SYN, Flags::FIN];
-        self.payload_bytes + self.flags.contains(syn) as u32 + self.flags.contains(fin) as u32
+        self.payload_bytes() + self.flags.contains(syn) as u32 + self.flags.contains(fin) as u32
     }
 
     /// Position after its last sequence number.
@@ -152,12 +160,6 @@ impl Packet {
         if self.carries_data_direction() { Side::Receiver } else { Side::Sender }
     }
 
-    /// There are, or were, copies of it that the network has made.
-    #[inline]
-    pub const fn has_twins(&self) -> bool {
-        self.twins != NONE
-    }
-
     /// A relay tells that what it asks for was lost on a bad channel.
     pub const fn notice_loss(&mut self) {
         self.bits |= LOSS_NOTICE;
@@ -171,17 +173,17 @@ impl Packet {
     /// A queue tells of congestion.
     #[cold]
     pub const fn mark(&mut self) {
-        self.ecn = Ecn::Ce;
+        self.bits |= (Ecn::Ce as u8) << ECN_SHIFT;
     }
 
     /// As a channel sees it.
     #[inline]
     pub const fn frame(&self) -> Frame {
         Frame {
-            bytes: self.bytes,
+            bytes: self.bytes(),
             flow: self.flow(),
             position: self.position,
-            payload_bytes: self.payload_bytes,
+            payload_bytes: self.payload_bytes(),
         }
     }
 }
@@ -206,6 +208,8 @@ pub struct Unpacked {
 #[derive(Debug, Clone, Default)]
 pub struct Packets {
     slots: Vec<Packet>,
+    trails: Vec<Trail>,
+    notes: Vec<Notes>,
     /// The options of those that have any, at their number.
     options: Vec<Options>,
     free: Free,
@@ -217,15 +221,15 @@ impl Packets {
     /// A packet that carries this segment; returns its number, and the packet for who sends it to
     /// fill in the rest.
     #[inline(always)]
-    pub fn insert(&mut self, segment: &Segment, ecn: Ecn) -> (u32, &mut Packet) {
+    pub fn insert(&mut self, segment: &Segment, ecn: Ecn) -> (u32, PacketMut<'_>) {
         let packet = Packet::new(segment, ecn);
         let id = self.take_number();
         if packet.bits & HAS_OPTIONS != 0 {
             self.keep_options(id, &segment.options);
         }
-        let slot = &mut self.slots[id as usize];
-        *slot = packet;
-        (id, slot)
+        self.slots[id as usize] = packet;
+        self.trails[id as usize] = Trail::default();
+        (id, self.get_mut(id))
     }
 
     /// A number that is free, which has a place.
@@ -242,6 +246,7 @@ impl Packets {
         self.free.go_on();
         if self.free.all() > self.slots.len() {
             self.slots.resize(self.free.all(), Packet::new(&Segment::default(), Ecn::NotEct));
+            self.trails.resize(self.free.all(), Trail::default());
         }
     }
 
@@ -261,15 +266,32 @@ impl Packets {
     }
 
     /// A packet in the network.
-    #[inline]
-    pub fn get(&self, id: u32) -> &Packet {
-        &self.slots[id as usize]
+    #[inline(always)]
+    pub fn get(&self, id: u32) -> PacketRef<'_> {
+        PacketRef { packet: &self.slots[id as usize], id, packets: self }
     }
 
-    /// A packet in the network, to move it on.
-    #[inline]
-    pub fn get_mut(&mut self, id: u32) -> &mut Packet {
-        &mut self.slots[id as usize]
+    /// A packet in the network, to change it.
+    #[inline(always)]
+    pub fn get_mut(&mut self, id: u32) -> PacketMut<'_> {
+        PacketMut {
+            packet: &mut self.slots[id as usize],
+            trail: &mut self.trails[id as usize],
+            id,
+            notes: &mut self.notes,
+        }
+    }
+
+    /// Where a packet is on its route.
+    #[inline(always)]
+    pub fn hop(&self, id: u32) -> u32 {
+        self.trails[id as usize].hop
+    }
+
+    /// A packet is there on its route.
+    #[inline(always)]
+    pub fn set_hop(&mut self, id: u32, hop: u32) {
+        self.trails[id as usize].hop = hop;
     }
 
     /// What a packet says.
@@ -282,7 +304,7 @@ impl Packets {
     /// The same as [`Self::segment`], in the place of another segment.
     #[inline]
     pub fn unpack(&self, id: u32, to: &mut Unpacked) {
-        let packet = self.get(id);
+        let packet = &self.slots[id as usize];
         let with_options = packet.bits & HAS_OPTIONS != 0;
         if with_options || to.has_options {
             let options = if with_options { self.options[id as usize] } else { Options::default() };
@@ -294,7 +316,7 @@ impl Packets {
         segment.ack = packet.ack;
         segment.window = packet.window;
         segment.flags = packet.flags;
-        segment.payload_bytes = packet.payload_bytes;
+        segment.payload_bytes = packet.payload_bytes();
         segment.loss_notice = packet.bits & LOSS_NOTICE != 0;
     }
 

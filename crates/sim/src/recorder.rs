@@ -1,7 +1,7 @@
 //! What a run writes down as it goes: tables and captures, each only if it was asked for.
 
 use crate::capture::Capture;
-use crate::packet::{NONE, Packet, Packets, Transmission};
+use crate::packet::{NONE, PacketMut, PacketRef, Packets, Transmission};
 use crate::plan::{Plan, Sampling};
 use crate::run::{Options, RunError};
 use retx_link::channel::Reason;
@@ -109,16 +109,16 @@ impl Recorder {
 
     /// The receiver of the data sends a packet.
     #[inline]
-    pub fn acknowledging(&mut self, now: Time, receiver: &Connection, packet: &mut Packet) {
+    pub fn acknowledging(&mut self, now: Time, receiver: &Connection, packet: &mut PacketMut<'_>) {
         if let Some(acks) = &mut self.tables.acks
             && packet.flags.contains(Flags::ACK)
         {
-            packet.row = acks.push(tables::Ack {
+            packet.set_row(acks.push(tables::Ack {
                 flow: packet.flow(),
                 sent: now,
                 ack: receiver.rcv_nxt(),
                 window_bytes: receiver.rcv_wnd(),
-            });
+            }));
         }
     }
 
@@ -140,20 +140,20 @@ impl Recorder {
 
     /// A packet has reached its host.
     #[inline(always)]
-    pub fn delivered(&mut self, now: Time, packet: &Packet) {
-        if self.notes_packets && (packet.row != NONE || self.capture.is_some()) {
+    pub fn delivered(&mut self, now: Time, packet: PacketRef<'_>) {
+        if self.notes_packets && (packet.row() != NONE || self.capture.is_some()) {
             self.write_delivered(now, packet);
         }
     }
 
     #[inline(never)]
-    fn write_delivered(&mut self, now: Time, packet: &Packet) {
-        if packet.row != NONE {
+    fn write_delivered(&mut self, now: Time, packet: PacketRef<'_>) {
+        if packet.row() != NONE {
             let Tables { segments, acks, .. } = &mut self.tables;
             if packet.carries_data_direction() {
-                segments.iter_mut().for_each(|segments| segments.delivered(packet.row, now));
+                segments.iter_mut().for_each(|segments| segments.delivered(packet.row(), now));
             } else {
-                acks.iter_mut().for_each(|acks| acks.delivered(packet.row, now));
+                acks.iter_mut().for_each(|acks| acks.delivered(packet.row(), now));
             }
         }
         if let Some(capture) = &mut self.capture {
@@ -163,23 +163,23 @@ impl Recorder {
 
     /// The receiver of the data has thrown away what it has just got.
     #[cold]
-    pub fn refused(&mut self, packet: &Packet) {
-        if packet.row != NONE
+    pub fn refused(&mut self, packet: PacketRef<'_>) {
+        if packet.row() != NONE
             && let Some(segments) = &mut self.tables.segments
         {
-            segments.refused(packet.row);
+            segments.refused(packet.row());
         }
     }
 
     /// A datagram has reached its host.
-    pub fn datagram_delivered(&mut self, now: Time, packet: &Packet) {
+    pub fn datagram_delivered(&mut self, now: Time, packet: PacketRef<'_>) {
         if let Some(capture) = &mut self.capture {
             capture.delivered(now, packet);
         }
     }
 
     /// A datagram was dropped.
-    pub fn datagram_dropped(&mut self, packet: &Packet, drop: &Drop) {
+    pub fn datagram_dropped(&mut self, packet: PacketRef<'_>, drop: &Drop) {
         if let Some(drops) = &mut self.tables.drops {
             drops.push(tables::Drop {
                 time: drop.at,
@@ -196,7 +196,7 @@ impl Recorder {
     }
 
     /// A packet was dropped.
-    pub fn dropped(&mut self, packet: &Packet, smss: u32, drop: &Drop) {
+    pub fn dropped(&mut self, packet: PacketRef<'_>, smss: u32, drop: &Drop) {
         self.lost(packet, drop);
         if let Some(drops) = &mut self.tables.drops {
             let numbered = packet.carries_data_direction() && packet.seq_len() > 0;
@@ -206,7 +206,7 @@ impl Recorder {
                 reason: drop.reason,
                 flow: packet.flow(),
                 packet_number: numbered.then(|| packet_number(packet.position, smss)),
-                retransmission: packet.transmission != Transmission::First,
+                retransmission: packet.transmission() != Transmission::First,
             });
         }
         if let Some(capture) = &mut self.capture {
@@ -215,14 +215,14 @@ impl Recorder {
     }
 
     /// A packet does not arrive.
-    pub fn lost(&mut self, packet: &Packet, drop: &Drop) {
-        if packet.row != NONE {
+    pub fn lost(&mut self, packet: PacketRef<'_>, drop: &Drop) {
+        if packet.row() != NONE {
             let fate = SegmentFate::dropped(drop.reason);
             let Tables { segments, acks, .. } = &mut self.tables;
             if packet.carries_data_direction() {
-                segments.iter_mut().for_each(|segments| segments.dropped(packet.row, fate));
+                segments.iter_mut().for_each(|segments| segments.dropped(packet.row(), fate));
             } else {
-                acks.iter_mut().for_each(|acks| acks.dropped(packet.row, fate));
+                acks.iter_mut().for_each(|acks| acks.dropped(packet.row(), fate));
             }
         }
     }

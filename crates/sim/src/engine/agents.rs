@@ -96,7 +96,7 @@ impl Engine<'_> {
         match (lost, flow) {
             (Some(drop), Some(flow)) => flow.lost_after_all(packet, &drop, &mut self.recorder),
             (Some(drop), None) => self.give_up_for_outside(id, &drop),
-            (None, Some(flow)) if packet.others == Others::Arrived => {
+            (None, Some(flow)) if packet.others() == Others::Arrived => {
                 flow.let_go(packet, &mut self.recorder);
             }
             (None, _) => {}
@@ -109,7 +109,7 @@ impl Engine<'_> {
     #[cold]
     pub(super) fn prepare_drop(&mut self, id: u32, drop: &Drop) {
         self.packets.note_drop(id, drop);
-        let before = self.packets.get(id).hop.checked_sub(1);
+        let before = self.packets.hop(id).checked_sub(1);
         let (DropReason::Queue, Some(before)) = (drop.reason, before) else { return };
         // Ends of routes are no ports, nor are private pipes.
         let word = self.routes[before as usize] as usize;

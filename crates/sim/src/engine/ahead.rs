@@ -11,7 +11,6 @@ use retx_link::Pipe;
 use retx_link::pipe::ahead::{self, Crossing};
 use retx_link::pipe::{Packet, Parcel, Statistics};
 use retx_units::Time;
-use retx_wire::Ecn;
 
 /// Who feeds a pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +62,7 @@ impl Engine<'_> {
             pipe.cross_plain(self.now, bytes)
         } else {
             let packet = self.packets.get(id);
-            let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
+            let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
             pipe.cross(self.now, &Packet { id, frame, ecn_capable })
         };
         if let Crossing::Arrives(at) = crossing {
@@ -114,7 +113,7 @@ impl Engine<'_> {
     /// What the pipes have counted, one after the other.
     pub fn pipe_statistics(&self) -> Box<dyn Iterator<Item = Statistics> + '_> {
         if self.funnels.count() > 0 || self.pipes.iter().any(Pipe::leads) {
-            let bytes = |id| self.packets.get(id).bytes;
+            let bytes = |id| self.packets.get(id).bytes();
             Box::new(ahead::statistics(
                 &self.pipes,
                 self.now,

@@ -20,14 +20,14 @@ impl Engine<'_> {
     fn insert_datagram(&mut self, index: u32, datagram: Datagram) -> u32 {
         let Datagram { number, payload_bytes } = datagram;
         let segment = Segment { payload_bytes, ..Segment::default() };
-        let (id, packet) = self.packets.insert(&segment, Ecn::NotEct);
+        let (id, mut packet) = self.packets.insert(&segment, Ecn::NotEct);
         let flow = &self.datagrams[index as usize];
         packet.position = number;
-        packet.copy = self.now.as_nanos();
-        packet.hop = flow.first_hop;
+        packet.set_copy(self.now.as_nanos());
+        packet.set_hop(flow.first_hop);
         packet.to = 2 * flow.number + 1;
-        packet.bytes = IPV4_HEADER_BYTES + UDP_HEADER_BYTES + payload_bytes;
-        packet.row = AWAITED;
+        packet.set_bytes(IPV4_HEADER_BYTES + UDP_HEADER_BYTES + payload_bytes);
+        packet.set_row(AWAITED);
         id
     }
 
@@ -50,8 +50,8 @@ impl Engine<'_> {
     /// A packet of a saturating source has left the first hop: the source may send another.
     pub(super) fn leave_first_hop(&mut self, id: u32) {
         let outside = self.tell_of_first_hop(id);
-        let packet = self.packets.get_mut(id);
-        packet.hop += 1;
+        self.packets.set_hop(id, self.packets.hop(id) + 1);
+        let packet = self.packets.get(id);
         if !outside {
             let index = packet.flow() - self.flows.len() as u32;
             self.datagrams[index as usize].left_first_hop(packet);

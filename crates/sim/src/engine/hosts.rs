@@ -52,7 +52,7 @@ impl Engine<'_> {
         }
         self.recorder.delivered(self.now, packet);
         let place = &mut self.arriving;
-        let arriving = Arriving { packet, id, packets: &self.packets, place };
+        let arriving = Arriving { packet, place };
         flow.handle_packet(self.now, side, arriving, &mut self.recorder);
         self.packets.remove(id);
         self.serve_at_once(index, side);
@@ -116,12 +116,12 @@ impl Engine<'_> {
             };
             self.counts.sent += 1;
             let label = flow.send_plain(*now, side, &plain);
-            let (id, packet) = packets.insert_plain(&plain, &label);
-            let parcel = Parcel { id, bytes: packet.bytes };
+            let (id, bytes) = packets.insert_plain(&plain, &label);
+            let parcel = Parcel { id, bytes };
             let step = Step { parcel, hop: label.hop };
             if recorder.notes_packets {
                 if recorder.keeps_segments() {
-                    flow.write_sent(*now, side, packet, recorder);
+                    flow.write_sent(*now, side, &mut packets.get_mut(id), recorder);
                 }
                 if recorder.capture.is_some() {
                     return Outcome::Enters(step);
@@ -139,7 +139,7 @@ impl Engine<'_> {
                 let entry = if pipe.is_plain() {
                     pipe.handle_plain(*now, parcel)
                 } else {
-                    pipe.handle_losing(*now, parcel, &packet.frame())
+                    pipe.handle_losing(*now, parcel, &packets.get(id).frame())
                 };
                 agenda.wake(first, pipe.poll_timeout());
                 entry
@@ -163,9 +163,9 @@ impl Engine<'_> {
         self.counts.sent += 1;
         // In one place: a copy of what was just written would wait until it is in the cache.
         let transmit = &self.transmit;
-        let (id, packet) = self.packets.insert(&transmit.segment, transmit.ecn);
+        let (id, mut packet) = self.packets.insert(&transmit.segment, transmit.ecn);
         let flow = &mut self.flows[index as usize];
-        flow.sent(self.now, (side, transmit), packet, &mut self.recorder);
+        flow.sent(self.now, (side, transmit), &mut packet, &mut self.recorder);
         self.send_into(self.step_of(id));
     }
 

@@ -168,9 +168,8 @@ impl Engine<'_> {
         let [word, next] = [step.hop, step.hop + 1].map(|hop| self.routes[hop as usize]);
         let (last, id) = (pipe_of(word), step.parcel.id);
         let to = end_of(next).unwrap_or_else(|| {
-            let packet = self.packets.get_mut(id);
-            packet.hop = step.hop;
-            if next == HOST { packet.to } else { FURTHER }
+            self.packets.set_hop(id, step.hop);
+            if next == HOST { self.packets.get(id).to } else { FURTHER }
         });
         let pipe = &mut self.pipes[last as usize];
         let waiting = Waiting { arrival: at, id, to };
@@ -199,7 +198,7 @@ impl Engine<'_> {
             self.fetch_next(index);
         }
         if to == FURTHER {
-            self.move_on(pipe_of(self.routes[self.packets.get(id).hop as usize]), id);
+            self.move_on(pipe_of(self.routes[self.packets.hop(id) as usize]), id);
             return None;
         }
         Some((id, to))
@@ -242,9 +241,9 @@ impl Engine<'_> {
         let waiting = self.lanes.all.iter().flat_map(|lane| lane.waiting.iter());
         waiting.map(|Waiting { arrival, id, to }| {
             let packet = self.packets.get(*id);
-            let at = || pipe_of(self.routes[packet.hop as usize]);
+            let at = || pipe_of(self.routes[packet.hop() as usize]);
             let pipe = self.last_hop_to(*to).unwrap_or_else(at);
-            Kept { pipe, arrival: *arrival, bytes: packet.bytes }
+            Kept { pipe, arrival: *arrival, bytes: packet.bytes() }
         })
     }
 }

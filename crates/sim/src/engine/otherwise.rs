@@ -49,7 +49,7 @@ impl Engine<'_> {
     #[inline(never)]
     pub(super) fn move_on(&mut self, from: u32, id: u32) {
         self.recorder.left(self.now, from, id, &mut self.packets);
-        let parcel = Parcel { id, bytes: self.packets.get(id).bytes };
+        let parcel = Parcel { id, bytes: self.packets.get(id).bytes() };
         if let Some((id, to)) = self.take(self.step_from(from, parcel)) {
             self.deliver_apart(id, to);
         }

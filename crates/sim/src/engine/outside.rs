@@ -147,15 +147,15 @@ impl<'a> Engine<'a> {
         assert!(outside.left.is_empty(), "what has left is fetched first");
         let first = outside.starts[arriving.route as usize];
         self.counts.sent += 1;
-        let (id, packet) = self.packets.insert(arriving.segment, arriving.ecn);
+        let (id, mut packet) = self.packets.insert(arriving.segment, arriving.ecn);
         packet.position = arriving.position;
-        packet.copy = arriving.copy;
-        packet.hop = first;
+        packet.set_copy(arriving.copy);
+        packet.set_hop(first);
         packet.to = 2 * arriving.flow + arriving.to as u32;
-        packet.bytes = arriving.bytes;
+        packet.set_bytes(arriving.bytes);
         packet.connection = arriving.connection;
-        packet.transmission = arriving.transmission;
-        packet.row = arriving.row.unwrap_or(NONE);
+        packet.set_transmission(arriving.transmission);
+        packet.set_row(arriving.row.unwrap_or(NONE));
         self.send_into(self.step_of(id));
         id
     }
@@ -213,7 +213,7 @@ impl<'a> Engine<'a> {
     #[cold]
     fn leave(&mut self, id: u32) {
         let packet = self.packets.get(id);
-        let (ecn, again, loss_notice) = (packet.ecn, packet.later, packet.has_loss_notice());
+        let (ecn, again, loss_notice) = (packet.ecn(), packet.later(), packet.has_loss_notice());
         self.packets.remove(id);
         let outside = self.outside.as_mut().expect("a packet that belongs to no flow");
         outside.left.push_back(Left::Delivered { id, at: self.now, ecn, again, loss_notice });
@@ -232,8 +232,8 @@ impl<'a> Engine<'a> {
             self.recorder.dropped(packet, smss, drop);
         }
         // What a relay has absorbed is no loss.
-        let lost = packet.others == Others::None && drop.reason != DropReason::Suppressed;
-        let in_first_hop = outside.starts.binary_search(&packet.hop).is_ok();
+        let lost = packet.others() == Others::None && drop.reason != DropReason::Suppressed;
+        let in_first_hop = outside.starts.binary_search(&packet.hop()).is_ok();
         outside.left.push_back(Left::Dropped { id, drop: *drop, lost, in_first_hop });
         self.packets.remove(id);
     }

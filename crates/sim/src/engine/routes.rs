@@ -4,10 +4,10 @@
 //! their packets are at the same place of the same route, so a packet that leaves such a pipe need
 //! not be asked where it is; nor, behind the last hop of a route that one flow takes, for whom it
 //! is. So it is left alone from the host that sends it to the host that takes it: with thousands
-//! of flows it is in no cache meanwhile. Where it is, is written in it ([`Packet::hop`]) as soon as
+//! of flows it is in no cache meanwhile. Where it is, is written beside it ([`PacketRef::hop`]) as soon as
 //! it enters a hop that is not private.
 //!
-//! [`Packet::hop`]: crate::packet::Packet::hop
+//! [`PacketRef::hop`]: crate::packet::PacketRef::hop
 
 use super::Engine;
 use crate::flow::Flow;
@@ -115,7 +115,7 @@ impl Engine<'_> {
     #[inline(always)]
     pub(super) fn step_of(&self, id: u32) -> Step {
         let packet = self.packets.get(id);
-        Step { parcel: Parcel { id, bytes: packet.bytes }, hop: packet.hop }
+        Step { parcel: Parcel { id, bytes: packet.bytes() }, hop: packet.hop() }
     }
 
     /// Takes a step; returns the packet and the end that it has reached, if it has.
@@ -136,7 +136,7 @@ impl Engine<'_> {
     /// Writes down where a packet is.
     #[inline(always)]
     pub(super) fn write_hop(&mut self, step: Step) {
-        self.packets.get_mut(step.parcel.id).hop = step.hop;
+        self.packets.set_hop(step.parcel.id, step.hop);
     }
 
     /// The last hop of the route to this end, if one flow takes it.

@@ -7,7 +7,6 @@ use crate::plan::Port;
 use crate::recorder::Drop;
 use crate::stage::Stage;
 use retx_link::stage::{Departure, Entry, Packet};
-use retx_wire::Ecn;
 
 impl Engine<'_> {
     /// A stage wants to be woken.
@@ -33,7 +32,7 @@ impl Engine<'_> {
 
     /// The port that a packet has entered last.
     fn port_of(&self, id: u32) -> Port {
-        self.ports[self.routes[self.packets.get(id).hop as usize] as usize - self.pipes.len()]
+        self.ports[self.routes[self.packets.hop(id) as usize] as usize - self.pipes.len()]
     }
 
     #[inline(never)]
@@ -49,7 +48,7 @@ impl Engine<'_> {
             return self.pass_relay((port, place), id);
         }
         let packet = self.packets.get(id);
-        let (frame, ecn_capable) = (packet.frame(), packet.ecn != Ecn::NotEct);
+        let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
         match stage.handle_packet(self.now, port, &Packet { id, frame, ecn_capable }) {
             Entry::Accepted => self.rearm_stage(port.stage),
             Entry::AcceptedTwice => unreachable!("only pipes copy"),

@@ -1,7 +1,7 @@
 //! What the ends of a flow send, and what is noted of it.
 
 use super::{Flow, RECEIVER, SENDER};
-use crate::packet::{Label, Packet, Transmission};
+use crate::packet::{Label, PacketMut, Transmission};
 use crate::plan::Side;
 use crate::recorder::Recorder;
 use retx_tcp::{PlainTransmit, Polled, Transmit};
@@ -40,12 +40,12 @@ impl Flow {
         &mut self,
         now: Time,
         side: Side,
-        packet: &mut Packet,
+        packet: &mut PacketMut<'_>,
         recorder: &mut Recorder,
     ) {
         if side == Side::Receiver {
             recorder.acknowledging(now, &self.ends[RECEIVER], packet);
-        } else if packet.payload_bytes > 0 {
+        } else if packet.payload_bytes() > 0 {
             let smss = self.ends[SENDER].window().smss;
             self.ledger.write_sent(now, smss, packet, recorder);
         }
@@ -57,20 +57,20 @@ impl Flow {
         &mut self,
         now: Time,
         (side, transmit): (Side, &Transmit),
-        packet: &mut Packet,
+        packet: &mut PacketMut<'_>,
         recorder: &mut Recorder,
     ) {
         packet.position = transmit.position;
-        packet.hop = self.first_hops[side as usize];
+        packet.set_hop(self.first_hops[side as usize]);
         packet.to = 2 * self.ledger.flow + side.other() as u32;
         packet.connection = self.connections;
         match side {
             Side::Sender => self.sent_by_sender(now, transmit.retransmission, packet, recorder),
             Side::Receiver => {
                 if transmit.retransmission {
-                    packet.transmission = Transmission::Again;
+                    packet.set_transmission(Transmission::Again);
                 }
-                let pure = packet.payload_bytes == 0 && is_pure_ack(packet.flags);
+                let pure = packet.payload_bytes() == 0 && is_pure_ack(packet.flags);
                 self.ledger.counters.acks_sent += u64::from(pure);
                 recorder.acknowledging(now, &self.ends[RECEIVER], packet);
             }
@@ -82,7 +82,7 @@ impl Flow {
         &mut self,
         now: Time,
         retransmission: bool,
-        packet: &mut Packet,
+        packet: &mut PacketMut<'_>,
         recorder: &mut Recorder,
     ) {
         let [sender, receiver] = &self.ends;

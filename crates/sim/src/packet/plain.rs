@@ -1,17 +1,17 @@
 //! Packets of plain segments, which nearly all are: written once, where they stay, and read there.
 
-use super::{NONE, Others, Packet, Packets, Transmission, Unpacked};
+use super::{NONE, PLAIN, Packet, PacketRef, Packets, Trail, Unpacked, length};
 use prefetch_index::prefetch_index;
 use retx_tcp::{Connection, PlainTransmit};
 use retx_units::Time;
-use retx_wire::{Ecn, IPV4_HEADER_BYTES, PlainSegment, TCP_HEADER_BYTES};
+use retx_wire::{IPV4_HEADER_BYTES, PlainSegment, TCP_HEADER_BYTES};
 
 /// Where a packet goes, and whose it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Label {
-    /// See [`Packet`].
+    /// See [`PacketRef::copy`].
     pub copy: u64,
-    /// See [`Packet`].
+    /// See [`PacketRef::hop`].
     pub hop: u32,
     /// See [`Packet`].
     pub to: u32,
@@ -26,23 +26,14 @@ impl Packet {
         let PlainSegment { seq, ack, window, flags, payload_bytes } = transmit.segment;
         Self {
             position: transmit.position,
-            copy: label.copy,
-            hop: label.hop,
-            to: label.to,
-            bytes: IPV4_HEADER_BYTES + TCP_HEADER_BYTES + payload_bytes,
-            payload_bytes,
-            connection: label.connection,
-            row: NONE,
-            captured: NONE,
-            twins: NONE,
             seq,
             ack,
+            to: label.to,
+            connection: label.connection,
             window,
+            bytes: length(IPV4_HEADER_BYTES + TCP_HEADER_BYTES + payload_bytes),
+            payload_bytes: length(payload_bytes),
             flags,
-            ecn: Ecn::NotEct,
-            transmission: Transmission::First,
-            others: Others::None,
-            later: false,
             bits: 0,
         }
     }
@@ -50,20 +41,23 @@ impl Packet {
     /// What it says but for options and a notice.
     #[inline]
     const fn without_options(&self) -> PlainSegment {
-        let Self { seq, ack, window, flags, payload_bytes, .. } = *self;
-        PlainSegment { seq, ack, window, flags, payload_bytes }
+        let Self { seq, ack, window, flags, .. } = *self;
+        PlainSegment { seq, ack, window, flags, payload_bytes: self.payload_bytes() }
     }
 }
 
 impl Packets {
-    /// A packet that carries this segment; returns its number, and the packet.
+    /// A packet that carries this segment; returns its number, and its length in bytes.
     #[inline(always)]
-    pub fn insert_plain(&mut self, transmit: &PlainTransmit, label: &Label) -> (u32, &mut Packet) {
+    pub fn insert_plain(&mut self, transmit: &PlainTransmit, label: &Label) -> (u32, u32) {
         let id = self.take_number();
-        let slot = &mut self.slots[id as usize];
-        *slot = Packet::plain(transmit, label);
-        prefetch_index(&self.slots, id as usize + 8);
-        (id, &mut self.slots[id as usize])
+        let packet = Packet::plain(transmit, label);
+        let bytes = packet.bytes();
+        self.slots[id as usize] = packet;
+        prefetch_index(&self.slots, id as usize + 16);
+        self.trails[id as usize] = Trail { copy: label.copy, hop: label.hop, row: NONE };
+        prefetch_index(&self.trails, id as usize + 16);
+        (id, bytes)
     }
 }
 
@@ -71,11 +65,7 @@ impl Packets {
 #[derive(Debug)]
 pub struct Arriving<'a> {
     /// The packet.
-    pub packet: &'a Packet,
-    /// Its number.
-    pub id: u32,
-    /// All packets.
-    pub packets: &'a Packets,
+    pub packet: PacketRef<'a>,
     /// Where what is not plain is unpacked.
     pub place: &'a mut Unpacked,
 }
@@ -84,8 +74,9 @@ impl Arriving<'_> {
     /// Hands what it says to the end that it is for.
     #[inline(always)]
     pub fn hand_over(self, now: Time, to: &mut Connection) {
-        let Self { packet, id, packets, place } = self;
-        let plain = packet.bits == 0 && packet.ecn == Ecn::NotEct;
+        let Self { packet, place } = self;
+        let PacketRef { packet, id, packets } = packet;
+        let plain = packet.bits & PLAIN == 0;
         if !plain || !to.handle_plain(now, packet.without_options()) {
             packets.hand_over_unpacked(id, place, now, to);
         }
@@ -97,7 +88,7 @@ impl Packets {
     #[inline(never)]
     fn hand_over_unpacked(&self, id: u32, to: &mut Unpacked, now: Time, end: &mut Connection) {
         self.unpack(id, to);
-        end.handle_packet(now, &to.segment, self.get(id).ecn);
+        end.handle_packet(now, &to.segment, self.get(id).ecn());
     }
 }
 
@@ -105,7 +96,7 @@ impl Packets {
 mod tests {
     use super::*;
     use retx_units::SeqNr;
-    use retx_wire::Flags;
+    use retx_wire::{Ecn, Flags};
 
     #[test]
     fn a_plain_packet_is_as_any_other() {
@@ -120,10 +111,14 @@ mod tests {
         let mut packets = Packets::default();
         let (plain, _) =
             packets.insert_plain(&PlainTransmit { segment, position: 8, more: true }, &label);
-        let (other, packet) = packets.insert(&segment.segment(), Ecn::NotEct);
-        (packet.position, packet.copy, packet.connection) = (8, label.copy, label.connection);
-        (packet.hop, packet.to) = (label.hop, label.to);
-        let [plain_packet, other] = [plain, other].map(|id| format!("{:?}", packets.get(id)));
+        let (other, mut packet) = packets.insert(&segment.segment(), Ecn::NotEct);
+        (packet.position, packet.to, packet.connection) = (8, label.to, label.connection);
+        packet.set_copy(label.copy);
+        packet.set_hop(label.hop);
+        let [plain_packet, other] = [plain, other].map(|id| {
+            let packet = packets.get(id);
+            format!("{:?} {} {} {}", *packet, packet.copy(), packet.hop(), packet.row())
+        });
         assert_eq!(plain_packet, other);
         assert_eq!(packets.segment(plain), segment.segment());
     }
