@@ -260,8 +260,9 @@ impl Engine<'_> {
             if let Err(halt) = onward.carry_out(coming, *bottleneck) {
                 return funnel.pop(time).map(|coming| (coming, halt));
             }
-            if FAR && let Some(other) = funnel.ahead(FETCHED) {
-                onward.prefetch(other);
+            if FAR {
+                onward.lanes.prefetch();
+                funnel.ahead(FETCHED).into_iter().for_each(|other| onward.prefetch(other));
             }
             funnel.drop_first();
         }
