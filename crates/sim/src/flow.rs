@@ -147,16 +147,20 @@ impl Flow {
         }
     }
 
-    /// Then what it knows of the segments in flight.
+    /// Then what the sender knows of the segments in flight. (What data come to has hardly any.)
     #[inline]
     pub fn prefetch_board(&self, side: Side) {
-        self.ends[side as usize].prefetch_board();
+        if side == Side::Sender {
+            self.ends[SENDER].prefetch_board();
+        }
     }
 
     /// Then the first and the last of them.
     #[inline]
     pub fn prefetch_records(&self, side: Side) {
-        self.ends[side as usize].prefetch_records();
+        if side == Side::Sender {
+            self.ends[SENDER].prefetch_records();
+        }
     }
 
     /// Where each end's way to the other begins in the engine's routes.
