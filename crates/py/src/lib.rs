@@ -17,6 +17,13 @@ mod text;
 mod user;
 
 use pyo3::prelude::*;
+#[cfg(target_os = "linux")]
+use tikv_jemallocator::Jemalloc;
+
+/// Asks the system for large pages (`.cargo/config.toml`).
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// Scenarios, runs and their results, for the Python package around it.
 #[pymodule]
