@@ -7,7 +7,6 @@ use crate::packet::{Arriving, PacketRef};
 use crate::plan::{FlowPlan, Side, Work};
 use crate::recorder::{Drop, Recorder};
 use leg::Leg;
-use prefetch_index::prefetch_index;
 use retx_record::counters::IdleEnd;
 use retx_record::reason::EpisodeKind;
 use retx_tcp::{Connection, Event, Prepared};
@@ -16,6 +15,7 @@ use retx_wire::Flags;
 
 mod ending;
 mod leg;
+mod prefetch;
 mod sample;
 mod sending;
 
@@ -51,8 +51,6 @@ pub struct Flow {
     connected: bool,
     /// The connection is over, and the engine does not know yet.
     has_closed: bool,
-    /// When it is to be opened, while it waits.
-    opens: Time,
     /// Requests and responses, once there are any.
     pub exchanges: Option<Box<Exchanges>>,
     /// What it has to do with proxies; nothing for most.
@@ -60,6 +58,8 @@ pub struct Flow {
     app: App,
     /// What is kept of it.
     pub ledger: Ledger,
+    /// When it is to be opened, while it waits.
+    opens: Time,
     /// Bytes acknowledged on earlier connections.
     earlier_bytes: u64,
     /// Ends that have closed.
@@ -132,35 +132,6 @@ impl Flow {
             leg.begin_connection();
         }
         self.ledger.begin_connection(now);
-    }
-
-    /// A packet is about to come to this end: lets the processor fetch what it will need.
-    #[inline]
-    pub fn prefetch(&self, side: Side) {
-        self.ends[side as usize].prefetch(side == Side::Sender);
-        let behind = std::slice::from_ref(&self.first_hops);
-        for line in 0..2 {
-            prefetch_index(behind, line * 64 / size_of_val(behind));
-        }
-        if side == Side::Sender {
-            prefetch_index(behind, 2 * 64 / size_of_val(behind));
-        }
-    }
-
-    /// Then what the sender knows of the segments in flight. (What data come to has hardly any.)
-    #[inline]
-    pub fn prefetch_board(&self, side: Side) {
-        if side == Side::Sender {
-            self.ends[SENDER].prefetch_board();
-        }
-    }
-
-    /// Then the first and the last of them.
-    #[inline]
-    pub fn prefetch_records(&self, side: Side) {
-        if side == Side::Sender {
-            self.ends[SENDER].prefetch_records();
-        }
     }
 
     /// Where each end's way to the other begins in the engine's routes.

@@ -24,16 +24,16 @@ pub struct Ledger {
     pub drained: bool,
     /// What was lost or sent again may yet have to be told of: else nobody looks at `truth`.
     at_issue: bool,
-    /// Losses and retransmissions of this connection, once there are any.
-    truth: Option<Box<Truth>>,
-    /// Rows of the `segments` table not yet acknowledged.
-    unacked: Option<Box<Unacked>>,
     /// When data were sent last; [`Time::NEVER`] before.
     last_data: Time,
     /// Position after the last ever sent, on this connection.
     sent_to: u64,
     /// What is counted.
     pub counters: FlowCounters,
+    /// Losses and retransmissions of this connection, once there are any.
+    truth: Option<Box<Truth>>,
+    /// Rows of the `segments` table not yet acknowledged.
+    unacked: Option<Box<Unacked>>,
     /// The last episode.
     episode: Option<LastEpisode>,
     /// When the initiator first opened; [`Time::NEVER`] before.
@@ -185,7 +185,13 @@ impl Ledger {
     }
 
     /// The same segment in the tables.
-    pub fn write_sent(&mut self, now: Time, smss: u32, packet: &mut PacketMut<'_>, to: &mut Recorder) {
+    pub fn write_sent(
+        &mut self,
+        now: Time,
+        smss: u32,
+        packet: &mut PacketMut<'_>,
+        to: &mut Recorder,
+    ) {
         let retransmission = packet.transmission() != Transmission::First;
         if retransmission
             && let Some(row) = self.episode.and_then(LastEpisode::row)
@@ -241,7 +247,13 @@ impl Ledger {
     }
 
     /// A packet of this connection was dropped.
-    pub fn dropped(&mut self, packet: PacketRef<'_>, drop: &Drop, ack: Option<u64>, to: &mut Recorder) {
+    pub fn dropped(
+        &mut self,
+        packet: PacketRef<'_>,
+        drop: &Drop,
+        ack: Option<u64>,
+        to: &mut Recorder,
+    ) {
         if packet.carries_data_direction() {
             if packet.seq_len() > 0 {
                 let corrections = &mut to.corrections;

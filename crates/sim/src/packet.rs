@@ -11,8 +11,8 @@ mod free;
 mod plain;
 mod twins;
 
-pub use beside::{PacketMut, PacketRef, Transmission};
 use beside::{Notes, Trail};
+pub use beside::{PacketMut, PacketRef, Transmission};
 use free::Free;
 pub use plain::{Arriving, Label};
 pub use twins::Others;
@@ -79,6 +79,8 @@ impl Packet {
             IPV4_HEADER_BYTES + TCP_HEADER_BYTES
         };
         let ecn = (ecn as u8) << ECN_SHIFT;
+        let options = with_options as u8 * HAS_OPTIONS;
+        let notice = segment.loss_notice as u8 * LOSS_NOTICE;
         Self {
             position: 0,
             seq: segment.seq,
@@ -89,9 +91,7 @@ impl Packet {
             bytes: length(headers + segment.payload_bytes),
             payload_bytes: length(segment.payload_bytes),
             flags: segment.flags,
-            bits: ecn
-                | with_options as u8 * HAS_OPTIONS
-                | segment.loss_notice as u8 * LOSS_NOTICE,
+            bits: ecn | options | notice,
         }
     }
 

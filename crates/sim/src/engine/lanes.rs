@@ -65,7 +65,6 @@ impl Lane {
             agenda.wake(target, waiting.arrival);
         }
         self.waiting.push_back(waiting);
-
     }
 }
 

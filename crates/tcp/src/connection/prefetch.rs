@@ -7,18 +7,25 @@ use std::mem::offset_of;
 
 const LINE: usize = 64;
 
+/// Lines of a connection: where what both directions need begins, where what sends does, and where
+/// it ends.
+const NEXT: usize = offset_of!(Connection, receiver.rcv_nxt) / LINE;
+const SENDER: usize = offset_of!(Connection, sender) / LINE;
+const END: usize = size_of::<Connection>() / LINE;
+
 impl Connection {
     /// A segment is about to arrive, with data or with an acknowledgment of what this end `sends`:
     /// lets the processor fetch what that needs, and no more, as fetching takes its time, too.
     #[inline]
     pub fn prefetch(&self, sends: bool) {
         if sends {
-            self.prefetch_lines::<{ offset_of!(Self, receiver.rcv_nxt) / LINE }, { size_of::<Self>() / LINE }>();
+            self.prefetch_lines::<NEXT, END>();
         } else {
-            self.prefetch_lines::<0, { offset_of!(Self, sender) / LINE }>();
+            self.prefetch_lines::<0, SENDER>();
         }
     }
 
+    // So many as are known beforehand: no loop.
     #[inline(always)]
     fn prefetch_lines<const FROM: usize, const TO: usize>(&self) {
         // By words, from the first on.

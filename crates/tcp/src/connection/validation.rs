@@ -64,14 +64,7 @@ impl Nothing for Past {
 
 impl Validation {
     pub const fn new(policy: CwndValidation) -> Self {
-        Self {
-            policy,
-            full: false,
-            several: false,
-            round_bytes: 0,
-            round_end: 0,
-            past: Late::NONE,
-        }
+        Self { policy, full: false, several: false, round_bytes: 0, round_end: 0, past: Late::NONE }
     }
 
     /// So much is in use, just after something was sent or an ACK was dealt with: full is what has
