@@ -5,9 +5,9 @@
 //! settled; packets of all of them wait in one funnel, sorted by that arrival ([`super::funnel`]).
 //!
 //! *What that saves.* What a packet does to a plain bottleneck is felt nowhere else before the
-//! bottleneck's propagation delay is over. So all arrivals of so long a time are carried out one
-//! after the other, each at its own time, by one event that comes so much later than the first of
-//! them. Who asks before that how the bottleneck is doing, or what has become of a packet, has all
+//! bottleneck's propagation delay is over. So all arrivals of so long a time, or of that which
+//! [`TOGETHER`] take, are carried out one after the other, each at its own time, by one event that
+//! comes so much later than the first of them. Who asks before that how the bottleneck is doing, or what has become of a packet, has all
 //! carried out that have been by then ([`Engine::settle_funnels`], [`Engine::settle_funnels_of`]).
 //!
 //! *Which packets.* All but those that arrive too long after the first: they wait in their own
@@ -34,7 +34,8 @@ use retx_units::{Duration, Time};
 /// are more flows than caches hold: 10,000 then take some 5 % less time.
 const FETCHED: usize = 6;
 
-/// So many arrivals are carried out together at most.
+/// So many arrivals are carried out together at most: those of more would not find in the cache
+/// what the last left there.
 const TOGETHER: u64 = 512;
 
 /// A long packet.
