@@ -192,7 +192,7 @@ impl Flow {
         }
     }
 
-    /// When `side` wants to be woken, if that is before it will be: then it is assumed that it will.
+    /// When `side` wants to be woken, if that is before it will be; whoever asks sees to it.
     #[inline(always)]
     pub fn poll_wake(&mut self, side: Side) -> Option<Time> {
         let time = self.poll_timeout(side);

@@ -7,8 +7,9 @@
 //! *What that saves.* What a packet does to a plain bottleneck is felt nowhere else before the
 //! bottleneck's propagation delay is over. So all arrivals of so long a time, or of that which
 //! [`TOGETHER`] take, are carried out one after the other, each at its own time, by one event that
-//! comes so much later than the first of them. Who asks before that how the bottleneck is doing, or what has become of a packet, has all
-//! carried out that have been by then ([`Engine::settle_funnels`], [`Engine::settle_funnels_of`]).
+//! comes so much later than the first of them. Who asks before that how the bottleneck is doing, or
+//! what has become of a packet, has all carried out that have been by then
+//! ([`Engine::settle_funnels`], [`Engine::settle_funnels_of`]).
 //!
 //! *Which packets.* All but those that arrive too long after the first: they wait in their own
 //! pipes for an event each.

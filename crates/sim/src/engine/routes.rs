@@ -4,8 +4,8 @@
 //! their packets are at the same place of the same route, so a packet that leaves such a pipe need
 //! not be asked where it is; nor, behind the last hop of a route that one flow takes, for whom it
 //! is. So it is left alone from the host that sends it to the host that takes it: with thousands
-//! of flows it is in no cache meanwhile. Where it is, is written beside it ([`PacketRef::hop`]) as soon as
-//! it enters a hop that is not private.
+//! of flows it is in no cache meanwhile. Where it is, is written beside it ([`PacketRef::hop`]) as
+//! soon as it enters a hop that is not private.
 //!
 //! [`PacketRef::hop`]: crate::packet::PacketRef::hop
 
