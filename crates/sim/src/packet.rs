@@ -23,8 +23,8 @@ pub const NONE: u32 = u32::MAX;
 
 /// A packet: what it says, and for whom it is, which is all that an end needs that it comes to.
 /// Half a cache line, as of thousands of flows each is written once and read once from memory that
-/// no cache holds. TCP options, which few packets have, lie elsewhere; what else there is of a packet
-/// lies beside it ([`beside`]).
+/// no cache holds. TCP options, which few packets have, lie elsewhere; what else there is of a
+/// packet lies beside it ([`beside`]).
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub struct Packet {
