@@ -31,8 +31,8 @@ use retx_link::pipe::ahead::{Crossing, Kept};
 use retx_link::stage::Entry;
 use retx_units::{Duration, Time};
 
-/// What a packet will need behind the bottleneck is fetched when so many are before it, where there
-/// are more flows than caches hold: 10,000 then take some 5 % less time.
+/// What a packet will need behind the bottleneck is fetched when so many of its row are before it,
+/// where there are more flows than caches hold: 10,000 then take some 5 % less time.
 const FETCHED: usize = 6;
 
 /// So many arrivals are carried out together at most: those of more would not find in the cache
