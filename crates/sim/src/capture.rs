@@ -155,12 +155,7 @@ impl Capture {
             flow: self.flows[flow as usize],
             side: if opens { capture::Side::Opener } else { capture::Side::Listener },
             position: packet.position,
-            transmission: match packet.transmission() {
-                Transmission::First => capture::Transmission::First,
-                Transmission::Again => capture::Transmission::Again,
-                Transmission::Necessary => capture::Transmission::Necessary,
-                Transmission::Unnecessary => capture::Transmission::Unnecessary,
-            },
+            transmission: packet.transmission(),
             segment,
         };
         let id = match twin {
@@ -205,7 +200,7 @@ impl Capture {
         let range = (flow, copy, 0)..=(flow, copy, u32::MAX);
         while let Some((&key, &id)) = self.unnecessary.range(range.clone()).next() {
             self.unnecessary.remove(&key);
-            self.buffer.set_transmission(id, capture::Transmission::Necessary);
+            self.buffer.set_transmission(id, Transmission::Necessary);
         }
     }
 }

@@ -2,21 +2,8 @@
 //! (`engine/routes.rs`), and what is noted of few packets.
 
 use super::{NONE, NOTED, Others, Packet, Packets};
+pub use retx_record::capture::Transmission;
 use std::ops::{Deref, DerefMut};
-
-/// What a retransmission was worth, by what was known when it was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Transmission {
-    /// Nothing in it was sent before.
-    #[default]
-    First,
-    /// Some was, and nobody judges it: it belongs to the acknowledgments' direction.
-    Again,
-    /// All earlier copies of some of it were dropped.
-    Necessary,
-    /// An earlier copy of all of it reaches the receiver, unless it is dropped yet.
-    Unnecessary,
-}
 
 /// Where a packet comes from, and where it is.
 #[derive(Debug, Clone, Copy)]
