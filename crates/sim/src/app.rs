@@ -5,7 +5,9 @@ use retx_tcp::Connection;
 
 /// Both applications of a flow. The sender writes a file as the buffer takes it and closes once
 /// all of it is acknowledged, as file servers do whose close follows completion; so the FIN is a
-/// segment of its own. The receiver reads at once and closes after the sender.
+/// segment of its own. A server of requests closes once it has written its last response, as those
+/// of HTTP/1.0 do, and the FIN goes with the data. The receiver reads at once and closes after the
+/// sender.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct App {
@@ -121,12 +123,18 @@ impl App {
                 self.unwritten -= written;
             }
         }
-        let done = self.unwritten == 0 && connection.unacknowledged() == 0;
-        if done && !self.closed && !self.is_open {
+        let written = self.unwritten == 0;
+        let done = written && connection.unacknowledged() == 0;
+        if written && !self.closed && !self.is_open && (done || self.answers()) {
             self.closed = true;
             connection.close();
         }
         done
+    }
+
+    /// The sender is a server, which answers requests.
+    fn answers(&self) -> bool {
+        matches!(*self.work, Work::Exchanges(_))
     }
 
     /// The receiver's turn after a segment: returns the bytes that it has read.

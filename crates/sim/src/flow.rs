@@ -317,6 +317,8 @@ impl Flow {
         let ends = [sender, receiver];
         match event {
             Event::Rtt(rtt) => self.ledger.counters.rtt.add(*rtt),
+            // Emulations cannot take these, and they may be no round trips.
+            Event::EchoedRtt(_) => {}
             Event::LossFound(found) => {
                 self.ledger.episode(now, (EpisodeKind::Frr, found), ends, recorder);
             }

@@ -106,7 +106,7 @@ impl End {
                 Event::PeerClosed => self.peer_closed = true,
                 Event::Reset => self.error = reset_error(cause),
                 Event::TimedOut(_) => self.counts.timeouts += 1,
-                Event::Rtt(rtt) => {
+                Event::Rtt(rtt) | Event::EchoedRtt(rtt) => {
                     self.counts.rtt_min =
                         Some(self.counts.rtt_min.map_or(rtt, |known| known.min(rtt)));
                 }

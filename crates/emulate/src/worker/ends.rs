@@ -3,7 +3,9 @@
 //! The sender of a file writes as the socket takes it, then shuts its direction down; the receiver
 //! reads to the end and closes. A file has been read when its last byte has; it began when its
 //! connection was opened. A client asks as soon as it is connected, and its server answers when it
-//! has all of a request; both draw how much that is from the same script.
+//! has all of a request; both draw how much that is from the same script. Where each request has a
+//! connection of its own, neither waits until the one before is closed at both ends: the client
+//! goes on at the end of the response, and the server accepts the next connection.
 
 use super::Teller;
 use super::sockets;
@@ -29,6 +31,8 @@ pub struct State {
     pub report: FlowReport,
     /// The sender's socket, while it is open.
     pub sender: Option<TcpStream>,
+    /// Its sockets of earlier connections, shut down and not yet closed by the other end.
+    pub closing: Vec<TcpStream>,
     /// An end has come to its end.
     one_ended: bool,
     /// The emulator knows that the flow is over.
@@ -41,9 +45,28 @@ pub type Shared = Arc<Mutex<State>>;
 impl State {
     /// The sender's connection is over, or will be: its `TCP_INFO` is that of now.
     pub fn close_sender(&mut self) {
-        if let Some(socket) = self.sender.take()
-            && let Ok(info) = TcpInfo::of(socket.as_fd())
-        {
+        if let Some(socket) = self.sender.take() {
+            self.add_kernel(&socket);
+        }
+    }
+
+    /// The sender has shut its connection down and goes on to the next.
+    pub fn leave_sender(&mut self) -> io::Result<()> {
+        if let Some(socket) = self.sender.take() {
+            socket.set_nonblocking(true)?;
+            self.closing.push(socket);
+        }
+        for mut socket in std::mem::take(&mut self.closing) {
+            match socket.read(&mut [0]) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.closing.push(socket),
+                _ => self.add_kernel(&socket),
+            }
+        }
+        Ok(())
+    }
+
+    fn add_kernel(&mut self, socket: &TcpStream) {
+        if let Ok(info) = TcpInfo::of(socket.as_fd()) {
             self.report.kernel.add(&info);
         }
     }
@@ -125,6 +148,7 @@ impl End {
             let (socket, _) = self.connect(number, sends)?;
             if sends {
                 self.sending(&socket, |end, socket| end.write(socket, bytes))?;
+                self.close(&socket)?;
             } else {
                 let last = files.bytes(number + 1).is_none();
                 self.receive(&socket, (bytes, last))?;
@@ -166,11 +190,17 @@ impl End {
         part: impl FnOnce(&mut Self, &TcpStream) -> io::Result<()>,
     ) -> io::Result<()> {
         lock(&self.state).sender = Some(socket.try_clone()?);
-        let result = part(self, socket).and_then(|()| {
-            socket.shutdown(Shutdown::Write)?;
-            // The other end closes when it has read everything.
-            self.read_to_the_end(socket)
-        });
+        let result = part(self, socket).and_then(|()| socket.shutdown(Shutdown::Write));
+        if result.is_err() {
+            lock(&self.state).close_sender();
+        }
+        result
+    }
+
+    /// Waits until the other end, which has read everything, has closed what the sender has shut
+    /// down.
+    fn close(&mut self, socket: &TcpStream) -> io::Result<()> {
+        let result = self.read_to_the_end(socket);
         lock(&self.state).close_sender();
         result
     }
@@ -259,8 +289,16 @@ impl End {
                 }
             })?;
             if script.is_last() {
+                self.close(&socket)?;
                 break;
             }
+            lock(&self.state).leave_sender()?;
+        }
+        let closing = std::mem::take(&mut lock(&self.state).closing);
+        for socket in closing {
+            socket.set_nonblocking(false)?;
+            self.read_to_the_end(&socket)?;
+            lock(&self.state).add_kernel(&socket);
         }
         Ok(())
     }

@@ -166,10 +166,10 @@ impl Running {
         let of = |state: &Shared| {
             let state = lock(state);
             let mut report = state.report.clone();
-            if let Some(open) = &state.sender
-                && let Ok(info) = TcpInfo::of(open.as_fd())
-            {
-                report.kernel.add(&info);
+            for socket in state.sender.iter().chain(&state.closing) {
+                if let Ok(info) = TcpInfo::of(socket.as_fd()) {
+                    report.kernel.add(&info);
+                }
             }
             report
         };

@@ -23,6 +23,12 @@ impl Flow {
                 if !self.peer_closed(Side::Receiver) {
                     self.ends[RECEIVER].close();
                 }
+                // A client's next request does not wait until the connection is closed at both
+                // ends. Nobody heeds what the server of this one still gets or does.
+                if self.asks_again() {
+                    self.ledger.drained = true;
+                    self.end_connection(now, recorder);
+                }
             }
             Event::Closed => self.end_closed(now, recorder),
             Event::Reset => self.reset(now, Side::Receiver, recorder),
@@ -32,8 +38,14 @@ impl Flow {
             | Event::TimedOut(_)
             | Event::Recovered { .. }
             | Event::EchoTaken { .. }
-            | Event::Rtt(_) => {}
+            | Event::Rtt(_)
+            | Event::EchoedRtt(_) => {}
         }
+    }
+
+    /// The client has all of a response, and another follows.
+    fn asks_again(&self) -> bool {
+        self.app.has_read_file() && self.exchanges.as_ref().is_some_and(|all| !all.are_done())
     }
 
     /// One end has closed. When both have, the next file's turn comes.
@@ -68,6 +80,9 @@ impl Flow {
             // What has been read counts, also when the last acknowledgment was lost.
             work @ Work::Files { .. } if !self.reset => {
                 self.earlier_bytes + work.file_bytes(self.app.file()).unwrap_or(0)
+            }
+            Work::Exchanges(_) if !self.reset && self.app.has_read_file() => {
+                self.earlier_bytes + self.exchanges.as_ref().map_or(0, |all| all.given)
             }
             _ => self.acked_bytes(),
         };

@@ -161,6 +161,27 @@ fn a_copy_that_is_lost_is_no_loss() {
     assert_eq!(flow.episodes.rto.wireless + flow.episodes.frr.wireless, 0);
 }
 
+/// Data arrive while all ACKs are lost for three seconds. The first ACK after that acknowledges
+/// segments that were sent twice, and echoes a timestamp from before the outage: seconds, which
+/// Linux takes for the RTO, but no round trip, which has 40 ms and at most 30 packets of queue.
+#[test]
+fn an_echo_after_an_outage_is_no_round_trip() {
+    let deaf = "delay = \"20 ms\"\nqueue = { discipline = \"droptail\", packets = 30 }\n\
+                reverse.channel = { model = \"outage\", times = [{ start = \"1 s\", duration = \
+                \"3 s\" }] }";
+    let text = download(
+        "12 s",
+        &link("path", "\"server\", \"client\"", deaf),
+        "{ kind = \"transfer\", bytes = 4_000_000 }",
+    );
+    let text = text.replace("newreno", "linux");
+    let flow = &outcome(&text, 0).flows[0];
+    let [mean, deviation] = [flow.rtt_mean_s, flow.rtt_sd_s].map(|it| it.expect("samples"));
+    assert!(flow.rto_count > 0 && flow.idle_max_s > 1.0);
+    let longest = 0.040 + 31.0 * 0.001_25;
+    assert!(mean > 0.04 && mean < longest && deviation < (longest - 0.04) / 2.0, "{deviation}");
+}
+
 /// A link of one opportunity for 1500 bytes per millisecond carries 12 Mbit/s of full packets.
 #[test]
 fn opportunities_set_the_rate() {

@@ -203,10 +203,7 @@ impl Connection {
         sender.timeouts_in_row = 0;
         sender.probes_in_row = 0;
         sender.retransmit_first = false;
-        let rtt = self.rtt_of(now, segment, selective);
-        if let Some(rtt) = rtt {
-            self.take_rtt_sample(rtt);
-        }
+        let rtt = self.sample_rtt(now, segment, selective);
         let sender = &mut self.sender;
         sender.backoff.on_ack(&backoff::Ack {
             advances: true,

@@ -294,7 +294,8 @@ impl Connection {
         let echo = segment.options.timestamps.filter(|_| self.timestamps && every);
         let rtt = timed.or_else(|| self.rtt_of_echo(now, echo?.echo));
         match rtt {
-            Some(rtt) => self.take_rtt_sample(rtt),
+            Some(rtt) if timed.is_some() => self.take_rtt_sample(rtt),
+            Some(rtt) => self.take_echoed_rtt(rtt),
             // RFC 6298 §5.7.
             None => {
                 let limits = &self.parameters.limits;

@@ -102,6 +102,9 @@ pub enum Event {
     },
     /// A raw RTT sample.
     Rtt(Duration),
+    /// An RTT sample that Linux takes from a timestamp echo where no segment gives one. It counts
+    /// from the segment that is echoed: after an outage, the wait for the retransmission as well.
+    EchoedRtt(Duration),
 }
 
 /// The beginning of a recovery.

@@ -29,8 +29,8 @@ impl Connection {
         if self.parameters.timer_wheel { self.deadline(now, wait) } else { now + wait }
     }
 
-    /// The RTT sample of an acknowledgment of new data.
-    pub(super) fn rtt_of(
+    /// Takes the RTT sample of an acknowledgment of new data, if it gives one, and returns it.
+    pub(super) fn sample_rtt(
         &mut self,
         now: Time,
         segment: &Segment,
@@ -41,10 +41,14 @@ impl Connection {
             RttSamples::Timed => self.rtt_of_timed(now, ack),
             RttSamples::EveryAck => self.rtt_of_segments(now, ack, selective),
         };
-        exact.or_else(|| {
-            let echo = segment.options.timestamps.filter(|_| self.timestamps)?.echo;
-            self.rtt_of_echo(now, echo)
-        })
+        if let Some(rtt) = exact {
+            self.take_rtt_sample(rtt);
+            return exact;
+        }
+        let echo = segment.options.timestamps.filter(|_| self.timestamps)?.echo;
+        let rtt = self.rtt_of_echo(now, echo)?;
+        self.take_echoed_rtt(rtt);
+        Some(rtt)
     }
 
     /// The same where nothing is out of order, and neither end uses timestamps.
@@ -106,6 +110,22 @@ impl Connection {
 
     /// A raw RTT sample goes to everyone who wants it.
     pub(super) fn take_rtt_sample(&mut self, rtt: Duration) {
+        self.learn_rtt(rtt);
+        self.events.push_back(Event::Rtt(rtt));
+    }
+
+    /// As [`Self::take_rtt_sample`], of a timestamp echo. Where segments are timed, an echo stands
+    /// in only for those that were sent twice, and is told apart: it may be no round trip.
+    pub(super) fn take_echoed_rtt(&mut self, rtt: Duration) {
+        self.learn_rtt(rtt);
+        self.events.push_back(match self.parameters.rtt_samples {
+            RttSamples::Timed => Event::Rtt(rtt),
+            RttSamples::EveryAck => Event::EchoedRtt(rtt),
+        });
+    }
+
+    #[inline]
+    fn learn_rtt(&mut self, rtt: Duration) {
         let sender = &mut self.sender;
         let limits = &self.parameters.limits;
         sender.estimator.on_rtt(rtt, sender.snd_una, sender.snd_nxt, limits);
@@ -114,7 +134,6 @@ impl Connection {
         }
         sender.last_rtt = rtt;
         sender.least_rtt = sender.least_rtt.min(rtt);
-        self.events.push_back(Event::Rtt(rtt));
     }
 
     /// The time since `sent`, on a clock of `rtt_granularity`.
