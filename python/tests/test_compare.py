@@ -17,9 +17,11 @@ from scipy.stats import ttest_rel
 
 import retx
 from retx.comparing import comparison, grid
-from retx.comparing.conditions import condition
+from retx.comparing.conditions import chosen, condition
 from retx.comparing.emulations import Emulated, Plan, emulated
+from retx.comparing.families import FAMILIES
 from retx.comparing.parting import first
+from retx.comparing.perturbed import simulated
 from retx.comparing.statistics import Sample, difference, paired_ratio, ratio, same_distribution
 from retx.errors import UsageError
 from retx.plots.agreement import agreement
@@ -163,19 +165,54 @@ def test_partings_are_rarely_found_where_there_are_none() -> None:
     assert found < 0.05 * trials + 4 * sqrt(trials * 0.05 * 0.95)
 
 
-def test_conditions_do_not_depend_on_how_many_are_drawn() -> None:
-    drawn = [condition(number, 1) for number in range(200)]
-    assert drawn[7] == condition(7, 1) != condition(7, 2)
-    assert {(it.tcp, it.channel) for it in drawn[:4]} == {
-        (tcp, channel) for tcp in ("linux", "linux_reno") for channel in ("random", "bursty")
-    }
+def test_classic_conditions_are_those_of_before() -> None:
+    """Drawn by the version that had no families."""
+    drawn = [condition(number, 1, "classic") for number in range(200)]
+    assert [
+        (it.drawn.rate_mbit_s, it.drawn.rtt_ms, it.drawn.queue_packets, it.drawn.tcp)
+        for it in (drawn[0], drawn[31])
+    ] == [(34.7, 31.3, 113, "linux_reno"), (15.1, 69.1, 186, "linux")]
     for it in drawn:
-        bdp = it.rate_mbit_s * 1e6 * it.rtt_ms / 1e3 / 8 / 1500
-        assert 1 <= it.rate_mbit_s <= 50
-        assert 10 <= it.rtt_ms <= 200
-        assert 0 <= it.loss <= 0.03
-        assert 0.5 * bdp - 0.5 <= it.queue_packets <= max(1, 4 * bdp + 0.5)
-        assert retx.resolve(it.scenario())
+        drew = it.drawn
+        bdp = drew.rate_mbit_s * 1e6 * drew.rtt_ms / 1e3 / 8 / 1500
+        assert 1 <= drew.rate_mbit_s <= 50
+        assert 10 <= drew.rtt_ms <= 200
+        assert 0.5 * bdp - 0.5 <= drew.queue_packets <= max(1, 4 * bdp + 0.5)
+    channels = [it.scenario()["link"][0]["forward"]["channel"] for it in drawn]
+    assert {(it.drawn.tcp, of["model"]) for it, of in zip(drawn, channels[:4], strict=False)} == {
+        (tcp, model)
+        for tcp in ("linux", "linux_reno")
+        for model in ("bernoulli", "gilbert_elliott")
+    }
+    assert all(0 <= of.get("p", of.get("loss")) <= 0.03 for of in channels)
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_a_family_draws_scenarios_that_can_be_run(family: str) -> None:
+    drawn = [condition(number, 1, family) for number in range(30)]
+    # It depends on nothing but number and seed.
+    assert drawn[7] == condition(7, 1, family) != condition(7, 2, family)
+    assert len({str(it.scenario()) for it in drawn}) == len(drawn)
+    tcps = {it.drawn.tcp.split("+")[0] for it in drawn}
+    expected = {"classic": 2, "bbr": 1}.get(family, 3)
+    assert len(tcps) == expected
+    for it in drawn:
+        retx.resolve(it.scenario())
+    result = retx.run(drawn[0].scenario(), progress=False)
+    assert all(flow["bytes_delivered"] > 0 for flow in result.summary["flows"])
+
+
+def test_families_take_turns() -> None:
+    names = list(FAMILIES)
+    drawn = [condition(number, 1) for number in range(3 * len(names))]
+    assert [it.family for it in drawn] == 3 * names
+    assert {it.drawn.tcp for it in drawn if it.family == "small_queue"} == {
+        "linux", "linux_reno", "linux_bbr",
+    }  # fmt: skip
+    # One is the same condition whether others are drawn beside it or not.
+    assert drawn[len(names)] == condition(len(names), 1, "classic")
+    with pytest.raises(UsageError, match="families is 'new': there is all, classic, long_fat"):
+        chosen("new")
 
 
 @pytest.mark.usefixtures("no_kernel")
@@ -183,7 +220,8 @@ def test_a_comparison_has_a_row_per_quantity_that_both_know() -> None:
     found = retx.compare(PATH, simulations=40, emulations=5)
     table = found.table
     assert dict(table.schema) == comparison.COLUMNS
-    assert table["quantity"].to_list() == list(comparison.QUANTITIES)
+    known = [name for name in comparison.QUANTITIES if name != "exchange_mean_s"]
+    assert table["quantity"].to_list() == known
     row = table.row(0, named=True)
     assert (row["simulated_n"], row["emulated_n"]) == (40, 5)
     # The draws of the emulations are those after the simulations'.
@@ -197,6 +235,7 @@ def test_a_comparison_has_a_row_per_quantity_that_both_know() -> None:
     assert row["paired_ratio"] == 1.0
     assert table["paired"].to_list() == table["emulated"].to_list()
     assert row["agrees"] == (row["difference_low"] <= 0 <= row["difference_high"])
+    assert row["agreement"] == ("interval" if row["agrees"] else "pairs")
     assert json.loads(json.dumps(found.summary))["flows"] == table.to_dicts()
 
 
@@ -213,6 +252,61 @@ def test_another_path_is_found_to_differ(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not row["agrees"]
     assert row["ratio_high"] < 1
     assert row["p_value"] < 0.01
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_exchanges_are_compared() -> None:
+    app = {"kind": "request_response", "request": 200, "response": 9000, "exchanges": 4}
+    table = retx.compare(PATH, simulations=5, emulations=2, overrides={"flow.download.app": app})
+    rows = table.table.filter(pl.col("quantity") == "exchange_mean_s")
+    # A round trip is 10 ms, and the response takes 7.
+    assert 0.017 < rows["simulated"][0] < 0.5
+
+
+def later_by(ms: float) -> Any:
+    """Stands for a kernel that takes so much longer a round trip, in runs that never vary."""
+
+    def emulated(scenario: Any, code: Any, plan: Plan, report: Any) -> list[Emulated]:
+        delays = {f"link.path.{way}.delay": f"{5 + ms / 2} ms" for way in ("forward", "reverse")}
+        late, files = parsed_scenario(json.loads(scenario.to_json()), None, delays)
+        return simulated_as_emulated(late, files, plan, report)
+
+    return emulated
+
+
+def test_what_does_not_vary_is_perturbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel 0.15 ms late agrees, though no simulation is as late; one 3 ms late does not."""
+    still = {"link.path.forward.channel": []}
+    for ms, agrees in ((0.15, True), (3.0, False)):
+        monkeypatch.setattr(comparison, "emulated", later_by(ms))
+        found = retx.compare(PATH, simulations=20, emulations=3, overrides=still)
+        assert found.perturbed
+        assert found.summary["perturbed"]
+        row = found.table.row(by_predicate=pl.col("quantity") == "rtt_mean_s", named=True)
+        assert row["simulated_low"] < row["simulated"] < row["simulated_high"]
+        assert (row["agreement"] in ("interval", "3 %")) == agrees
+    assert not retx.compare(PATH, simulations=5, emulations=2).perturbed
+
+
+def row_of(ours: list[float], theirs: list[float], pairs: list[tuple[float, float]]) -> str | None:
+    """The agreement of a quantity of which this is known."""
+    found = comparison.Comparison(*[retx.replicate(PATH, 2, progress=False)] * 2, [])
+    found.__dict__["values"] = [
+        {"flow": "f", "quantity": "q", "simulated": ours, "emulated": theirs, "pairs": pairs}
+    ]
+    agreement: str | None = found.table["agreement"][0]
+    return agreement
+
+
+def test_each_way_to_agree_has_its_name() -> None:
+    apart = [(1.0, 1.1), (1.1, 1.05), (1.2, 1.18)]
+    assert row_of([1.0, 1.1, 1.2], [1.1, 1.15], apart) == "interval"
+    assert row_of([1.0, 1.0, 1.0001], [1.02, 1.02, 1.0201], []) == "3 %"
+    assert row_of([1.0, 1.0, 1.0001], [1.2, 1.2, 1.2001], apart) == "pairs"
+    assert row_of([1.0, 1.0, 1.0001], [1.2, 1.2, 1.2001], [(1.0, 1.2), (1.0, 1.2001)]) == "none"
+    assert row_of([1.0], [1.2], []) is None
+    # None on either side: retransmissions of a path without loss.
+    assert row_of([0.0, 0.0], [0.0, 0.0], []) == "interval"
 
 
 @pytest.mark.usefixtures("no_kernel")
@@ -264,16 +358,50 @@ def test_a_killed_grid_goes_on(tmp_path: Path) -> None:
     assert grid.load_grid(out).table.equals(found.table)
     with pytest.raises(UsageError, match=r"other settings \(simulations is 5, not 6\)"):
         retx.compare_grid(4, simulations=6, emulations=2, out=out)
+    with pytest.raises(UsageError, match=r"other settings \(families is all, not bbr\)"):
+        retx.compare_grid(4, simulations=5, emulations=2, families="bbr", out=out)
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_stored_emulations_are_compared_with_new_simulations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    out = tmp_path / "grid"
+    before = retx.compare_grid(3, simulations=6, emulations=3, families="classic", out=out)
+    monkeypatch.undo()  # nothing is emulated
+    again = grid.simulate_again(out)
+    assert again.table.equals(before.table)
+    assert again.results == before.results
+    # Another TCP simulates otherwise, beside the same emulations.
+    monkeypatch.setattr(
+        grid, "simulated", lambda scenario, runs: simulated(scenario, runs, 9),
+    )  # fmt: skip
+    changed = grid.simulate_again(out)
+    assert changed.table["emulated"].to_list() == before.table["emulated"].to_list()
+    assert changed.table["simulated"].to_list() != before.table["simulated"].to_list()
+    done = cli("compare", "--simulate-again", "--out", out, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["table"] == before.table.to_dicts()
+    assert found["families"] == before.by_family().to_dicts()
+    settings = json.loads((out / grid.SETTINGS).read_text())
+    (out / grid.SETTINGS).write_text(json.dumps(settings | {"seed": 2}))
+    with pytest.raises(UsageError, match="this version of retx draws another condition 0"):
+        grid.simulate_again(out)
+    with pytest.raises(UsageError, match="holds no results of a grid"):
+        grid.simulate_again(tmp_path)
 
 
 @pytest.mark.usefixtures("no_kernel")
 def test_a_grid_has_a_verdict_and_a_figure(tmp_path: Path) -> None:
-    found = retx.compare_grid(3, simulations=10, emulations=3, out=tmp_path / "grid")
+    found = retx.compare_grid(
+        3, simulations=10, emulations=3, families="classic", out=tmp_path / "grid"
+    )
     rows = found.of("response_time_s")
     assert rows["number"].to_list() == [0, 1, 2]
     verdict = found.verdict()
-    assert verdict["compared"] == 3
-    assert verdict["agree"] == rows["agrees"].sum()
+    assert (verdict["compared"], verdict["agree"], verdict["paired_within"]) == (3, 3, 3)
+    assert verdict["agree_by_interval"] == rows["agrees"].sum()
     assert verdict["off_by_max"] == (rows["ratio"] - 1).abs().max()
     figure = found.plot()
     axes = figure.axes[0]
@@ -282,6 +410,32 @@ def test_a_grid_has_a_verdict_and_a_figure(tmp_path: Path) -> None:
     figure.save(tmp_path / "agreement.png")
     with pytest.raises(UsageError, match="no quantity 'speed' in the grid; there is response"):
         found.of("speed")
+
+
+def judged(number: int, flow: str, agreement: str | None) -> dict[str, Any]:
+    """A row of a grid's table."""
+    agrees = None if agreement is None else agreement == "interval"
+    return {
+        "number": number, "family": ("bbr", "ecn")[number % 2], "flow": flow,
+        "quantity": "goodput_bit_s", "agrees": agrees, "agreement": agreement,
+        "ratio": 1.2, "paired_ratio": 1.01 if agreement == "pairs" else 1.1,
+    }  # fmt: skip
+
+
+def test_a_condition_agrees_if_all_its_flows_do() -> None:
+    rows = [
+        judged(0, "a", "interval"),
+        judged(1, "a", "3 %"), judged(1, "b", "none"),
+        judged(2, "a", "pairs"), judged(2, "b", "pairs"),
+        judged(3, "a", None),
+    ]  # fmt: skip
+    found = grid.Grid([{}] * 4)
+    found.__dict__["table"] = pl.DataFrame(rows, schema=grid.ABOUT | comparison.COLUMNS)
+    verdict = found.verdict("goodput_bit_s")
+    assert verdict["conditions"] == 4
+    assert (verdict["compared"], verdict["agree"], verdict["agree_by_interval"]) == (3, 2, 1)
+    assert (verdict["paired_within"], verdict["off_by_more"]) == (1, 3)
+    assert found.by_family(["goodput_bit_s"]).rows() == [("bbr", 2, "2 of 2"), ("ecn", 2, "0 of 1")]
 
 
 def test_points_apart_are_ringed() -> None:
@@ -308,7 +462,14 @@ def test_points_apart_are_ringed() -> None:
         (["--grid", "3", "--out", "x", "--set", "seed=1"], "--grid draws its own"),
         (["{path}", "--out", "x"], "--out is for --grid"),
         (["{path}", "--quantity", "rto_count"], "--quantity is for --grid"),
-        (["--grid", "3", "--out", "x", "--quantity", "speed"], "there is response_time_s, goodput"),
+        (["{path}", "--families", "bbr"], "--families is for --grid"),
+        (["--grid", "3", "--out", "x", "--families", "new"], "there is all, classic, long_fat"),
+        (["--simulate-again"], "--simulate-again needs --out DIR"),
+        (["--grid", "3", "--out", "x", "--simulate-again"], "and nothing to emulate"),
+        (
+            ["--grid", "3", "--out", "x", "--quantity", "speed"],
+            "there is response_time_s, exchange_mean_s",
+        ),
         (["{path}", "--table", "x.txt"], "must end in .csv or .parquet"),
         (["{path}", "--emulations", "1"], "emulations is 1: at least 2 is needed"),
         (["{path}", "--simulations", "1"], "simulations is 1: at least 2 is needed"),
@@ -364,3 +525,27 @@ def test_the_kernel_beside_the_simulation(cli: Cli, tmp_path: Path) -> None:
     shown = cli("compare", path, *short).stdout
     assert "3 emulations, Linux" in shown
     assert "response time" in shown
+
+
+DEAF = {
+    "link.path.rate": "5 Mbit/s",
+    "link.path.delay": "20 ms",
+    "link.path.queue.packets": 30,
+    "link.path.forward.channel": [],
+    "link.path.reverse.channel": {
+        "model": "outage", "times": [{"start": "0.7 s", "duration": "1.5 s"}],
+    },
+    "flow.download.tcp": "linux",
+    "flow.download.app.bytes": 1_000_000,
+}  # fmt: skip
+
+
+def test_a_mean_rtt_is_the_same_quantity_on_both_sides() -> None:
+    """All ACKs of a while are lost; the echo that comes after it is no round trip."""
+    need_emulation()
+    ours = retx.run(PATH, overrides=DEAF).summary["flows"][0]
+    theirs = retx.emulate(PATH, overrides=DEAF, lateness_bound_s=10).summary["flows"][0]
+    assert theirs["idle_max_s"] > 0.5
+    # Between 40 ms and those with 31 packets of 2.5 ms.
+    assert max(ours["rtt_sd_s"], theirs["rtt_sd_s"]) < 0.0775 / 2
+    assert theirs["rtt_mean_s"] == pytest.approx(ours["rtt_mean_s"], rel=0.1)

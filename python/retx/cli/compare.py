@@ -40,6 +40,22 @@ Conditions = Annotated[
         "it was interrupted. Needs --out.",
     ),
 ]
+Families = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="With --grid: the conditions' family, such as classic (random and bursty loss); "
+        "default: all, in turn.",
+    ),
+]
+SimulateAgain = Annotated[
+    bool,
+    typer.Option(
+        "--simulate-again",
+        help="Compare the emulations that --out keeps of a grid with new simulations, without "
+        "emulating.",
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -65,6 +81,8 @@ def command(
     retries: Retries = 2,
     jobs: Jobs = None,
     grid: Conditions = None,
+    families: Families = None,
+    again: SimulateAgain = False,
     out: Out = None,
     quantity: Quantity = None,
     table: Table = None,
@@ -82,10 +100,14 @@ def command(
       retx compare scenario.toml --emulations 10
       retx compare scenario.toml --set flow.download.tcp=linux_reno --table compared.csv
       retx compare --grid 30 --seed 1 --out compared
+      retx compare --simulate-again --out compared
     """
+    if again:
+        _simulate_again((scenario, grid), out, quantity, as_json)
+        return
     check_linux()
     _check(scenario, grid, out, (settings, table))
-    _check_quantity(quantity, grid)
+    _check_grid_only(quantity, families, grid)
     how: dict[str, Any] = {
         "simulations": simulations,
         "emulations": emulations,
@@ -99,7 +121,8 @@ def command(
     if grid is not None and out is not None:
         from retx.comparing.grid import compare_grid
 
-        found = compare_grid(grid, seed=1 if seed is None else seed, out=out, **how)
+        how |= {"seed": 1 if seed is None else seed, "families": families or "all"}
+        found = compare_grid(grid, out=out, **how)
         _finish_grid(found, out, quantity or QUANTITY, as_json)
         return
     assert scenario is not None, "checked above"
@@ -137,12 +160,32 @@ def _check(
         raise UsageError(f"--table {table}: the file must end in .csv or .parquet")
 
 
-def _check_quantity(quantity: str | None, grid: int | None) -> None:
+def _simulate_again(
+    others: tuple[Path | None, int | None], out: Path | None, quantity: str | None, as_json: bool
+) -> None:
+    if others != (None, None) or out is None:
+        raise UsageError(
+            "--simulate-again needs --out DIR, where a grid is, and nothing to emulate"
+        )
+    _check_quantity(quantity)
+    from retx.comparing.grid import simulate_again
+
+    found = simulate_again(out, _Report() if sys.stderr.isatty() else None)
+    _finish_grid(found, out, quantity or QUANTITY, as_json)
+
+
+def _check_grid_only(quantity: str | None, families: str | None, grid: int | None) -> None:
+    if grid is None and quantity is not None:
+        raise UsageError("--quantity is for --grid; the table of one scenario has every quantity")
+    if grid is None and families is not None:
+        raise UsageError("--families is for --grid, which draws conditions")
+    _check_quantity(quantity)
+
+
+def _check_quantity(quantity: str | None) -> None:
     """Finds before hours of emulations what could not be shown after them."""
     if quantity is None:
         return
-    if grid is None:
-        raise UsageError("--quantity is for --grid; the table of one scenario has every quantity")
     from retx.comparing.comparison import QUANTITIES
 
     if quantity not in QUANTITIES:
@@ -159,7 +202,9 @@ def _finish_grid(found: Grid, out: Path, quantity: str, as_json: bool) -> None:
     with new_file(out / "agreement.png") as path:
         found.plot(quantity).save(path)
     if as_json:
-        print_json({"verdict": found.verdict(quantity), "table": found.table.to_dicts()})
+        families = found.by_family().to_dicts()
+        verdict = found.verdict(quantity)
+        print_json({"verdict": verdict, "families": families, "table": found.table.to_dicts()})
     else:
         from retx.cli.comparison import print_grid
 

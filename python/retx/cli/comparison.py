@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     from retx.comparing.grid import Grid
 
 
+SHORT = {
+    "goodput_bit_s": "goodput",
+    "response_time_s": "response",
+    "exchange_mean_s": "exchange",
+    "segments_retransmitted": "resent",
+    "rtt_mean_s": "RTT",
+    "frr_count": "fast rec.",
+    "rto_count": "timeouts",
+    "idle_total_s": "idle",
+}
+"""Quantities as the table of families calls them."""
+
+
 def print_comparison(found: Comparison) -> None:
     """Prints means side by side, and where the two part."""
     out, summary = console(), found.summary
@@ -29,6 +42,11 @@ def print_comparison(found: Comparison) -> None:
         f"[bold]{title}[/bold] (seed {summary['seed']}: {summary['simulations']} simulations, "
         f"{summary['emulations']} emulations{kernel})"
     )
+    if summary["perturbed"]:
+        out.print(
+            "Draws change nothing here: simulations differ in delays and start times, by tenths of "
+            "a millisecond, as emulations do."
+        )
     _print_invalid(out, summary)
     if found.table.is_empty():
         out.print("There is nothing to compare.")
@@ -71,18 +89,19 @@ def print_grid(found: Grid, rows: pl.DataFrame, written: Path) -> None:
     shown = _of(quantity)
     table = Table(title=_words(quantity), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for name in (
-        ">#", "TCP", ">Mbit/s", ">RTT ms", ">queue", "loss", ">simulated", ">emulated",
+        ">#", "family", "TCP", ">Mbit/s", ">RTT ms", ">queue", "about", ">simulated", ">emulated",
         ">same draws", "means",
     ):  # fmt: skip
         table.add_column(name.lstrip(">"), justify="right" if name[0] == ">" else "left")
     for row in rows.iter_rows(named=True):
         table.add_row(
             str(row["number"]),
+            row["family"],
             row["tcp"],
             f"{row['rate_mbit_s']:g}",
             f"{row['rtt_ms']:g}",
             str(row["queue_packets"]),
-            f"{100 * row['loss']:.2g} % {row['channel']}",
+            row["about"],
             _interval(row, "simulated", shown),
             _interval(row, "emulated", shown),
             _ratio(row, "paired_"),
@@ -91,16 +110,29 @@ def print_grid(found: Grid, rows: pl.DataFrame, written: Path) -> None:
     out.print(table)
     verdict = found.verdict(quantity)
     out.print(
-        f"{verdict['agree']} of {verdict['compared']} conditions agree (the interval of the "
-        f"difference holds zero); with the same draws {verdict['paired_off_by_more']} are off by "
-        "more than 15 %"
+        f"{verdict['agree']} of {verdict['compared']} conditions agree: the interval of the "
+        f"difference holds zero ({verdict['agree_by_interval']}), the means differ by at most 3 %, "
+        f"or runs with the same draws agree. With the same draws {verdict['paired_within']} are "
+        f"within 2 %, {verdict['paired_off_by_more']} are off by more than 15 %"
         + (f", at most {verdict['paired_off_by_max']:.1%}." if verdict["compared"] else ".")
     )
+    _print_families(out, found)
     for result in found.results:
         _print_invalid(out, result["summary"], f"Condition {result['condition']['number']}: ")
         if result["parting"]:
             out.print(f"Condition {result['condition']['number']} parts: {result['parting']}.")
     out.print(f"Written: {escape(str(written))}")
+
+
+def _print_families(out: Console, found: Grid) -> None:
+    rows = found.by_family()
+    table = Table(title="Agree, by family", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for name in rows.columns:
+        words = SHORT.get(name, name)
+        table.add_column(words, justify="left" if name == "family" else "right")
+    for row in rows.iter_rows():
+        table.add_row(*map(str, row))
+    out.print(table)
 
 
 def _print_invalid(out: Console, summary: dict[str, Any], where: str = "") -> None:
@@ -140,6 +172,7 @@ def _ratio(row: dict[str, Any], prefix: str = "") -> str:
 
 
 def _agreement(row: dict[str, Any]) -> str:
-    if row["agrees"] is None:
+    if row["agreement"] is None:
         return "too few"
-    return "agree" if row["agrees"] else "[red]differ[/red]"
+    words = {"interval": "agree", "3 %": "within 3 %", "pairs": "pairs agree"}
+    return words.get(row["agreement"], "[red]differ[/red]")

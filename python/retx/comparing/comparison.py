@@ -11,25 +11,32 @@ import polars as pl
 
 from retx.comparing.emulations import Emulated, Plan, Report, emulated
 from retx.comparing.parting import Parting, parting
+from retx.comparing.perturbed import simulated
 from retx.comparing.statistics import Sample, difference, paired_ratio, ratio, same_distribution
 from retx.errors import UsageError
 from retx.replications import Replications
 from retx.results import Result
-from retx.running import parsed_scenario, replicate
+from retx.running import parsed_scenario
 from retx.source import Scenario
 
 QUANTITIES = (
     "response_time_s",
+    "exchange_mean_s",
     "goodput_bit_s",
     "segments_retransmitted",
+    "rtt_mean_s",
     "frr_count",
     "rto_count",
     "max_backoff",
+    "idle_total_s",
     "idle_max_s",
 )
-"""Columns of flows that are compared, where both sides know them."""
+"""Columns of flows that are compared, where both sides know them; `exchange_mean_s` is
+`exchanges.mean_s`."""
 SIMULATIONS = 100
 CONFIDENCE = 0.95
+WITHIN = 0.03
+"""Means that differ by no more than this share agree, however narrow the intervals are."""
 COLUMNS = {
     "flow": pl.String,
     "quantity": pl.String,
@@ -54,6 +61,7 @@ COLUMNS = {
     "paired_ratio_low": pl.Float64,
     "paired_ratio_high": pl.Float64,
     "paired_agrees": pl.Boolean,
+    "agreement": pl.String,
 }
 """Of a comparison's table."""
 
@@ -67,6 +75,8 @@ class Comparison:
     """Simulations with the draws of the emulations, in their order; none of `simulations`."""
     attempts: Sequence[Emulated]
     confidence: float = CONFIDENCE
+    perturbed: bool = False
+    """Random draws change nothing: the simulations were perturbed (`retx.comparing.perturbed`)."""
 
     @cached_property
     def emulations(self) -> Replications:
@@ -93,14 +103,25 @@ class Comparison:
         finish has no response time: `simulated_n` and `emulated_n` count those that have one.
         `paired…` is of simulations that lose the same packets as the emulations did, each set
         against its own: the ratio has a narrower interval, and `paired_agrees` if that holds one.
+        `agreement` is the first of these that holds: `interval` (`agrees`), `3 %` (the means differ
+        by no more), `pairs` (`paired_agrees`, unless `perturbed`); `none` if none does.
         """
-        rows = [
-            {key: it[key] for key in ("flow", "quantity")}
-            | _row(it["simulated"], it["emulated"], self.confidence)
-            | _pairs_row(it["pairs"], self.confidence)
-            for it in self.values
-        ]
+        rows = []
+        for it in self.values:
+            row = {key: it[key] for key in ("flow", "quantity")}
+            row |= _row(it["simulated"], it["emulated"], self.confidence)
+            row |= _pairs_row(it["pairs"], self.confidence)
+            rows.append(row | {"agreement": self._agreement(row)})
         return pl.DataFrame(rows, schema=COLUMNS)
+
+    def _agreement(self, row: dict[str, Any]) -> str | None:
+        if row["agrees"] is None:
+            return None
+        if row["agrees"]:
+            return "interval"
+        if abs(row["simulated"] - row["emulated"]) <= WITHIN * abs(row["emulated"]):
+            return "3 %"
+        return "pairs" if row["paired_agrees"] and not self.perturbed else "none"
 
     @cached_property
     def values(self) -> list[dict[str, Any]]:
@@ -133,6 +154,7 @@ class Comparison:
             "version": first["version"],
             "seed": first["seed"],
             "confidence": self.confidence,
+            "perturbed": self.perturbed,
             "simulations": len(self.simulations),
             "emulations": len(self.emulations),
             "emulations_invalid": self.invalid,
@@ -189,7 +211,8 @@ def compare(
 
     Every one has draws of its own. Beside them there are as many simulations with the draws of the
     emulations as there are emulations: they lose the same packets, as far as both send the same.
-    Simulations go first, on all cores, as emulations need the machine for themselves.
+    Simulations go first, on all cores, as emulations need the machine for themselves. Where draws
+    change nothing, simulations are perturbed as emulations are (`Comparison.perturbed`).
 
     Args:
         scenario: As for `run`.
@@ -242,34 +265,47 @@ def compared(
     check(simulations, confidence, plan)
     seed, overrides = changes
     parsed, code = parsed_scenario(scenario, seed, overrides)
-    runs = simulations + plan.count
-    ours = replicate(scenario, runs, seed=seed, overrides=overrides, progress=False)
+    runs = simulated(scenario, simulations + plan.count, seed, overrides)
     theirs = emulated(parsed, code, replace(plan, first=simulations), report)
-    alone, paired = (
-        Replications(part) for part in (list(ours)[:simulations], list(ours)[simulations:])
-    )
-    return Comparison(alone, paired, theirs, confidence)
+    return beside(runs, theirs, confidence)
+
+
+def beside(
+    runs: tuple[Replications, bool], attempts: Sequence[Emulated], confidence: float
+) -> Comparison:
+    """Simulations beside emulations, of which the last simulations have the draws.
+
+    `runs` is as from `simulated`.
+    """
+    ours, perturbed = runs
+    alone = len(ours) - len(attempts)
+    first, paired = (Replications(part) for part in (list(ours)[:alone], list(ours)[alone:]))
+    return Comparison(first, paired, attempts, confidence, perturbed)
 
 
 def _values(side: Sequence[Result] | Replications, flow: str, quantity: str) -> list[float]:
     values = []
     for result in side:
         row = next(row for row in result.summary["flows"] if row["name"] == flow)
-        if row[quantity] is not None:
-            values.append(float(row[quantity]))
+        value = row["exchanges"]["mean_s"] if quantity == "exchange_mean_s" else row[quantity]
+        if value is not None:
+            values.append(float(value))
     return values
 
 
 def _pairs_row(pairs: Sequence[Sequence[float]], confidence: float) -> dict[str, Any]:
     ours, theirs = ([pair[side] for pair in pairs] for side in (0, 1))
     low, high = paired_ratio(ours, theirs, confidence) or (None, None)
+    # The paired t-test: as whether the ratio's interval holds one, also where that has none.
+    differences = [our - their for our, their in pairs]
+    between = Sample.of(differences).interval(confidence) if pairs else None
     return {
         "paired_n": len(pairs),
         "paired": sum(ours) / len(ours) if ours else None,
         "paired_ratio": sum(ours) / sum(theirs) if sum(theirs) else None,
         "paired_ratio_low": low,
         "paired_ratio_high": high,
-        "paired_agrees": low <= 1 <= high if low is not None and high is not None else None,
+        "paired_agrees": between[0] <= 0 <= between[1] if between else None,
     }
 
 

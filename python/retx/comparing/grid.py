@@ -16,9 +16,19 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from retx import _native
-from retx.comparing.comparison import COLUMNS, CONFIDENCE, SIMULATIONS, check, compared
-from retx.comparing.conditions import Condition, condition
+from retx.comparing.comparison import (
+    COLUMNS,
+    CONFIDENCE,
+    SIMULATIONS,
+    Comparison,
+    beside,
+    check,
+    compared,
+)
+from retx.comparing.conditions import ALL, Condition, chosen, condition
 from retx.comparing.emulations import Plan, Report
+from retx.comparing.perturbed import simulated
+from retx.comparing.stored import attempts, kept
 from retx.directory import new_file
 from retx.errors import UsageError
 
@@ -29,16 +39,29 @@ SETTINGS = "grid.json"
 """What must be the same for a grid to go on."""
 OFF_BY = 0.15
 """More than this is far off."""
+NEAR = 0.02
+"""Runs with the same draws that differ by no more are near each other."""
+SHOWN = (
+    "goodput_bit_s",
+    "response_time_s",
+    "exchange_mean_s",
+    "segments_retransmitted",
+    "rtt_mean_s",
+    "frr_count",
+    "rto_count",
+    "idle_total_s",
+)
+"""Quantities by which families are judged."""
 ABOUT = {
     "number": pl.Int64,
+    "family": pl.String,
     "rate_mbit_s": pl.Float64,
     "rtt_ms": pl.Float64,
     "queue_packets": pl.Int64,
-    "channel": pl.String,
-    "loss": pl.Float64,
     "tcp": pl.String,
-    "bytes": pl.Int64,
+    "about": pl.String,
     "seed": pl.Int64,
+    "perturbed": pl.Boolean,
     "emulations_invalid": pl.Int64,
     "emulations_repeated": pl.Int64,
     "lateness_p99_max_s": pl.Float64,
@@ -52,7 +75,8 @@ class Grid:
     """Comparisons under conditions drawn from a seed."""
 
     results: Sequence[dict[str, Any]]
-    """Of each condition: `condition`, `summary` as `Comparison.summary`, `parting`, `values`."""
+    """Of each condition: `condition`, `summary` as `Comparison.summary`, `parting`, `values`,
+    `emulations`."""
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -81,21 +105,48 @@ class Grid:
     def verdict(self, quantity: str = "response_time_s") -> dict[str, Any]:
         """How many conditions were compared, how many agree, and how far off the worst is.
 
-        `off_by_max` and `off_by_more` (than 15 %) go by the ratio, those with `paired` by the
-        ratio of runs with the same draws, which chance moves less.
+        A condition is compared if it has the quantity, and agrees if all its flows do: the interval
+        of the difference holds zero (`agree_by_interval` counts those), the means differ by at most
+        3 %, or runs with the same draws agree (`Comparison.table`). `off_by_max` and `off_by_more`
+        (than 15 %) go by the ratio, those with `paired` by the ratio of runs with the same draws,
+        which chance moves less; `paired_within` counts conditions in which that is off by at most
+        2 %.
         """
-        rows = self.table.filter((pl.col("quantity") == quantity) & pl.col("agrees").is_not_null())
+        rows = self._judged(quantity)
         found: dict[str, Any] = {
             "quantity": quantity,
             "conditions": len(self.results),
-            "compared": rows.height,
+            "compared": rows["number"].n_unique(),
+            "agree": _all_of(rows, pl.col("agreement") != "none"),
+            "agree_by_interval": _all_of(rows, pl.col("agrees")),
+            "paired_within": _all_of(rows, (pl.col("paired_ratio") - 1).abs() <= NEAR),
         }
         for prefix in ("", "paired_"):
             off = (rows[f"{prefix}ratio"] - 1).abs()
-            found[f"{prefix}agree"] = int(rows[f"{prefix}agrees"].sum())
             found[f"{prefix}off_by_max"] = off.max()
-            found[f"{prefix}off_by_more"] = int((off > OFF_BY).sum())
+            found[f"{prefix}off_by_more"] = rows.filter(off > OFF_BY)["number"].n_unique()
         return found
+
+    def by_family(self, quantities: Sequence[str] = SHOWN) -> pl.DataFrame:
+        """One row per family: its conditions, and how many agree in each quantity (`3 of 4`).
+
+        Compared are the conditions that have the quantity; a condition agrees as in `verdict`.
+        """
+        rows = []
+        for (family,), about in self.table.group_by("family", maintain_order=True):
+            row: dict[str, Any] = {"family": family, "conditions": about["number"].n_unique()}
+            for quantity in quantities:
+                judged = self._judged(quantity).filter(pl.col("family") == family)
+                agree = _all_of(judged, pl.col("agreement") != "none")
+                row[quantity] = f"{agree} of {judged['number'].n_unique()}"
+            rows.append(row)
+        return pl.DataFrame(rows)
+
+    def _judged(self, quantity: str) -> pl.DataFrame:
+        """The rows that were compared in this quantity."""
+        return self.table.filter(
+            (pl.col("quantity") == quantity) & pl.col("agreement").is_not_null()
+        )
 
     def plot(self, quantity: str = "response_time_s") -> Figure:
         """Simulated against emulated means, with their intervals and the diagonal."""
@@ -111,6 +162,7 @@ def compare_grid(
     conditions: int = 30,
     *,
     seed: int = 1,
+    families: str = ALL,
     simulations: int = SIMULATIONS,
     emulations: int = 10,
     retries: int = 2,
@@ -126,6 +178,7 @@ def compare_grid(
     Args:
         conditions: How many. Those of a smaller number are among those of a larger.
         seed: What they are drawn from.
+        families: `all` take turns, or the name of one; `classic` is random and bursty loss.
         simulations: As for `compare`, as the others.
         emulations: Of each condition.
         retries: Of each emulation.
@@ -147,20 +200,50 @@ def compare_grid(
         raise UsageError(f"conditions is {conditions}: at least 1 is needed")
     plan = Plan(emulations, retries, jobs, backend, lateness_bound_s)
     check(simulations, confidence, plan)
-    settings = _settings(seed, simulations, confidence, plan)
+    chosen(families)
+    settings = _settings((seed, families), simulations, confidence, plan)
     results = []
     with _kept(Path(out)) as directory:
         _check_settings(directory / SETTINGS, settings)
         for number in range(conditions):
             path = directory / f"condition-{number:04}.json"
             if not path.exists():
-                drawn = condition(number, seed)
-                result = _result(drawn, simulations, plan, confidence, report)
-                _write(path, result)
+                drawn = condition(number, seed, families)
+                scenario = drawn.scenario()
+                found = compared(scenario, simulations, plan, confidence=confidence, report=report)
+                _write(path, _result(drawn, found))
             results.append(json.loads(path.read_text(encoding="utf-8")))
             if report:
                 report("condition", number + 1, conditions)
     return Grid(results)
+
+
+def simulate_again(directory: str | os.PathLike[str], report: Report | None = None) -> Grid:
+    """Compares the emulations that a grid keeps with new simulations, as after a change of retx.
+
+    Args:
+        directory: Where `compare_grid` has written; the results there are written anew.
+        report: Called with `"condition"`, the number done and that of all.
+
+    Raises:
+        UsageError: There is no grid, or its conditions are drawn in another way by now.
+    """
+    directory = Path(directory)
+    paths = _results(directory)
+    with _kept(directory):
+        settings = json.loads((directory / SETTINGS).read_text(encoding="utf-8"))
+        for done, path in enumerate(paths, 1):
+            before = json.loads(path.read_text(encoding="utf-8"))
+            number = before["condition"]["number"]
+            drawn = condition(number, settings["seed"], settings["families"])
+            if drawn.row() != before["condition"]:
+                raise UsageError(f"{path}: this version of retx draws another condition {number}")
+            theirs = attempts(before["emulations"])
+            runs = simulated(drawn.scenario(), settings["simulations"] + len(theirs))
+            _write(path, _result(drawn, beside(runs, theirs, settings["confidence"])))
+            if report:
+                report("condition", done, len(paths))
+    return load_grid(directory)
 
 
 def load_grid(directory: str | os.PathLike[str]) -> Grid:
@@ -169,13 +252,20 @@ def load_grid(directory: str | os.PathLike[str]) -> Grid:
     Raises:
         UsageError: There is nothing.
     """
+    return Grid([json.loads(path.read_text(encoding="utf-8")) for path in _results(directory)])
+
+
+def _results(directory: str | os.PathLike[str]) -> list[Path]:
     paths = sorted(Path(directory).glob("condition-*.json"))
     if not paths:
         raise UsageError(f"{directory}: holds no results of a grid")
-    return Grid([json.loads(path.read_text(encoding="utf-8")) for path in paths])
+    return paths
 
 
-def _settings(seed: int, simulations: int, confidence: float, plan: Plan) -> dict[str, Any]:
+def _settings(
+    drawn_from: tuple[int, str], simulations: int, confidence: float, plan: Plan
+) -> dict[str, Any]:
+    seed, families = drawn_from
     how = asdict(plan)
     # How many at once changes no result that is valid.
     del how["jobs"], how["first"]
@@ -183,6 +273,7 @@ def _settings(seed: int, simulations: int, confidence: float, plan: Plan) -> dic
         "version": _native.__version__,
         "kernel": os.uname().release,
         "seed": seed,
+        "families": families,
         "simulations": simulations,
         "confidence": confidence,
         "emulations": how,
@@ -202,16 +293,20 @@ def _check_settings(path: Path, settings: dict[str, Any]) -> None:
             )
 
 
-def _result(
-    drawn: Condition, simulations: int, plan: Plan, confidence: float, report: Report | None
-) -> dict[str, Any]:
-    found = compared(drawn.scenario(), simulations, plan, confidence=confidence, report=report)
+def _result(drawn: Condition, found: Comparison) -> dict[str, Any]:
     return {
         "condition": drawn.row(),
         "summary": found.summary,
         "parting": "; ".join(map(str, found.partings)) or None,
         "values": found.values,
+        "emulations": kept(found.attempts),
     }
+
+
+def _all_of(rows: pl.DataFrame, agrees: pl.Expr) -> int:
+    """How many conditions have only rows of which this is true."""
+    whole = rows.group_by("number").agg(agrees.fill_null(value=False).all().alias("all"))
+    return int(whole["all"].sum())
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
