@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Simulates conditions of which the kernel's figures are stored, and judges each figure.
 
-    .venv/bin/python tools/kernel_grid.py DIRECTORY [CONDITION]… [--simulations 40] [--all]
+    .venv/bin/python tools/kernel_grid.py DIRECTORY [CONDITION]… [--all] [--emulate N]
 
 DIRECTORY holds scenarios (`NAME.toml`) and `emulated.csv`: `scenario`, `preset` (of flow
 `download`, or "as in the file"), `flow`, `metric`, mean `emulated` with its 95 % interval `low` to
@@ -10,7 +10,9 @@ DIRECTORY holds scenarios (`NAME.toml`) and `emulated.csv`: `scenario`, `preset`
 A figure agrees if the simulated mean lies in the kernel's interval (`inside`), or is within 3 % of
 its mean (`3 %`), or if Welch's interval of the difference holds zero (`Welch`). Scenarios without
 random draws are perturbed (retx.comparing.perturbed). `goodput`, `response`, `resent` and `rtt`
-decide; of `frr`, `rto`, `idle` and `exchange` it is only told.
+decide; of `frr`, `rto`, `idle` and `exchange` it is only told. With `--emulate`, a scenario of
+which a figure that decides differs is emulated N times: the figure agrees if runs with the same
+draws do, by the paired t-test (`pairs`). That needs what `retx emulate` needs.
 
 Exit code 0: every figure that decides agrees. 1: one does not. 2: nothing could be judged.
 """
@@ -24,8 +26,11 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from scipy.special import stdtrit
 
+from retx.comparing.comparison import Comparison, compared
+from retx.comparing.emulations import Plan
 from retx.comparing.perturbed import simulated
 from retx.comparing.statistics import Sample, difference
 from retx.results import Result
@@ -57,14 +62,20 @@ def main() -> int:
     agree, of, failed = 0, 0, []
     for (scenario, preset), rows in conditions.items():
         runs = simulations(arguments.directory / f"{scenario}.toml", preset, arguments.simulations)
+        pairs = None
         for row in rows:
             verdict, text = judged(row, runs)
             decides = row["metric"] in DECIDING
+            if verdict == "DIFFERS" and decides and arguments.emulate:
+                path = arguments.directory / f"{scenario}.toml"
+                pairs = pairs or paired(path, preset, arguments.emulate)
+                verdict, said = judged_by_pairs(row, pairs, verdict)
+                text = text.replace("DIFFERS ", f"{verdict:8}") + said
             if decides:
                 of += 1
                 agree += verdict != "DIFFERS"
                 failed += [f"{scenario} {preset}"] if verdict == "DIFFERS" else []
-            if arguments.all or verdict == "DIFFERS":
+            if arguments.all or verdict in ("DIFFERS", "pairs"):
                 print(text + ("" if decides else "  (does not decide)"), flush=True)
     alike = len(conditions) - len(set(failed))
     print(
@@ -80,6 +91,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("directory", type=Path, metavar="DIRECTORY")
     parser.add_argument("conditions", nargs="*", metavar="CONDITION")
     parser.add_argument("--simulations", type=int, default=40, metavar="N")
+    parser.add_argument("--emulate", type=int, default=0, metavar="N", help="Try pairs, too.")
     parser.add_argument("--all", action="store_true", help="Print figures that agree, too.")
     arguments = parser.parse_intermixed_args()
     if arguments.simulations < 2:
@@ -101,9 +113,29 @@ def asked(directory: Path, names: list[str]) -> dict[tuple[str, str], list[dict[
 
 def simulations(path: Path, preset: str, runs: int) -> list[dict[str, Any]]:
     """Flows of all runs, each a dictionary by flow name."""
-    changes = {} if preset == AS_IN_THE_FILE else {"flow.download.tcp": preset}
-    results, _ = simulated(path, runs, overrides=changes)
+    results, _ = simulated(path, runs, overrides=changes(preset))
     return [flows(result) for result in results]
+
+
+def changes(preset: str) -> dict[str, str]:
+    """What a preset sets in a scenario."""
+    return {} if preset == AS_IN_THE_FILE else {"flow.download.tcp": preset}
+
+
+def paired(path: Path, preset: str, emulations: int) -> Comparison:
+    """Simulations and emulations with the same draws."""
+    return compared(path, 2, Plan(emulations, retries=4), (None, changes(preset)))
+
+
+def judged_by_pairs(row: dict[str, str], found: Comparison, before: str) -> tuple[str, str]:
+    """What pairs say of a figure, and the words for it."""
+    column = METRICS[row["metric"]][0]
+    of = (pl.col("flow") == row["flow"]) & (pl.col("quantity") == column)
+    for pairs in found.table.filter(of).iter_rows(named=True):
+        ratio, agrees = pairs["paired_ratio"], pairs["paired_agrees"] and not found.perturbed
+        verdict = "pairs" if agrees else before
+        return verdict, f"  same draws: {ratio or 0:.3f} of {pairs['paired_n']}"
+    return before, "  no pairs"
 
 
 def flows(result: Result) -> dict[str, Any]:

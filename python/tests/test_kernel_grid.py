@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from emulating import need_emulation
 
 import retx
 
@@ -76,3 +77,11 @@ def test_exit_codes(tmp_path: Path, response_s: float) -> None:
     assert judge(tmp_path, rows).returncode == 0
     assert judge(tmp_path, rows, "02").returncode == 2
     assert judge(tmp_path, [("response", 2 * response_s, 0.01)], "01").returncode == 1
+
+
+def test_pairs_decide_where_stored_figures_differ(tmp_path: Path, response_s: float) -> None:
+    need_emulation()
+    done = judge(tmp_path, [("response", 2 * response_s, 0.01)], "--emulate", "3")
+    assert "same draws: " in done.stdout, done.stderr
+    verdict = done.stdout.splitlines()[0].split()[4]
+    assert (verdict, done.returncode) in (("pairs", 0), ("DIFFERS", 1))
