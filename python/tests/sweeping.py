@@ -49,11 +49,11 @@ def with_bytes(text: str, count: int) -> str:
 
 
 def hashes(directory: Path) -> dict[str, str]:
-    """Of every file of a sweep but its lock."""
+    """Of every file of a sweep but its lock and what was moved aside."""
     return {
         str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(directory.rglob("*"))
-        if path.is_file() and path.name != "lock"
+        if path.is_file() and path.name != "lock" and "aside" not in path.parts
     }
 
 

@@ -132,7 +132,7 @@ def test_killed_as_a_part_gave_way_to_another(scenario: Path, tmp_path: Path, go
     retx.sweep(scenario, out=whole)
     shutil.copytree(whole, out)
     (part,) = (out / "parts").iterdir()
-    aside = part.with_name(f".{part.name}.x.old")
+    aside = part.with_name(f".{part.name}.abcd_123.old")
     shutil.copytree(part, aside)
     if gone:
         shutil.rmtree(part)
@@ -185,6 +185,95 @@ def test_a_damaged_part_is_named_and_redone(
     assert told in warned
     assert "done again" in warned
     assert hashes(out) == before
+    # Damaged files may still be of use: they are moved aside, not removed.
+    assert [path.name for path in (out / "aside").iterdir()] == [victim.name]
+
+
+def put_foreign(parts: Path) -> dict[Path, bytes]:
+    """Puts what a user might into the folder of parts; the files, with their content."""
+    elsewhere = parts.parent.parent / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+    (parts / "mine" / "deep").mkdir(parents=True)
+    (parts / f"{'0' * 32}x").mkdir()
+    (parts / ".mine.partial").mkdir()
+    (parts / "empty").mkdir()
+    files = {
+        parts / "mine" / "deep" / "thesis.tex": b"years of work",
+        parts / "notes.txt": b"a plain file",
+        parts / f"{'0' * 32}x" / "part.json": b"{}",
+        parts / ".mine.partial" / "draft": b"a hidden folder",
+        elsewhere / "data.parquet": b"behind a link",
+    }
+    for path, content in files.items():
+        path.write_bytes(content)
+    (parts / "link").symlink_to(elsewhere)
+    (parts / ("f" * 32)).symlink_to(elsewhere)
+    (parts / "broken").symlink_to(parts / "nowhere")
+    return files
+
+
+def check_foreign(files: dict[Path, bytes], parts: Path) -> None:
+    assert {path: path.read_bytes() for path in files} == files
+    assert (parts / "link").is_symlink()
+    assert (parts / "broken").is_symlink()
+    assert (parts / "empty").is_dir()
+
+
+def test_foreign_files_among_parts_stay_and_stop_nothing(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    retx.sweep(scenario, out=out, overrides={"sweep.replications": 3})
+    files = put_foreign(out / "parts")
+    # More runs: a new part is written, and both are merged.
+    found = retx.sweep(scenario, out=out)
+    assert found.flows.height == 72
+    assert f"{out / 'parts' / 'mine'}: retx did not write this" in capsys.readouterr().err
+    check_foreign(files, out / "parts")
+    assert retx.sweep_status(out).runs == 72
+    assert_frame_equal(retx.load_sweep(out).flows, found.flows)
+
+
+def test_a_foreign_file_in_a_part_is_moved_aside_when_the_part_gives_way(
+    scenario: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    retx.sweep(scenario, out=out, overrides={"sweep.replications": 3})
+    (part,) = (out / "parts").iterdir()
+    (part / "mine.parquet").write_bytes(b"mine")
+    found = retx.sweep(scenario, out=out)
+    assert (out / "aside" / part.name / "mine.parquet").read_bytes() == b"mine"
+    assert_frame_equal(retx.load_sweep(out).flows, found.flows)
+
+
+def test_force_refuses_where_foreign_files_are(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    retx.sweep(scenario, out=out)
+    files = put_foreign(out / "parts")
+    with pytest.raises(StoreError, match="which retx did not write: move it away"):
+        retx.sweep(scenario, out=out, force=True)
+    check_foreign(files, out / "parts")
+    assert retx.sweep_status(out).runs == 72
+
+
+def test_force_removes_a_sweep_and_its_damaged_parts(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    retx.sweep(scenario, out=out)
+    (part,) = (out / "parts").iterdir()
+    (part / "flows.parquet").write_bytes(b"damaged")
+    retx.sweep(scenario, out=out)
+    assert (out / "aside" / part.name).is_dir()
+    retx.sweep(scenario, out=out, force=True)
+    assert not (out / "aside").exists()
+
+
+def test_a_file_in_place_of_the_parts_is_refused(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "parts").write_text("mine")
+    with pytest.raises(StoreError, match="a file named parts"):
+        retx.sweep(scenario, out=out)
+    assert (out / "parts").read_text() == "mine"
 
 
 def test_two_sweeps_into_one_directory_are_refused(tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from retx.directory import new_directory
+from retx.removal import move_aside, remove_own
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +23,13 @@ if TYPE_CHECKING:
     from retx._native import Table
 
 LIST = "part.json"
+ASIDE = "aside"
+"""The folder, beside that of the parts, for damaged parts and files of others."""
 NAME_DIGITS = 32
+NAME = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}")
+"""The name of a part."""
+LEFT_BEHIND = re.compile(rf"\.{NAME.pattern}\.[a-z0-9_]{{8}}\.(partial|old)")
+"""The name of a part that was being written, or giving way, when its process ended."""
 
 Runs = dict[str, list[list[int]]]
 """By the key of a point: ranges of replications, each as its first one and their number."""
@@ -86,6 +94,23 @@ def write_part(folder: Path, tables: Mapping[str, Table], engine: str) -> Part:
         (directory / LIST).write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8")
     size = sum(file["bytes"] for file in files.values())
     return Part(path, runs, tuple(names), size, engine)
+
+
+def is_part(path: Path, name: re.Pattern[str] = NAME) -> bool:
+    """True for a folder that only retx can have made: no link, and a part's name."""
+    return bool(name.fullmatch(path.name)) and path.is_dir() and not path.is_symlink()
+
+
+def is_part_file(name: PurePosixPath) -> bool:
+    """True for a file that a part may hold, by its path below the part."""
+    return len(name.parts) == 1 and (name.name == LIST or name.suffix == ".parquet")
+
+
+def remove_part(part: Part) -> None:
+    """Removes the files of a sound part; whatever else lies in its folder is moved aside."""
+    own = {LIST, *(f"{table}.parquet" for table in part.tables)}
+    if not remove_own(part.path, lambda name: name.as_posix() in own):
+        move_aside(part.path, part.path.parents[1] / ASIDE)
 
 
 def check_part(path: Path) -> Part:

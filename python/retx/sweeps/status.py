@@ -4,13 +4,32 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from retx.sweeps.parts import DamagedPartError, Part, check_part
+from retx.removal import foreign_in, remove_own
+from retx.sweeps.parts import (
+    ASIDE,
+    LEFT_BEHIND,
+    NAME,
+    DamagedPartError,
+    Part,
+    check_part,
+    is_part,
+    is_part_file,
+)
 from retx.sweeps.plan import Plan
-from retx.sweeps.store import PARTS, PLAN, SCENARIO, StoreError, check_ours, is_locked
+from retx.sweeps.store import (
+    LOCK,
+    PARTS,
+    PLAN,
+    SCENARIO,
+    StoreError,
+    check_ours,
+    is_left_behind,
+    is_locked,
+)
 
 
 @dataclass(frozen=True)
@@ -107,9 +126,31 @@ def clear(path: Path) -> None:
     check_ours(path)
     if is_locked(path):
         raise StoreError(f"{path}: a sweep is under way there")
-    if path.exists():
-        shutil.rmtree(path)
+    if not path.exists():
+        return
+    foreign = foreign_in(path, _is_own, empty={PARTS, ASIDE})
+    if foreign:
+        raise StoreError(
+            f"{path}: holds {foreign}, which retx did not write: move it away, or name another "
+            "directory with --out"
+        )
+    for folder in (path / PARTS, path / ASIDE):
+        with suppress(OSError):  # it is not empty, or not there
+            folder.rmdir()
+    remove_own(path, _is_own)
+
+
+def _is_own(name: PurePosixPath) -> bool:
+    """True for a file of a sweep, by its path in the sweep's directory."""
+    match name.parts:
+        case (first,):
+            return first in {PLAN, SCENARIO, LOCK} or is_left_behind(Path(first))
+        case (folder, part, file) if folder in {PARTS, ASIDE}:
+            # Damaged parts of one name are told apart by a number.
+            named = NAME.match(part) if folder == ASIDE else NAME.fullmatch(part)
+            return bool(named or LEFT_BEHIND.fullmatch(part)) and is_part_file(PurePosixPath(file))
+    return False
 
 
 def _entries(path: Path) -> list[Path]:
-    return sorted(entry for entry in (path / PARTS).iterdir() if not entry.name.startswith("."))
+    return sorted(entry for entry in (path / PARTS).iterdir() if is_part(entry))

@@ -3,17 +3,19 @@
     DIR/sweep.json      the plan: points, replications, tables, engine
     DIR/scenario.toml   the scenario, resolved
     DIR/parts/NAME/     see `parts`; while a sweep is under way, one for each few seconds of work
+    DIR/aside/NAME/     parts that were found damaged, and files of others that lay in a part
     DIR/lock            held by the sweep that is under way
 
 At the end the parts are written again in the order of the plan. So the files of a sweep are the
 same whenever it was broken off, and on however many machines it ran.
+
+Whatever else lies in `DIR/parts` is left alone and never read (see `removal`).
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,13 +24,19 @@ from typing import IO, TYPE_CHECKING
 from retx import _native
 from retx.directory import new_file
 from retx.errors import UsageError
+from retx.removal import move_aside, remove_own
 from retx.sweeps.batches import frame_of
 from retx.sweeps.parts import (
+    ASIDE,
+    LEFT_BEHIND,
     DamagedPartError,
     Part,
     check_part,
+    is_part,
+    is_part_file,
     joined,
     ranges_of,
+    remove_part,
     write_part,
 )
 from retx.sweeps.plan import Plan
@@ -38,7 +46,6 @@ if TYPE_CHECKING:
 
 PLAN, SCENARIO, PARTS, LOCK = "sweep.json", "scenario.toml", "parts", "lock"
 PARTIAL = ".partial"
-REPLACED = ".old"
 
 RUNS_PER_PART = 20_000
 """In the parts of a sweep that is complete."""
@@ -137,19 +144,21 @@ class Directory:
         earlier = _earlier_plan(self.path)
         if earlier and self._lasting:
             _check_same(self.path, earlier, self._plan)
-        parts, damaged = _survey(self._parts_path)
+        parts, damaged, strangers = _survey(self._parts_path)
         if self._lasting:
             _check_planned(self.path, parts, self._plan)
         else:
             parts = _usable(self.path, parts, self._plan, say)
         # From here on the directory is this plan's.
+        for stranger in strangers:
+            say(f"{stranger}: retx did not write this; it is left alone")
         for path, fault in damaged:
-            say(f"{fault}: the part is damaged, its runs are done again")
-            shutil.rmtree(path)
-        # What a kill has left: parts half written, and those that were giving way to others.
-        for ending in (PARTIAL, REPLACED):
-            for path in self._parts_path.glob(f".*{ending}"):
-                shutil.rmtree(path)
+            kept = move_aside(path, self.path / ASIDE)
+            say(f"{fault}: the part is damaged and its runs are done again; it is kept in {kept}")
+        # A killed sweep leaves parts half written, and parts that were giving way to others.
+        for path in self._parts_path.iterdir():
+            if is_part(path, LEFT_BEHIND):
+                remove_own(path, is_part_file)
         texts = {PLAN: self._plan.to_json()}
         if self._plan.single:
             texts[SCENARIO] = self._plan.base
@@ -223,7 +232,7 @@ def _merged(folder: Path, parts: list[Part], plan: Plan) -> list[Part]:
     kept = {part.path for part in merged}
     for part in parts:
         if part.path not in kept:
-            shutil.rmtree(part.path)
+            remove_part(part)
     return merged
 
 
@@ -245,17 +254,19 @@ def _sources(
     return found
 
 
-def _survey(folder: Path) -> tuple[list[Part], list[tuple[Path, str]]]:
-    """The sound parts, and those that are damaged, with what is wrong."""
-    parts, damaged = [], []
+def _survey(folder: Path) -> tuple[list[Part], list[tuple[Path, str]], list[Path]]:
+    """The sound parts, the damaged ones with their faults, and all that is no part."""
+    parts, damaged, strangers = [], [], []
     for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
+        if not is_part(path):
+            if not path.name.startswith("."):
+                strangers.append(path)
             continue
         try:
             parts.append(check_part(path))
         except DamagedPartError as fault:
             damaged.append((path, str(fault)))
-    return _needed(parts), damaged
+    return _needed(parts), damaged, strangers
 
 
 def _needed(parts: list[Part]) -> list[Part]:
@@ -264,7 +275,7 @@ def _needed(parts: list[Part]) -> list[Part]:
     for part in sorted(parts, key=lambda part: (-part.count, part.path.name)):
         runs = set(part.each())
         if runs <= seen:
-            shutil.rmtree(part.path)
+            remove_part(part)
         else:
             needed.append(part)
             seen |= runs
@@ -277,16 +288,25 @@ def check_ours(path: Path) -> None:
         return
     if not path.is_dir():
         raise StoreError(f"{path}: exists and is no directory: name another one with --out")
-    known = {PLAN, SCENARIO, PARTS, LOCK}
+    known = {PLAN, SCENARIO, PARTS, LOCK, ASIDE}
     foreign = sorted(
         entry.name
         for entry in path.iterdir()
-        if entry.name not in known and not (entry.name.startswith(".") and PARTIAL in entry.name)
+        if entry.name not in known and not is_left_behind(entry)
     )
+    if (path / PARTS).exists() and not (path / PARTS).is_dir():
+        foreign.insert(0, f"a file named {PARTS}")
     if foreign:
         raise StoreError(
             f"{path}: holds {foreign[0]}, which is of no sweep: name another directory with --out"
         )
+
+
+def is_left_behind(path: Path) -> bool:
+    """True for a plan or scenario that was being written when its process ended."""
+    return path.name.startswith((f".{Path(PLAN).stem}.", f".{Path(SCENARIO).stem}.")) and (
+        PARTIAL in path.name
+    )
 
 
 def _locked(path: Path) -> IO[str]:
@@ -356,7 +376,7 @@ def _usable(path: Path, parts: list[Part], plan: Plan, say: Say) -> list[Part]:
             f"{plan.engine}): they are made again"
         )
     for part in others:
-        shutil.rmtree(part.path)
+        remove_part(part)
     ours = [part for part in parts if part.engine == plan.engine]
     known = set(plan.keys)
     strange = sum(key not in known for part in ours for key, _ in part.each())

@@ -1,0 +1,78 @@
+"""Removal of files that retx wrote; nothing else is ever removed.
+
+Every place where retx removes a folder goes through `remove_own`. The caller says which paths are
+retx's own; links, special files and all other paths stay where they are, and so do the folders that
+hold them. Damaged files may still be of use to their owner: `move_aside` keeps them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+IsOwn = Callable[[PurePosixPath], bool]
+"""True for a file, given by its path below the folder, that retx wrote."""
+
+
+def foreign_in(folder: Path, is_own: IsOwn, empty: Collection[str] = ()) -> str | None:
+    """The first path below a folder that retx did not write; None if there is none.
+
+    Args:
+        folder: Where to look.
+        is_own: Which files retx wrote.
+        empty: Folders of retx's own that may be empty; any other empty folder is foreign.
+    """
+    for path, is_file in _walk(folder):
+        name = PurePosixPath(path.relative_to(folder))
+        if not (is_own(name) if is_file else name.as_posix() in empty):
+            return name.as_posix()
+    return None
+
+
+def remove_own(folder: Path, is_own: IsOwn) -> bool:
+    """Removes a folder's own files, the folders below it that held them, and the folder itself.
+
+    Returns:
+        True if the folder is gone. False if it holds something else, which stays.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    held = {folder}
+    for path, is_file in list(_walk(folder)):
+        if is_file and is_own(PurePosixPath(path.relative_to(folder))):
+            path.unlink(missing_ok=True)
+            held |= {parent for parent in path.parents if parent.is_relative_to(folder)}
+    for parent in sorted(held, key=lambda path: -len(path.parts)):
+        with suppress(OSError):  # something else is in it
+            parent.rmdir()
+    return not folder.exists()
+
+
+def move_aside(path: Path, into: Path) -> Path:
+    """Moves a file or folder into another folder, under a name that is free there.
+
+    Returns:
+        Where it is now.
+
+    Raises:
+        OSError: It cannot be moved.
+    """
+    into.mkdir(parents=True, exist_ok=True)
+    target, number = into / path.name, 1
+    while os.path.lexists(target):
+        number += 1
+        target = into / f"{path.name}.{number}"
+    path.rename(target)
+    return target
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Every path below a folder that is no folder with something in it: is it a regular file?"""
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.is_dir(follow_symlinks=False):
+            inside = list(_walk(Path(entry.path)))
+            yield from inside or [(Path(entry.path), False)]
+        else:
+            yield Path(entry.path), entry.is_file(follow_symlinks=False)
