@@ -1,7 +1,8 @@
 """A result directory, which is there as a whole or not at all.
 
 Files go into a temporary directory beside the target; it takes the target's name when everything is
-on the disk. Whatever ends the process before that leaves the target as it was.
+on the disk. Whatever ends the process before that leaves the target as it was; the temporary
+directory of a killed process is removed by the next one that writes there (`left_behind`).
 """
 
 from __future__ import annotations
@@ -11,35 +12,32 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from retx.earlier import foreign_to_result
-
-Foreign = Callable[[Path], str | None]
-"""What a directory holds that is not ours; None if there is no such thing."""
+from retx.earlier import foreign_to_result, is_result_file
+from retx.left_behind import held, remove_files_for, remove_folders_for
+from retx.removal import remove_own
 
 LIBRARIES = ("polars.exceptions", "zlib")
 """Modules whose errors may be about a file."""
 
 
 @contextmanager
-def new_directory(
-    target: Path, *, replace: bool = False, foreign: Foreign | None = None
-) -> Iterator[Path]:
+def new_directory(target: Path, *, replace: bool = False) -> Iterator[Path]:
     """A directory to write into, which becomes `target` when the block ends well.
 
     Args:
         target: Where it is to be. Must not exist, or be an empty directory.
-        replace: An earlier directory of ours there gives way; any other never does.
-        foreign: Finds what keeps a directory from giving way; by default what is no result's.
+        replace: An earlier result there gives way; any other directory never does.
 
     Raises:
         OSError: The target is taken, or cannot be written.
     """
     target = target.resolve()
-    _check(target, foreign or foreign_to_result if replace else None)
+    _check(target, replace=replace)
+    remove_folders_for(target, "partial", is_result_file)
     created = _make_parents(target.parent)
     try:
         with _blaming(target):
@@ -47,7 +45,7 @@ def new_directory(
         partial = Path(name)
         try:
             partial.chmod(0o777 & ~_umask())
-            with _blaming(target, partial), writing(partial):
+            with held(partial), _blaming(target, partial), writing(partial):
                 yield partial
                 sync(partial)
                 _take_name(partial, target)
@@ -73,6 +71,7 @@ def new_file(target: Path) -> Iterator[Path]:
     target = target.resolve()
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a directory", str(target))
+    remove_files_for(target)
     with _blaming(target):
         handle, name = tempfile.mkstemp(
             prefix=f".{target.stem}.", suffix=f".partial{target.suffix}", dir=target.parent
@@ -81,7 +80,7 @@ def new_file(target: Path) -> Iterator[Path]:
     partial = Path(name)
     try:
         partial.chmod(0o666 & ~_umask())
-        with _blaming(target, partial), writing(partial):
+        with held(partial), _blaming(target, partial), writing(partial):
             yield partial
             if partial.exists():
                 sync_path(partial)
@@ -148,16 +147,16 @@ def check_place(target: Path, *, replace: bool) -> None:
     Raises:
         OSError: The target is taken.
     """
-    _check(target.resolve(), foreign_to_result if replace else None)
+    _check(target.resolve(), replace=replace)
 
 
-def _check(target: Path, foreign: Foreign | None) -> None:
+def _check(target: Path, *, replace: bool) -> None:
     if target == Path.cwd():
         # Whoever works in it would be left in a directory that is there no more.
         reason = "is the current directory, which is not replaced: name another one"
         raise FileExistsError(errno.EEXIST, reason, str(target))
-    if foreign:
-        _check_ours(target, foreign)
+    if replace:
+        _check_ours(target)
     else:
         _check_free(target)
 
@@ -172,8 +171,8 @@ def _check_free(target: Path) -> None:
         )
 
 
-def _check_ours(target: Path, foreign: Foreign) -> None:
-    found = foreign(target) if _names(target) else None
+def _check_ours(target: Path) -> None:
+    found = foreign_to_result(target) if _names(target) else None
     if found:
         raise FileExistsError(
             errno.EEXIST,
@@ -234,7 +233,8 @@ def _take_name(partial: Path, target: Path) -> None:
         except BaseException:
             old.rename(target)
             raise
-        shutil.rmtree(old)
+        remove_own(old, is_result_file)
     else:
         partial.rename(target)
     sync_path(target.parent)
+    remove_folders_for(target, "old", is_result_file)

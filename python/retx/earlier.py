@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 TABLES = (
     "flows", "links", "wlans", "stations", "relays",
@@ -27,6 +27,13 @@ FILES = (
 OF_ALL = {"scenario", "version", "seed"}
 OF_ONE, OF_MANY = {"flows", "links", "engine"}, {"replications", "runs"}
 """Keys of a summary: of each, of one run's, of that of several."""
+
+
+def is_result_file(name: PurePosixPath) -> bool:
+    """True for a path that a file of a result, or of a saved sweep, may have in its directory."""
+    if len(name.parts) == 2:
+        return name.parts[0] == CODE
+    return str(name) in FILES or (len(name.parts) == 1 and name.suffix == ".parquet")
 
 
 def foreign_to_result(directory: Path) -> str | None:

@@ -73,7 +73,12 @@ impl Temporary {
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 // Left behind by a process of the same number that was killed.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                result => return result.map(|file| (Self(path), file)),
+                Err(error) => return Err(error),
+                Ok(file) => {
+                    // A killed process holds no lock: the next run may remove its file.
+                    file.try_lock().ok();
+                    return Ok((Self(path), file));
+                }
             }
         }
     }

@@ -6,18 +6,19 @@
     DIR/searches/    what searches have tried, likewise
 
 A report is written into `DIR/.partial`. When all is on the disk, the old page goes first and the
-new one comes last: where there is a page, everything beside it belongs to it.
+new one comes last: where there is a page, everything beside it belongs to it. Files that no report
+writes are never removed: `check_ours` refuses a directory that holds one.
 """
 
 from __future__ import annotations
 
 import errno
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from retx.directory import sync, sync_path
+from retx.removal import IsOwn, foreign_in, remove_own
 from retx.study.emulated import EMULATIONS
 from retx.study.runs import RUNS
 from retx.study.searches import SEARCHES
@@ -25,7 +26,16 @@ from retx.study.searches import SEARCHES
 PAGE = "report.html"
 PARTIAL = ".partial"
 BESIDE = frozenset({RUNS, SEARCHES, EMULATIONS})
-OURS = frozenset({PAGE, "summary.json", "tables", "scenarios", PARTIAL}) | BESIDE
+SUMMARY, TABLES, SCENARIOS = "summary.json", "tables", "scenarios"
+OURS = frozenset({PAGE, SUMMARY, TABLES, SCENARIOS, PARTIAL}) | BESIDE
+
+KINDS = {(TABLES, ".csv"), (SCENARIOS, ".toml")}
+
+
+def is_report_file(name: PurePosixPath) -> bool:
+    """True for a path that a file of a report may have, below the report's directory."""
+    folder, kind = str(name.parent), (str(name.parent), name.suffix)
+    return name.name in {PAGE, SUMMARY} if folder == "." else kind in KINDS
 
 
 @contextmanager
@@ -36,14 +46,14 @@ def report_directory(folder: Path) -> Iterator[Path]:
         OSError: It cannot be written.
     """
     partial = folder / PARTIAL
-    shutil.rmtree(partial, ignore_errors=True)  # what a kill has left
+    remove_own(partial, is_report_file)  # left by a killed process
     partial.mkdir(parents=True)
     try:
         yield partial
         sync(partial)
         _take_place(partial, folder)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        remove_own(partial, is_report_file)
 
 
 def _take_place(partial: Path, folder: Path) -> None:
@@ -51,10 +61,8 @@ def _take_place(partial: Path, folder: Path) -> None:
     sync_path(folder)
     names = sorted(path.name for path in partial.iterdir() if path.name != PAGE)
     for name in names:
-        old = folder / name
-        if old.is_dir():
-            shutil.rmtree(old)
-        (partial / name).rename(old)
+        remove_own(folder / name, _is_own_below(name))
+        (partial / name).rename(folder / name)
     sync_path(folder)
     (partial / PAGE).rename(folder / PAGE)
     sync_path(folder)
@@ -70,10 +78,28 @@ def check_ours(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise FileExistsError(errno.EEXIST, "exists and is no directory", str(folder))
-    foreign = sorted(path.name for path in folder.iterdir() if path.name not in OURS)
+    foreign = _foreign(folder)
     if foreign:
         raise FileExistsError(
             errno.EEXIST,
-            f"is not replaced: it holds {foreign[0]}, which retx did not write",
+            f"is not replaced: it holds {foreign}, which retx did not write",
             str(folder),
         )
+
+
+def _foreign(folder: Path) -> str | None:
+    """The first path in a report's directory that retx did not write."""
+    for entry in sorted(folder.iterdir()):
+        if entry.name not in OURS:
+            return entry.name
+        if entry.is_dir() and entry.name not in BESIDE:
+            top = "" if entry.name == PARTIAL else entry.name
+            below = foreign_in(entry, _is_own_below(top), empty={TABLES, SCENARIOS})
+            if below:
+                return f"{entry.name}/{below}"
+    return None
+
+
+def _is_own_below(top: str) -> IsOwn:
+    """For paths below a folder of a report."""
+    return lambda name: is_report_file(PurePosixPath(top, name))

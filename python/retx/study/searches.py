@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -82,8 +83,13 @@ class Search:
         digest = hashlib.sha256(text.encode()).hexdigest()[:DIGEST_DIGITS]
         own = out / f"{self.name}-{digest}.db"
         out.mkdir(parents=True, exist_ok=True)
-        for path in out.glob(f"{self.name}-*"):
-            if not path.name.startswith(own.name):
+        # SQLite keeps a journal, and `tune` a lock, beside the file.
+        ours = (
+            rf"{re.escape(self.name)}-[0-9a-f]{{{DIGEST_DIGITS}}}\.db(\.lock|-journal|-wal|-shm)?"
+        )
+        for path in out.iterdir():
+            is_file = path.is_file() and not path.is_symlink()
+            if is_file and re.fullmatch(ours, path.name) and not path.name.startswith(own.name):
                 path.unlink()
         return own
 

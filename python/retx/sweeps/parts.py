@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,12 @@ def write_part(folder: Path, tables: Mapping[str, Table], engine: str) -> Part:
     runs = {key: [list(part) for part in ranges] for key, ranges in tables["runs"].runs()}
     names = sorted(tables)
     path = folder / _name(runs, names, engine)
-    with new_directory(path, replace=True, foreign=lambda _: None) as directory:
+    if path.exists():
+        # A part's name says which runs it holds, and in which order.
+        with suppress(DamagedPartError):
+            return check_part(path)
+        move_aside(path, folder.parent / ASIDE)
+    with new_directory(path) as directory:
         files: dict[str, dict[str, Any]] = {}
         for name in names:
             # By way of memory: the checksum is of what was to be written.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Direction = Literal["minimize", "maximize"]
 
+LOCK_CONTENT = b"held by retx tune\n"
 STUDY = "retx"
 SIGNATURE = "retx"
 WITHOUT_VALUE = "without value"
@@ -38,6 +39,10 @@ def locked(path: Path | None) -> Iterator[None]:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a directory: name a file", str(path))
     lock = path.with_name(f"{path.name}.lock")
+    # An earlier tuning that was killed leaves its lock; an empty file may be anybody's.
+    before = lock.read_bytes() if lock.exists() else None
+    if before not in {None, b"", LOCK_CONTENT}:
+        raise UsageError(f"{lock}: is in the way, and retx did not write it: name another file")
     handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         try:
@@ -46,8 +51,11 @@ def locked(path: Path | None) -> Iterator[None]:
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 raise
             raise UsageError(f"{path}: another tuning writes there just now") from None
+        if before is None:
+            os.write(handle, LOCK_CONTENT)
         yield
-        lock.unlink(missing_ok=True)
+        if before != b"":
+            lock.unlink(missing_ok=True)
     finally:
         os.close(handle)
 

@@ -1,0 +1,76 @@
+"""Temporary files and folders of runs that were killed, found and removed by the next run.
+
+Whoever writes a temporary file holds a lock on it, which the system releases when the process ends,
+however it ends. A temporary file that nobody holds is left over from a killed process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from retx.removal import IsOwn, remove_own
+
+RANDOM = r"[a-z0-9_]{8}"
+"""The random part of a name that `tempfile` makes."""
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Holds a lock on a temporary file or folder of this process while the block runs."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # file systems without locks: then nothing there is ever removed
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
+def remove_files_for(target: Path) -> None:
+    """Removes files that killed processes left while they wrote `target`."""
+    stem, suffix = re.escape(target.stem), re.escape(target.suffix)
+    # The native writer of captures has a temporary file of its own, beside ours.
+    ours = re.compile(rf"\.?\.{stem}\.{RANDOM}\.partial{suffix}(\.\d+-\d+\.tmp)?")
+    for path in _named(target.parent, ours):
+        if path.is_file() and not path.is_symlink() and _is_free(path):
+            path.unlink(missing_ok=True)
+
+
+def remove_folders_for(target: Path, ending: str, is_own: IsOwn) -> None:
+    """Removes folders that killed processes left while they wrote `target`.
+
+    Args:
+        target: The directory that was to be written.
+        ending: `partial` for new directories, `old` for earlier ones that gave way.
+        is_own: Which files in them retx wrote; folders with others stay.
+    """
+    ours = re.compile(rf"\.{re.escape(target.name)}\.{RANDOM}\.{ending}")
+    for path in _named(target.parent, ours):
+        if path.is_dir() and not path.is_symlink() and _is_free(path):
+            remove_own(path, is_own)
+
+
+def _named(folder: Path, name: re.Pattern[str]) -> list[Path]:
+    with suppress(OSError):
+        return [Path(entry.path) for entry in os.scandir(folder) if name.fullmatch(entry.name)]
+    return []
+
+
+def _is_free(path: Path) -> bool:
+    """True when no process holds it."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
