@@ -20,6 +20,7 @@ from retx.progress import Progress, watched
 from retx.results import Result
 from retx.running import parsed_scenario, warn_of
 from retx.source import Scenario
+from retx.trust import trusting, without_code
 
 _WORKER = """
 import sys
@@ -50,11 +51,13 @@ def emulate(
     pcap_at: str | Sequence[str] = (),
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
+    files_anywhere: bool = False,
     progress: Progress = None,
 ) -> Result:
     """Emulates one scenario in real time.
 
-    The kernel's TCP sends between network namespaces, over the scenario's links.
+    The kernel's TCP sends between network namespaces, over the scenario's links. A scenario that
+    names code of its own is refused before any of it is loaded.
 
     Args:
         scenario: As for `run`.
@@ -75,6 +78,7 @@ def emulate(
         pcap_at: As for `run`.
         out: Write the result directory there, as `Result.save` does.
         force: Let an earlier result at `out` give way.
+        files_anywhere: As for `run`.
         progress: As for `run`.
 
     The result has the columns and keys of a simulation's; what the kernel does not tell is null.
@@ -92,7 +96,8 @@ def emulate(
     replication = whole("replication", replication, 0)
     check_places(scenario, [capture], target, overrides)
     check_lateness(lateness_bound_s)
-    parsed, code = parsed_scenario(scenario, seed, overrides)
+    with without_code(no_code_in_the_kernel), trusting(files_anywhere=files_anywhere):
+        parsed, code = parsed_scenario(scenario, seed, overrides)
     calibrated = calibration(backend)
     if target:
         # Before the run, but not made: should the run be killed, nothing is to be left.
@@ -125,6 +130,13 @@ def emulate(
         if capture:
             raw.write_capture(files.enter_context(new_file(capture)))
     return result
+
+
+def no_code_in_the_kernel() -> Exception:
+    """The error for a scenario that names code of its own."""
+    return _native.EmulationRefusedError(
+        "the kernel does not run code of your own: name a congestion control that the kernel has"
+    )
 
 
 def check_lateness(bound_s: float) -> None:

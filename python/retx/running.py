@@ -19,6 +19,7 @@ from retx.progress import Progress, watched
 from retx.replications import Replications
 from retx.results import Result
 from retx.source import Scenario, Source, override_pairs, read, toml_value
+from retx.trust import current, read_data, trusting
 
 if TYPE_CHECKING:
     from retx.user_code import Finder, Found
@@ -29,14 +30,19 @@ def resolve(
     *,
     seed: int | None = None,
     overrides: Mapping[str, Any] | None = None,
+    code: bool = True,
+    files_anywhere: bool = False,
 ) -> dict[str, Any]:
     """The scenario checked and with every value written out, as `Result.scenario` has it.
+
+    `code` and `files_anywhere` are those of `run`.
 
     Raises:
         OSError: The file cannot be read.
         ScenarioError: The scenario is wrong; the message says where, what, and what instead.
     """
-    parsed, _ = parsed_scenario(scenario, seed, overrides)
+    with trusting(code=code, files_anywhere=files_anywhere):
+        parsed, _ = parsed_scenario(scenario, seed, overrides)
     resolved: dict[str, Any] = json.loads(parsed.to_json())
     return resolved
 
@@ -64,6 +70,8 @@ def run(
     pcap_at: str | Sequence[str] = (),
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
+    code: bool = True,
+    files_anywhere: bool = False,
     progress: Progress = None,
 ) -> Result:
     """Simulates one scenario.
@@ -84,6 +92,8 @@ def run(
             network.
         out: Write the result directory there, as `Result.save` does.
         force: Let an earlier result at `out` give way.
+        code: False refuses a scenario that names code of its own, before any of it is loaded.
+        files_anywhere: Data files that the scenario names may lie outside its folder.
         progress: True shows a bar, False none; by default there is one on a terminal when the run
             lasts over a second. A function is called with the fraction done.
 
@@ -96,7 +106,8 @@ def run(
     """
     target = place("out", out)
     check_places(scenario, [pcap], target, overrides)
-    parsed = parsed_scenario(scenario, seed, overrides)
+    with trusting(code=code, files_anywhere=files_anywhere):
+        parsed = parsed_scenario(scenario, seed, overrides)
     with ExitStack() as files:
         # Opened before the run: a place that cannot be written should not cost a simulation.
         directory = files.enter_context(new_directory(target, replace=force)) if target else None
@@ -159,6 +170,8 @@ def replicate(
     threads: int | None = None,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
+    code: bool = True,
+    files_anywhere: bool = False,
     progress: Progress = None,
 ) -> Replications:
     """Simulates a scenario several times, each with draws of its own, on all cores.
@@ -170,7 +183,8 @@ def replicate(
     threads = os.cpu_count() or 1 if threads is None else whole("threads", threads, 1)
     target = place("out", out)
     check_places(scenario, directory=target, overrides=overrides)
-    parsed, code = parsed_scenario(scenario, seed, overrides)
+    with trusting(code=code, files_anywhere=files_anywhere):
+        parsed, own = parsed_scenario(scenario, seed, overrides)
     with ExitStack() as files:
         directory = files.enter_context(new_directory(target, replace=force)) if target else None
         raws = watched(
@@ -184,7 +198,7 @@ def replicate(
             ),
             progress,
         )
-        result = Replications([Result(raw, code) for raw in raws])
+        result = Replications([Result(raw, own) for raw in raws])
         warn_of(list(result))
         if directory:
             result.write(directory)
@@ -222,7 +236,7 @@ def parsed_scenario(
 
 
 def _parsed(source: Source, pairs: list[tuple[str, str]]) -> tuple[_native.Scenario, CodeFinder]:
-    finder = CodeFinder(source)
+    finder = CodeFinder(source, pairs)
     if source.is_json:
         return _native.from_json(source.text, pairs, finder), finder
     return _native.parse(source.text, source.name, pairs, finder), finder
@@ -241,14 +255,32 @@ def _whole_names(scenario: _native.Scenario, names: Mapping[str, str]) -> list[t
 
 
 class CodeFinder:
-    """`user_code.Finder`, loaded when there is something to find."""
+    """Files that a scenario names: code, by a `user_code.Finder` made at need, and data.
 
-    def __init__(self, source: Source) -> None:
+    Args:
+        source: The scenario.
+        overrides: Keys and their values as TOML. The user wrote them, not the scenario's author.
+    """
+
+    def __init__(self, source: Source, overrides: Sequence[tuple[str, str]] = ()) -> None:
         self._source = source
+        self._named = {value.strip("\"'") for key, value in overrides if key.endswith(".file")}
         self._finder: Finder | None = None
+        # Points of a sweep are read by threads without this one's context.
+        self._trust = current()
+
+    def data(self, file: str) -> str:
+        """The text of a data file.
+
+        Raises:
+            DataFileError: It may not be read, or is no text file.
+        """
+        return read_data(self._trust, self._source.base, file, self._named)
 
     def __call__(self, kind: str, file: str | None, name: str, parameters: str) -> Found:
         """See `user_code.Finder`."""
+        if self._trust.refuse_code:
+            raise self._trust.refuse_code()
         if self._finder is None:
             from retx.user_code import Finder
 

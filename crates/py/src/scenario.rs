@@ -5,9 +5,6 @@ use crate::user::PythonLoader;
 use pyo3::prelude::*;
 use retx_scenario::{Hop, Outside, Source, Way};
 use retx_sim::CapturePoint;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 use std::sync::Arc;
 
 /// A checked scenario, with every value written out.
@@ -94,7 +91,7 @@ impl Scenario {
 /// Reads and checks the text of a scenario file.
 ///
 /// `name` is what messages call the file; `overrides` are pairs of key and TOML value, as with
-/// `--set`; `find` finds code of the user's own, see [`PythonLoader`].
+/// `--set`; `find` finds code of the user's own and data files, see [`PythonLoader`].
 #[pyfunction]
 #[pyo3(signature = (text, name, overrides = Vec::new(), find = None))]
 pub fn parse(
@@ -107,29 +104,12 @@ pub fn parse(
     let source = Source { name, text, overrides: &overrides };
     let loader = PythonLoader::new(find);
     let parsed = py.detach(|| {
-        let outside = Outside { files: &|file| beside(name, file), code: &loader };
+        let outside = Outside { files: &|file| loader.data(file), code: &loader };
         retx_scenario::parse_with(&source, outside)
     });
     match parsed {
         Ok(scenario) => Ok(Scenario { inner: Arc::new(scenario) }),
         Err(error) => Err(loader.failure().unwrap_or_else(|| refused(&error))),
-    }
-}
-
-/// The text of a file that a scenario names, relative to the scenario's own; for a scenario that
-/// comes from no file, to the working directory.
-pub fn beside(scenario: &str, file: &str) -> Result<String, String> {
-    // More than any trace needs; stops the reading of an endless file such as /dev/zero.
-    const BYTES_MAX: u64 = 64 << 20;
-    let path = Path::new(scenario).parent().unwrap_or(Path::new("")).join(file);
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut bytes));
-    match read {
-        Err(error) => Err(format!("cannot be read: {error}")),
-        Ok(_) if bytes.len() as u64 > BYTES_MAX => {
-            Err(format!("larger than {} MiB, which no trace is", BYTES_MAX >> 20))
-        }
-        Ok(_) => String::from_utf8(bytes).map_err(|_| "not a text in UTF-8".into()),
     }
 }
 

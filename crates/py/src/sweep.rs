@@ -3,7 +3,7 @@
 use crate::control::Control;
 use crate::errors::{refused, run_failed};
 use crate::run::{prepared, within};
-use crate::scenario::{Scenario, beside};
+use crate::scenario::Scenario;
 use crate::store::Batch;
 use crate::user::PythonLoader;
 use pyo3::exceptions::PyRuntimeError;
@@ -42,7 +42,7 @@ pub fn parse_points(
         .map(|part| (part, PythonLoader::new(find.as_ref().map(|find| find.clone_ref(py)))))
         .collect();
     let one = |(part, loader): (&[Changes], PythonLoader)| -> Parsed {
-        let outside = Outside { files: &|file| beside(name, file), code: &loader };
+        let outside = Outside { files: &|file| loader.data(file), code: &loader };
         retx_scenario::parse_points(&source, part, outside)
             .map_err(|error| loader.failure().unwrap_or_else(|| refused(&error)))
     };

@@ -101,6 +101,18 @@ impl Fault {
     }
 }
 
+/// Part of a file, in quotes: at most so many characters, since the file may be a secret that a
+/// stranger's scenario names, and without control characters.
+fn quoted(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 40;
+    let mut shown: String =
+        text.chars().take(CHARACTERS_MAX).flat_map(char::escape_debug).collect();
+    if text.chars().nth(CHARACTERS_MAX).is_some() {
+        shown.push('…');
+    }
+    format!("\"{shown}\"")
+}
+
 /// Lines that say something, with their numbers from 1.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -113,8 +125,9 @@ fn opportunities(text: &str) -> Result<Value, Fault> {
     let mut list: Vec<u64> = Vec::new();
     for (number, line) in lines(text) {
         let Ok(ms) = line.parse::<u64>() else {
-            let what = "is no whole number of milliseconds";
-            return Fault::at(number, format!("\"{line}\" {what}, as Mahimahi's traces have"));
+            let line = quoted(line);
+            let what = "is no whole number of milliseconds, as Mahimahi's traces have";
+            return Fault::at(number, format!("{line} {what}"));
         };
         if let Some(last) = list.last().filter(|last| ms < **last) {
             return Fault::at(number, format!("{ms} ms goes back behind {last} ms"));
@@ -185,7 +198,8 @@ fn keys(number: usize, header: &str) -> Result<Vec<(&str, &'static str)>, Fault>
     let mut keys: Vec<(&str, &str)> = Vec::new();
     for column in header.split(',').map(str::trim) {
         let Some((_, key)) = COLUMNS.iter().find(|(name, _)| *name == column) else {
-            return Fault::at(number, format!("unknown column \"{column}\" (columns: {known})"));
+            let message = format!("unknown column {} (columns: {known})", quoted(column));
+            return Fault::at(number, message);
         };
         if keys.iter().any(|(_, other)| other == key) {
             return Fault::at(number, format!("the column {column} stands twice"));
@@ -205,7 +219,10 @@ fn value(number: usize, column: &str, cell: &str) -> Result<Value, Fault> {
             let loss = cell.parse::<f64>().ok().and_then(Probability::new);
             return loss.map(|loss| json!(loss)).ok_or_else(|| Fault {
                 line: Some(number),
-                message: format!("loss: \"{cell}\" is not a probability, a number from 0 to 1"),
+                message: format!(
+                    "loss: {} is not a probability, a number from 0 to 1",
+                    quoted(cell)
+                ),
             });
         }
         "rate_bit_s" => "bit/s",
@@ -215,7 +232,7 @@ fn value(number: usize, column: &str, cell: &str) -> Result<Value, Fault> {
     let written =
         if column == "rate_bit_s" { read::<Rate>(&text) } else { read::<Duration>(&text) };
     written.map_or_else(
-        || Fault::at(number, format!("{column}: \"{cell}\" is no number from 0 on")),
+        || Fault::at(number, format!("{column}: {} is no number from 0 on", quoted(cell))),
         |text| Ok(Value::String(text)),
     )
 }

@@ -87,6 +87,7 @@ def command(
     quantity: Quantity = None,
     table: Table = None,
     settings: options.Settings = None,
+    files_anywhere: options.FilesAnywhere = False,
     seed: options.Seed = None,
     backend: Backend = "tun",
     lateness_bound: Lateness = 0.001,

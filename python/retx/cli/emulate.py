@@ -63,6 +63,7 @@ def command(
     pcap: options.Pcap = None,
     pcap_at: options.PcapAt = None,
     settings: options.Settings = None,
+    files_anywhere: options.FilesAnywhere = False,
     seed: options.Seed = None,
     backend: Backend = "tun",
     program: Exec = None,

@@ -30,6 +30,33 @@ Out = Annotated[
     typer.Option(metavar="DIR", help="Write summary, tables and scenario into a new directory."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Let an earlier result at DIR give way.")]
+
+
+def _limit(value: bool, parameter: typer.CallbackParam) -> bool:
+    """Sets a limit on scenarios for the rest of the process."""
+    if value:
+        from retx.trust import limit_process
+
+        limit_process(
+            code=parameter.name != "no_code", files_anywhere=parameter.name == "files_anywhere"
+        )
+    return value
+
+
+NoCode = Annotated[
+    bool,
+    typer.Option(
+        "--no-code", callback=_limit, help="Refuse a scenario that names code of its own."
+    ),
+]
+FilesAnywhere = Annotated[
+    bool,
+    typer.Option(
+        "--files-anywhere",
+        callback=_limit,
+        help="Read data files of the scenario from outside its folder, too.",
+    ),
+]
 Pcap = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a capture (pcapng).")]
 PcapAt = Annotated[
     list[str] | None,

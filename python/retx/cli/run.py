@@ -57,6 +57,8 @@ def command(
     pcap: options.Pcap = None,
     pcap_at: options.PcapAt = None,
     settings: options.Settings = None,
+    no_code: options.NoCode = False,
+    files_anywhere: options.FilesAnywhere = False,
     seed: options.Seed = None,
     replications: options.Replications = None,
     replication: options.Replication = None,

@@ -76,6 +76,8 @@ def command(
     vary: Vary = None,
     replications: Replications = None,
     settings: options.Settings = None,
+    no_code: options.NoCode = False,
+    files_anywhere: options.FilesAnywhere = False,
     seed: options.Seed = None,
     tables: Tables = None,
     metric: Metric = METRIC,

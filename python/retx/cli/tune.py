@@ -70,6 +70,8 @@ def command(
     replications: Runs = 5,
     seed: Seed = 1,
     settings: options.Settings = None,
+    no_code: options.NoCode = False,
+    files_anywhere: options.FilesAnywhere = False,
     storage: Storage = None,
     out: Out = None,
     landscape: Landscape = None,

@@ -13,11 +13,13 @@ from retx.comparing.emulations import Emulated, Plan, Report, emulated
 from retx.comparing.parting import Parting, parting
 from retx.comparing.perturbed import simulated
 from retx.comparing.statistics import Sample, difference, paired_ratio, ratio, same_distribution
+from retx.emulation import no_code_in_the_kernel
 from retx.errors import UsageError
 from retx.replications import Replications
 from retx.results import Result
 from retx.running import parsed_scenario
 from retx.source import Scenario
+from retx.trust import trusting, without_code
 
 QUANTITIES = (
     "response_time_s",
@@ -205,6 +207,7 @@ def compare(
     seed: int | None = None,
     overrides: Mapping[str, Any] | None = None,
     confidence: float = CONFIDENCE,
+    files_anywhere: bool = False,
     report: Report | None = None,
 ) -> Comparison:
     """Sets simulations of a scenario beside emulations with this machine's kernel.
@@ -226,6 +229,7 @@ def compare(
         seed: Takes the place of the scenario's.
         overrides: Values by their key in the scenario.
         confidence: Level of all intervals.
+        files_anywhere: As for `run`.
         report: Called with `"emulation"`, the number done and that of all.
 
     Raises:
@@ -237,7 +241,8 @@ def compare(
         UsageError: A number makes no sense.
     """
     plan = Plan(emulations, retries, jobs, backend, lateness_bound_s)
-    return compared(scenario, simulations, plan, (seed, overrides), confidence, report)
+    with without_code(no_code_in_the_kernel), trusting(files_anywhere=files_anywhere):
+        return compared(scenario, simulations, plan, (seed, overrides), confidence, report)
 
 
 def check(simulations: int, confidence: float, plan: Plan) -> None:

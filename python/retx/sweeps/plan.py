@@ -200,7 +200,7 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
         pairs.append(("seed", str(wanted.seed)))
     own = with_names(wanted.grid, source.classes) if wanted.grid is not None else None
     cases = _named(wanted.cases, source)
-    finder = CodeFinder(source)
+    finder = CodeFinder(source, pairs)
     base = _native.parse(text, name, pairs, finder)
     resolved = json.loads(base.to_json())
     tables = checked_tables(wanted.tables, resolved)

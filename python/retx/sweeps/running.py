@@ -23,6 +23,7 @@ from retx.sweeps.parts import joined
 from retx.sweeps.plan import Plan, Prepared, Wanted, prepare
 from retx.sweeps.result import Reader, Sweep
 from retx.sweeps.store import Directory, Memory
+from retx.trust import trusting
 
 if TYPE_CHECKING:
     from retx.sweeps.display import Display
@@ -51,6 +52,8 @@ def sweep(
     dask: str | None = None,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
+    code: bool = True,
+    files_anywhere: bool = False,
     progress: Progress = None,
 ) -> Sweep:
     """Runs a scenario at every point of a grid, each several times, on all cores or a cluster.
@@ -81,6 +84,8 @@ def sweep(
         out: Keep what is found in this directory. A sweep that is there and was broken off goes
             on; more values or replications are added to one that is complete.
         force: An earlier sweep at `out` gives way.
+        code: False refuses a scenario that names code of its own, before any of it is loaded.
+        files_anywhere: Data files that the scenario names may lie outside its folder.
         progress: True shows a bar with the current intervals, False none; by default there is one
             on a terminal. A function is called with the fraction done.
 
@@ -95,8 +100,10 @@ def sweep(
     made = Derive(derive, tuple(derive_from)) if derive else None
     wanted = Wanted(grid, replications, until, seed, overrides, tables, named, made)
     check_places(scenario, directory=place("out", out), overrides=overrides)
+    with trusting(code=code, files_anywhere=files_anywhere):
+        prepared = prepare(scenario, wanted)
     return sweep_prepared(
-        prepare(scenario, wanted),
+        prepared,
         threads=threads,
         dask=dask,
         out=out,

@@ -17,6 +17,7 @@ from retx.names import flow_names
 from retx.own_code import unknown_code
 from retx.running import parsed_scenario, replicate, resolve
 from retx.source import override_pairs
+from retx.trust import trusting
 from retx.tuning.objective import Objective
 from retx.tuning.result import Tuning
 from retx.tuning.space import Choice, Range, Space, space_of
@@ -25,7 +26,8 @@ from retx.tuning.store import WITHOUT_VALUE, judged, locked, open_study
 if TYPE_CHECKING:
     import optuna
 
-    from retx.source import Scenario
+    from retx.trust import trusting
+from retx.source import Scenario
 
 STARTUP_TRIALS = 10
 """Drawn at random before the sampler learns from what it has seen."""
@@ -46,6 +48,8 @@ def tune(
     seed: int = 1,
     overrides: Mapping[str, Any] | None = None,
     storage: str | os.PathLike[str] | None = None,
+    code: bool = True,
+    files_anywhere: bool = False,
     report: Report | None = None,
 ) -> Tuning:
     """Searches the values of scenario keys that serve one objective best, or trade several off.
@@ -65,6 +69,8 @@ def tune(
         seed: Of the search. That of the draws is the scenario's.
         overrides: As for `retx.run`; what does not vary.
         storage: A file (SQLite) in which the tuning is kept.
+        code: False refuses a scenario that names code of its own, before any of it is loaded.
+        files_anywhere: Data files that the scenario names may lie outside its folder.
         report: Called after every trial with how many are done, and of how many.
 
     Raises:
@@ -80,7 +86,8 @@ def tune(
         raise UsageError(f"seed is {seed}: the search takes one from 0 to {SEEDS - trials}")
     path = place("storage", storage)
     override_pairs(overrides)  # refuses what is no mapping
-    resolved, code = _checked(scenario, space, objectives, overrides or {})
+    with trusting(code=code, files_anywhere=files_anywhere):
+        resolved, hashes = _checked(scenario, space, objectives, overrides or {})
     signature: dict[str, object] = {
         "scenario": hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest(),
         "keys": {key: str(values) for key, values in space.items()},
@@ -89,13 +96,13 @@ def tune(
         "seed": seed,
         "version": __version__,
     }
-    if path and None in code.values():
+    if path and None in hashes.values():
         raise UsageError(
-            f"storage: {unknown_code(sorted(key for key in code if code[key] is None))}"
+            f"storage: {unknown_code(sorted(key for key in hashes if hashes[key] is None))}"
             ", or leave out `storage`"
         )
-    if code:
-        signature["code"] = code
+    if hashes:
+        signature["code"] = hashes
 
     made, unmeasured = 0, 0
 
@@ -118,7 +125,7 @@ def tune(
         known = [value for value in found if value is not None]
         return known if len(known) == len(found) else None
 
-    with locked(path):
+    with locked(path), trusting(code=code, files_anywhere=files_anywhere):
         study = open_study(path, [one.direction for one in objectives], signature)
         _search(study, values, (trials, seed), report)
     warn_of_unmeasured(unmeasured, made)

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Finds code by a function of Python's, `find(kind, file, class, parameters)`. It returns the
 /// file's full path, a function that makes instances, and the names of the methods to be called;
-/// or raises `CodeRefusedError`.
+/// or raises `CodeRefusedError`. Its method `data(file)` returns the text of a data file, or raises.
 pub struct PythonLoader {
     find: Option<Py<PyAny>>,
     /// The first exception in the user's own code.
@@ -39,6 +39,21 @@ impl PythonLoader {
     /// The exception that stopped the loading, where that was not a refusal.
     pub fn failure(self) -> Option<PyErr> {
         self.failure.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The text of a data file that the scenario names, or why it is not read.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn data(&self, file: &str) -> Result<String, String> {
+        let Some(find) = &self.find else {
+            return Err("no files can be read here: write the values into the scenario".into());
+        };
+        Python::attach(|py| {
+            let text = find.call_method1(py, "data", (file,));
+            text.and_then(|text| text.extract(py))
+                .map_err(|error: PyErr| error.value(py).to_string())
+        })
     }
 
     fn find(

@@ -1,0 +1,122 @@
+"""Limits on what a scenario may do besides describing a run: scenarios may come from strangers.
+
+A scenario can name Python files, which run on this machine, and data files, which are read. By
+default code runs, and data files are read only below the scenario's folder. `code=False` (in a
+shell `--no-code`) refuses code before anything of it is loaded; `files_anywhere=True`
+(`--files-anywhere`) reads data files wherever they are.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from retx._native import CodeRefusedError
+
+LIMIT_BYTES = 64 << 20
+"""Size of the largest data file that is read."""
+
+
+Refuse = Callable[[], Exception]
+"""Makes an error."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Limits on the scenarios that are read."""
+
+    refuse_code: Refuse | None = None
+    """Makes the error for a scenario that names code; None where code may run."""
+    files_anywhere: bool = False
+
+
+_TRUST: ContextVar[Trust | None] = ContextVar("trust", default=None)
+
+
+@contextmanager
+def trusting(*, code: bool = True, files_anywhere: bool = False) -> Iterator[None]:
+    """Sets limits for the scenarios that are read in the block; stricter limits stay in force.
+
+    Args:
+        code: Code that a scenario names may run.
+        files_anywhere: Data files may lie outside the scenario's folder.
+    """
+    refuse = current().refuse_code if code else _no_code
+    anywhere = files_anywhere or current().files_anywhere
+    token = _TRUST.set(Trust(refuse, anywhere))
+    try:
+        yield
+    finally:
+        _TRUST.reset(token)
+
+
+@contextmanager
+def without_code(refuse: Refuse) -> Iterator[None]:
+    """Refuses scenarios that name code, with this error, in the block."""
+    token = _TRUST.set(replace(current(), refuse_code=current().refuse_code or refuse))
+    try:
+        yield
+    finally:
+        _TRUST.reset(token)
+
+
+def limit_process(*, code: bool = True, files_anywhere: bool = False) -> None:
+    """Sets limits until the process ends, as options of the command line do."""
+    before = current()
+    refuse = before.refuse_code if code else _no_code
+    _TRUST.set(Trust(refuse, files_anywhere or before.files_anywhere))
+
+
+def current() -> Trust:
+    """The limits in force."""
+    return _TRUST.get() or Trust()
+
+
+def _no_code() -> Exception:
+    return CodeRefusedError(
+        "", "names code of its own, which does not run with --no-code (code=False)"
+    )
+
+
+def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str]) -> str:
+    """The text of a data file that a scenario names.
+
+    Args:
+        trust: The limits.
+        base: The scenario's folder.
+        file: As the scenario has it.
+        named_by_user: Files that the user named, by overrides: they may lie anywhere.
+
+    Raises:
+        DataFileError: It may not be read, or is no text file; the message says why.
+    """
+    path = base / file
+    anywhere = trust.files_anywhere or file in named_by_user
+    if not (anywhere or path.resolve().is_relative_to(base.resolve())):
+        raise DataFileError(
+            "lies outside the scenario's folder: copy it there, or allow it by --files-anywhere "
+            "(files_anywhere=True)"
+        )
+    try:
+        # A FIFO or a device would block, or never end.
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as opened:  # noqa: PTH123
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                raise DataFileError("is no regular file")
+            content = opened.read(LIMIT_BYTES + 1)
+    except OSError as error:
+        raise DataFileError(f"cannot be read: {error.strerror}") from None
+    if len(content) > LIMIT_BYTES:
+        raise DataFileError(f"larger than {LIMIT_BYTES >> 20} MiB, which no trace is")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise DataFileError("not a text in UTF-8") from None
+
+
+class DataFileError(Exception):
+    """A data file is not read; the scenario's error says so."""
