@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 
+from retx.terminal import clean
+
 
 class NothingMeasuredWarning(UserWarning):
     """A run was over within its warmup: its counters are 0, and rates and shares null."""
@@ -23,4 +25,4 @@ def warn_of_unmeasured(count: int, of: int) -> None:
 
 def warn(message: str) -> None:
     """Tells the user of something that stops nothing."""
-    print(f"warning: {message}", file=sys.stderr)
+    print(f"warning: {clean(message)}", file=sys.stderr)

@@ -89,11 +89,12 @@ def _reporter(progress: Progress) -> Iterator[Callable[[float], None]]:
 
 @contextmanager
 def _bar() -> Iterator[Callable[[float], None]]:
-    from rich.console import Console
     from rich.progress import Progress as Bar
 
+    from retx.clean_console import CleanConsole
+
     started = time.monotonic()
-    bar = Bar(console=Console(stderr=True), transient=True)
+    bar = Bar(console=CleanConsole(stderr=True), transient=True)
     task = bar.add_task("simulating", total=1.0)
 
     def report(fraction: float) -> None:

@@ -13,6 +13,7 @@ from retx.cli.emulate import Backend, Lateness, check_linux
 from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
 from retx.places import check_places
+from retx.terminal import show_status
 
 if TYPE_CHECKING:
     from retx.comparing.grid import Grid
@@ -232,4 +233,4 @@ class _Report:
             self._conditions if what == "condition" else f"{self._conditions}{what} {done} of {of}"
         )
         end = "\n" if done == of and (what == "condition" or not self._conditions) else ""
-        print(f"\r\x1b[K{text.rstrip(', ')}", end=end, file=sys.stderr, flush=True)
+        show_status(text.rstrip(", "), end)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
+
+from retx.clean_console import CleanConsole
 
 WIDTH = 120
 """Columns of tables that go to a file or a pipe, where no terminal says how wide it is."""
@@ -14,7 +16,7 @@ BETWEEN = 2
 """Columns between those of a table."""
 
 
-class _Screen(Console):
+class _Screen(CleanConsole):
     """Shows tables row by row where they would have to break words."""
 
     def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401
@@ -23,10 +25,10 @@ class _Screen(Console):
         super().print(*fitting, **options)
 
 
-def console() -> Console:
+def console() -> CleanConsole:
     """The standard output."""
-    made = _Screen(highlight=False)
-    return made if made.is_terminal else _Screen(highlight=False, width=WIDTH)
+    made = _Screen()
+    return made if made.is_terminal else _Screen(width=WIDTH)
 
 
 def _fitted(table: Table, width: int) -> RenderableType:

@@ -7,6 +7,8 @@ import sys
 import unicodedata
 from io import TextIOWrapper
 
+from retx.terminal import expect_json, protect
+
 PLAIN, IN_JSON = "retx.plain", "retx.json"
 """Names of error handlers: near characters of ASCII; escapes of JSON."""
 INSTEAD = {
@@ -21,6 +23,7 @@ def print_plainly() -> None:
     """Lets no character be an error: the outputs show another one, or a question mark."""
     codecs.register_error(PLAIN, _plainly)
     codecs.register_error(IN_JSON, _escaped)
+    protect()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=PLAIN)
@@ -28,6 +31,7 @@ def print_plainly() -> None:
 
 def print_only_json() -> None:
     """From now on the standard output gets JSON, in which no character may become another one."""
+    expect_json()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors=IN_JSON)
 

@@ -14,6 +14,7 @@ from retx.cli.run import check_set, overrides_of, print_json
 from retx.errors import UsageError
 from retx.places import check_places
 from retx.quantities import rate, seconds
+from retx.terminal import show_status
 
 if TYPE_CHECKING:
     from retx.tuning.result import Tuning
@@ -132,7 +133,7 @@ def _check(pareto: Path | None, landscape: Path | None, objectives: list[str]) -
 
 def _report(done: int, of: int) -> None:
     end = "\n" if done == of else ""
-    print(f"\rtrial {done} of {of}", end=end, file=sys.stderr, flush=True)
+    show_status(f"trial {done} of {of}", end)
 
 
 def _shown(objective: str) -> Callable[[Any], str]:

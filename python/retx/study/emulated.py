@@ -23,6 +23,7 @@ from retx.comparing.emulations import Plan as Emulating
 from retx.directory import new_file
 from retx.running import parsed_scenario
 from retx.study.data import StudyError
+from retx.terminal import show_status
 
 if TYPE_CHECKING:
     from retx.study.library import Experiment, Study
@@ -183,4 +184,4 @@ def _not_done(why: str) -> str:
 def _say(what: str) -> None:
     """Tells a terminal what takes so long."""
     if sys.stderr.isatty():
-        print(f"\r\x1b[2K{what}", end="", file=sys.stderr, flush=True)
+        show_status(what)

@@ -79,9 +79,9 @@ class Terminal(Display):
     """A bar with rate and remaining time; below it the intervals that are widest."""
 
     def __init__(self, plan: Plan) -> None:
-        from rich.console import Console
         from rich.live import Live
 
+        from retx.clean_console import CleanConsole
         from retx.sweeps.precision import Metric, Precision
 
         self._plan = plan
@@ -92,7 +92,7 @@ class Terminal(Display):
         self.precision = Precision(Metric.read(self._metric), confidence)
         self._started = time.monotonic()
         self._drawn = 0.0
-        self._live = Live(console=Console(stderr=True), transient=True, auto_refresh=False)
+        self._live = Live(console=CleanConsole(stderr=True), transient=True, auto_refresh=False)
 
     def __enter__(self) -> Terminal:
         return self

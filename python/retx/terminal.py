@@ -1,0 +1,82 @@
+r"""Output without control characters that came from somebody else's text.
+
+Scripts, file names, scenarios and stores can hold escape sequences, which move the cursor, change
+the title or the colours of a terminal, or hide text. `protect` makes the standard streams show such
+characters as escapes (`\x1b`). Control sequences of retx's own go through `unfiltered`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from io import TextIOWrapper
+from typing import TextIO, cast
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""All control characters but tab and line feed; marks that change the direction of text."""
+
+
+def clean(text: str) -> str:
+    """The text with control characters shown as escapes."""
+    return CONTROL.sub(lambda found: _escape(found[0], "\\x{:02x}"), text)
+
+
+def _escape(character: str, form: str) -> str:
+    number = ord(character)
+    return form.format(number) if number < 0x100 else f"\\u{number:04x}"
+
+
+class _CleanStream(TextIOWrapper):
+    """A text stream whose `write` shows control characters as escapes."""
+
+    as_json = False
+
+    def write(self, text: str) -> int:
+        form = "\\u{:04x}" if self.as_json else "\\x{:02x}"
+        return super().write(CONTROL.sub(lambda found: _escape(found[0], form), text))
+
+
+class _Unfiltered:
+    """The same stream without the filter."""
+
+    def __init__(self, stream: TextIOWrapper) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return TextIOWrapper.write(self._stream, text)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+
+def protect() -> None:
+    """Makes the standard output and error streams show control characters as escapes."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if type(stream) is TextIOWrapper:
+            clean_stream = _CleanStream(
+                stream.detach(),
+                encoding=stream.encoding,
+                errors=stream.errors,
+                line_buffering=stream.line_buffering,
+                write_through=stream.write_through,
+            )
+            setattr(sys, name, clean_stream)
+
+
+def expect_json() -> None:
+    """Makes the standard output escape control characters as JSON does."""
+    if isinstance(sys.stdout, _CleanStream):
+        sys.stdout.as_json = True
+
+
+def unfiltered(stream: TextIO) -> TextIO:
+    """The stream for control sequences of retx's own."""
+    return cast("TextIO", _Unfiltered(stream)) if isinstance(stream, _CleanStream) else stream
+
+
+def show_status(text: str, end: str = "") -> None:
+    """Shows a line on the terminal in place of the one before."""
+    stream = unfiltered(sys.stderr)
+    stream.write(f"\r\x1b[2K{clean(text)}{end}")
+    stream.flush()
