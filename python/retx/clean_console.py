@@ -18,6 +18,10 @@ class CleanConsole(Console):
         stream = unfiltered(sys.stderr if stderr else sys.stdout)
         super().__init__(file=stream, width=width, highlight=False)
 
+    def on_broken_pipe(self) -> None:
+        """Leaves a closed pipe to `main`; rich would end with 1."""
+        raise BrokenPipeError
+
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:

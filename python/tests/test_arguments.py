@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from conftest import LOSSY
+from conftest import LOSSY, Cli
 
 import retx
 from retx.errors import UsageError
@@ -98,3 +99,34 @@ def test_a_derivation_that_returns_no_dict_is_told() -> None:
     message = r"replication 0: TypeError: it returned \[1\]: a dict of numbers by name is wanted"
     with pytest.raises(retx.UserCodeError, match=message):
         swept(derive=lambda _: [1])
+
+
+NAMED = """
+duration = "2 s"
+[[link]]
+name = "a=b"
+ends = ["x", "y"]
+rate = "1 Mbit/s"
+delay = "1 ms"
+[[flow]]
+name = "f.=\\"'"
+from = "x"
+to = "y"
+tcp = "reno"
+app = { kind = "transfer", bytes = 10_000 }
+"""
+
+
+def test_names_with_an_equals_sign_can_be_set_and_varied(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(NAMED)
+    for key in ('link."a=b".delay', "link.'a=b'.delay"):
+        done = cli("run", path, "--json", "--set", f'{key}="7 ms"')
+        link = json.loads(done.stdout)["scenario"]["link"][0]
+        assert link["delay"] == "7 ms"
+        varied = cli("sweep", path, "--vary", f'{key}=["1 ms", "2 ms"]', "--replications", "2")
+        assert varied.returncode == 0, varied.stderr
+    odd = 'flow."f.=\\"\'".tcp'
+    done = cli("run", path, "--json", "--set", f'{odd}="newreno"')
+    assert json.loads(done.stdout)["flows"][0]["tcp"] == "newreno"
+    assert "write KEY=VALUE" in cli("run", path, "--set", '"a=b"').stderr

@@ -270,10 +270,27 @@ def test_schema(cli: Cli) -> None:
 
 
 def test_a_reader_that_stops_reading(lossy: Path) -> None:
-    command = f"{sys.executable} -m retx run {lossy} --json | head -c 10; exit ${{PIPESTATUS[0]}}"
+    """More than a pipe holds: the command ends as `yes | head` does."""
+    command = f"{sys.executable} -m retx run {lossy} --json --replications 200"
+    command += " | head -c 10; exit ${PIPESTATUS[0]}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert done.stdout == '{\n  "scena'
+    assert done.returncode == 141
+
+
+@pytest.mark.parametrize(
+    "words", [["run"], ["run", "--json"], ["list"], ["schema"], ["--help"], ["run", "--help"]]
+)
+def test_a_reader_that_is_gone(lossy: Path, words: list[str]) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    name = [str(lossy)] if words[0] == "run" and "--help" not in words else []
+    command = [sys.executable, "-m", "retx", words[0], *name, *words[1:]]
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(theirs)
+    assert done.stderr == ""
+    assert done.returncode == 141
 
 
 def test_a_fault_of_ours_is_one_line(tmp_path: Path) -> None:

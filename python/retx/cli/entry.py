@@ -96,8 +96,14 @@ def main() -> NoReturn:
         code = app([word for word in arguments if word != "--debug"], standalone_mode=False)
         if code == INTERRUPTED:  # typer has caught it
             raise KeyboardInterrupt
+        # A closed pipe must show here: at the interpreter's end it would be a traceback.
+        sys.stdout.flush()
         sys.exit(code)
-    except SystemExit:
+    except SystemExit as end:
+        if type(sys.stdout).__name__ != "PacifyFlushWrapper":
+            raise
+        # click has caught a closed pipe, and ends with 1.
+        end.code = PIPE_CLOSED
         raise
     except BaseException as error:
         if debug:

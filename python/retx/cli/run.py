@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from retx.assignment import assignment
 from retx.cli import options
 from retx.cli.drawing import Drawing, check_no_segments, drawings
 from retx.cli.encoding import print_only_json
@@ -159,10 +160,11 @@ def overrides_of(settings: list[str], such_as: str = "seed=3") -> dict[str, Toml
     """What `--set` options say, as keys and TOML values."""
     pairs = {}
     for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or not key.strip():
+        found = assignment(setting)
+        if not found:
             raise UsageError(f"--set {setting}: write KEY=VALUE, such as {such_as}")
-        pairs[key.strip()] = TomlText(value.strip())
+        key, value = found
+        pairs[key] = TomlText(value)
     return pairs
 
 

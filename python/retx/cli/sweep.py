@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from retx.assignment import assignment
 from retx.cli import options
 from retx.errors import UsageError
 from retx.places import check_places
@@ -147,13 +148,14 @@ def _grid(vary: list[str] | None) -> dict[str, Any] | None:
 
     grid: dict[str, Any] = {}
     for text in vary:
-        key, equals, values = text.partition("=")
-        if not equals or not key.strip():
+        found = assignment(text)
+        if not found:
             raise UsageError(f"--vary {text}: write KEY=VALUES, such as seed=[1, 2]")
-        if key.strip() in grid:
-            raise UsageError(f"--vary {text}: {key.strip()} varies already: write one list")
+        key, values = found
+        if key in grid:
+            raise UsageError(f"--vary {text}: {key} varies already: write one list")
         try:
-            grid[key.strip()] = tomllib.loads(f"values = {values}")["values"]
+            grid[key] = tomllib.loads(f"values = {values}")["values"]
         except tomllib.TOMLDecodeError:
             raise UsageError(
                 f"--vary {text}: {values!r} is no list: write the values in brackets, texts in "

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from retx.assignment import assignment
 from retx.errors import UsageError
 from retx.source import TomlText
 
@@ -120,19 +121,19 @@ def parsed(word: str) -> tuple[str, Range | Choice]:
     Raises:
         UsageError: It is neither.
     """
-    key, equals, text = word.partition("=")
-    if not equals or not key.strip() or not text.strip():
+    key, text = assignment(word) or ("", "")
+    if not text:
         raise UsageError(f'--vary {word}: write KEY=LOW..HIGH, KEY="5..100 ms:log" or KEY=A,B')
     found = RANGE.fullmatch(text)
     if found:
         low, high, unit, log = found.groups()
-        return key.strip(), Range(_number(low), _number(high), unit, bool(log))
+        return key, Range(_number(low), _number(high), unit, bool(log))
     if ".." in text:
         raise UsageError(
             f"--vary {word}: a range is two numbers, with one unit after the second: 5..100 ms"
         )
     values = tuple(TomlText(value.strip()) for value in text.split(","))
-    return key.strip(), space_of({key: Choice(values)})[key]
+    return key, space_of({key: Choice(values)})[key]
 
 
 def _number(text: str) -> float:
