@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import random
 import resource
@@ -10,7 +12,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from polars.testing import assert_frame_equal
@@ -265,6 +269,82 @@ def test_force_removes_a_sweep_and_its_damaged_parts(scenario: Path, tmp_path: P
     assert (out / "aside" / part.name).is_dir()
     retx.sweep(scenario, out=out, force=True)
     assert not (out / "aside").exists()
+
+
+def forge(part: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """Changes the list of a part as somebody would who knows how its name is made."""
+    listed = json.loads((part / "part.json").read_text())
+    change(listed)
+    (part / "part.json").write_text(json.dumps(listed))
+    text = json.dumps([listed["engine"], listed["tables"], listed["runs"]])
+    name = hashlib.sha256(text.encode()).hexdigest()[:32]
+    return part.rename(part.with_name(name))
+
+
+def more_runs(listed: dict[str, Any], count: object) -> None:
+    key = next(iter(listed["runs"]))
+    listed["runs"][key] = [[0, count]]
+
+
+FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
+    "10¹² runs": lambda listed: more_runs(listed, 10**12),
+    "a run more": lambda listed: more_runs(listed, 99),
+    "no number": lambda listed: more_runs(listed, 1e300),
+    "a negative number": lambda listed: more_runs(listed, -5),
+    "a truth value": lambda listed: more_runs(listed, True),
+    "no ranges": lambda listed: listed.update(runs={"x": 7}),
+    "a list": lambda listed: listed.update(runs=[[0, 1]]),
+    "a file outside": lambda listed: listed.update(
+        tables=["../../s"], files={"../../s.parquet": {"bytes": 0, "sha256": ""}}
+    ),
+    "tables that are none": lambda listed: listed.update(tables=3),
+    "files that are none": lambda listed: listed.update(files={"runs.parquet": 3}),
+}
+
+
+@pytest.mark.parametrize("kind", FORGED)
+def test_a_forged_part_is_an_error_and_no_hang(scenario: Path, tmp_path: Path, kind: str) -> None:
+    out = tmp_path / "out"
+    whole = retx.sweep(scenario, out=out)
+    (part,) = (out / "parts").iterdir()
+    forged = forge(part, FORGED[kind])
+    status = retx.sweep_status(out)
+    assert len(status.damaged) == 1
+    with pytest.raises(StoreError, match="the part is damaged"):
+        retx.load_sweep(out)
+    assert_frame_equal(retx.sweep(scenario, out=out).flows, whole.flows)
+    assert (out / "aside" / forged.name).is_dir()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"replications": 10**400},
+        {"replications": "many"},
+        {"replications": -1},
+        {"points": 5},
+        {"points": [{"key": "x", "values": [], "replications": 1.5}]},
+        {"keys": [[]]},
+        {"cases": [{"name": 1}]},
+        {"until": {"x": 1}},
+    ],
+    ids=str,
+)
+def test_a_forged_plan_is_an_error_and_no_hang(
+    scenario: Path, tmp_path: Path, change: dict[str, object]
+) -> None:
+    out = tmp_path / "out"
+    retx.sweep(scenario, out=out)
+    plan = json.loads((out / "sweep.json").read_text())
+    (out / "sweep.json").write_text(json.dumps(plan | change))
+    command = [sys.executable, "-m", "retx", "sweep", "--status", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert "internal error" not in done.stderr
+    assert done.returncode in {0, 2}
+    (out / "sweep.json").write_text("[" * 100_000)
+    with pytest.raises(StoreError, match="is damaged"):
+        retx.sweep_status(out)
+    retx.sweep(scenario, out=out)
 
 
 def test_a_file_in_place_of_the_parts_is_refused(scenario: Path, tmp_path: Path) -> None:

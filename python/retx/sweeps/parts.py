@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from retx._native import Table
 
 LIST = "part.json"
+NOT_AS_WRITTEN = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""Errors from reading JSON that retx did not write, or that is damaged."""
+RUNS_MAX = 10_000_000
+"""Far more runs than a part ever gets."""
 ASIDE = "aside"
 """The folder, beside that of the parts, for damaged parts and files of others."""
 NAME_DIGITS = 32
@@ -130,7 +134,10 @@ def check_part(path: Path) -> Part:
         runs, names, engine = content["runs"], content["tables"], content["engine"]
         files = {name: (file["bytes"], file["sha256"]) for name, file in content["files"].items()}
         name = _name(runs, names, engine)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        count = _count(runs)
+        if not all(re.fullmatch(r"[a-z_]+", table) for table in names):
+            raise ValueError("names a file outside of the part")
+    except (OSError, *NOT_AS_WRITTEN) as error:
         raise DamagedPartError(f"{path / LIST}: {error}") from None
     if name != path.name or sorted(files) != [f"{table}.parquet" for table in names]:
         raise DamagedPartError(f"{path / LIST}: is not what was written")
@@ -144,8 +151,41 @@ def check_part(path: Path) -> Part:
                 raise DamagedPartError(f"{file}: its checksum is not the one that was written")
         except OSError as error:
             raise DamagedPartError(f"{file}: {error.strerror}") from None
+    _check_rows(path / "runs.parquet", count)
     size = sum(size for size, _ in files.values())
     return Part(path, runs, tuple(names), size, engine)
+
+
+def _count(runs: Any) -> int:  # noqa: ANN401
+    """How many runs a list names.
+
+    Raises:
+        ValueError: It is no list of runs.
+    """
+    ranges = [range_ for ranges in runs.values() for range_ in ranges]
+    for first, count in ranges:
+        if not (type(first) is type(count) is int and first >= 0 and count > 0):
+            raise ValueError(f"[{first}, {count}] is no range of replications")
+    total = sum(int(count) for _, count in ranges)
+    if total > RUNS_MAX:
+        raise ValueError(f"names {total} runs: a part holds at most {RUNS_MAX}")
+    return total
+
+
+def _check_rows(file: Path, count: int) -> None:
+    """Refuses a list that names other runs than there are: a forged one could name 10¹² of them.
+
+    Raises:
+        DamagedPartError: The table of runs has another number of rows, or is none.
+    """
+    import polars as pl
+
+    try:
+        rows = pl.scan_parquet(file).select(pl.len()).collect().item()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DamagedPartError(f"{file}: {error}") from None
+    if rows != count:
+        raise DamagedPartError(f"{file}: {rows} rows for {count} runs")
 
 
 def joined(parts: Sequence[Part], name: str) -> pl.DataFrame | None:

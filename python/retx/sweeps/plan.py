@@ -116,10 +116,18 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str, base: str = "") -> Plan:
-        """The reverse of `to_json`."""
+        """The reverse of `to_json`.
+
+        Raises:
+            ValueError: It is not what `to_json` writes; also LookupError, TypeError and others.
+        """
         content = json.loads(text)
         until = Until(**content["until"]) if content["until"] else None
         points = tuple(tuple(point["values"]) for point in content["points"])
+        counts = tuple(point.get("replications") for point in content["points"])
+        for count in (content["replications"], *(count for count in counts if count is not None)):
+            if type(count) is not int or count < 0:
+                raise ValueError(f"{count!r} is no number of replications")
         cases = tuple(Case(**case) for case in content["cases"])
         grid = Grid(tuple(content["keys"]), points, content["replications"], until, cases)
         keys = tuple(point["key"] for point in content["points"])
@@ -131,7 +139,7 @@ class Plan:
             content["engine"],
             base,
             content["derived"],
-            tuple(point.get("replications") for point in content["points"]),
+            counts,
             content["single"],
         )
 

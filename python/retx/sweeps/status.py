@@ -13,6 +13,7 @@ from retx.sweeps.parts import (
     ASIDE,
     LEFT_BEHIND,
     NAME,
+    NOT_AS_WRITTEN,
     DamagedPartError,
     Part,
     check_part,
@@ -96,7 +97,7 @@ def read_plan(path: Path) -> Plan:
         plan = Plan.from_json((path / PLAN).read_text(encoding="utf-8"))
         base = (path / SCENARIO).read_text(encoding="utf-8") if plan.single else ""
         return replace(plan, base=base)
-    except (ValueError, LookupError, TypeError, AttributeError, FileNotFoundError):
+    except (*NOT_AS_WRITTEN, FileNotFoundError):
         raise StoreError(
             f"{path / PLAN}: is damaged: run the sweep again with this directory, which writes it "
             "anew and keeps what is sound"

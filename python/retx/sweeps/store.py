@@ -29,6 +29,7 @@ from retx.sweeps.batches import frame_of
 from retx.sweeps.parts import (
     ASIDE,
     LEFT_BEHIND,
+    NOT_AS_WRITTEN,
     DamagedPartError,
     Part,
     check_part,
@@ -347,7 +348,7 @@ def _earlier_plan(path: Path) -> Plan | None:
         return None
     try:
         return Plan.from_json(file.read_text(encoding="utf-8"))
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except NOT_AS_WRITTEN:
         return None  # it is written again; the parts speak for themselves
 
 
