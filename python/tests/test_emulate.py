@@ -307,6 +307,32 @@ def test_programs_get_the_congestion_control_of_their_host(
     assert told["congestion control of programs"] == used
 
 
+def test_programs_are_apart_from_the_machine(tmp_path: Path) -> None:
+    """Process numbers, host name and System V IPC are the emulation's own."""
+    marker = f"retx-marker-{os.getpid()}"
+    queue = "python3 -c 'import ctypes; print(ctypes.CDLL(None).msgget(0x7e71, 0o1600))'"
+    script = (
+        f"hostname > {tmp_path}/name; ps -e -o pid= | wc -l > {tmp_path}/count;"
+        f" cat /proc/[0-9]*/cmdline | tr '\\0' ' ' > {tmp_path}/processes;"
+        f" {queue} > {tmp_path}/queue; kill -0 {os.getpid()}; echo $? > {tmp_path}/reached"
+    )
+    outside = subprocess.Popen(["sh", "-c", "sleep 60; true", marker])
+    name_before = os.uname().nodename
+    try:
+        result = retx.emulate(PATH, programs=[("client", script)])
+    finally:
+        outside.kill()
+        outside.wait()
+    assert result.summary["emulation"]["programs"][0]["exit_code"] == 0
+    assert (tmp_path / "name").read_text() == "client\n"
+    assert os.uname().nodename == name_before
+    assert marker not in (tmp_path / "processes").read_text()
+    assert (tmp_path / "reached").read_text() == "1\n"
+    assert int((tmp_path / "queue").read_text()) >= 0
+    queues = Path("/proc/sysvipc/msg").read_text()
+    assert f"{0x7E71}" not in queues
+
+
 def test_a_file_arrives_whole_by_other_programs(tmp_path: Path) -> None:
     need_emulation()
     served = tmp_path / "served"

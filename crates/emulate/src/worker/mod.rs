@@ -23,6 +23,7 @@ use crate::boundary;
 use crate::protocol::{Command, Order, Told, receive, receive_descriptor, send, send_sender};
 use hosts::Hosts;
 use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
@@ -89,7 +90,11 @@ fn socket() -> io::Result<UnixStream> {
 fn outside(command: &[String]) -> Result<i32, String> {
     // The emulator's death is this process's, and its end that of the second.
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
-    let new = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID;
+    // Programs of the user's run in these, too: they neither see nor reach other processes.
+    let new = CloneFlags::CLONE_NEWNS
+        | CloneFlags::CLONE_NEWPID
+        | CloneFlags::CLONE_NEWIPC
+        | CloneFlags::CLONE_NEWUTS;
     let [user, group] = [getuid().as_raw(), getgid().as_raw()];
     match unshare(new) {
         Ok(()) => {}
@@ -128,6 +133,19 @@ fn no_namespaces(error: Errno) -> String {
     )
 }
 
+/// Mounts a `/proc` of the new PID namespace, which shows no other processes. Where the kernel does
+/// not allow that, as in some containers, the old one stays: it shows processes that cannot be
+/// reached.
+fn show_own_processes() {
+    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    if mount(NOTHING, "/", NOTHING, private, NOTHING).is_ok() {
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        mount(Some("proc"), "/proc", Some("proc"), flags, NOTHING).ok();
+    }
+}
+
+const NOTHING: Option<&str> = None;
+
 /// The second process.
 fn inside() -> Result<i32, String> {
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
@@ -135,6 +153,7 @@ fn inside() -> Result<i32, String> {
     // is allowed.
     let _ = prctl::set_timerslack(1);
     let _ = boundary::set_nice(-20);
+    show_own_processes();
     let broken = |error: io::Error| format!("the emulator is lost: {error}");
     let socket = socket().map_err(broken)?;
     let order: Order = receive(&socket).map_err(broken)?;

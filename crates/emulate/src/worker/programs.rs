@@ -4,10 +4,28 @@ use super::Teller;
 use super::hosts::Hosts;
 use crate::boundary;
 use crate::protocol::{Order, Told};
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::sethostname;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
+
+/// The longest name of a host (`HOST_NAME_MAX`).
+const NAME_MAX: usize = 64;
+
+/// A host's name as the kernel takes it.
+fn host_name(name: &str) -> String {
+    name.chars().filter(|it| it.is_ascii_graphic()).take(NAME_MAX).collect()
+}
+
+/// Gives this thread, and the programs that it starts, a host name of their own.
+fn take_name(name: &str) {
+    if unshare(CloneFlags::CLONE_NEWUTS).is_ok() {
+        // A program that reads the old name works all the same.
+        let _ = sethostname(name);
+    }
+}
 
 /// Runs each program in its host, with the emulator's output and error output. The user's shell
 /// gets the emulator's input.
@@ -40,10 +58,12 @@ pub fn start(
         command.env("RETX_HOST", &host.name).env("RETX_ADDRESS", host.address.to_string());
         let (hosts, teller) = (Arc::clone(hosts), teller.clone());
         let (host, background) = (program.host, program.background);
+        let name = host_name(&order.hosts[host].name);
         thread::Builder::new()
             .spawn(move || {
                 let _ = boundary::set_nice(0);
                 let started = hosts.enter(host).and_then(|()| {
+                    take_name(&name);
                     command
                         .spawn()
                         .map_err(|error| format!("the program cannot be started: {error}"))
