@@ -40,6 +40,7 @@ __all__ = [
     "json_schema",
     "measures",
     "merged",
+    "parquet_rows",
     "parse",
     "parse_points",
     "play_drill",
@@ -180,6 +181,7 @@ class Table:
     def parquet(self) -> bytes: ...
 
 def joined(batches: Sequence[Batch], keys: Sequence[str], name: str) -> Table | None: ...
+def parquet_rows(path: Path) -> int: ...
 def merged(
     sources: Sequence[tuple[Path, Sequence[tuple[str, Sequence[tuple[int, int]]]]]],
     keys: Sequence[str],

@@ -104,7 +104,8 @@ def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str
         )
     try:
         # A FIFO or a device would block, or never end.
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as opened:  # noqa: PTH123
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(handle, "rb") as opened:
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
                 raise DataFileError("is no regular file")
             content = opened.read(LIMIT_BYTES + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -293,9 +294,10 @@ def test_a_reader_that_is_gone(lossy: Path, words: list[str]) -> None:
     assert done.returncode == 141
 
 
-def test_a_fault_of_ours_is_one_line(tmp_path: Path) -> None:
+def test_a_fault_of_ours_is_a_block_to_copy(tmp_path: Path) -> None:
     path = tmp_path / "lossy.toml"
     path.write_text(LOSSY)
+    seed = retx.resolve(path)["seed"]
     code = (
         "import sys, retx.running\n"
         "def broken(*_, **__): raise ZeroDivisionError('oh')\n"
@@ -306,8 +308,16 @@ def test_a_fault_of_ours_is_one_line(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 70
-    assert done.stderr.startswith("internal error: ZeroDivisionError: oh")
-    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("internal error: ZeroDivisionError: oh\n")
+    facts = dict(re.findall(r"^    (\w+) +(.+)$", done.stderr, re.MULTILINE))
+    assert facts["version"].startswith(f"retx {retx.__version__}, engine ")
+    assert facts["command"] == f"retx run {path}"
+    assert facts["seed"] == str(seed)
+    assert platform.python_version() in facts["platform"]
+    assert facts["error"] == "ZeroDivisionError: oh"
+    assert facts["where"].startswith("<string>:2 in broken")
+    assert "open an issue" in done.stderr
+    assert "Traceback" not in done.stderr
     shown = subprocess.run(
         [sys.executable, "-c", code.replace("'run', ", "'run', '--debug', ")],
         capture_output=True,

@@ -16,7 +16,7 @@ import pytest
 import retx
 from retx.errors import UsageError
 from retx.fingerprint import fingerprint
-from retx.sweeps.store import StoreError
+from retx.sweeps.place import StoreError
 
 MINE, OTHER = (f"tcp.{name}.congestion_control" for name in ("mine", "other"))
 BASE = {

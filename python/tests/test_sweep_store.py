@@ -22,7 +22,7 @@ from sweeping import LONG, SCENARIO, SWEEP, hashes, with_bytes
 
 import retx
 from retx.sweeps import running, store
-from retx.sweeps.store import StoreError
+from retx.sweeps.place import StoreError
 
 SEED = random.randrange(10**6)
 """Of the moments at which sweeps are killed; printed when a test fails."""

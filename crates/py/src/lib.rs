@@ -48,7 +48,7 @@ mod _native {
     #[pymodule_export]
     use crate::scenario::{Scenario, describe, expand_topology, from_json, json_schema, parse};
     #[pymodule_export]
-    use crate::store::{Batch, Table, joined, merged};
+    use crate::store::{Batch, Table, joined, merged, parquet_rows};
     #[pymodule_export]
     use crate::sweep::{Pool, fill_hypercube, measures, parse_points, read_sweep, toml_of_json};
 

@@ -131,6 +131,16 @@ pub fn joined(
     Some(Table { columns })
 }
 
+/// Number of rows of a Parquet file.
+///
+/// # Errors
+/// `OSError`: it cannot be read, or is no Parquet file.
+#[pyfunction]
+pub fn parquet_rows(path: PathBuf) -> PyResult<u64> {
+    let reader = retx_store::file::Reader::open(&path);
+    reader.map(|it| it.rows()).map_err(|error| PyOSError::new_err(error.to_string()))
+}
+
 /// A table of runs that are taken out of Parquet files of ours, in the order of `keys`, then of
 /// replications.
 ///

@@ -189,11 +189,9 @@ def _told(error: BaseException) -> tuple[str, int]:
         return f"{_users_traceback(error)}error: {error}", 1
     if isinstance(error, _native.RunError):
         return f"error: {error}", 1
-    return (
-        f"internal error: {type(error).__name__}: {error} "
-        "(a fault of retx, please report it; --debug shows where it arose)",
-        FAULT,
-    )
+    from retx.cli.fault import report
+
+    return report(error, sys.argv[1:]), FAULT
 
 
 def _users_traceback(error: BaseException) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from retx import _native
 from retx.directory import new_directory
 from retx.removal import move_aside, remove_own
 
@@ -178,12 +179,10 @@ def _check_rows(file: Path, count: int) -> None:
     Raises:
         DamagedPartError: The table of runs has another number of rows, or is none.
     """
-    import polars as pl
-
     try:
-        rows = pl.scan_parquet(file).select(pl.len()).collect().item()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DamagedPartError(f"{file}: {error}") from None
+        rows = _native.parquet_rows(file)
+    except OSError as error:
+        raise DamagedPartError(str(error)) from None
     if rows != count:
         raise DamagedPartError(f"{file}: {rows} rows for {count} runs")
 

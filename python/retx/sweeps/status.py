@@ -20,8 +20,7 @@ from retx.sweeps.parts import (
     is_part,
     is_part_file,
 )
-from retx.sweeps.plan import Plan
-from retx.sweeps.store import (
+from retx.sweeps.place import (
     LOCK,
     PARTS,
     PLAN,
@@ -31,6 +30,7 @@ from retx.sweeps.store import (
     is_left_behind,
     is_locked,
 )
+from retx.sweeps.plan import Plan
 
 
 @dataclass(frozen=True)

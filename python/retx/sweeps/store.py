@@ -14,16 +14,13 @@ Whatever else lies in `DIR/parts` is left alone and never read (see `removal`).
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from retx import _native
 from retx.directory import new_file
-from retx.errors import UsageError
 from retx.removal import move_aside, remove_own
 from retx.sweeps.batches import frame_of
 from retx.sweeps.parts import (
@@ -40,13 +37,12 @@ from retx.sweeps.parts import (
     remove_part,
     write_part,
 )
+from retx.sweeps.place import PARTS, PLAN, SCENARIO, StoreError, check_ours, locked
 from retx.sweeps.plan import Plan
 
 if TYPE_CHECKING:
     import polars as pl
 
-PLAN, SCENARIO, PARTS, LOCK = "sweep.json", "scenario.toml", "parts", "lock"
-PARTIAL = ".partial"
 
 RUNS_PER_PART = 20_000
 """In the parts of a sweep that is complete."""
@@ -58,10 +54,6 @@ Done = dict[str, set[int]]
 
 Say = Callable[[str], None]
 """Told what a user should know."""
-
-
-class StoreError(UsageError):
-    """A directory cannot hold the sweep; the message says why, and what to do."""
 
 
 class Memory:
@@ -120,7 +112,7 @@ class Directory:
         self._pending: list[_native.Batch] = []
         check_ours(self.path)
         self._parts_path.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(self.path)
+        self._lock = locked(self.path)
         try:
             self._parts = self._opened(say)
         except BaseException:
@@ -281,65 +273,6 @@ def _needed(parts: list[Part]) -> list[Part]:
             needed.append(part)
             seen |= runs
     return needed
-
-
-def check_ours(path: Path) -> None:
-    """Refuses a directory that holds what no sweep writes."""
-    if not path.exists():
-        return
-    if not path.is_dir():
-        raise StoreError(f"{path}: exists and is no directory: name another one with --out")
-    known = {PLAN, SCENARIO, PARTS, LOCK, ASIDE}
-    foreign = sorted(
-        entry.name
-        for entry in path.iterdir()
-        if entry.name not in known and not is_left_behind(entry)
-    )
-    if (path / PARTS).exists() and not (path / PARTS).is_dir():
-        foreign.insert(0, f"a file named {PARTS}")
-    if foreign:
-        raise StoreError(
-            f"{path}: holds {foreign[0]}, which is of no sweep: name another directory with --out"
-        )
-
-
-def is_left_behind(path: Path) -> bool:
-    """True for a plan or scenario that was being written when its process ended."""
-    return path.name.startswith((f".{Path(PLAN).stem}.", f".{Path(SCENARIO).stem}.")) and (
-        PARTIAL in path.name
-    )
-
-
-def _locked(path: Path) -> IO[str]:
-    """The lock of a directory; the system gives it back when this process ends, however it does."""
-    lock = (path / LOCK).open("a+", encoding="utf-8")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.seek(0)
-        holder = lock.read().strip()
-        lock.close()
-        who = f" (process {holder})" if holder else ""
-        raise StoreError(
-            f"{path}: another sweep{who} is writing there: wait for it, or name another directory "
-            "with --out"
-        ) from None
-    lock.truncate(0)
-    lock.write(str(os.getpid()))
-    lock.flush()
-    return lock
-
-
-def is_locked(path: Path) -> bool:
-    """True while a sweep is under way there."""
-    try:
-        with (path / LOCK).open(encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False
 
 
 def _earlier_plan(path: Path) -> Plan | None:

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Frames to lose, counted as they enter this direction of the link from 0 (the SYN).
+    /// Frames to lose, counted from 0 as they enter this direction of the link. The first frame
+    /// that a flow sends forward is the SYN where its sender opens the connection
+    /// (`initiator = "from"`), and the SYN/ACK where its receiver does (the default).
     pub drop: Vec<u64>,
     /// Sequence numbers, relative as in the `segments` table (SYN 0, first byte of data 1): the
     /// next copy of a segment that carries the byte is lost. Name a byte k times to lose k copies.

@@ -81,8 +81,9 @@ impl Config {
             let message = format!("{weight} lies outside 0 … 1, or is 0; the paper takes 0.002");
             return Err(choice::at("weight", &message));
         }
-        if self.mean_packet == 0 {
-            return Err(choice::at("mean_packet", "0 bytes: no packet is that short"));
+        if !(1..=u32::from(u16::MAX)).contains(&self.mean_packet) {
+            let message = format!("{} bytes: an IP packet has 1 to 65,535", self.mean_packet);
+            return Err(choice::at("mean_packet", &message));
         }
         codel::check_room(self.packets.unwrap_or(1))
     }

@@ -20,7 +20,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Finds code by a function of Python's, `find(kind, file, class, parameters)`. It returns the
 /// file's full path, a function that makes instances, and the names of the methods to be called;
-/// or raises `CodeRefusedError`. Its method `data(file)` returns the text of a data file, or raises.
+/// or raises `CodeRefusedError`. Its method `data(file)` returns the text of a data file, or
+/// raises.
 pub struct PythonLoader {
     find: Option<Py<PyAny>>,
     /// The first exception in the user's own code.

@@ -57,6 +57,11 @@ impl Reader {
         Ok(Self { file: Box::new(SerializedFileReader::new(bytes::Bytes::from(bytes))?) })
     }
 
+    /// Number of rows, as the file's metadata have it.
+    pub fn rows(&self) -> u64 {
+        u64::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
+    }
+
     /// How many groups of rows there are.
     pub fn groups(&self) -> usize {
         self.file.num_row_groups()

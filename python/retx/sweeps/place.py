@@ -1,0 +1,77 @@
+"""Files that may lie in a sweep's directory, and the lock that keeps it for one sweep at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import IO
+
+from retx.errors import UsageError
+from retx.sweeps.parts import ASIDE
+
+PLAN, SCENARIO, PARTS, LOCK = "sweep.json", "scenario.toml", "parts", "lock"
+PARTIAL = ".partial"
+
+
+class StoreError(UsageError):
+    """A directory cannot hold the sweep; the message says why, and what to do."""
+
+
+def check_ours(path: Path) -> None:
+    """Refuses a directory that holds what no sweep writes."""
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise StoreError(f"{path}: exists and is no directory: name another one with --out")
+    known = {PLAN, SCENARIO, PARTS, LOCK, ASIDE}
+    foreign = sorted(
+        entry.name
+        for entry in path.iterdir()
+        if entry.name not in known and not is_left_behind(entry)
+    )
+    if (path / PARTS).exists() and not (path / PARTS).is_dir():
+        foreign.insert(0, f"a file named {PARTS}")
+    if foreign:
+        raise StoreError(
+            f"{path}: holds {foreign[0]}, which is of no sweep: name another directory with --out"
+        )
+
+
+def is_left_behind(path: Path) -> bool:
+    """True for a plan or scenario that was being written when its process ended."""
+    return path.name.startswith((f".{Path(PLAN).stem}.", f".{Path(SCENARIO).stem}.")) and (
+        PARTIAL in path.name
+    )
+
+
+def locked(path: Path) -> IO[str]:
+    """The lock of a directory; the system gives it back when this process ends, however it does."""
+    lock = (path / LOCK).open("a+", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.seek(0)
+        holder = lock.read().strip()
+        lock.close()
+        who = f" (process {holder})" if holder else ""
+        raise StoreError(
+            f"{path}: another sweep{who} is writing there: wait for it, or name another directory "
+            "with --out"
+        ) from None
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
+    return lock
+
+
+def is_locked(path: Path) -> bool:
+    """True while a sweep is under way there."""
+    try:
+        with (path / LOCK).open(encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
