@@ -44,8 +44,8 @@ def print_comparison(found: Comparison) -> None:
     )
     if summary["perturbed"]:
         out.print(
-            "Draws change nothing here: simulations differ in delays and start times, by tenths of "
-            "a millisecond, as emulations do."
+            "Draws change nothing here: in simulations each packet is up to 0.1 ms late on each "
+            "link, as in emulations."
         )
     _print_invalid(out, summary)
     if found.table.is_empty():

@@ -1,36 +1,32 @@
 """Simulations of a scenario, perturbed where random draws change nothing.
 
 What it does: without random draws all simulations are equal, their mean has no interval, and every
-emulation differs from it, as its packets are late by tenths of a millisecond. Simulations that are
-as good as equal therefore get propagation delays and start times that are greater by small draws
-from the seed.
-How much: an emulator adds 0.11 ms to each round trip on an idle machine and 0.3 ms on a busy one
-(row B of the reference measurements in docs/compare-with-the-kernel.md); each direction of a link
-gains 0 to `DELAY_S`, each start 0 to `START_S`.
+emulation differs from it, as its packets are late by up to tenths of a millisecond; which of two
+packets meets a full queue may hang on that. Simulations that are as good as equal therefore get
+links that delay each packet for a random time (order is kept), drawn from the seed.
+How much: on average 0.1 ms in a round trip over one link, as an emulator adds 0.11 ms on an idle
+machine (row B of the reference measurements in docs/compare-with-the-kernel.md).
 """
 
 from __future__ import annotations
 
-import os
-import random
-import re
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from retx.errors import UsageError
 from retx.replications import Replications
 from retx.results import Result
-from retx.running import parsed_scenario, replicate, resolve, run_parsed
+from retx.running import replicate, resolve
 from retx.source import Scenario
 
-DELAY_S = 0.000_15
-START_S = 0.000_3
+LATE = {"model": "jitter", "law": "uniform", "max": "0.1 ms"}
+"""What each direction of a link does to packets, after all else."""
 PROBES = 5
 """So many simulations tell whether draws change anything."""
 ALIKE = 0.001
+"""Goodputs that differ by no more than this share are as good as equal."""
 DIRECTIONS = ("forward", "reverse")
-UNITS_S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+REPAIRS = ("arq", "fec")
+"""Keys of links whose channel can only lose frames."""
 
 
 def simulated(
@@ -41,17 +37,11 @@ def simulated(
 ) -> tuple[Replications, bool]:
     """Simulations on all cores, and whether they had to be perturbed."""
     probe = replicate(scenario, min(runs, PROBES), seed=seed, overrides=overrides, progress=False)
-    if not alike(list(probe)):
-        return replicate(scenario, runs, seed=seed, overrides=overrides, progress=False), False
-    resolved = resolve(scenario, seed=seed, overrides=overrides)
-
-    def one(number: int) -> Result:
-        changed = dict(overrides or {}) | shifts(resolved, number)
-        parsed = parsed_scenario(scenario, seed, changed)
-        return run_parsed(parsed, replication=number, segments=False, progress=False)
-
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return Replications(list(pool.map(one, range(runs)))), True
+    perturbed = alike(list(probe))
+    if perturbed:
+        resolved = resolve(scenario, seed=seed, overrides=overrides)
+        overrides = dict(overrides or {}) | late(resolved)
+    return replicate(scenario, runs, seed=seed, overrides=overrides, progress=False), perturbed
 
 
 def alike(results: Sequence[Result]) -> bool:
@@ -65,29 +55,14 @@ def alike(results: Sequence[Result]) -> bool:
     return True
 
 
-def shifts(resolved: Mapping[str, Any], replication: int) -> dict[str, str]:
-    """Overrides with the delays and start times of one simulation."""
-    draws = random.Random(f"{resolved['seed']}/{replication}")
+def late(resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """Overrides by which the links of a resolved scenario make packets late."""
     changed = {}
     for link in resolved["link"]:
         for direction in DIRECTIONS:
-            delay = link.get(direction, {}).get("delay", link.get("delay"))
-            if delay is not None:
-                later = duration_s(delay) + DELAY_S * draws.random()
-                changed[f"link.{link['name']}.{direction}.delay"] = _text(later)
-    for flow in resolved["flow"]:
-        later = duration_s(flow["start"]) + START_S * draws.random()
-        changed[f"flow.{flow['name']}.start"] = _text(later)
+            keys = link | link.get(direction, {})
+            channel = keys.get("channel") or []
+            if not any(repair in keys for repair in REPAIRS):
+                stages = channel if isinstance(channel, list) else [channel]
+                changed[f"link.{link['name']}.{direction}.channel"] = [*stages, LATE]
     return changed
-
-
-def duration_s(text: str) -> float:
-    """A duration as resolved scenarios write it, in seconds."""
-    found = re.fullmatch(r"([0-9.e+-]+) (\S+)", text)
-    if not found or found[2] not in UNITS_S:
-        raise UsageError(f"{text!r} is no duration, such as '20 ms'")
-    return float(found[1]) * UNITS_S[found[2]]
-
-
-def _text(seconds: float) -> str:
-    return f"{round(1e9 * seconds)} ns"
