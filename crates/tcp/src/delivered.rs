@@ -24,8 +24,13 @@ pub struct Delivered {
     /// The lowest position selectively acknowledged by this ACK that was never retransmitted and
     /// lies below something acknowledged before: evidence of reordering (RFC 8985 §6.2, step 3).
     pub reordered: Option<u64>,
-    /// The range that the ACK says has arrived twice (DSACK, RFC 2883).
+    /// The range that the ACK says has arrived twice (DSACK, RFC 2883), unless that cannot have
+    /// come of a retransmission.
     pub dsack: Option<(u64, u64)>,
+    /// The end of a range that it says has arrived twice, whatever the reason.
+    pub twice_end: Option<u64>,
+    /// Segments in flight before it that lie in the range of `dsack` and had been sent again.
+    pub twice_in_flight: u64,
     /// The ACK carries a SACK option.
     pub reported: bool,
     /// The highest of those that it acknowledges cumulatively, …

@@ -62,6 +62,8 @@ pub struct Scoreboard {
     records: Ring<Record>,
     /// Nobody asks for the order of time: `by_time` stays empty.
     pub without_times: bool,
+    /// A tail loss probe does not count as in flight, and an undo leaves copies in flight.
+    pub as_linux: bool,
     /// What has been selectively acknowledged above `SND.UNA`.
     sacked: Ranges,
     sacked_bytes: u64,
@@ -73,6 +75,8 @@ pub struct Scoreboard {
     doubled_bytes: u64,
     /// Segments taken for lost, those that were sent again included.
     marked_segments: u64,
+    /// Segments sent again that an undo has taken for lost no more.
+    copies_of_undone: u64,
     /// The blocks of the last acknowledgment: those that were new have been marked.
     pub told: Option<Box<SackBlocks>>,
     /// What duplicate ACKs stand for.
@@ -101,6 +105,7 @@ impl Nothing for Scoreboard {
         losses: 0,
         doubled_bytes: 0,
         marked_segments: 0,
+        copies_of_undone: 0,
         told: None,
         assumed: Assumed::NONE,
         to_retransmit: BinaryHeap::new(),
@@ -109,6 +114,7 @@ impl Nothing for Scoreboard {
         examined: 0,
         exhausted: (0, 0),
         without_times: false,
+        as_linux: false,
     };
 }
 
@@ -154,11 +160,14 @@ impl Scoreboard {
         if std::mem::take(&mut record.lost) {
             self.lost_bytes -= length;
             self.lost_segments -= 1;
-        } else if !std::mem::replace(&mut record.doubled, true) {
-            self.doubled_bytes += length;
+            record.retransmitted = true;
+        } else if !self.as_linux {
+            record.retransmitted = true;
+            if !std::mem::replace(&mut record.doubled, true) {
+                self.doubled_bytes += length;
+            }
         }
         record.ever_retransmitted = true;
-        record.retransmitted = true;
         record.overdue = false;
         record.sent = now;
         self.note_time(now, start);
@@ -171,6 +180,11 @@ impl Scoreboard {
         self.lost_segments -= u64::from(record.lost);
         self.doubled_bytes -= if record.doubled { length } else { 0 };
         self.marked_segments -= u64::from(record.lost || record.retransmitted && !record.doubled);
+        self.copies_of_undone -= u64::from(self.is_copy_of_undone(record));
+    }
+
+    const fn is_copy_of_undone(&self, record: &Record) -> bool {
+        self.as_linux && record.retransmitted && record.doubled
     }
 
     fn mark_lost(&mut self, index: usize) {
@@ -180,6 +194,8 @@ impl Scoreboard {
         }
         let length = u64::from(record.length);
         record.lost = true;
+        let undone = self.as_linux && record.retransmitted && record.doubled;
+        self.copies_of_undone -= u64::from(undone);
         self.marked_segments += u64::from(!record.retransmitted || record.doubled);
         self.losses += 1;
         self.lost_bytes += length;

@@ -239,8 +239,9 @@ impl CongestionControl for State {
     }
 
     fn on_undo(&mut self, _: &mut Window) {
-        if let Avoidance::Rfc(curve) = &mut self.avoidance {
-            curve.undo();
+        match &mut self.avoidance {
+            Avoidance::Rfc(curve) => curve.undo(),
+            Avoidance::Linux(curve) => curve.undo(),
         }
     }
 }

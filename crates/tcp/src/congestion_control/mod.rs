@@ -42,6 +42,15 @@ impl Window {
     pub const fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
+
+    /// The threshold that an undo restores in Linux: three quarters of the window, where that is
+    /// more (`tcp_current_ssthresh`).
+    pub(crate) const fn current_ssthresh(&self) -> u64 {
+        let smss = self.smss as u64;
+        let segments = self.cwnd / smss;
+        let most = ((segments >> 1) + (segments >> 2)) * smss;
+        if most > self.ssthresh { most } else { self.ssthresh }
+    }
 }
 
 /// An acknowledgment.

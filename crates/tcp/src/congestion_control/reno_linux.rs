@@ -51,6 +51,10 @@ impl CongestionControl for State {
             window.ssthresh = segments::bytes(window, half);
         }
     }
+
+    fn on_undo(&mut self, _: &mut Window) {
+        self.segments.undo();
+    }
 }
 
 #[cfg(test)]

@@ -73,6 +73,11 @@ impl Segments {
         self.count = 0;
     }
 
+    /// The reduction is undone: a timeout reduces the window again (Linux `tcp_enter_loss`).
+    pub fn undo(&mut self) {
+        self.reduced_until = 0;
+    }
+
     /// A timeout. True when it is one of a window that has been reduced already, or a repeated one:
     /// then `ssthresh` stays.
     pub fn timed_out(&mut self, window: &mut Window, loss: &Loss, repeated: bool) -> bool {

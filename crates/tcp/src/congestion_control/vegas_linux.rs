@@ -160,6 +160,10 @@ impl CongestionControl for State {
         }
         self.enabled = false;
     }
+
+    fn on_undo(&mut self, _: &mut Window) {
+        self.segments.undo();
+    }
 }
 
 #[cfg(test)]

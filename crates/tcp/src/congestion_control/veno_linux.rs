@@ -148,6 +148,10 @@ impl CongestionControl for State {
         }
         self.least = None;
     }
+
+    fn on_undo(&mut self, _: &mut Window) {
+        self.segments.undo();
+    }
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ impl Connection {
         sender.prepare_model();
         let mut delivered = Delivered::default();
         if ack < sender.snd_una as i64 {
+            self.ignore_echo();
             // Its blocks, and its data, may still be good.
             let selective = self.take_selective(segment, ack, &mut delivered);
             self.take_old_or_duplicate(now, segment, selective.then_some(&delivered), false);
@@ -122,9 +123,9 @@ impl Connection {
                 sender.board.told = None;
                 continue;
             }
-            // RFC 2883 §4: the first block lies below the ACK, or within the second.
-            if index == 0 && (right <= ack || is_within_second(segment)) {
-                delivered.dsack = Some((left as u64, right as u64));
+            // RFC 2883 §4: the first block begins below the ACK, or lies within the second.
+            if index == 0 && (left < ack || is_within_second(segment)) {
+                sender.take_dsack((left as u64, right as u64), delivered);
             }
             if left >= ack {
                 blocks[count] = (left as u64, right as u64);
@@ -248,6 +249,8 @@ impl Connection {
         sender.last_una = sender.snd_una;
         let overdue = sender.congestion_control.is_overdue(now);
         let lost_before = sender.board.lost_bytes();
+        let recovery_point = self.next_recovery_point();
+        let sender = &mut self.sender;
         let seen = loss_detection::Ack {
             now,
             srtt: ack.srtt,
@@ -257,6 +260,8 @@ impl Connection {
             bytes_acked: ack.bytes_acked.max(is_new.into()),
             snd_una: sender.snd_una,
             snd_max: sender.snd_max,
+            recovery_point,
+            waits: sender.repair.waits,
             dupack_threshold: self.parameters.dupack_threshold,
             overdue,
             smss: sender.window.smss,
@@ -298,7 +303,9 @@ impl Connection {
         if sender.timeout_recovery_end == 0 {
             return;
         }
-        if ack >= sender.timeout_recovery_end {
+        // `tcp_is_non_sack_preventing_reopen`.
+        let prevents_reopen = sender.tracks && !sender.selective;
+        if ack >= sender.timeout_recovery_end + u64::from(prevents_reopen) {
             sender.timeout_recovery_end = 0;
             self.events.push_back(Event::Recovered { cwnd: sender.window.cwnd });
         }

@@ -224,8 +224,7 @@ impl Connection {
     /// (RFC 5961 §4.2).
     fn handle_repeated_syn(&mut self) {
         if self.state == State::SynReceived {
-            self.sender.snd_nxt = 0;
-            self.sender.syn_retransmissions += 1;
+            self.sender.send_syn_again();
         } else {
             self.receiver.ack_now = true;
         }
@@ -253,6 +252,7 @@ impl Connection {
         self.sender.selective = self.receiver.sack && detection.is_selective();
         self.sender.tracks = self.sender.selective || detection.as_linux();
         self.sender.without_times = !detection.reads_times();
+        self.sender.counts_as_linux = detection.as_linux();
         self.receiver.scaling = parameters.window_scaling && options.window_scale.is_some();
         if self.receiver.scaling {
             // RFC 7323 §2.3: at most 14.
@@ -282,6 +282,8 @@ impl Connection {
         let scaled = !segment.flags.contains(Flags::SYN);
         sender.snd_wnd = u64::from(segment.window) << if scaled { sender.snd_wscale } else { 0 };
         sender.max_snd_wnd = sender.snd_wnd;
+        self.note_needless_syn(segment);
+        let sender = &mut self.sender;
         sender.open_window(&self.parameters);
         sender.timeouts_in_row = 0;
         sender.timeout_recovery_end = 0;

@@ -10,9 +10,10 @@ impl Sender {
     pub fn delivered(&mut self, bytes_acked: u64, selective: Option<&Delivered>) -> u64 {
         let smss = u64::from(self.window.smss);
         if let Some(delivered) = selective {
+            // `tcp_dsack_seen`: a needless retransmission has been delivered.
             let twice = delivered.dsack.filter(|_| self.loss_detection.as_linux());
             return delivered.bytes
-                + twice.map_or(0, |(left, right)| self.count_twice(right - left));
+                + twice.map_or(0, |(left, right)| smss * (right - left).div_ceil(smss));
         }
         if self.tracks {
             return smss * self.delivered_by_count(bytes_acked);
@@ -26,17 +27,23 @@ impl Sender {
         bytes_acked.saturating_sub(counted).max(smss.min(bytes_acked))
     }
 
-    /// What a DSACK of so many bytes counts for: no more than was sent again (`tcp_dsack_seen`).
+    /// A DSACK: more segments that arrived twice than were ever sent again are not the sender's
+    /// doing, nor is what no window could hold (RFC 3708 §2; Linux `tcp_dsack_seen`).
     #[inline(never)]
-    fn count_twice(&mut self, bytes: u64) -> u64 {
-        let smss = u64::from(self.window.smss);
-        let segments = bytes.div_ceil(smss);
-        let repair = &mut *self.repair;
-        repair.arrived_twice += segments;
-        if bytes > self.max_snd_wnd || repair.arrived_twice > repair.retransmissions {
-            return 0;
+    pub fn take_dsack(&mut self, (left, right): (u64, u64), delivered: &mut Delivered) {
+        if right - left > self.max_snd_wnd {
+            return;
         }
-        segments * smss
+        delivered.twice_end = Some(right);
+        let repair = &mut *self.repair;
+        repair.arrived_twice += (right - left).div_ceil(self.window.smss.into());
+        if repair.arrived_twice > repair.retransmissions {
+            return;
+        }
+        delivered.dsack = Some((left, right));
+        if right > self.snd_una {
+            delivered.twice_in_flight = self.board.sent_again_within(left, right);
+        }
     }
 
     /// Without SACK, on the board: segments, one for each duplicate ACK.

@@ -14,6 +14,7 @@ use super::{Connection, Event};
 use crate::congestion_control::CongestionControl;
 use crate::late::{Late, Nothing};
 use crate::loss_detection::LossDetection;
+use crate::spurious::Detector;
 use retx_units::Time;
 use retx_wire::{Ecn, Flags, PlainSegment, Segment};
 
@@ -30,7 +31,8 @@ pub(super) struct Notification {
     markable: bool,
     /// As a receiver: a packet was marked, and the sender has not said that it knows.
     echoes: bool,
-    /// As a sender: the acknowledgment that is being handled echoes a mark.
+    /// As a sender: the acknowledgment that is being handled echoes a mark, and is none older than
+    /// another.
     echoed: bool,
     /// As a sender: the window was reduced; the next new data say so.
     reduced: bool,
@@ -138,6 +140,11 @@ impl Notification {
         self.reducing
     }
 
+    /// The reduction by an echo is over once more than this is acknowledged.
+    pub fn echo_recover(&self) -> u64 {
+        self.reductions.echo_recover
+    }
+
     /// Something else sets the window from here on.
     pub const fn leave_reduction(&mut self) {
         self.reducing = false;
@@ -214,6 +221,12 @@ impl Connection {
         }
     }
 
+    /// An acknowledgment older than another: its echo does not count.
+    #[inline]
+    pub(super) const fn ignore_echo(&mut self) {
+        self.ecn.echoed = false;
+    }
+
     /// An acknowledgment up to `ack` has come and is about to be taken in: an echo reduces the
     /// window, once for each window of data (§6.1.2).
     #[inline]
@@ -236,6 +249,7 @@ impl Connection {
             sender.congestion_control.on_loss(&mut sender.window, &loss);
             sender.window.cwnd = sender.window.cwnd.min(cwnd_before);
             sender.take_undo();
+            sender.spurious.on_echo();
             let detection = &sender.loss_detection;
             if detection.as_linux() && detection.proportional_rate_reduction() {
                 // `tcp_enter_cwr`: the window goes down by proportional rate reduction.

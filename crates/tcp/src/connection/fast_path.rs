@@ -77,6 +77,7 @@ impl Sender {
     pub fn put_on_board(&mut self, now: Time, position: u64, length: u32) {
         let board = &mut *self.board;
         board.without_times = self.without_times;
+        board.as_linux = self.counts_as_linux;
         board.push(now, position, length);
     }
 

@@ -1,6 +1,7 @@
 //! What a sender does about a loss: the reactions that loss detection asks for.
 
 use super::reduction::{Reduction, Share};
+use super::sender::Beginning;
 use super::{Connection, Episode, Event};
 use crate::backoff::Backoff;
 use crate::congestion_control::CongestionControl;
@@ -78,23 +79,31 @@ impl Connection {
     /// A loss, with a scoreboard.
     fn begin_selective_recovery(&mut self, now: Time, progress: Progress) {
         let cwnd_before = self.sender.window.cwnd;
+        // Linux `tcp_enter_recovery`: a reduction that is under way goes on, and says what may go.
+        let goes_on = self.ecn.is_reducing();
         self.on_loss(now, None);
         let sender = &mut self.sender;
         if sender.loss_detection.proportional_rate_reduction() {
             let left = sender.flight_size().saturating_sub(sender.board.sacked_bytes());
             if !sender.loss_detection.as_linux() {
                 sender.repair.reduction = Some(Reduction::new(left + progress.delivered));
-            } else if !self.ecn.is_reducing() {
+            } else if !goes_on {
                 let whole = Reduction::whole_segments(cwnd_before, sender.window.smss);
                 sender.repair.reduction = Some(whole);
             }
             self.ecn.leave_reduction();
         }
-        self.sender.retransmit_first = true;
+        self.sender.retransmit_first = !goes_on;
         // Set once the first copy is sent.
         self.sender.repair.rescue_rxt = u64::MAX;
         self.sender.repair.high_rxt = self.sender.snd_una;
         self.repeat_window();
+    }
+
+    /// Where a recovery would end that began now. Within a reduction that an echo has begun it is
+    /// that one's end (Linux `tcp_enter_recovery`).
+    pub(super) fn next_recovery_point(&self) -> u64 {
+        if self.ecn.is_reducing() { self.ecn.echo_recover() } else { self.sender.snd_max }
     }
 
     /// New data were acknowledged. On the first two ACKs after a fast retransmit Vegas looks
@@ -129,7 +138,22 @@ impl Connection {
         let reduced = self.is_reduced_by_echo();
         let sender = &mut self.sender;
         let cwnd_before = sender.window.cwnd;
-        sender.begin_recovery(false, sender.timeout_recovery_end > 0);
+        if repaired.is_some() && sender.loss_detection.as_linux() {
+            // `tcp_process_tlp_ack`: nothing is remembered, but what is may bring more back.
+            if let Some(undo) = &mut sender.repair.undo {
+                undo.window.cwnd = cwnd_before;
+            }
+        } else {
+            let in_recovery = sender.snd_una < sender.timeout_recovery_end;
+            let begins = Beginning {
+                by_timeout: false,
+                in_recovery: in_recovery && !sender.loss_detection.as_linux(),
+                after_echo: self.ecn.is_reducing(),
+                recovery_point: self.next_recovery_point(),
+            };
+            self.sender.begin_recovery(&begins);
+        }
+        let sender = &mut self.sender;
         let said = sender.cause_of_loss(now, false);
         if said == Cause::Congestion && !reduced {
             let loss = sender.loss(now);

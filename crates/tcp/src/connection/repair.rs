@@ -5,7 +5,7 @@ use super::patience::Silence;
 use super::reduction::Reduction;
 use crate::congestion_control::Window;
 use crate::late::Nothing;
-use retx_units::Duration;
+use retx_units::{Duration, Time};
 
 /// The window before a reduction.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +15,9 @@ pub(crate) struct Undo {
     pub flight_size: u64,
     /// SRTT and RTTVAR, where a timeout has reduced it.
     pub rtt: Option<(Duration, Duration)>,
+    /// A mark has been echoed since, or the window was being reduced for one: it does not come back
+    /// (Linux: `prior_ssthresh` is 0).
+    pub keeps_reduction: bool,
 }
 
 /// After a spurious timeout: the first RTT sample of data sent since is not smoothed.
@@ -40,6 +43,15 @@ pub(crate) struct Repair {
     pub reduction: Option<Reduction>,
     /// The window before the last reduction, until it is known whether that was right.
     pub undo: Option<Undo>,
+    /// Before the next acknowledgment nothing is marked lost or sent again (Linux
+    /// `tcp_try_undo_partial`).
+    pub waits: bool,
+    /// When the first SYN or SYN/ACK was sent, if it was sent again.
+    pub first_syn: Option<Time>,
+    /// The timer has sent it again, and no echo has shown that this was needless.
+    pub syn_timed_out: bool,
+    /// What is being sent again is a tail loss probe.
+    pub probing: bool,
     /// After one that was not (RFC 4015 §3.2, step 9).
     pub relearning: Option<Relearning>,
     /// `cwnd` to return to when fast recovery ends.
@@ -60,6 +72,10 @@ impl Repair {
         rescue_rxt: u64::MAX,
         reduction: None,
         undo: None,
+        waits: false,
+        first_syn: None,
+        syn_timed_out: false,
+        probing: false,
         relearning: None,
         cwnd_after_recovery: 0,
         retransmissions: 0,

@@ -14,8 +14,8 @@ impl Connection {
             return None;
         }
         if sender.tracks {
-            // F-RTO waits for what two new segments show.
-            if !forced && sender.spurious.is_waiting() {
+            // F-RTO waits for what two new segments show, `tcp_try_undo_partial` for the next ACK.
+            if !forced && (sender.spurious.is_waiting() || sender.repair.waits) {
                 return None;
             }
             // RFC 6675 §5, step C: one segment, where the pipe leaves room for it.

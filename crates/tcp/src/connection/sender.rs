@@ -20,6 +20,19 @@ use crate::{Config, LostSyn, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
 use std::num::NonZeroU64;
 
+/// A recovery that begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beginning {
+    /// The retransmission timer began it.
+    pub by_timeout: bool,
+    /// Another one, about the same window, is under way.
+    pub in_recovery: bool,
+    /// The window is being reduced already, because of an echo (ECN).
+    pub after_echo: bool,
+    /// It is over once everything below is acknowledged.
+    pub recovery_point: u64,
+}
+
 fn first_window(config: &Config) -> Window {
     let smss = config.mss;
     let ssthresh = config.initial_ssthresh.map_or(u64::MAX, |size| size.bytes(smss));
@@ -118,7 +131,7 @@ pub(crate) struct Sender {
     /// Zero-window probes in a row.
     pub probes_in_row: u32,
     /// How often the SYN has been sent again.
-    pub syn_retransmissions: u32,
+    pub syn_retransmissions: u16,
     /// Retransmit the segment at `snd_una` next, whatever the window.
     pub retransmit_first: bool,
     /// A probe is due.
@@ -127,6 +140,8 @@ pub(crate) struct Sender {
     pub tail_probe: bool,
     /// Nobody asks in which order segments were sent.
     pub without_times: bool,
+    /// The board counts what is in flight as Linux does.
+    pub counts_as_linux: bool,
     pub spurious: spurious::State,
 
     pub loss_detection: loss_detection::State,
@@ -176,6 +191,7 @@ impl Sender {
             tracks: false,
             board: Late::NONE,
             without_times: false,
+            counts_as_linux: false,
             repair: Late::NONE,
             pacer: paced.then(Box::default),
             forced_new: 0,
@@ -351,11 +367,14 @@ impl Sender {
         self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
     }
 
-    /// The window a connection starts with: the initial one, or one segment when the SYN had to be
-    /// sent again.
+    /// The window a connection starts with: the initial one, or one segment when the SYN was lost.
     pub fn open_window(&mut self, parameters: &Parameters) {
         let smss = self.window.smss;
-        let narrow = self.syn_retransmissions > u32::from(parameters.lost_syn == LostSyn::Second);
+        let narrow = match parameters.lost_syn {
+            LostSyn::First => self.syn_retransmissions > 0,
+            // `tcp_init_transfer`.
+            LostSyn::Second => self.syn_retransmissions > 1 && self.repair.syn_timed_out,
+        };
         let initial = parameters.initial_window.bytes(smss);
         self.window.cwnd = if narrow { smss.into() } else { initial };
         self.clamp_cwnd();
@@ -373,19 +392,23 @@ impl Sender {
 
     /// The window is about to be reduced: remembers it, and tells the detector of spurious
     /// recoveries. A recovery within another is about the same window.
-    pub fn begin_recovery(&mut self, by_timeout: bool, in_recovery: bool) {
+    pub fn begin_recovery(&mut self, begins: &Beginning) {
+        let &Beginning { by_timeout, in_recovery, after_echo, recovery_point } = begins;
         // The timeout at hand has been counted.
         let repeated = by_timeout && self.timeouts_in_row > 1;
         if !in_recovery || self.repair.undo.is_none() {
             let estimator = &self.estimator;
             let rtt = estimator.srtt().zip(estimator.rttvar()).filter(|_| by_timeout);
             let (window, flight_size) = (self.window, self.flight_size());
-            self.repair.undo = Some(Undo { window, flight_size, rtt });
+            let undo = Undo { window, flight_size, rtt, keeps_reduction: after_echo };
+            self.repair.undo = Some(undo);
         }
+        self.repair.waits = false;
         self.spurious.on_begin(&spurious::Begin {
             by_timeout,
             in_recovery,
             repeated,
+            recovery_point,
             awaits_probe: self.loss_detection.open_probe().is_some(),
             retransmitted: self.board.retransmitted_segments(),
             first_retransmitted: self.board.is_first_retransmitted(),

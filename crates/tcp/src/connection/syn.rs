@@ -1,10 +1,30 @@
 //! The handshake's own segments.
 
-use super::{Connection, State, Transmit};
+use super::{Connection, Sender, State, Transmit};
 use retx_units::Time;
 use retx_wire::{Ecn, Options, SackBlocks, Segment, Timestamps};
 
+impl Sender {
+    /// The SYN or SYN/ACK is due once more.
+    pub fn send_syn_again(&mut self) {
+        let sent = self.last_sent;
+        self.repair.first_syn.get_or_insert(sent);
+        self.syn_retransmissions = self.syn_retransmissions.saturating_add(1);
+        self.snd_nxt = 0;
+    }
+}
+
 impl Connection {
+    /// The answer to our SYN or SYN/ACK: does it echo the first, which then was not lost? Linux
+    /// `tcp_try_undo_spurious_syn`.
+    pub(super) fn note_needless_syn(&mut self, answer: &Segment) {
+        let echo = answer.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
+        let first = self.sender.repair.first_syn.map(|sent| self.timestamp(sent));
+        if first.is_some() && first == echo {
+            self.sender.repair.syn_timed_out = false;
+        }
+    }
+
     /// A SYN, or in SYN-RECEIVED a SYN/ACK, with what this end offers (or has agreed to).
     pub(super) fn send_syn(&mut self, now: Time) -> Transmit {
         let answering = self.state == State::SynReceived;

@@ -1,6 +1,7 @@
 //! Timers expire.
 
 use super::recover::Progress;
+use super::sender::Beginning;
 use super::{Connection, Episode, Event, State};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::CongestionControl;
@@ -21,9 +22,13 @@ impl Connection {
         self.receiver.ack_now |= self.timers.expire_rare(|rare| &mut rare.compressed_ack, now);
         self.timers.expire_rare(|rare| &mut rare.pacing, now);
         if self.timers.expire_rare(|rare| &mut rare.reordering, now) {
+            let recovery_point = self.next_recovery_point();
             let sender = &mut self.sender;
+            if let Some(repair) = sender.repair.made() {
+                repair.waits = false;
+            }
             let reaction = match sender.board.made() {
-                Some(board) => sender.loss_detection.on_deadline(now, sender.snd_max, board),
+                Some(board) => sender.loss_detection.on_deadline(now, recovery_point, board),
                 None => Reaction::Nothing,
             };
             // Linux `tcp_rack_reo_timeout`: the reduction begins as if a segment had arrived.
@@ -85,17 +90,26 @@ impl Connection {
             });
         }
         if matches!(self.state, State::SynSent | State::SynReceived) {
-            sender.syn_retransmissions += 1;
-            sender.snd_nxt = 0;
+            sender.send_syn_again();
+            sender.repair.syn_timed_out = true;
             return;
         }
         let cwnd_before = sender.window.cwnd;
         let in_fast_recovery = sender.loss_detection.in_recovery();
-        sender.begin_recovery(true, repeated || in_fast_recovery);
+        // `tcp_enter_loss`: a timeout while the window is being reduced for an echo is about the
+        // same window.
+        let after_echo = self.ecn.is_reducing() && sender.snd_una < self.ecn.echo_recover();
+        sender.begin_recovery(&Beginning {
+            by_timeout: true,
+            in_recovery: repeated || in_fast_recovery || after_echo,
+            after_echo,
+            recovery_point: sender.snd_max,
+        });
         let said = sender.cause_of_loss(now, true);
         if said == Cause::Congestion {
             let loss = sender.loss(now);
-            sender.congestion_control.on_timeout(&mut sender.window, &loss, repeated);
+            let reduced = repeated || after_echo;
+            sender.congestion_control.on_timeout(&mut sender.window, &loss, reduced);
             self.ecn.on_reduction(sender.snd_max);
         } else if in_fast_recovery {
             // The window that is left alone is not what recovery has inflated it to for a while.

@@ -108,7 +108,9 @@ impl Connection {
         } else {
             let Some((position, space)) = sender.board.last_unsacked() else { return false };
             let chunk = self.again(position, space);
+            self.sender.repair.probing = true;
             self.send(now, chunk, to);
+            self.sender.repair.probing = false;
         }
         let sender = &mut self.sender;
         sender.loss_detection.on_probe_sent(loss_detection::Probe {
@@ -320,6 +322,7 @@ impl Connection {
                 position,
                 end: right,
                 timestamp,
+                is_probe: sender.repair.probing,
             });
             // Karn: its acknowledgment would be ambiguous.
             sender.timed = None;

@@ -1,11 +1,11 @@
 //! Was the recovery needed? What an acknowledgment says about it, and the way back.
 
-use super::repair::Relearning;
-use super::{Connection, Event};
+use super::repair::{Relearning, Undo};
+use super::{Connection, Event, LossState};
 use crate::congestion_control::CongestionControl;
 use crate::loss_detection::LossDetection;
-use crate::scoreboard::Delivered;
-use crate::spurious::{self, Detector, Response, Verdict};
+use crate::scoreboard::{Delivered, Scoreboard};
+use crate::spurious::{self, Detector, Response, Scope, Verdict};
 use retx_wire::Segment;
 
 impl Connection {
@@ -17,30 +17,17 @@ impl Connection {
         previous_una: u64,
         selective: Option<&Delivered>,
     ) {
-        let sender = &mut self.sender;
-        if sender.repair.undo.is_none() {
+        let Some(repair) = self.sender.repair.made() else { return };
+        repair.waits = false;
+        if repair.undo.is_none() {
             return;
         }
-        let window_end = sender.snd_una + sender.snd_wnd;
-        let ack = spurious::Ack {
-            previous_una,
-            snd_una: sender.snd_una,
-            snd_max: sender.snd_max,
-            highest: selective.map_or(sender.snd_una, |delivered| {
-                let newest = delivered.newest.map_or(0, |newest| newest.end);
-                sender.snd_una.max(if delivered.sacked > 0 { newest } else { 0 })
-            }),
-            retransmitted: sender.board.retransmitted_segments(),
-            sacked: selective.map(|delivered| delivered.sacked),
-            lowest_original_end: selective
-                .map_or(sender.repair.original_end, |delivered| delivered.lowest_original_end),
-            dsack: selective.and_then(|delivered| delivered.dsack),
-            echo: segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo),
-            smss: sender.window.smss,
-            can_send_new: sender.written > sender.snd_max && window_end > sender.snd_max,
-        };
+        self.note_echo_in_recovery();
+        let ack = self.seen_by_detector(segment, previous_una, selective);
+        let sender = &mut self.sender;
         match sender.spurious.on_ack(&ack) {
             Verdict::Undecided => {}
+            Verdict::Wait => sender.repair.waits = true,
             Verdict::SendNew => {
                 sender.snd_nxt = sender.snd_max;
                 sender.forced_new = 2;
@@ -55,39 +42,121 @@ impl Connection {
                     sender.snd_nxt = sender.snd_una;
                 }
             }
-            Verdict::Spurious => self.undo(ack.snd_una - previous_una, false),
-            Verdict::Delayed => self.undo(ack.snd_una - previous_una, true),
+            Verdict::Spurious(scope) => self.undo(ack.snd_una - previous_una, scope),
+        }
+    }
+
+    fn seen_by_detector(
+        &self,
+        segment: &Segment,
+        previous_una: u64,
+        selective: Option<&Delivered>,
+    ) -> spurious::Ack {
+        let sender = &self.sender;
+        let window_end = sender.snd_una + sender.snd_wnd;
+        spurious::Ack {
+            state: self.state_of_losses(),
+            previous_una,
+            snd_una: sender.snd_una,
+            snd_max: sender.snd_max,
+            highest: selective.map_or(sender.snd_una, |delivered| {
+                let newest = delivered.newest.map_or(0, |newest| newest.end);
+                sender.snd_una.max(if delivered.sacked > 0 { newest } else { 0 })
+            }),
+            retransmitted: sender.board.retransmitted_segments(),
+            sacked: selective.map(|delivered| delivered.sacked),
+            lowest_original_end: selective
+                .map_or(sender.repair.original_end, |delivered| delivered.lowest_original_end),
+            dsack: selective.and_then(|delivered| delivered.dsack),
+            twice_in_flight: selective.map_or(0, |delivered| delivered.twice_in_flight),
+            echo: segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo),
+            smss: sender.window.smss,
+            can_send_new: sender.written > sender.snd_max && window_end > sender.snd_max,
+        }
+    }
+
+    /// An echo of a mark proves congestion: the reduction that is in force stays, whatever shows
+    /// that its retransmissions were not needed (RFC 4015 §3.2, step 6; Linux
+    /// `tcp_fastretrans_alert`).
+    fn note_echo_in_recovery(&mut self) {
+        if self.ecn.is_echo()
+            && let Some(undo) = &mut self.sender.repair.undo
+        {
+            undo.keeps_reduction = true;
+        }
+    }
+
+    /// Where the sender stands; [`LossState::Disorder`] is not told from [`LossState::Open`].
+    pub(super) fn state_of_losses(&self) -> LossState {
+        if self.sender.timeout_recovery_end > 0 {
+            LossState::Loss
+        } else if self.sender.loss_detection.in_recovery() {
+            LossState::Recovery
+        } else if self.ecn.is_reducing() {
+            LossState::Cwr
+        } else {
+            LossState::Open
         }
     }
 
     /// Nothing had been lost: nothing is sent again, and the window goes back as the response says.
-    /// With `goes_on` the state after a timeout stays.
-    fn undo(&mut self, bytes_acked: u64, goes_on: bool) {
+    fn undo(&mut self, bytes_acked: u64, scope: Scope) {
+        let state = self.state_of_losses();
         let sender = &mut self.sender;
-        let before = if goes_on { sender.repair.undo } else { sender.take_undo() };
+        let before = if scope.ends { sender.take_undo() } else { sender.repair.undo };
         let Some(before) = before else { return };
         let as_linux = sender.loss_detection.as_linux();
-        sender.board.made().into_iter().for_each(|board| board.undo(as_linux));
-        if !goes_on {
+        if scope.losses {
+            sender.board.made().into_iter().for_each(Scoreboard::undo);
+        }
+        let was_repairing = matches!(state, LossState::Recovery | LossState::Loss);
+        if scope.ends && (was_repairing || !as_linux) {
             sender.loss_detection.on_undo();
             sender.timeout_recovery_end = 0;
         }
         sender.snd_nxt = sender.snd_max;
         sender.retransmit_first = false;
         sender.forced_new = 0;
-        sender.end_reduction();
-        self.ecn.leave_reduction();
+        if scope.ends || state != LossState::Recovery {
+            sender.end_reduction();
+            self.ecn.leave_reduction();
+        }
+        let cwnd = self.sender.window.cwnd;
+        if !before.keeps_reduction {
+            self.restore_window(&before, bytes_acked);
+        }
+        let sender = &mut self.sender;
+        // A reduction that goes on has nothing left to reduce.
+        sender.repair.cwnd_after_recovery = sender.window.ssthresh;
+        if sender.model.is_some() {
+            sender.window.cwnd = cwnd;
+        }
+        sender.clamp_cwnd();
+        sender.congestion_control.on_undo(&mut sender.window);
+        if scope.ends {
+            self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
+        }
+    }
+
+    fn restore_window(&mut self, before: &Undo, bytes_acked: u64) {
+        let sender = &mut self.sender;
         let flight_size = sender.pipe();
-        let cwnd = sender.window.cwnd;
         let window = &mut sender.window;
         match sender.spurious.response() {
+            // Linux `tcp_undo_cwnd_reduction`, with `tcp_current_ssthresh`.
+            Response::FullUndo if sender.loss_detection.as_linux() => {
+                window.cwnd = window.cwnd.max(before.window.cwnd);
+                let ssthresh = before.window.current_ssthresh();
+                if ssthresh > window.ssthresh {
+                    window.ssthresh = ssthresh;
+                    self.ecn.withdraw_reduction();
+                }
+            }
             Response::FullUndo => {
                 self.ecn.withdraw_reduction();
                 window.cwnd = window.cwnd.max(before.window.cwnd);
                 window.ssthresh = before.window.ssthresh;
             }
-            // RFC 4015 §3.2, step 6: an echo of a mark has its own reasons for a smaller window.
-            Response::Rfc4015 if self.ecn.is_echo() => {}
             Response::Rfc4015 => {
                 // RFC 4015 §3.2, steps 0 and 6: pipe_prev, and the window that goes on from it. A
                 // late DSACK acknowledges nothing: it takes nothing away.
@@ -102,14 +171,6 @@ impl Connection {
                     before.rtt.map(|rtt| Relearning { from, least: raised(rtt) });
             }
             Response::Conservative => window.cwnd = window.ssthresh,
-        }
-        if sender.model.is_some() {
-            window.cwnd = cwnd;
-        }
-        sender.clamp_cwnd();
-        sender.congestion_control.on_undo(&mut sender.window);
-        if !goes_on {
-            self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
         }
     }
 }

@@ -62,6 +62,8 @@ mod tests {
             bytes_acked,
             snd_una,
             snd_max: 20_000,
+            recovery_point: 20_000,
+            waits: false,
             dupack_threshold: 3,
         }
     }

@@ -30,6 +30,10 @@ pub struct Ack<'a> {
     pub snd_una: u64,
     /// Position after the last byte ever sent (`SND.NXT` before any go-back).
     pub snd_max: u64,
+    /// A recovery that begins now is over once everything below is acknowledged.
+    pub recovery_point: u64,
+    /// Nothing is to be marked lost by it (Linux `tcp_try_undo_partial`).
+    pub waits: bool,
     /// Duplicate ACKs that announce a loss.
     pub dupack_threshold: u32,
     /// The congestion control takes the first segment in flight for lost, whatever the count.
@@ -179,9 +183,9 @@ pub trait LossDetection {
         Time::NEVER
     }
 
-    /// The deadline has come.
-    fn on_deadline(&mut self, now: Time, snd_max: u64, board: &mut Scoreboard) -> Reaction {
-        let _ = (now, snd_max, board);
+    /// The deadline has come. A recovery that begins is over at `recovery_point`.
+    fn on_deadline(&mut self, now: Time, recovery_point: u64, board: &mut Scoreboard) -> Reaction {
+        let _ = (now, recovery_point, board);
         Reaction::Nothing
     }
 
@@ -262,8 +266,8 @@ impl LossDetection for State {
         dispatch!(self, it => it.deadline())
     }
 
-    fn on_deadline(&mut self, now: Time, snd_max: u64, board: &mut Scoreboard) -> Reaction {
-        dispatch!(self, it => it.on_deadline(now, snd_max, board))
+    fn on_deadline(&mut self, now: Time, recovery_point: u64, board: &mut Scoreboard) -> Reaction {
+        dispatch!(self, it => it.on_deadline(now, recovery_point, board))
     }
 
     fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {

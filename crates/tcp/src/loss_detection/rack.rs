@@ -218,7 +218,7 @@ impl State {
         let probe = self.probe.filter(|probe| ack.snd_una >= probe.end)?;
         let delivered = ack.selective?;
         // The original had arrived, too: a DSACK says so, or an ACK that says nothing else.
-        let both_arrived = delivered.dsack.is_some_and(|(_, right)| right == probe.end)
+        let both_arrived = delivered.twice_end == Some(probe.end)
             || ack.bytes_acked == 0 && !delivered.reported;
         let beyond = ack.snd_una > probe.end;
         if !probe.is_retransmission || both_arrived || beyond {
@@ -240,14 +240,14 @@ impl State {
             self.probe = None;
         }
         self.window = self.reordering_window(ack, board);
-        let mut lost = self.detect(ack.now, board);
-        if recovery_ends && self.as_linux() {
+        let mut lost = !ack.waits && self.detect(ack.now, board);
+        if self.as_linux() && !self.in_recovery && !self.in_timeout_recovery {
             // `tcp_time_to_recover`: what was lost counts until it has arrived.
             lost |= board.marked_segments() > 0;
         }
         if recovery_ends && was_in_recovery {
             if lost {
-                self.enter(ack.snd_max);
+                self.enter(ack.recovery_point);
                 return Reaction::NextRecovery;
             }
             return Reaction::EndRecovery;
@@ -256,7 +256,7 @@ impl State {
             return Reaction::Nothing;
         }
         if lost && ack.snd_una >= self.recover {
-            return self.enter(ack.snd_max);
+            return self.enter(ack.recovery_point);
         }
         if let Some(position) = self.probe_repaired(ack) {
             return Reaction::ProbeRepairedLoss { position };
@@ -335,9 +335,9 @@ impl LossDetection for State {
         self.reordering_deadline
     }
 
-    fn on_deadline(&mut self, now: Time, snd_max: u64, board: &mut Scoreboard) -> Reaction {
+    fn on_deadline(&mut self, now: Time, recovery_point: u64, board: &mut Scoreboard) -> Reaction {
         let lost = self.detect(now, board);
-        if lost && !self.in_recovery { self.enter(snd_max) } else { Reaction::Nothing }
+        if lost && !self.in_recovery { self.enter(recovery_point) } else { Reaction::Nothing }
     }
 
     /// §7.2.
@@ -378,6 +378,8 @@ mod tests {
             bytes_acked: 1,
             snd_una,
             snd_max: snd_una + 10,
+            recovery_point: snd_una + 10,
+            waits: false,
             dupack_threshold: 3,
             smss: 1_000,
             selective: Some(delivered),
@@ -435,7 +437,7 @@ mod tests {
         let mut delivered = Delivered::default();
         board.acknowledge(una, &[block], &mut delivered);
         let now = Time::ZERO + Duration::from_millis(ms);
-        let seen = Ack { now, snd_max: 10_001, ..ack(una, &delivered) };
+        let seen = Ack { now, snd_max: 10_001, recovery_point: 10_001, ..ack(una, &delivered) };
         state.on_ack(&seen, board);
     }
 

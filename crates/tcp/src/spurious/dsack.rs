@@ -1,10 +1,15 @@
 //! *What it does.* Once the receiver has reported every retransmission of a recovery as a
 //! duplicate, the recovery was not needed.
 //!
-//! *Reference.* RFC 2883 §4; RFC 3708; the counting is Linux's (`undo_retrans`,
-//! `tcp_init_undo`: a tail loss probe in flight counts). Needs SACK.
+//! *Reference.* RFC 2883 §4; RFC 3708 §2 and §3: a DSACK for data that were not retransmitted is
+//! the network's doing and proves nothing. Needs SACK.
+//!
+//! *Where we differ.* Copies that are in flight as a recovery begins, of a recovery before or of a
+//! tail loss probe, are to be reported too (as in Linux `tcp_init_undo`). Linux's own counting is in
+//! `linux`.
 
-use super::{Ack, Begin, Detector, Response, Retransmission, Verdict};
+use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict};
+use crate::Ranges;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,14 +28,29 @@ pub struct State {
     armed: bool,
     /// `SND.UNA` as the recovery began: older DSACKs are not about it.
     from: u64,
-    retransmitted: u32,
-    reported: u32,
+    /// Data sent again whose duplicates the receiver may report.
+    sent_again: Ranges,
+    /// The same of this recovery alone: all of it has to be reported.
+    due: Ranges,
+    reported: Ranges,
+    /// Copies that have to be reported, and copies that were.
+    copies: u64,
+    copies_reported: u64,
 }
 
 impl State {
     /// A detector with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
-        Self { response: config.response, armed: false, from: 0, retransmitted: 0, reported: 0 }
+        Self {
+            response: config.response,
+            armed: false,
+            from: 0,
+            sent_again: Ranges::default(),
+            due: Ranges::default(),
+            reported: Ranges::default(),
+            copies: 0,
+            copies_reported: 0,
+        }
     }
 }
 
@@ -39,28 +59,39 @@ impl Detector for State {
         if !begin.in_recovery {
             self.armed = true;
             self.from = begin.snd_una;
-            // The receiver may report these copies, too (Linux `tcp_init_undo`).
-            self.retransmitted = begin.retransmitted as u32 + u32::from(begin.awaits_probe);
-            self.reported = 0;
+            self.sent_again.remove_below(begin.snd_una);
+            self.due = Ranges::default();
+            self.reported = Ranges::default();
+            self.copies = begin.retransmitted + u64::from(begin.awaits_probe);
+            self.copies_reported = 0;
         }
     }
 
-    fn on_retransmission(&mut self, _: &Retransmission) {
-        self.retransmitted += u32::from(self.armed);
+    fn on_retransmission(&mut self, retransmission: &Retransmission) {
+        let Retransmission { position, end, .. } = *retransmission;
+        self.sent_again.insert(position, end);
+        if self.armed {
+            self.due.insert(position, end);
+            self.copies += 1;
+        }
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Verdict {
-        let about_this = ack.dsack.filter(|(left, _)| *left >= self.from);
-        let (true, Some((left, right))) = (self.armed, about_this) else {
+        let sent_again = &self.sent_again;
+        let is_about_this =
+            |&(left, right): &(u64, u64)| left >= self.from && sent_again.contains(left, right);
+        let (true, Some((left, right))) = (self.armed, ack.dsack.filter(is_about_this)) else {
             return Verdict::Undecided;
         };
-        // `tcp_dsack_seen`: one block may tell of several segments.
-        self.reported += (right - left).div_ceil(ack.smss.into()) as u32;
-        if self.reported < self.retransmitted {
+        self.reported.insert(left, right);
+        // One block may tell of several segments.
+        self.copies_reported += (right - left).div_ceil(ack.smss.into());
+        let all = self.due.iter().all(|(left, right)| self.reported.contains(left, right));
+        if !all || self.copies_reported < self.copies {
             return Verdict::Undecided;
         }
         self.armed = false;
-        Verdict::Spurious
+        Verdict::Spurious(Scope::ALL)
     }
 
     fn response(&self) -> Response {

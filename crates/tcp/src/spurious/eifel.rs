@@ -5,9 +5,9 @@
 //!
 //! *Where we differ.* RFC 3522 does not say what a recovery does that begins while retransmissions
 //! of the one before are on their way; we do what Linux does since 6.12
-//! (`tcp_retrans_stamp_cleanup`).
+//! (`tcp_retrans_stamp_cleanup`). Linux's own undo is in `linux`.
 
-use super::{Ack, Begin, Detector, Response, Retransmission, Verdict};
+use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +23,7 @@ pub struct Config {
 #[derive(Debug, Clone)]
 pub struct State {
     response: Response,
-    /// Linux: what was sent before the retransmission has arrived, whatever else may be.
-    pub(super) as_linux: bool,
     armed: bool,
-    /// `SND.NXT` as a fast recovery began; 0 after a timeout.
-    recover: u64,
     /// `RetransmitTS`: TSval of the first retransmission of this recovery.
     retransmit_ts: Option<u32>,
     dsack_seen: bool,
@@ -36,20 +32,12 @@ pub struct State {
 impl State {
     /// A detector with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
-        Self {
-            response: config.response,
-            as_linux: false,
-            armed: false,
-            recover: 0,
-            retransmit_ts: None,
-            dsack_seen: false,
-        }
+        Self { response: config.response, armed: false, retransmit_ts: None, dsack_seen: false }
     }
 }
 
 impl Detector for State {
     fn on_begin(&mut self, begin: &Begin) {
-        self.recover = if begin.by_timeout { 0 } else { begin.snd_max };
         // A repeated timeout keeps the timestamp of the first retransmission.
         if !begin.in_recovery {
             self.armed = true;
@@ -76,17 +64,12 @@ impl Detector for State {
             return Verdict::Undecided;
         };
         let answers_original = (echo.wrapping_sub(sent) as i32) < 0;
-        // `tcp_try_undo_partial`: as long as copies are out, a later ACK decides.
-        let partial = ack.snd_una < self.recover && ack.retransmitted > 0;
-        if self.as_linux && answers_original && partial {
-            return Verdict::Undecided;
-        }
         self.armed = false;
         // Step 5: a DSACK, or an ACK of everything from a peer that never sent one, may be the
         // answer to a duplicate whose first ACK was lost.
         let all = ack.snd_una == ack.snd_max && !self.dsack_seen;
-        let doubtful = !self.as_linux && (ack.dsack.is_some() || all);
-        if answers_original && !doubtful { Verdict::Spurious } else { Verdict::Undecided }
+        let doubtful = ack.dsack.is_some() || all;
+        if answers_original && !doubtful { Verdict::Spurious(Scope::ALL) } else { Verdict::Undecided }
     }
 
     fn response(&self) -> Response {

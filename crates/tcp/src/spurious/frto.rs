@@ -5,7 +5,7 @@
 //!
 //! *Where we differ.* The response is a choice of its own; RFC 5682 leaves it open.
 
-use super::{Ack, Begin, Detector, Response, Verdict};
+use super::{Ack, Begin, Detector, Response, Scope, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,11 +84,11 @@ impl State {
         self.step = Step::Off;
         let genuine = Verdict::Genuine { cwnd_segments: 3 };
         match ack.sacked {
-            None if ack.advances() => Verdict::Spurious,
+            None if ack.advances() => Verdict::Spurious(Scope::ALL),
             None => genuine,
             // (3a) beyond what was sent before the timeout; (3b) something new below it.
             Some(_) if ack.highest > self.recover => genuine,
-            Some(sacked) if ack.advances() || sacked > 0 => Verdict::Spurious,
+            Some(sacked) if ack.advances() || sacked > 0 => Verdict::Spurious(Scope::ALL),
             Some(_) => genuine,
         }
     }

@@ -1,12 +1,18 @@
-//! *What it does.* All that Linux does at once: F-RTO, timestamps, DSACK; and takes everything
-//! back. With SACK its F-RTO need not wait for new segments: any segment sent once before the
-//! timeout that is delivered after it shows that not all was lost. Without SACK an echo takes back
-//! what a timeout did, but the loss state stays until F-RTO knows, too, or all is acknowledged.
+//! *What it does.* Undoes a reduction as Linux does: when an echo shows that an original arrived
+//! before the first retransmission, when every retransmission was reported as a duplicate, or when
+//! F-RTO sees that a timeout was spurious. Which of these counts depends on the sender's state and
+//! on whether the acknowledgment advances.
 //!
-//! *Reference.* Linux `tcp_process_loss`, `tcp_try_undo_recovery`, `tcp_try_undo_dsack`,
-//! `tcp_packet_delayed` (read; see the sources of `frto`, `eifel`, `dsack`).
+//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `tcp_init_undo`, `tcp_packet_delayed`,
+//! `tcp_check_dsack`, `tcp_sacktag_one`, `tcp_try_undo_recovery`, `tcp_try_undo_partial`,
+//! `tcp_try_undo_dsack`, `tcp_try_undo_loss`, `tcp_process_loss`; RFC 5682 for F-RTO.
+//!
+//! *Where we differ.* `retrans_stamp` is forgotten as the next recovery begins, where Linux forgets
+//! it with the acknowledgments before. With SACK F-RTO need not wait for new segments: any segment
+//! sent once before the timeout that is delivered after it shows that not all was lost.
 
-use super::{Ack, Begin, Detector, Response, Retransmission, Verdict, dsack, eifel, frto};
+use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict, frto};
+use crate::LossState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,60 +21,166 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// The three detectors.
+/// The first retransmission since none was in flight (`retrans_stamp`).
+#[derive(Debug, Clone, Copy)]
+struct FirstRetransmission {
+    /// Its TSval, where timestamps are in use.
+    timestamp: Option<u32>,
+}
+
+/// Where the undo stands.
 #[derive(Debug, Clone)]
 pub struct State {
     frto: frto::State,
-    eifel: eifel::State,
-    dsack: dsack::State,
-    by_timeout: bool,
+    /// `SND.UNA` as the reduction began; `None` once it is undone, or where none may be.
+    undo_marker: Option<u64>,
+    /// Retransmissions not yet reported as duplicates; `None` before there was one.
+    undo_retrans: Option<u64>,
+    retrans_stamp: Option<FirstRetransmission>,
+    /// The recovery is over once everything below is acknowledged (`high_seq`).
+    recovery_point: u64,
 }
 
 impl State {
-    /// Fresh ones.
+    /// Nothing to undo.
     pub fn new(_: &Config, tcp: &crate::Config) -> Self {
-        let mut eifel = eifel::State::new(&eifel::Config::default(), tcp);
-        eifel.as_linux = true;
         Self {
             frto: frto::State::new(&frto::Config::default(), tcp),
-            eifel,
-            dsack: dsack::State::new(&dsack::Config::default(), tcp),
-            by_timeout: false,
+            undo_marker: None,
+            undo_retrans: None,
+            retrans_stamp: None,
+            recovery_point: 0,
         }
+    }
+
+    /// `tcp_packet_delayed`: the echo is older than the first retransmission, or there was none.
+    /// Without SACK the time of the first is forgotten at the recovery point.
+    fn is_delayed(&self, ack: &Ack) -> bool {
+        match self.retrans_stamp {
+            Some(FirstRetransmission { timestamp }) => timestamp
+                .zip(ack.echo)
+                .is_some_and(|(sent, echo)| (echo.wrapping_sub(sent) as i32) < 0),
+            None => ack.sacked.is_some() || ack.snd_una < self.recovery_point,
+        }
+    }
+
+    /// `tcp_may_undo`.
+    fn may_undo(&self, ack: &Ack) -> bool {
+        self.undo_marker.is_some() && (self.undo_retrans == Some(0) || self.is_delayed(ack))
+    }
+
+    /// `tcp_check_dsack` counts a report about data acknowledged before by its length,
+    /// `tcp_sacktag_one` one about data in flight by the segments that had been sent again.
+    fn count_duplicates(&mut self, ack: &Ack) {
+        let (Some((left, right)), Some(marker)) = (ack.dsack, self.undo_marker) else { return };
+        if right <= marker {
+            return;
+        }
+        let segments = if right <= ack.previous_una {
+            (right - left).div_ceil(ack.smss.into())
+        } else {
+            ack.twice_in_flight
+        };
+        self.undo_retrans = self.undo_retrans.map(|left| left.saturating_sub(segments));
+    }
+
+    fn undo(&mut self, scope: Scope) -> Verdict {
+        self.undo_marker = None;
+        Verdict::Spurious(scope)
+    }
+
+    fn on_ack_in_recovery(&mut self, ack: &Ack) -> Verdict {
+        if ack.snd_una >= self.recovery_point {
+            let prevents_reopen = ack.sacked.is_none() && ack.snd_una == self.recovery_point;
+            if self.may_undo(ack) {
+                return self.undo(Scope { losses: false, ends: !prevents_reopen });
+            }
+            if prevents_reopen && ack.retransmitted == 0 {
+                self.retrans_stamp = None;
+            }
+            return Verdict::Undecided;
+        }
+        if ack.advances() && self.undo_marker.is_some() && self.is_delayed(ack) {
+            if ack.retransmitted > 0 {
+                return Verdict::Wait;
+            }
+            return self.undo(Scope::ALL);
+        }
+        self.on_reports()
+    }
+
+    /// `tcp_try_undo_dsack`.
+    fn on_reports(&mut self) -> Verdict {
+        if self.undo_marker.is_some() && self.undo_retrans == Some(0) {
+            return self.undo(Scope { losses: false, ends: true });
+        }
+        Verdict::Undecided
+    }
+
+    /// `tcp_process_loss`.
+    fn on_ack_in_loss(&mut self, ack: &Ack) -> Verdict {
+        let selective = ack.sacked.is_some();
+        if ack.advances() && self.may_undo(ack) {
+            return self.undo(Scope { losses: true, ends: selective });
+        }
+        if !selective && !ack.advances() {
+            self.frto.on_duplicate(ack.snd_max);
+        }
+        let reopens = selective || ack.snd_una != self.recovery_point;
+        if self.frto.sees_original(ack) {
+            return self.undo(Scope { losses: true, ends: reopens });
+        }
+        // Linux waits for an ACK that advances, SACK or not.
+        let waits = !ack.advances() && !self.frto.is_waiting();
+        let verdict = if waits { Verdict::Undecided } else { self.frto.on_ack(ack) };
+        if verdict == Verdict::Undecided && ack.snd_una >= self.recovery_point && self.may_undo(ack)
+        {
+            return self.undo(Scope { losses: false, ends: reopens });
+        }
+        verdict
     }
 }
 
 impl Detector for State {
     fn on_begin(&mut self, begin: &Begin) {
-        self.by_timeout = begin.by_timeout;
         // `tcp_enter_loss`: a timeout that follows another begins anew.
         let in_recovery = begin.in_recovery && !begin.repeated;
         self.frto.on_begin(&Begin { in_recovery, ..*begin });
-        self.eifel.on_begin(begin);
-        self.dsack.on_begin(begin);
+        self.recovery_point = begin.recovery_point;
+        if begin.in_recovery {
+            return;
+        }
+        // `tcp_retrans_stamp_cleanup`.
+        if begin.retransmitted == 0 && !begin.first_retransmitted {
+            self.retrans_stamp = None;
+        }
+        self.undo_marker = Some(begin.snd_una);
+        let in_flight = begin.retransmitted + u64::from(begin.awaits_probe);
+        self.undo_retrans = Some(in_flight).filter(|copies| *copies > 0);
     }
 
     fn on_retransmission(&mut self, retransmission: &Retransmission) {
-        self.eifel.on_retransmission(retransmission);
-        self.dsack.on_retransmission(retransmission);
+        // `tcp_send_loss_probe` does not go by `tcp_retransmit_skb`.
+        if !retransmission.is_probe {
+            let Retransmission { timestamp, .. } = *retransmission;
+            self.retrans_stamp.get_or_insert(FirstRetransmission { timestamp });
+            self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + 1);
+        }
+    }
+
+    /// `tcp_enter_cwr`.
+    fn on_echo(&mut self) {
+        self.undo_marker = None;
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Verdict {
-        let others = [self.eifel.on_ack(ack), self.dsack.on_ack(ack)];
-        let unselective = self.by_timeout && ack.sacked.is_none();
-        if unselective && others.contains(&Verdict::Spurious) {
-            return Verdict::Delayed;
+        self.count_duplicates(ack);
+        match ack.state {
+            LossState::Open | LossState::Disorder => self.on_reports(),
+            LossState::Cwr => Verdict::Undecided,
+            LossState::Recovery => self.on_ack_in_recovery(ack),
+            LossState::Loss => self.on_ack_in_loss(ack),
         }
-        if unselective && !ack.advances() {
-            self.frto.on_duplicate(ack.snd_max);
-        }
-        if self.frto.sees_original(ack) {
-            return Verdict::Spurious;
-        }
-        // Linux waits for an ACK that advances, SACK or not.
-        let waits = !ack.advances() && !self.frto.is_waiting();
-        let frto = if waits { Verdict::Undecided } else { self.frto.on_ack(ack) };
-        if others.contains(&Verdict::Spurious) { Verdict::Spurious } else { frto }
     }
 
     fn is_waiting(&self) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! Detector and response are separate choices: any detector goes with any response.
 
+use crate::LossState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,8 @@ pub struct Begin {
     pub snd_una: u64,
     /// Position after the last ever sent.
     pub snd_max: u64,
+    /// The recovery is over once everything below is acknowledged.
+    pub recovery_point: u64,
 }
 
 /// A segment is sent again.
@@ -56,11 +59,15 @@ pub struct Retransmission {
     pub end: u64,
     /// The TSval that it carries, where timestamps are in use.
     pub timestamp: Option<u32>,
+    /// A tail loss probe, which repairs nothing that is known to be lost.
+    pub is_probe: bool,
 }
 
 /// An acknowledgment after a recovery has begun.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
+    /// Where the sender stood before it; `Disorder` is not told from `Open`.
+    pub state: LossState,
     /// First unacknowledged position before it.
     pub previous_una: u64,
     /// First unacknowledged position, this ACK counted.
@@ -76,8 +83,10 @@ pub struct Ack {
     /// The lowest end of the segments that it delivers and that were sent once, where these are
     /// known; without SACK none if it covers others, too.
     pub lowest_original_end: Option<u64>,
-    /// The range that a DSACK says has arrived twice.
+    /// The range that a DSACK says has arrived twice, where the sender may have caused it.
     pub dsack: Option<(u64, u64)>,
+    /// Segments in flight before it that lie in that range and had been sent again.
+    pub twice_in_flight: u64,
     /// TSecr, where timestamps are in use.
     pub echo: Option<u32>,
     /// The sender's maximum segment size.
@@ -106,10 +115,25 @@ pub enum Verdict {
         cwnd_segments: u64,
     },
     /// Nothing had been lost.
-    Spurious,
-    /// The same, but the repair after the timeout goes on until that is known otherwise, too (Linux
-    /// `tcp_try_undo_loss` without SACK).
-    Delayed,
+    Spurious(Scope),
+    /// An original has arrived, but copies are in flight: nothing is marked lost or sent again
+    /// before the next acknowledgment (Linux `tcp_try_undo_partial`).
+    Wait,
+}
+
+/// What is taken back of a spurious recovery, beside the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scope {
+    /// Segments taken for lost are so no more.
+    pub losses: bool,
+    /// The recovery is over. Without SACK Linux goes on until that is known otherwise, too
+    /// (`tcp_is_non_sack_preventing_reopen`).
+    pub ends: bool,
+}
+
+impl Scope {
+    /// Everything.
+    pub const ALL: Self = Self { losses: true, ends: true };
 }
 
 /// A detector of spurious recoveries.
@@ -123,6 +147,9 @@ pub trait Detector {
     fn on_retransmission(&mut self, retransmission: &Retransmission) {
         let _ = retransmission;
     }
+
+    /// An echo of a mark has reduced the window: nothing from before is to be undone.
+    fn on_echo(&mut self) {}
 
     /// An acknowledgment came, duplicates included.
     fn on_ack(&mut self, ack: &Ack) -> Verdict {
@@ -153,6 +180,10 @@ impl Detector for State {
 
     fn on_retransmission(&mut self, retransmission: &Retransmission) {
         dispatch!(self, it => it.on_retransmission(retransmission));
+    }
+
+    fn on_echo(&mut self) {
+        dispatch!(self, it => it.on_echo());
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Verdict {

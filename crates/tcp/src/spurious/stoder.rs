@@ -7,7 +7,7 @@
 //! *Where we differ.* Used without a scoreboard only; where the connection has SACK and loss
 //! detection reads it, this detects nothing. A segment of one byte cannot be shortened.
 
-use super::{Ack, Begin, Detector, Response, Retransmission, Verdict};
+use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ impl Detector for State {
     fn on_ack(&mut self, ack: &Ack) -> Verdict {
         let Some(edge) = self.edge.filter(|_| ack.advances()) else { return Verdict::Undecided };
         self.edge = None;
-        if ack.snd_una > edge { Verdict::Spurious } else { Verdict::Undecided }
+        if ack.snd_una > edge { Verdict::Spurious(Scope::ALL) } else { Verdict::Undecided }
     }
 
     fn shortens(&self) -> bool {

@@ -151,6 +151,10 @@ impl LinuxCurve {
         self.segments.reduce(window, loss, ssthresh);
     }
 
+    pub fn undo(&mut self) {
+        self.segments.undo();
+    }
+
     pub fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
         let ssthresh = self.ssthresh(window);
         if !self.segments.timed_out(window, loss, repeated) {

@@ -101,6 +101,8 @@ impl Connection {
             bytes_acked: 0,
             snd_una: sender.snd_una,
             snd_max: sender.snd_max,
+            recovery_point: sender.snd_max,
+            waits: false,
             dupack_threshold: self.parameters.dupack_threshold,
             overdue: false,
             smss: sender.window.smss,

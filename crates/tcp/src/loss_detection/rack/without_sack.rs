@@ -18,7 +18,7 @@ impl State {
         }
         let advanced = ack.bytes_acked > 0;
         if self.in_recovery {
-            return self.on_unselective_in_recovery(ack.snd_una, advanced, board);
+            return self.on_unselective_in_recovery(ack.snd_una, advanced && !ack.waits, board);
         }
         // RFC 6582 §3.2, step 1: nothing new begins before more than `recover` is acknowledged.
         self.in_timeout_recovery &= ack.snd_una <= self.recover;
@@ -28,7 +28,7 @@ impl State {
         let threshold = u64::from(ack.dupack_threshold.max(self.reordering));
         if !self.in_timeout_recovery && !advanced && board.assumed_segments() >= threshold {
             board.mark_first_lost();
-            return self.enter(ack.snd_max);
+            return self.enter(ack.recovery_point);
         }
         Reaction::Nothing
     }
