@@ -280,7 +280,8 @@ impl Connection {
             self.react_to(now, reaction, progress);
         }
         self.end_reduction_by_echo();
-        let may_grow = !self.ecn.is_echo() && !self.ecn.is_reducing();
+        self.take_last_echo(now);
+        let may_grow = !self.echo_stops_growth();
         if (is_open || self.sender.grows_after(reaction)) && may_grow {
             self.sender.grow(ack);
         }
@@ -299,13 +300,7 @@ impl Connection {
     /// The timeout's aftermath is over once everything sent before it is acknowledged.
     fn end_timeout_recovery(&mut self) {
         let sender = &mut self.sender;
-        let ack = sender.snd_una;
-        if sender.timeout_recovery_end == 0 {
-            return;
-        }
-        // `tcp_is_non_sack_preventing_reopen`.
-        let prevents_reopen = sender.tracks && !sender.selective;
-        if ack >= sender.timeout_recovery_end + u64::from(prevents_reopen) {
+        if sender.timeout_recovery_end > 0 && sender.timeout_recovery_is_over() {
             sender.timeout_recovery_end = 0;
             self.events.push_back(Event::Recovered { cwnd: sender.window.cwnd });
         }

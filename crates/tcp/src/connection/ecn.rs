@@ -232,15 +232,40 @@ impl Connection {
     #[inline]
     pub(super) fn take_echo(&mut self, now: Time, flags: Flags, ack: u64) {
         self.ecn.echoed = self.ecn.enabled && flags.contains(Flags::ECE);
-        if self.ecn.echoed && ack > self.ecn.reductions.recover {
+        let waits = self.echo_comes_last();
+        if self.ecn.echoed && ack > self.ecn.reductions.recover && !waits {
             self.reduce_by_echo(now);
         }
+    }
+
+    /// Linux looks at an echo once it knows what else the acknowledgment means
+    /// (`tcp_try_to_open`): one that undoes or ends a recovery begins a reduction all the same.
+    fn echo_comes_last(&self) -> bool {
+        let sender = &self.sender;
+        sender.loss_detection.as_linux() && !sender.congestion_control.models_path()
+    }
+
+    /// Loss detection has read the acknowledgment.
+    #[inline]
+    pub(super) fn take_last_echo(&mut self, now: Time) {
+        if self.ecn.echoed && self.echo_comes_last() && !self.ecn.reducing {
+            self.reduce_by_echo(now);
+        }
+    }
+
+    /// An acknowledgment with an echo does not grow the window. In Linux the state decides: it does
+    /// while a timeout is being repaired.
+    #[inline]
+    pub(super) fn echo_stops_growth(&self) -> bool {
+        self.ecn.reducing || self.ecn.echoed && !self.echo_comes_last()
     }
 
     #[cold]
     fn reduce_by_echo(&mut self, now: Time) {
         let sender = &mut self.sender;
-        if sender.loss_detection.in_recovery() || sender.timeout_recovery_end > 0 {
+        let repairs_timeout = sender.timeout_recovery_end > 0
+            && !(sender.loss_detection.as_linux() && sender.timeout_recovery_is_over());
+        if sender.loss_detection.in_recovery() || repairs_timeout {
             return;
         }
         let cwnd_before = sender.window.cwnd;
@@ -253,7 +278,7 @@ impl Connection {
             let detection = &sender.loss_detection;
             if detection.as_linux() && detection.proportional_rate_reduction() {
                 // `tcp_enter_cwr`: the window goes down by proportional rate reduction.
-                sender.repair.cwnd_after_recovery = sender.window.cwnd;
+                sender.repair.cwnd_after_recovery = sender.window.ssthresh;
                 sender.window.cwnd = cwnd_before;
                 sender.repair.reduction =
                     Some(Reduction::whole_segments(cwnd_before, sender.window.smss));
@@ -286,6 +311,9 @@ impl Connection {
     /// A loss has been found: true when the window was reduced already, for the same window of
     /// data.
     pub(super) fn is_reduced_by_echo(&self) -> bool {
+        if self.echo_comes_last() {
+            return self.ecn.reducing;
+        }
         self.ecn.enabled && self.sender.snd_una <= self.ecn.reductions.echo_recover
     }
 }

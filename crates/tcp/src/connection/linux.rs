@@ -10,6 +10,13 @@ use retx_units::Time;
 pub const BLOCK_MAX: u64 = 65_536;
 
 impl Sender {
+    /// Everything sent before the last timeout is acknowledged. Without SACK Linux waits for more
+    /// than that (`tcp_is_non_sack_preventing_reopen`).
+    pub const fn timeout_recovery_is_over(&self) -> bool {
+        let prevents_reopen = self.tracks && !self.selective;
+        self.snd_una >= self.timeout_recovery_end + prevents_reopen as u64
+    }
+
     /// As in Linux (`tcp_cong_control`), an acknowledgment that ends a recovery widens the window.
     pub fn grows_after(&self, reaction: Reaction) -> bool {
         reaction == Reaction::EndRecovery && self.loss_detection.as_linux() && self.model.is_none()

@@ -164,7 +164,11 @@ impl Connection {
         sender.limited_bytes = 0;
         sender.timed = None;
         if !self.ecn.is_reducing() {
-            sender.repair.cwnd_after_recovery = sender.window.cwnd;
+            // `tcp_end_cwnd_reduction`.
+            let to_threshold = said == Cause::Congestion && sender.loss_detection.as_linux();
+            let window = &sender.window;
+            sender.repair.cwnd_after_recovery =
+                if to_threshold && !reduced { window.ssthresh } else { window.cwnd };
         }
         // The first segment may have been sent again in the recovery before, and not be lost. Where
         // that holds for all that were lost, it is one of these that the recovery is about.

@@ -138,9 +138,12 @@ impl State {
         let counts = |it: &Newest| {
             !it.retransmitted || ack.now.since(it.sent) >= min_rtt && Some(*it) != original
         };
-        let Some(newest) = delivered.newest.filter(counts).or(delivered.newest_original) else {
-            return;
-        };
+        let mut newest = delivered.newest.filter(counts).or(delivered.newest_original);
+        if self.as_linux() {
+            // `tcp_rack_advance` looks at each segment.
+            newest = newest.or(delivered.highest_sacked.filter(counts));
+        }
+        let Some(newest) = newest else { return };
         let measured = match self.config.variant {
             Variant::Rfc8985 => newest,
             Variant::Linux => {
