@@ -44,6 +44,9 @@ pub struct Record {
     pub doubled: bool,
     /// Sent more than once in its life.
     pub ever_retransmitted: bool,
+    /// In Linux: a copy is taken to be in flight beside the original, as the recovery that sent it
+    /// was undone (R without L).
+    pub surplus: bool,
     /// Taken for lost by its time (RFC 8985 §6.2), and not sent again since.
     overdue: bool,
 }
@@ -71,6 +74,9 @@ pub struct Scoreboard {
     /// How often a segment has been taken for lost.
     pub losses: u64,
     doubled_bytes: u64,
+    /// Copies of recoveries that were undone, as long as they are taken to be in flight.
+    surplus_bytes: u64,
+    surplus_segments: u64,
     /// Segments taken for lost, those that were sent again included.
     marked_segments: u64,
     /// The blocks of the last acknowledgment: those that were new have been marked.
@@ -100,6 +106,8 @@ impl Nothing for Scoreboard {
         lost_segments: 0,
         losses: 0,
         doubled_bytes: 0,
+        surplus_bytes: 0,
+        surplus_segments: 0,
         marked_segments: 0,
         told: None,
         assumed: Assumed::NONE,
@@ -130,6 +138,7 @@ impl Scoreboard {
             retransmitted: false,
             doubled: false,
             ever_retransmitted: false,
+            surplus: false,
             overdue: false,
         });
         self.note_time(now, start);
@@ -164,6 +173,17 @@ impl Scoreboard {
         self.note_time(now, start);
     }
 
+    /// A segment has been sent again as a tail loss probe: in Linux (`tcp_send_loss_probe`) what is
+    /// in flight stays the same.
+    pub fn probed(&mut self, now: Time, start: u64) {
+        let Some(index) = self.index_at(start) else { return };
+        let record = &mut self.records[index];
+        record.ever_retransmitted = true;
+        record.overdue = false;
+        record.sent = now;
+        self.note_time(now, start);
+    }
+
     /// A segment is neither lost nor retransmitted any more.
     fn forget(&mut self, record: &Record) {
         let length = u64::from(record.length);
@@ -176,6 +196,10 @@ impl Scoreboard {
     fn mark_lost(&mut self, index: usize) {
         let record = &mut self.records[index];
         if record.sacked || record.lost {
+            return;
+        }
+        if record.surplus {
+            self.lose_original(index);
             return;
         }
         let length = u64::from(record.length);
@@ -221,6 +245,11 @@ impl Scoreboard {
         fresh
     }
 
+    /// True when the segment that begins at `start` is taken for lost.
+    pub fn is_lost(&self, start: u64) -> bool {
+        self.index_at(start).is_some_and(|index| self.records[index].lost)
+    }
+
     /// True when the first segment in flight is taken for lost.
     pub fn is_first_lost(&self) -> bool {
         self.records.front().is_some_and(|record| record.lost)
@@ -250,6 +279,7 @@ impl Scoreboard {
             self.sacked_segments = 0;
         }
         let mut all = true;
+        self.forget_surplus(0);
         for index in 0..self.records.len() {
             work::steps(1);
             let record = &self.records[index];
@@ -341,7 +371,7 @@ impl Scoreboard {
     /// selectively acknowledged, nor lost; what was sent again counts again.
     pub fn pipe(&self, outstanding: u64) -> u64 {
         let left = self.sacked_bytes + self.lost_bytes + self.assumed.bytes();
-        (outstanding + self.doubled_bytes).saturating_sub(left)
+        (outstanding + self.doubled_bytes + self.surplus_bytes).saturating_sub(left)
     }
 
     /// Segments selectively acknowledged, taken for lost (those sent again included), and sent
@@ -351,7 +381,7 @@ impl Scoreboard {
             self.records.iter().filter(|record| test(record)).count() as u64
         };
         let lost = count(|it| it.lost || (it.retransmitted && !it.doubled));
-        (count(|it| it.sacked), lost, count(|it| it.retransmitted))
+        (count(|it| it.sacked), lost, count(|it| it.retransmitted || it.surplus))
     }
 
     /// Bytes selectively acknowledged above `SND.UNA`.

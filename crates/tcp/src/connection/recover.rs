@@ -129,6 +129,10 @@ impl Connection {
         let reduced = self.is_reduced_by_echo();
         let sender = &mut self.sender;
         let cwnd_before = sender.window.cwnd;
+        if sender.loss_detection.as_linux() {
+            // `tcp_enter_recovery`: the repair after a timeout is over, and its reduction stands.
+            sender.timeout_recovery_end = 0;
+        }
         sender.begin_recovery(false, sender.timeout_recovery_end > 0);
         let said = sender.cause_of_loss(now, false);
         if said == Cause::Congestion && !reduced {

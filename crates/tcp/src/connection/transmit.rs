@@ -298,7 +298,12 @@ impl Connection {
             reduction.out += u64::from(space);
         }
         if position < sender.snd_max {
-            sender.board.resent(now, position);
+            let as_linux = sender.loss_detection.as_linux();
+            if as_linux && !sender.board.is_lost(position) && sender.selective {
+                sender.board.probed(now, position);
+            } else {
+                sender.board.resent(now, position);
+            }
             let repair = &mut *sender.repair;
             repair.high_rxt = repair.high_rxt.max(position + u64::from(space));
         } else {

@@ -39,7 +39,11 @@ impl Connection {
             smss: sender.window.smss,
             can_send_new: sender.written > sender.snd_max && window_end > sender.snd_max,
         };
-        match sender.spurious.on_ack(&ack) {
+        let verdict = sender.spurious.on_ack(&ack);
+        if sender.spurious.saw_late_original() {
+            sender.note_late_original(previous_una);
+        }
+        match verdict {
             Verdict::Undecided => {}
             Verdict::SendNew => {
                 sender.snd_nxt = sender.snd_max;

@@ -31,6 +31,7 @@ pub struct State {
     /// `RetransmitTS`: TSval of the first retransmission of this recovery.
     retransmit_ts: Option<u32>,
     dsack_seen: bool,
+    pub(super) late: bool,
 }
 
 impl State {
@@ -43,6 +44,7 @@ impl State {
             recover: 0,
             retransmit_ts: None,
             dsack_seen: false,
+            late: false,
         }
     }
 }
@@ -69,6 +71,7 @@ impl Detector for State {
 
     fn on_ack(&mut self, ack: &Ack) -> Verdict {
         self.dsack_seen |= ack.dsack.is_some();
+        self.late = false;
         // Step 4: the first acceptable ACK.
         let (true, Some(sent), Some(echo)) =
             (self.armed && ack.advances(), self.retransmit_ts, ack.echo)
@@ -77,6 +80,7 @@ impl Detector for State {
         };
         let answers_original = (echo.wrapping_sub(sent) as i32) < 0;
         // `tcp_try_undo_partial`: as long as copies are out, a later ACK decides.
+        self.late = self.as_linux && answers_original && ack.snd_una < self.recover;
         let partial = ack.snd_una < self.recover && ack.retransmitted > 0;
         if self.as_linux && answers_original && partial {
             return Verdict::Undecided;

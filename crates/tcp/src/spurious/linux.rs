@@ -71,6 +71,10 @@ impl Detector for State {
         if others.contains(&Verdict::Spurious) { Verdict::Spurious } else { frto }
     }
 
+    fn saw_late_original(&self) -> bool {
+        self.eifel.late
+    }
+
     fn is_waiting(&self) -> bool {
         self.frto.is_waiting()
     }
