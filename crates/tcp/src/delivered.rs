@@ -22,7 +22,8 @@ pub struct Delivered {
     /// timestamp's echo says.
     pub original_arrived: bool,
     /// The lowest position selectively acknowledged by this ACK that was never retransmitted and
-    /// lies below something acknowledged before: evidence of reordering (RFC 8985 §6.2, step 3).
+    /// lies below something acknowledged before: evidence of reordering (RFC 8985 §6.2, step 3). In
+    /// Linux, of what was retransmitted, too, that a DSACK says has arrived twice.
     pub reordered: Option<u64>,
     /// The range that the ACK says has arrived twice (DSACK, RFC 2883), unless that cannot have
     /// come of a retransmission.
@@ -42,6 +43,10 @@ pub struct Delivered {
     pub first_acked: Option<Time>,
     /// See above.
     pub first_sacked: Option<Time>,
+    /// The same of the last ones in the order of the stream.
+    pub last_acked: Option<Time>,
+    /// See above.
+    pub last_sacked: Option<Time>,
     /// The lowest end of the segments that it delivers and that were never retransmitted.
     pub lowest_original_end: Option<u64>,
     /// Some segment that it acknowledges cumulatively had been retransmitted.
@@ -73,6 +78,12 @@ impl Delivered {
         self.first_acked.filter(|_| !self.acked_retransmitted).or(self.first_sacked)
     }
 
+    /// When the segment was sent whose RTT Linux tells the congestion control (`tcp_ack_update_rtt`,
+    /// `ca_rtt_us`): the last one selectively acknowledged, else the last one acknowledged.
+    pub fn timed_last(&self) -> Option<Time> {
+        self.last_sacked.or(self.last_acked.filter(|_| !self.acked_retransmitted))
+    }
+
     /// A segment is selectively acknowledged for the first time; what lay up to `highest` had been
     /// before, in part.
     pub(crate) fn take_sacked(&mut self, record: &Record, highest: u64) {
@@ -80,8 +91,13 @@ impl Delivered {
         self.sacked += u64::from(record.length);
         self.note_sacked(record);
         if !record.ever_retransmitted && record.end() <= highest {
-            self.reordered = Some(self.reordered.unwrap_or(u64::MAX).min(record.start));
+            self.note_reordered(record.start);
         }
+    }
+
+    /// A segment that begins there has arrived after one behind it.
+    pub(crate) fn note_reordered(&mut self, start: u64) {
+        self.reordered = Some(self.reordered.unwrap_or(u64::MAX).min(start));
     }
 
     /// A segment among those selectively acknowledged.
@@ -89,6 +105,7 @@ impl Delivered {
         self.note(record, true);
         if !record.ever_retransmitted {
             self.first_sacked.get_or_insert(record.sent);
+            self.last_sacked = Some(record.sent);
         }
     }
 
@@ -97,6 +114,7 @@ impl Delivered {
         self.note(record, false);
         if !record.ever_retransmitted {
             self.first_acked.get_or_insert(record.sent);
+            self.last_acked = Some(record.sent);
         }
     }
 
@@ -107,6 +125,7 @@ impl Delivered {
         self.bytes += last.end() - first.start;
         self.segments += count;
         self.first_acked.get_or_insert(first.sent);
+        self.last_acked = Some(last.sent);
         let lowest = self.lowest_original_end.unwrap_or(u64::MAX);
         self.lowest_original_end = Some(lowest.min(first.end()));
         let newest = Some(Newest { sent: last.sent, end: last.end(), retransmitted: false });

@@ -44,6 +44,9 @@ pub struct Record {
     pub doubled: bool,
     /// Sent more than once in its life.
     pub ever_retransmitted: bool,
+    /// In Linux: a copy is taken to be in flight beside the original, as the recovery that sent it
+    /// was undone (R without L).
+    pub surplus: bool,
     /// Taken for lost by its time (RFC 8985 §6.2), and not sent again since.
     overdue: bool,
 }
@@ -73,10 +76,11 @@ pub struct Scoreboard {
     /// How often a segment has been taken for lost.
     pub losses: u64,
     doubled_bytes: u64,
+    /// Copies of recoveries that were undone, as long as they are taken to be in flight.
+    surplus_bytes: u64,
+    surplus_segments: u64,
     /// Segments taken for lost, those that were sent again included.
     marked_segments: u64,
-    /// Segments sent again that an undo has taken for lost no more.
-    copies_of_undone: u64,
     /// The blocks of the last acknowledgment: those that were new have been marked.
     pub told: Option<Box<SackBlocks>>,
     /// What duplicate ACKs stand for.
@@ -104,8 +108,9 @@ impl Nothing for Scoreboard {
         lost_segments: 0,
         losses: 0,
         doubled_bytes: 0,
+        surplus_bytes: 0,
+        surplus_segments: 0,
         marked_segments: 0,
-        copies_of_undone: 0,
         told: None,
         assumed: Assumed::NONE,
         to_retransmit: BinaryHeap::new(),
@@ -136,6 +141,7 @@ impl Scoreboard {
             retransmitted: false,
             doubled: false,
             ever_retransmitted: false,
+            surplus: false,
             overdue: false,
         });
         self.note_time(now, start);
@@ -180,11 +186,6 @@ impl Scoreboard {
         self.lost_segments -= u64::from(record.lost);
         self.doubled_bytes -= if record.doubled { length } else { 0 };
         self.marked_segments -= u64::from(record.lost || record.retransmitted && !record.doubled);
-        self.copies_of_undone -= u64::from(self.is_copy_of_undone(record));
-    }
-
-    const fn is_copy_of_undone(&self, record: &Record) -> bool {
-        self.as_linux && record.retransmitted && record.doubled
     }
 
     fn mark_lost(&mut self, index: usize) {
@@ -192,10 +193,12 @@ impl Scoreboard {
         if record.sacked || record.lost {
             return;
         }
+        if record.surplus {
+            self.lose_original(index);
+            return;
+        }
         let length = u64::from(record.length);
         record.lost = true;
-        let undone = self.as_linux && record.retransmitted && record.doubled;
-        self.copies_of_undone -= u64::from(undone);
         self.marked_segments += u64::from(!record.retransmitted || record.doubled);
         self.losses += 1;
         self.lost_bytes += length;
@@ -266,6 +269,7 @@ impl Scoreboard {
             self.sacked_segments = 0;
         }
         let mut all = true;
+        self.forget_surplus(0);
         for index in 0..self.records.len() {
             work::steps(1);
             let record = &self.records[index];
@@ -357,7 +361,7 @@ impl Scoreboard {
     /// selectively acknowledged, nor lost; what was sent again counts again.
     pub fn pipe(&self, outstanding: u64) -> u64 {
         let left = self.sacked_bytes + self.lost_bytes + self.assumed.bytes();
-        (outstanding + self.doubled_bytes).saturating_sub(left)
+        (outstanding + self.doubled_bytes + self.surplus_bytes).saturating_sub(left)
     }
 
     /// Segments selectively acknowledged, taken for lost (those sent again included), and sent
@@ -367,7 +371,7 @@ impl Scoreboard {
             self.records.iter().filter(|record| test(record)).count() as u64
         };
         let lost = count(|it| it.lost || (it.retransmitted && !it.doubled));
-        (count(|it| it.sacked), lost, count(|it| it.retransmitted))
+        (count(|it| it.sacked), lost, count(|it| it.retransmitted || it.surplus))
     }
 
     /// Bytes selectively acknowledged above `SND.UNA`.

@@ -96,6 +96,8 @@ pub struct State {
     times: SendTimes,
     /// The sample of the acknowledgment at hand.
     rtt: Option<Duration>,
+    /// That sample was taken as Linux takes it.
+    is_sampled: bool,
     last_sent: Time,
 }
 
@@ -127,6 +129,7 @@ impl State {
             },
             times: SendTimes::default(),
             rtt: None,
+            is_sampled: false,
             last_sent: Time::ZERO,
         }
     }
@@ -146,6 +149,15 @@ impl State {
             }
         }
         0
+    }
+
+    fn sample(&mut self, rtt: Duration) {
+        if let Avoidance::Linux(curve) = &mut self.avoidance {
+            curve.sample(rtt);
+        }
+        if let Start::Hystart(hystart) = &mut self.start {
+            hystart.sample(rtt);
+        }
     }
 
     /// What ends slow start early. `rtt` is that of this acknowledgment.
@@ -181,14 +193,25 @@ impl CongestionControl for State {
         self.times.on_sent(sent);
     }
 
+    /// Linux `cubictcp_acked`.
+    fn on_segments_acked(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
+        self.is_sampled = true;
+        let Some(rtt) = rtt.filter(|_| !self.avoidance.began_lately(ack)) else { return };
+        self.sample(rtt);
+        if let Start::Hystart(hystart) = &mut self.start
+            && window.in_slow_start()
+        {
+            hystart.on_ack(window, ack, rtt);
+        }
+    }
+
     fn observe(&mut self, ack: &Ack, _: u32) {
         self.rtt = self.times.on_ack(ack).filter(|_| !self.avoidance.began_lately(ack));
-        let Some(rtt) = self.rtt else { return };
-        if let Avoidance::Linux(curve) = &mut self.avoidance {
-            curve.sample(rtt);
+        if std::mem::take(&mut self.is_sampled) {
+            self.rtt = None;
         }
-        if let Start::Hystart(hystart) = &mut self.start {
-            hystart.sample(rtt);
+        if let Some(rtt) = self.rtt {
+            self.sample(rtt);
         }
     }
 

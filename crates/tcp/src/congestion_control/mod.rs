@@ -185,6 +185,13 @@ pub trait CongestionControl {
         let _ = (ack, smss);
     }
 
+    /// Before the rest of an acknowledgment, in any state, where RTTs are measured as Linux does
+    /// and the peer has SACK: the RTT of the last segment that it delivers, if that was sent once
+    /// (`pkts_acked`). It may set `ssthresh`.
+    fn on_segments_acked(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
+        let _ = (window, ack, rtt);
+    }
+
     /// Data were sent.
     fn on_sent(&mut self, sent: &Sent) {
         let _ = sent;
@@ -279,6 +286,10 @@ impl CongestionControl for State {
 
     fn observe(&mut self, ack: &Ack, smss: u32) {
         dispatch!(self, it => it.observe(ack, smss));
+    }
+
+    fn on_segments_acked(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
+        dispatch!(self, it => it.on_segments_acked(window, ack, rtt));
     }
 
     fn on_sent(&mut self, sent: &Sent) {

@@ -76,7 +76,8 @@ impl Connection {
                 self.sample_selective(now, delivered);
             }
             self.judge(segment, self.sender.snd_una, selective);
-            self.on_duplicate_ack(now, selective);
+            let is_old = segment.ack.distance_from(self.sequence(self.sender.snd_una)) < 0;
+            self.on_duplicate_ack(now, selective, is_old);
         }
     }
 
@@ -134,7 +135,11 @@ impl Connection {
         }
         // In an old one, some of it may lie below SND.UNA.
         let una = sender.snd_una.max(ack.max(0) as u64);
+        let as_linux = sender.loss_detection.as_linux();
         if let Some(board) = sender.board.made() {
+            if let Some((left, right)) = delivered.dsack.filter(|_| as_linux) {
+                board.note_duplicate(left, right, delivered);
+            }
             board.acknowledge(una, &blocks[..count], delivered);
         }
         // RFC 8985 §6.2, step 2: the echo is older than the retransmission, so the original
@@ -230,18 +235,27 @@ impl Connection {
         sender.validation.on_flight(&in_use, &sender.window, false);
     }
 
-    fn on_duplicate_ack(&mut self, now: Time, selective: Option<&Delivered>) {
+    /// In Linux one older than another sets no window, whatever it delivers (`tcp_ack`,
+    /// `old_ack`).
+    fn on_duplicate_ack(&mut self, now: Time, selective: Option<&Delivered>, is_old: bool) {
         let sender = &mut self.sender;
         sender.duplicates += 1;
         let delivered = sender.delivered(0, selective);
+        let is_ignored = is_old && sender.loss_detection.as_linux();
+        let delivered = if is_ignored { 0 } else { delivered };
         let ack = congestion_control::Ack { delivered, ..sender.ack_summary(now, None) };
         self.decide(&ack, selective);
+        let sender = &self.sender;
+        if !is_old && sender.loss_detection.as_linux() && sender.heard_of_earlier(selective) {
+            self.restart_retransmit_timer(now);
+        }
     }
 
     /// What an acknowledgment means: estimators see it, loss detection reads it, and then either
     /// the window grows or recovery goes on.
     fn decide(&mut self, ack: &congestion_control::Ack, selective: Option<&Delivered>) {
         let now = ack.now;
+        self.tell_segments_acked(ack, selective);
         let sender = &mut self.sender;
         sender.congestion_control.observe(ack, sender.window.smss);
         sender.loss_cause.on_ack(ack, &sender.window);
@@ -283,7 +297,8 @@ impl Connection {
         self.take_last_echo(now);
         let may_grow = !self.echo_stops_growth();
         if (is_open || self.sender.grows_after(reaction)) && may_grow {
-            self.sender.grow(ack);
+            let sacked = selective.is_some_and(|delivered| delivered.sacked > 0);
+            self.sender.grow(ack, sacked);
         }
         self.reduce(progress, self.sender.board.lost_bytes() <= lost_before);
         self.tell_model(ack, seen.bytes_acked, selective);

@@ -160,7 +160,9 @@ impl Connection {
                 // RFC 7323 §3.2: once negotiated, segments without the option are dropped.
                 return false;
             };
-            if (timestamps.value.wrapping_sub(receiver.ts_recent) as i32) < 0 {
+            // Linux grants one tick (`TCP_PAWS_WINDOW`).
+            let slack = i32::from(receiver.pending.is_linux());
+            if (timestamps.value.wrapping_sub(receiver.ts_recent) as i32) < -slack {
                 receiver.ack_now = true;
                 return false;
             }
@@ -178,6 +180,7 @@ impl Connection {
             // RFC 7323 §5.3, R3: not for what R2 has refused, such as a copy of what has arrived.
             if let Some(timestamps) = segment.options.timestamps.filter(|_| self.timestamps)
                 && position <= receiver.last_ack_sent as i64
+                && (timestamps.value.wrapping_sub(receiver.ts_recent) as i32) >= 0
             {
                 receiver.ts_recent = timestamps.value;
             }

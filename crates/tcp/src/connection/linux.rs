@@ -1,13 +1,40 @@
 //! What a sender does as Linux does where the RFCs leave it open.
 
-use super::{Parameters, Sender};
-use crate::IdleRestart;
+use super::{Connection, Parameters, Sender};
 use crate::congestion_control::{self, CongestionControl};
 use crate::loss_detection::{LossDetection, Reaction};
+use crate::scoreboard::Delivered;
+use crate::{IdleRestart, RttSamples};
 use retx_units::Time;
 
 /// The largest block of data that the sender hands over at once (GSO_LEGACY_MAX_SIZE).
 pub const BLOCK_MAX: u64 = 65_536;
+
+impl Connection {
+    /// The congestion control learns the RTT of what an acknowledgment delivers
+    /// (`tcp_clean_rtx_queue`, `pkts_acked`). HyStart may end slow start by it, in a recovery, too,
+    /// which then ends with the new `ssthresh`.
+    pub(super) fn tell_segments_acked(
+        &mut self,
+        ack: &congestion_control::Ack,
+        selective: Option<&Delivered>,
+    ) {
+        let per_ack = self.parameters.rtt_samples == RttSamples::EveryAck;
+        let Some(delivered) = selective.filter(|_| per_ack) else { return };
+        if !self.sender.loss_detection.as_linux() {
+            return;
+        }
+        let last = delivered.timed_last().map(|sent| self.measured_rtt(ack.now, sent));
+        let sender = &mut self.sender;
+        let before = sender.window.ssthresh;
+        sender.congestion_control.on_segments_acked(&mut sender.window, ack, last.or(ack.rtt));
+        if sender.window.ssthresh != before
+            && let Some(repair) = sender.repair.made()
+        {
+            repair.cwnd_after_recovery = sender.window.ssthresh;
+        }
+    }
+}
 
 impl Sender {
     /// Everything sent before the last timeout is acknowledged. Without SACK Linux waits for more
@@ -23,15 +50,35 @@ impl Sender {
     }
 
     /// An acknowledgment of new data widens the window, if that limits; in Linux by what it
-    /// delivers (`acked_sacked`).
-    pub fn grow(&mut self, ack: &congestion_control::Ack) {
-        if ack.bytes_acked == 0 {
+    /// delivers (`acked_sacked`). An acknowledgment that is `selective` alone does so, too, once
+    /// more reordering was seen than DupThresh at first (`tcp_may_raise_cwnd`).
+    pub fn grow(&mut self, ack: &congestion_control::Ack, selective: bool) {
+        let as_linux = self.loss_detection.as_linux();
+        if ack.bytes_acked == 0 && !(as_linux && selective && self.loss_detection.is_tolerant()) {
             return;
         }
-        if self.loss_detection.as_linux() {
+        if as_linux {
             self.widen(&congestion_control::Ack { bytes_acked: ack.delivered, ..*ack });
         } else {
             self.widen(ack);
+        }
+    }
+
+    /// Something was selectively acknowledged that had been sent before the first segment was sent
+    /// again, and RACK's timer does not run: the retransmission timer starts anew
+    /// (`tcp_clean_rtx_queue`).
+    pub fn heard_of_earlier(&self, selective: Option<&Delivered>) -> bool {
+        let earliest = selective.and_then(|delivered| delivered.first_sacked);
+        let is_earlier = earliest.zip(self.board.first_sent()).is_some_and(|(it, head)| it < head);
+        is_earlier && self.loss_detection.deadline() == Time::NEVER
+    }
+
+    /// A hole from `low` on was filled by its delayed original after it had been sent again: that
+    /// is reordering (`tcp_try_undo_partial`).
+    pub fn note_late_original(&mut self, low: u64) {
+        let highest = self.board.highest_sacked().unwrap_or(self.snd_una);
+        if highest > low {
+            self.loss_detection.on_late_original(highest - low, self.window.smss);
         }
     }
 

@@ -152,6 +152,11 @@ impl Connection {
                 recovery_point: self.next_recovery_point(),
             };
             self.sender.begin_recovery(&begins);
+            if self.sender.loss_detection.as_linux() {
+                // `tcp_enter_recovery`: the repair after a timeout is over, and its reduction
+                // stands.
+                self.sender.timeout_recovery_end = 0;
+            }
         }
         let sender = &mut self.sender;
         let said = sender.cause_of_loss(now, false);

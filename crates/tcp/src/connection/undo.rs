@@ -25,7 +25,11 @@ impl Connection {
         self.note_echo_in_recovery();
         let ack = self.seen_by_detector(segment, previous_una, selective);
         let sender = &mut self.sender;
-        match sender.spurious.on_ack(&ack) {
+        let verdict = sender.spurious.on_ack(&ack);
+        if sender.spurious.saw_late_original() {
+            sender.note_late_original(previous_una);
+        }
+        match verdict {
             Verdict::Undecided => {}
             Verdict::Wait => sender.repair.waits = true,
             Verdict::SendNew => {

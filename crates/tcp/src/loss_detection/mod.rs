@@ -139,6 +139,12 @@ pub trait LossDetection {
     /// The recovery was not needed, and is over.
     fn on_undo(&mut self) {}
 
+    /// In recovery a hole was filled by a delayed original, after it had been sent again: it lies
+    /// so many bytes behind the highest segment selectively acknowledged, or below the ACK.
+    fn on_late_original(&mut self, distance: u64, smss: u32) {
+        let _ = (distance, smss);
+    }
+
     /// True when recovery is to spread its sending (RFC 9937).
     fn proportional_rate_reduction(&self) -> bool {
         false
@@ -176,6 +182,11 @@ pub trait LossDetection {
     /// do not measure it.
     fn reordering(&self) -> Option<u32> {
         None
+    }
+
+    /// That is more than DupThresh was at first.
+    fn is_tolerant(&self) -> bool {
+        false
     }
 
     /// When [`Self::on_deadline`] wants to be called; [`Time::NEVER`] for not at all.
@@ -234,6 +245,10 @@ impl LossDetection for State {
         dispatch!(self, it => it.on_undo());
     }
 
+    fn on_late_original(&mut self, distance: u64, smss: u32) {
+        dispatch!(self, it => it.on_late_original(distance, smss));
+    }
+
     fn proportional_rate_reduction(&self) -> bool {
         dispatch!(self, it => it.proportional_rate_reduction())
     }
@@ -260,6 +275,10 @@ impl LossDetection for State {
 
     fn reordering(&self) -> Option<u32> {
         dispatch!(self, it => it.reordering())
+    }
+
+    fn is_tolerant(&self) -> bool {
+        dispatch!(self, it => it.is_tolerant())
     }
 
     fn deadline(&self) -> Time {

@@ -10,13 +10,13 @@
 //!
 //! *Variant `linux`* (`net/ipv4/tcp_recovery.c`, `tcp_input.c`, Linux 6.18): RACK.rtt is that of
 //! the last segment that an ACK delivers in the order of the stream, not of time
-//! (`tcp_rack_advance`); DupThresh grows with the reordering seen, in segments
-//! (`tcp_check_sack_reordering`); the timer waits 2 ms longer (`TCP_TIMEOUT_MIN_US`); a segment
-//! that arrived twice counts as delivered (`tcp_dsack_seen`).
+//! (`tcp_rack_advance`); the timer waits 2 ms longer (`TCP_TIMEOUT_MIN_US`); a segment that arrived
+//! twice counts as delivered (`tcp_dsack_seen`). More of it is in `rack/linux.rs`.
 //!
 //! *Where we differ.* min_RTT is the smallest of the connection. Without SACK this is `newreno`, or
 //! with Linux's details what `without_sack` says.
 
+mod linux;
 mod without_sack;
 
 use super::{Ack, Flight, LossDetection, Probe, Reaction, newreno};
@@ -82,12 +82,17 @@ pub struct State {
     rtt: Duration,
     min_rtt: Duration,
     reordering_seen: bool,
-    /// DupThresh, in segments.
+    /// DupThresh, in segments, and its first value.
     reordering: u32,
+    first_reordering: u32,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
     /// `SND.NXT` when the last DSACK widened the window.
     dsack_round: u64,
+    adaptation: linux::Adaptation,
+    /// Linux `rack.advanced`: something has arrived, or an undo has brought back what was lost,
+    /// since losses were looked for.
+    advanced: bool,
     /// Repairing what a timeout found.
     in_timeout_recovery: bool,
     /// The reordering window in force.
@@ -112,9 +117,12 @@ impl State {
             min_rtt: Duration::MAX,
             reordering_seen: false,
             reordering: tcp.dupack_threshold,
+            first_reordering: tcp.dupack_threshold,
             reo_wnd_mult: 1,
             reo_wnd_persist: 0,
             dsack_round: 0,
+            adaptation: linux::Adaptation::default(),
+            advanced: false,
             in_timeout_recovery: false,
             window: Duration::ZERO,
             reordering_deadline: Time::NEVER,
@@ -128,8 +136,8 @@ impl State {
         self.min_rtt = self.min_rtt.min(ack.least_rtt);
         let Some(delivered) = ack.selective else { return };
         if let Some(low) = delivered.reordered {
-            self.reordering_seen = true;
-            self.note_reordering(ack, low, board);
+            let highest = board.highest_sacked().unwrap_or(ack.snd_una);
+            self.note_reordering(highest.saturating_sub(low), ack.smss);
         }
         // A retransmission that seems to be back sooner than any segment ever was, or than it was
         // sent: the original.
@@ -144,6 +152,7 @@ impl State {
             newest = newest.or(delivered.highest_sacked.filter(counts));
         }
         let Some(newest) = newest else { return };
+        self.advanced = true;
         let measured = match self.config.variant {
             Variant::Rfc8985 => newest,
             Variant::Linux => {
@@ -155,16 +164,6 @@ impl State {
         self.min_rtt = min_rtt.min(ack.now.since(newest.sent));
         if self.newest.is_none_or(|known| newest.is_after(known.sent, known.end)) {
             self.newest = Some(newest);
-        }
-    }
-
-    /// Linux: how far behind the highest selectively acknowledged segment something arrived that
-    /// was sent once.
-    fn note_reordering(&mut self, ack: &Ack, low: u64, board: &Scoreboard) {
-        let highest = board.highest_sacked().unwrap_or(ack.snd_una);
-        let distance = highest.saturating_sub(low).div_ceil(ack.smss.into());
-        if self.config.variant == Variant::Linux {
-            self.reordering = self.reordering.max(distance.min(MAX_REORDERING) as u32);
         }
     }
 
@@ -201,16 +200,32 @@ impl State {
         self.reordering_deadline = Time::NEVER;
         let Some(newest) = self.newest else { return false };
         let patience = self.rtt + self.window;
-        let (bytes, latest) = board.mark_lost_by_time(&newest, |sent| sent + patience <= now);
+        let before = board.losses;
+        let latest = board.mark_lost_by_time(&newest, |sent| sent + patience <= now);
         if let Some(sent) = latest {
             let slack = if self.config.variant == Variant::Linux { SLACK } else { Duration::ZERO };
             self.reordering_deadline = sent + patience + slack;
         }
-        bytes > 0
+        board.losses > before
+    }
+
+    /// The same after an acknowledgment; in Linux only after one that has delivered something
+    /// (`tcp_rack_mark_lost`).
+    fn look_for_losses(&mut self, ack: &Ack, board: &mut Scoreboard) -> bool {
+        if self.as_linux() && !std::mem::take(&mut self.advanced) {
+            if ack.bytes_acked > 0 {
+                // `tcp_set_xmit_timer`: the only timer is now another one.
+                self.reordering_deadline = Time::NEVER;
+            }
+            return false;
+        }
+        self.window = self.reordering_window(ack, board);
+        self.detect(ack.now, board)
     }
 
     fn enter(&mut self, snd_max: u64) -> Reaction {
         self.in_recovery = true;
+        self.in_timeout_recovery = false;
         self.recover = snd_max;
         Reaction::SelectiveRecovery
     }
@@ -231,19 +246,26 @@ impl State {
     }
 
     fn on_selective(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
+        let seen_before = self.reordering_seen;
         self.note_delivery(ack, board);
         self.sampled_since_probe |= ack.sampled;
         let was_in_recovery = self.in_recovery;
         let recovery_ends =
             (was_in_recovery || self.in_timeout_recovery) && ack.snd_una >= self.recover;
-        self.adapt_to_duplicates(ack, recovery_ends);
+        if self.as_linux() {
+            self.adapt_as_linux(ack, seen_before, recovery_ends);
+        } else {
+            self.adapt_to_duplicates(ack, recovery_ends);
+        }
         if recovery_ends {
             self.in_recovery = false;
             self.in_timeout_recovery = false;
             self.probe = None;
         }
-        self.window = self.reordering_window(ack, board);
-        let mut lost = !ack.waits && self.detect(ack.now, board);
+        let copies = board.retransmitted_segments();
+        let mut lost = !ack.waits && self.look_for_losses(ack, board);
+        // `FLAG_LOST_RETRANS`: a copy that is lost ends the repair after a timeout.
+        let lost_copy = self.as_linux() && board.retransmitted_segments() < copies;
         if self.as_linux() && !self.in_recovery && !self.in_timeout_recovery {
             // `tcp_time_to_recover`: what was lost counts until it has arrived.
             lost |= board.marked_segments() > 0;
@@ -258,7 +280,7 @@ impl State {
         if self.in_recovery {
             return Reaction::Nothing;
         }
-        if lost && ack.snd_una >= self.recover {
+        if lost && (ack.snd_una >= self.recover || lost_copy) {
             return self.enter(ack.recovery_point);
         }
         if let Some(position) = self.probe_repaired(ack) {
@@ -307,6 +329,13 @@ impl LossDetection for State {
         self.in_recovery = false;
         self.probe = None;
         self.in_timeout_recovery = false;
+        self.advanced = true;
+    }
+
+    fn on_late_original(&mut self, distance: u64, smss: u32) {
+        if self.as_linux() {
+            self.note_reordering(distance, smss);
+        }
     }
 
     fn in_recovery(&self) -> bool {
@@ -334,12 +363,20 @@ impl LossDetection for State {
         Some(self.reordering)
     }
 
+    fn is_tolerant(&self) -> bool {
+        self.reordering > self.first_reordering
+    }
+
     fn deadline(&self) -> Time {
         self.reordering_deadline
     }
 
     fn on_deadline(&mut self, now: Time, recovery_point: u64, board: &mut Scoreboard) -> Reaction {
         let lost = self.detect(now, board);
+        if self.as_linux() {
+            // `tcp_rack_reo_timeout` waits for no more.
+            self.reordering_deadline = Time::NEVER;
+        }
         if lost && !self.in_recovery { self.enter(recovery_point) } else { Reaction::Nothing }
     }
 

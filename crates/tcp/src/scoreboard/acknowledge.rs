@@ -17,6 +17,7 @@ impl Scoreboard {
         while let Some(record) = self.records.front().filter(|record| record.end() <= snd_una) {
             work::steps(1);
             let record = *record;
+            self.forget_surplus(0);
             self.records.pop_front();
             delivered.acked_retransmitted |= record.ever_retransmitted;
             if record.sacked {
@@ -27,7 +28,7 @@ impl Scoreboard {
                 delivered.bytes += u64::from(record.length);
                 delivered.note_acked(&record);
                 if !record.ever_retransmitted && record.end() <= highest_before {
-                    delivered.reordered.get_or_insert(record.start);
+                    delivered.note_reordered(record.start);
                 }
             }
         }

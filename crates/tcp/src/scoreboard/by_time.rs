@@ -26,16 +26,15 @@ impl Scoreboard {
     }
 
     /// RFC 8985 §6.2, step 5: marks lost what was sent before `newest` by more than the reordering
-    /// window, as `is_overdue` says (given when a segment was sent). Returns the bytes marked, and
-    /// when the latest of the others was sent that were sent before `newest`.
+    /// window, as `is_overdue` says (given when a segment was sent). Returns when the latest of the
+    /// others was sent that were sent before `newest`.
     ///
     /// A transmission is moved once, when it has been overtaken, and taken out once.
     pub fn mark_lost_by_time(
         &mut self,
         newest: &Newest,
         is_overdue: impl Fn(Time) -> bool,
-    ) -> (u64, Option<Time>) {
-        let before = self.lost_bytes;
+    ) -> Option<Time> {
         while let Some(&(sent, start)) = self.by_time.front() {
             work::steps(1);
             if let Some(index) = self.current(sent, start) {
@@ -57,7 +56,7 @@ impl Scoreboard {
             }
             self.overtaken.pop_front();
         }
-        (self.lost_bytes - before, self.latest_overtaken())
+        self.latest_overtaken()
     }
 
     /// When the latest segment was sent of those that were overtaken and are still in flight.

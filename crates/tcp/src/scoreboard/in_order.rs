@@ -16,7 +16,7 @@ pub(crate) struct InOrder {
 impl Scoreboard {
     /// Nothing is selectively acknowledged, taken for lost, or in flight twice.
     pub fn is_in_order(&self) -> bool {
-        let odd = self.lost_bytes | self.doubled_bytes | self.marked_segments;
+        let odd = self.lost_bytes | self.doubled_bytes | self.surplus_bytes | self.marked_segments;
         odd == 0 && self.sacked.is_empty()
     }
 

@@ -22,6 +22,7 @@ impl Scoreboard {
         self.marked_segments += u64::from(marked);
         self.lost_segments += u64::from(whole.lost);
         self.sacked_segments += u64::from(whole.sacked);
+        self.surplus_segments += u64::from(whole.surplus);
         if whole.lost {
             self.to_retransmit.push(Reverse(rest.start));
         }

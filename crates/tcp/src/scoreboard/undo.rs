@@ -1,6 +1,8 @@
 //! What a recovery leaves to the one after it, and what is taken back of a spurious one.
 
 use super::Scoreboard;
+use crate::delivered::Delivered;
+use crate::work;
 use retx_units::Time;
 
 impl Scoreboard {
@@ -13,7 +15,7 @@ impl Scoreboard {
     /// Segments that were taken for lost and sent again, and whose copies are taken to be in flight
     /// (Linux `retrans_out`).
     pub fn retransmitted_segments(&self) -> u64 {
-        self.marked_segments - self.lost_segments + self.copies_of_undone
+        self.marked_segments - self.lost_segments + self.surplus_segments
     }
 
     /// Segments within a range that were ever sent again.
@@ -24,6 +26,40 @@ impl Scoreboard {
         within.filter(|record| record.ever_retransmitted).count() as u64
     }
 
+    /// The copy of a segment beside its original is not taken to be in flight any more.
+    pub(super) fn forget_surplus(&mut self, index: usize) {
+        let Some(record) = self.records.get_mut(index).filter(|record| record.surplus) else {
+            return;
+        };
+        record.surplus = false;
+        self.surplus_bytes -= u64::from(record.length);
+        self.surplus_segments -= 1;
+    }
+
+    /// A segment with a copy in flight beside it is taken for lost: the copy stands for it, and it
+    /// is not sent again (Linux: R becomes L and R).
+    pub(super) fn lose_original(&mut self, index: usize) {
+        self.forget_surplus(index);
+        self.records[index].retransmitted = true;
+        self.marked_segments += 1;
+        self.losses += 1;
+    }
+
+    /// The peer says that these positions have arrived twice: what is in flight of them is counted
+    /// once (`tcp_sacktag_one`). What had been selectively acknowledged and sent again is evidence
+    /// of reordering, which `delivered` gets.
+    pub fn note_duplicate(&mut self, left: u64, right: u64, delivered: &mut Delivered) {
+        let mut index = self.first_from(left);
+        while let Some(record) = self.records.get(index).filter(|record| record.end() <= right) {
+            work::steps(1);
+            if record.sacked && record.ever_retransmitted {
+                delivered.note_reordered(record.start);
+            }
+            self.forget_surplus(index);
+            index += 1;
+        }
+    }
+
     /// The first segment in flight was sent again.
     pub fn is_first_retransmitted(&self) -> bool {
         self.records.front().is_some_and(|record| record.ever_retransmitted)
@@ -32,27 +68,28 @@ impl Scoreboard {
     /// Forgets all losses and retransmissions: a recovery was spurious. RFC 8985 §6.2 then looks at
     /// all segments again.
     ///
-    /// Linux forgets the losses alone (`tcp_undo_cwnd_reduction`): original and copy are taken to be
-    /// in flight. Nor does it look at segments again that RACK had marked: they are out of
+    /// Linux forgets the losses alone (`tcp_undo_cwnd_reduction`): original and copy are both taken
+    /// to be in flight. Nor does it look at segments again that RACK had marked: they are out of
     /// `tsorted_sent_queue` until they are sent again, and no undo puts them back.
     pub fn undo(&mut self) {
         let as_linux = self.as_linux;
-        let (mut copies, mut copied_bytes) = (0, 0);
         let mut in_time: Vec<(Time, u64)> = Vec::new();
         for record in self.records.iter_mut() {
+            if as_linux && record.retransmitted && !record.surplus {
+                record.surplus = true;
+                self.surplus_bytes += u64::from(record.length);
+                self.surplus_segments += 1;
+            }
             record.lost = false;
-            record.retransmitted &= as_linux;
-            record.doubled = record.retransmitted;
-            copies += u64::from(record.retransmitted);
-            copied_bytes += u64::from(record.length) * u64::from(record.retransmitted);
+            record.retransmitted = false;
+            record.doubled = false;
             if !(record.sacked || as_linux && record.overdue) {
                 in_time.push((record.sent, record.start));
             }
         }
         self.lost_bytes = 0;
         self.lost_segments = 0;
-        self.doubled_bytes = copied_bytes;
-        self.copies_of_undone = copies;
+        self.doubled_bytes = 0;
         self.marked_segments = 0;
         self.exhausted = (0, 0);
         self.to_retransmit.clear();
@@ -63,5 +100,55 @@ impl Scoreboard {
             in_time.sort_unstable();
             self.by_time.extend(in_time);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retx_units::Duration;
+
+    /// Ten segments of 1000 bytes, of which the first was sent again in a recovery that was undone.
+    fn undone() -> Scoreboard {
+        let mut board = Scoreboard { as_linux: true, ..Scoreboard::default() };
+        for segment in 0..10 {
+            board.push(Time::ZERO, 1 + 1000 * segment, 1000);
+        }
+        board.mark_first_lost();
+        board.resent(Time::ZERO + Duration::from_millis(1), 1);
+        board.undo();
+        board
+    }
+
+    /// Linux: the copy is in flight beside its original, until both are acknowledged.
+    #[test]
+    fn an_undo_leaves_the_copy_in_flight() {
+        let mut board = undone();
+        assert_eq!((board.pipe(10_000), board.retransmitted_segments()), (11_000, 1));
+        board.acknowledge(1_001, &[], &mut Delivered::default());
+        assert_eq!((board.pipe(9_000), board.retransmitted_segments()), (9_000, 0));
+    }
+
+    /// A selective acknowledgment is of the original; a DSACK of the copy, and then the original
+    /// was only late.
+    #[test]
+    fn a_duplicate_report_ends_the_copy() {
+        let mut board = undone();
+        let mut delivered = Delivered::default();
+        // What is selectively acknowledged at the left edge does not occur but for a receiver
+        // that reneges; the board does not mind.
+        board.acknowledge(1, &[(1, 1_001)], &mut delivered);
+        assert_eq!((board.pipe(10_000), delivered.reordered), (10_000, None));
+        board.note_duplicate(1, 1_001, &mut delivered);
+        assert_eq!((board.pipe(10_000), delivered.reordered), (9_000, Some(1)));
+    }
+
+    /// The original is taken for lost: the copy stands for it, and nothing is sent again.
+    #[test]
+    fn a_lost_original_leaves_its_copy() {
+        let mut board = undone();
+        board.mark_lost_below(1_001);
+        assert_eq!((board.marked_segments(), board.lost_bytes()), (1, 0));
+        assert_eq!((board.pipe(10_000), board.next_to_retransmit()), (10_000, None));
     }
 }

@@ -39,6 +39,8 @@ pub struct State {
     retrans_stamp: Option<FirstRetransmission>,
     /// The recovery is over once everything below is acknowledged (`high_seq`).
     recovery_point: u64,
+    /// The last ACK has shown that an original filled a hole that was sent again.
+    late_original: bool,
 }
 
 impl State {
@@ -50,6 +52,7 @@ impl State {
             undo_retrans: None,
             retrans_stamp: None,
             recovery_point: 0,
+            late_original: false,
         }
     }
 
@@ -101,6 +104,8 @@ impl State {
             return Verdict::Undecided;
         }
         if ack.advances() && self.undo_marker.is_some() && self.is_delayed(ack) {
+            // `tcp_try_undo_partial`: this is reordering, undone or not.
+            self.late_original = true;
             if ack.retransmitted > 0 {
                 return Verdict::Wait;
             }
@@ -174,6 +179,7 @@ impl Detector for State {
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Verdict {
+        self.late_original = false;
         self.count_duplicates(ack);
         match ack.state {
             LossState::Open | LossState::Disorder => self.on_reports(),
@@ -181,6 +187,10 @@ impl Detector for State {
             LossState::Recovery => self.on_ack_in_recovery(ack),
             LossState::Loss => self.on_ack_in_loss(ack),
         }
+    }
+
+    fn saw_late_original(&self) -> bool {
+        self.late_original
     }
 
     fn is_waiting(&self) -> bool {

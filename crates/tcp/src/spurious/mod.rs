@@ -157,6 +157,11 @@ pub trait Detector {
         Verdict::Undecided
     }
 
+    /// The acknowledgment at hand has shown that an original filled a hole in a recovery.
+    fn saw_late_original(&self) -> bool {
+        false
+    }
+
     /// Retransmissions other than the first wait for the verdict.
     fn is_waiting(&self) -> bool {
         false
@@ -188,6 +193,10 @@ impl Detector for State {
 
     fn on_ack(&mut self, ack: &Ack) -> Verdict {
         dispatch!(self, it => it.on_ack(ack))
+    }
+
+    fn saw_late_original(&self) -> bool {
+        dispatch!(self, it => it.saw_late_original())
     }
 
     fn is_waiting(&self) -> bool {

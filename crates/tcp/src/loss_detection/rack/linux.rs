@@ -1,0 +1,126 @@
+//! Reordering as Linux measures it, and the window that it grants for it.
+//!
+//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `tcp_check_sack_reordering`, `tcp_dsack_seen`,
+//! `tcp_try_undo_partial`, `tcp_try_undo_recovery`; `net/ipv4/tcp_recovery.c`:
+//! `tcp_rack_update_reo_wnd`.
+
+use super::{MAX_REORDERING, PERSIST, State};
+use crate::loss_detection::{Ack, LossDetection};
+use retx_units::Time;
+
+/// DSACKs that widen the reordering window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Adaptation {
+    /// One has come that the window has not been widened for (`rack.dsack_seen`).
+    pending: bool,
+    /// When one has widened it last: what was sent before does not do so again
+    /// (`rack.last_delivered`).
+    last: Time,
+}
+
+impl Default for Adaptation {
+    fn default() -> Self {
+        Self { pending: false, last: Time::ZERO }
+    }
+}
+
+impl State {
+    /// Something that lies so many bytes behind the highest selectively acknowledged segment
+    /// arrived after it. In Linux DupThresh grows to that distance.
+    pub(super) fn note_reordering(&mut self, distance: u64, smss: u32) {
+        self.reordering_seen = true;
+        if self.as_linux() {
+            let segments = distance.div_ceil(smss.into()).min(MAX_REORDERING);
+            self.reordering = self.reordering.max(segments as u32);
+        }
+    }
+
+    /// RFC 8985 §6.2, step 4. A DSACK counts if reordering was seen before, `seen_before`, and a
+    /// tail loss probe does not explain it; it waits for an acknowledgment that delivers something.
+    /// The window narrows once sixteen recoveries have ended that were not undone.
+    pub(super) fn adapt_as_linux(&mut self, ack: &Ack, seen_before: bool, recovery_ends: bool) {
+        let Some(delivered) = ack.selective else { return };
+        let probe_end = self.probe.map(|probe| probe.end);
+        let counts = delivered.dsack.is_some_and(|(_, right)| probe_end != Some(right));
+        self.adaptation.pending |= seen_before && counts;
+        if let Some(newest) = delivered.newest {
+            self.adaptation.pending &= newest.sent >= self.adaptation.last;
+            if std::mem::take(&mut self.adaptation.pending) {
+                self.adaptation.last = ack.now;
+                self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(255);
+                self.reo_wnd_persist = PERSIST;
+            } else if self.reo_wnd_persist == 0 {
+                self.reo_wnd_mult = 1;
+            }
+        }
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(recovery_ends.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, Variant};
+    use super::*;
+    use crate::scoreboard::{Delivered, Newest};
+    use retx_units::Duration;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn state() -> State {
+        let tcp = (crate::presets::find("linux").unwrap().config)();
+        State::new(&Config { variant: Variant::Linux, ..Config::default() }, &tcp)
+    }
+
+    /// An acknowledgment at `ms` of a segment sent at `sent_ms`, with a DSACK or not.
+    fn take(state: &mut State, ms: u64, sent_ms: u64, dsack: bool, ends: bool) {
+        let sent = Time::ZERO + MS * sent_ms;
+        let delivered = Delivered {
+            dsack: dsack.then_some((1, 2)),
+            newest: Some(Newest { sent, end: 9, retransmitted: false }),
+            ..Delivered::default()
+        };
+        let ack = Ack {
+            now: Time::ZERO + MS * ms,
+            srtt: None,
+            least_rtt: Duration::MAX,
+            sampled: false,
+            overdue: false,
+            bytes_acked: 1,
+            snd_una: 9,
+            snd_max: 10,
+            recovery_point: 10,
+            waits: false,
+            dupack_threshold: 3,
+            smss: 1_000,
+            selective: Some(&delivered),
+        };
+        state.adapt_as_linux(&ack, true, ends);
+    }
+
+    /// A DSACK counts with the first acknowledgment of something sent since the one that counted
+    /// before.
+    #[test]
+    fn the_window_widens_once_per_round_trip() {
+        let mut state = state();
+        take(&mut state, 100, 0, true, false);
+        take(&mut state, 110, 10, true, false);
+        assert_eq!(state.reo_wnd_mult, 2);
+        take(&mut state, 201, 101, true, false);
+        assert_eq!((state.reo_wnd_mult, state.reo_wnd_persist), (3, 16));
+    }
+
+    /// One that was undone has ended before the acknowledgment is looked at.
+    #[test]
+    fn the_window_narrows_after_sixteen_recoveries_that_stood() {
+        let mut state = state();
+        take(&mut state, 100, 0, true, false);
+        for n in 0..16 {
+            for ends in [false, true] {
+                assert_eq!(state.reo_wnd_mult, 2, "{n}");
+                take(&mut state, 200, 100, false, ends);
+            }
+        }
+        take(&mut state, 200, 100, false, false);
+        assert_eq!(state.reo_wnd_mult, 1);
+    }
+}
