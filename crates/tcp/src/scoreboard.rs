@@ -146,11 +146,6 @@ impl Scoreboard {
         self.marked_segments
     }
 
-    /// When the first segment in flight was sent last.
-    pub fn first_sent(&self) -> Option<Time> {
-        self.records.front().map(|record| record.sent)
-    }
-
     /// The segment that begins at `start` has been sent again.
     pub fn resent(&mut self, now: Time, start: u64) {
         let Some(index) = self.index_at(start) else { return };
@@ -180,11 +175,7 @@ impl Scoreboard {
         self.lost_segments -= u64::from(record.lost);
         self.doubled_bytes -= if record.doubled { length } else { 0 };
         self.marked_segments -= u64::from(record.lost || record.retransmitted && !record.doubled);
-        self.copies_of_undone -= u64::from(self.is_copy_of_undone(record));
-    }
-
-    const fn is_copy_of_undone(&self, record: &Record) -> bool {
-        self.as_linux && record.retransmitted && record.doubled
+        self.copies_of_undone -= u64::from(self.as_linux && record.is_copy_of_undone());
     }
 
     fn mark_lost(&mut self, index: usize) {
@@ -192,10 +183,9 @@ impl Scoreboard {
         if record.sacked || record.lost {
             return;
         }
+        self.copies_of_undone -= u64::from(self.as_linux && record.is_copy_of_undone());
         let length = u64::from(record.length);
         record.lost = true;
-        let undone = self.as_linux && record.retransmitted && record.doubled;
-        self.copies_of_undone -= u64::from(undone);
         self.marked_segments += u64::from(!record.retransmitted || record.doubled);
         self.losses += 1;
         self.lost_bytes += length;

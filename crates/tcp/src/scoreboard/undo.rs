@@ -1,12 +1,19 @@
 //! What a recovery leaves to the one after it, and what is taken back of a spurious one.
 
-use super::Scoreboard;
+use super::{Record, Scoreboard};
 use retx_units::Time;
+
+impl Record {
+    /// In Linux: sent again, and taken for lost no more.
+    pub(super) const fn is_copy_of_undone(&self) -> bool {
+        self.retransmitted && self.doubled
+    }
+}
 
 impl Scoreboard {
     /// The first segment taken for lost that has not arrived, be it sent again or not.
     pub fn first_marked(&self) -> Option<u64> {
-        let is_marked = |it: &&super::Record| it.lost || it.retransmitted && !it.doubled;
+        let is_marked = |it: &&Record| it.lost || it.retransmitted && !it.doubled;
         self.records.iter().find(is_marked).map(|record| record.start)
     }
 
@@ -32,8 +39,8 @@ impl Scoreboard {
     /// Forgets all losses and retransmissions: a recovery was spurious. RFC 8985 §6.2 then looks at
     /// all segments again.
     ///
-    /// Linux forgets the losses alone (`tcp_undo_cwnd_reduction`): original and copy are taken to be
-    /// in flight. Nor does it look at segments again that RACK had marked: they are out of
+    /// Linux forgets the losses alone (`tcp_undo_cwnd_reduction`): original and copy are both taken
+    /// to be in flight. Nor does it look at segments again that RACK had marked: they are out of
     /// `tsorted_sent_queue` until they are sent again, and no undo puts them back.
     pub fn undo(&mut self) {
         let as_linux = self.as_linux;
