@@ -164,7 +164,8 @@ pub enum LostSyn {
     /// With the first (RFC 5681 §3.1).
     #[default]
     First,
-    /// With the second (Linux `tcp_init_transfer`).
+    /// With the second timeout, unless the answer echoes the timestamp of the first (Linux
+    /// `tcp_init_transfer`, `tcp_try_undo_spurious_syn`).
     Second,
 }
 

@@ -152,11 +152,6 @@ impl Scoreboard {
         self.marked_segments
     }
 
-    /// When the first segment in flight was sent last.
-    pub fn first_sent(&self) -> Option<Time> {
-        self.records.front().map(|record| record.sent)
-    }
-
     /// The segment that begins at `start` has been sent again.
     pub fn resent(&mut self, now: Time, start: u64) {
         let Some(index) = self.index_at(start) else { return };

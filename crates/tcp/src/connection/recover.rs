@@ -1,7 +1,7 @@
 //! What a sender does about a loss: the reactions that loss detection asks for.
 
 use super::reduction::{Reduction, Share};
-use super::sender::Beginning;
+use super::undo::Beginning;
 use super::{Connection, Episode, Event};
 use crate::backoff::Backoff;
 use crate::congestion_control::CongestionControl;

@@ -20,19 +20,6 @@ use crate::{Config, LostSyn, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
 use std::num::NonZeroU64;
 
-/// A recovery that begins.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Beginning {
-    /// The retransmission timer began it.
-    pub by_timeout: bool,
-    /// Another one, about the same window, is under way.
-    pub in_recovery: bool,
-    /// The window is being reduced already, because of an echo (ECN).
-    pub after_echo: bool,
-    /// It is over once everything below is acknowledged.
-    pub recovery_point: u64,
-}
-
 fn first_window(config: &Config) -> Window {
     let smss = config.mss;
     let ssthresh = config.initial_ssthresh.map_or(u64::MAX, |size| size.bytes(smss));
@@ -388,32 +375,5 @@ impl Sender {
             self.repair.relearning = None;
             self.estimator.relearn(rtt, least, limits);
         }
-    }
-
-    /// The window is about to be reduced: remembers it, and tells the detector of spurious
-    /// recoveries. A recovery within another is about the same window.
-    pub fn begin_recovery(&mut self, begins: &Beginning) {
-        let &Beginning { by_timeout, in_recovery, after_echo, recovery_point } = begins;
-        // The timeout at hand has been counted.
-        let repeated = by_timeout && self.timeouts_in_row > 1;
-        if !in_recovery || self.repair.undo.is_none() {
-            let estimator = &self.estimator;
-            let rtt = estimator.srtt().zip(estimator.rttvar()).filter(|_| by_timeout);
-            let (window, flight_size) = (self.window, self.flight_size());
-            let undo = Undo { window, flight_size, rtt, keeps_reduction: after_echo };
-            self.repair.undo = Some(undo);
-        }
-        self.repair.waits = false;
-        self.spurious.on_begin(&spurious::Begin {
-            by_timeout,
-            in_recovery,
-            repeated,
-            recovery_point,
-            awaits_probe: self.loss_detection.open_probe().is_some(),
-            retransmitted: self.board.retransmitted_segments(),
-            first_retransmitted: self.board.is_first_retransmitted(),
-            snd_una: self.snd_una,
-            snd_max: self.snd_max,
-        });
     }
 }

@@ -1,7 +1,7 @@
 //! Timers expire.
 
 use super::recover::Progress;
-use super::sender::Beginning;
+use super::undo::Beginning;
 use super::{Connection, Episode, Event, State};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::CongestionControl;

@@ -20,6 +20,11 @@ impl Scoreboard {
         odd == 0 && self.sacked.is_empty()
     }
 
+    /// When the first segment in flight was sent last.
+    pub fn first_sent(&self) -> Option<Time> {
+        self.records.front().map(|record| record.sent)
+    }
+
     /// The index of the first segment that begins at `position` or after it.
     #[inline]
     pub(super) fn first_from(&self, position: u64) -> usize {

@@ -5,8 +5,8 @@
 //! the network's doing and proves nothing. Needs SACK.
 //!
 //! *Where we differ.* Copies that are in flight as a recovery begins, of a recovery before or of a
-//! tail loss probe, are to be reported too (as in Linux `tcp_init_undo`). Linux's own counting is in
-//! `linux`.
+//! tail loss probe, are to be reported too (as in Linux `tcp_init_undo`). Linux's own counting is
+//! in `linux`.
 
 use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict};
 use crate::Ranges;
@@ -96,5 +96,62 @@ impl Detector for State {
 
     fn response(&self) -> Response {
         self.response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LossState;
+
+    fn report(state: &mut State, left: u64, right: u64) -> Verdict {
+        state.on_ack(&Ack {
+            state: LossState::Recovery,
+            previous_una: 1,
+            snd_una: 1,
+            snd_max: 10_001,
+            highest: 10_001,
+            retransmitted: 2,
+            sacked: Some(0),
+            lowest_original_end: None,
+            dsack: Some((left, right)),
+            twice_in_flight: 0,
+            echo: None,
+            smss: 1_000,
+            can_send_new: false,
+        })
+    }
+
+    /// Two segments were sent again. Neither a double of another nor two reports of the first say
+    /// anything of the second.
+    #[test]
+    fn each_retransmission_has_to_be_reported() {
+        let tcp = (crate::presets::find("sack").unwrap().config)();
+        let mut state = State::new(&Config::default(), &tcp);
+        state.on_begin(&Begin {
+            by_timeout: false,
+            in_recovery: false,
+            repeated: false,
+            awaits_probe: false,
+            retransmitted: 0,
+            first_retransmitted: false,
+            snd_una: 1,
+            snd_max: 10_001,
+            recovery_point: 10_001,
+        });
+        for position in [1, 1_001] {
+            let end = position + 1_000;
+            state.on_retransmission(&Retransmission {
+                position,
+                end,
+                timestamp: None,
+                is_probe: false,
+            });
+        }
+        for (left, right) in [(5_001, 6_001), (1, 1_001), (1, 1_001)] {
+            assert_eq!(report(&mut state, left, right), Verdict::Undecided, "{left}");
+        }
+        assert_eq!(report(&mut state, 1_001, 2_001), Verdict::Spurious(Scope::ALL));
+        assert_eq!(report(&mut state, 1_001, 2_001), Verdict::Undecided, "once");
     }
 }

@@ -68,8 +68,10 @@ impl Detector for State {
         // Step 5: a DSACK, or an ACK of everything from a peer that never sent one, may be the
         // answer to a duplicate whose first ACK was lost.
         let all = ack.snd_una == ack.snd_max && !self.dsack_seen;
-        let doubtful = ack.dsack.is_some() || all;
-        if answers_original && !doubtful { Verdict::Spurious(Scope::ALL) } else { Verdict::Undecided }
+        if !answers_original || all || ack.dsack.is_some() {
+            return Verdict::Undecided;
+        }
+        Verdict::Spurious(Scope::ALL)
     }
 
     fn response(&self) -> Response {
