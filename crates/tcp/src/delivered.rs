@@ -78,8 +78,8 @@ impl Delivered {
         self.first_acked.filter(|_| !self.acked_retransmitted).or(self.first_sacked)
     }
 
-    /// When the segment was sent whose RTT Linux tells the congestion control (`tcp_ack_update_rtt`,
-    /// `ca_rtt_us`): the last one selectively acknowledged, else the last one acknowledged.
+    /// When the segment was sent whose RTT Linux tells the congestion control (`ca_rtt_us`): the
+    /// last one selectively acknowledged, else the last one acknowledged.
     pub fn timed_last(&self) -> Option<Time> {
         self.last_sacked.or(self.last_acked.filter(|_| !self.acked_retransmitted))
     }

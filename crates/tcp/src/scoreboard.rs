@@ -6,6 +6,7 @@
 //! and looked up by binary search.
 
 mod acknowledge;
+mod again;
 mod by_time;
 mod in_order;
 mod split;
@@ -150,28 +151,6 @@ impl Scoreboard {
     /// Segments taken for lost that have not arrived, those that were sent again included.
     pub fn marked_segments(&self) -> u64 {
         self.marked_segments
-    }
-
-    /// The segment that begins at `start` has been sent again.
-    pub fn resent(&mut self, now: Time, start: u64) {
-        let Some(index) = self.index_at(start) else { return };
-        let record = &mut self.records[index];
-        let length = u64::from(record.length);
-        // RFC 6675 §4, `SetPipe`: the copy is in the network; the original only if it is not lost.
-        if std::mem::take(&mut record.lost) {
-            self.lost_bytes -= length;
-            self.lost_segments -= 1;
-            record.retransmitted = true;
-        } else if !self.as_linux {
-            record.retransmitted = true;
-            if !std::mem::replace(&mut record.doubled, true) {
-                self.doubled_bytes += length;
-            }
-        }
-        record.ever_retransmitted = true;
-        record.overdue = false;
-        record.sent = now;
-        self.note_time(now, start);
     }
 
     /// A segment is neither lost nor retransmitted any more.

@@ -104,8 +104,7 @@ impl Connection {
         if says_nothing && sender.without_times {
             return true;
         }
-        let mut blocks = [(0, 0); 4];
-        let mut count = 0;
+        let (mut blocks, mut count) = ([(0, 0); 4], 0);
         let sack = &segment.options.sack;
         let told = if sack.is_empty() {
             SackBlocks::default()
@@ -135,9 +134,9 @@ impl Connection {
         }
         // In an old one, some of it may lie below SND.UNA.
         let una = sender.snd_una.max(ack.max(0) as u64);
-        let as_linux = sender.loss_detection.as_linux();
+        let twice = delivered.dsack.filter(|_| sender.loss_detection.as_linux());
         if let Some(board) = sender.board.made() {
-            if let Some((left, right)) = delivered.dsack.filter(|_| as_linux) {
+            if let Some((left, right)) = twice {
                 board.note_duplicate(left, right, delivered);
             }
             board.acknowledge(una, &blocks[..count], delivered);

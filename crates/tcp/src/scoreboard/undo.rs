@@ -8,7 +8,7 @@ use retx_units::Time;
 impl Scoreboard {
     /// The first segment taken for lost that has not arrived, be it sent again or not.
     pub fn first_marked(&self) -> Option<u64> {
-        let is_marked = |it: &&Record| it.lost || it.retransmitted && !it.doubled;
+        let is_marked = |it: &&super::Record| it.lost || it.retransmitted && !it.doubled;
         self.records.iter().find(is_marked).map(|record| record.start)
     }
 
