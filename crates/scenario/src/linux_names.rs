@@ -1,5 +1,5 @@
 //! Names of congestion controls under the presets of Linux: there they mean the kernel's modules
-//! (`docs/decisions/0015-names-under-linux.md`).
+//! (`docs/decisions/0016-names-under-linux.md`).
 
 use retx_tcp::presets;
 use serde_json::{Map, Value};
