@@ -1,5 +1,5 @@
-//! *What it does.* Hybla as Linux has it: growth in eighths of ρ and whole segments, from an initial
-//! window of ρ segments.
+//! *What it does.* Hybla as Linux has it: growth in eighths of ρ and whole segments, which starts
+//! from a window of ρ segments.
 //!
 //! *Reference.* Linux `net/ipv4/tcp_hybla.c` (read as of 6.17), after Caini & Firrincieli 2004.
 //!
