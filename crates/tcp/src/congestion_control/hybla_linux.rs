@@ -1,7 +1,7 @@
 //! *What it does.* Hybla as Linux has it: growth in eighths of ρ and whole segments, which starts
 //! from a window of ρ segments.
 //!
-//! *Reference.* Linux `net/ipv4/tcp_hybla.c` (read as of 6.17), after Caini & Firrincieli 2004.
+//! *Reference.* Linux `net/ipv4/tcp_hybla.c` (read in a mirror), after Caini & Firrincieli 2004.
 //!
 //! *Equations.* ρ = max(⌊8·SRTT/25 ms⌋, 8)/8, of the least SRTT. The handshake leaves cwnd = ⌊ρ⌋,
 //! whatever the initial window. Per ACK, in 1/128 segments: slow start 2^⌊min(ρ, 16)⌋·f − 128 with

@@ -1,7 +1,7 @@
 //! *What it does.* Westwood+ as Linux has it: Reno until a recovery is over, which then sets the
 //! window to the estimated bandwidth times the least RTT.
 //!
-//! *Reference.* Linux `net/ipv4/tcp_westwood.c` (read as of 6.17), after Grieco & Mascolo 2004.
+//! *Reference.* Linux `net/ipv4/tcp_westwood.c` (read in a mirror), after Grieco & Mascolo 2004.
 //!
 //! *Equations.* In ticks of 4 ms and whole bytes. Once more than max(RTT, 50 ms) has passed since
 //! the interval began: b = ⌊credited bytes/interval⌋, B' = ⌊(7·B' + b)/8⌋, B = ⌊(7·B + B')/8⌋; an
