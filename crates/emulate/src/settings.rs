@@ -22,25 +22,17 @@ pub struct KernelTcp {
     pub advertised_window: Option<u32>,
 }
 
-/// The kernel's name of a congestion control.
-const CONGESTION_CONTROLS: &[(&str, &str)] = &[
-    ("reno", "reno"),
-    ("reno_linux", "reno"),
-    ("cubic", "cubic"),
-    ("bbr", "bbr"),
-    ("vegas_linux", "vegas"),
-    ("veno_linux", "veno"),
-    ("westwood_plus", "westwood"),
-    ("hybla", "hybla"),
-];
+/// The kernel's names of the congestion controls that are modelled.
+const MODULES: [&str; 7] = ["reno", "cubic", "bbr", "vegas", "veno", "westwood", "hybla"];
 
 /// What the kernel is to be set to for this TCP.
 ///
 /// # Errors
 /// The fields that no kernel can be set to, and what it does instead.
 pub fn kernel_tcp(config: &Config) -> Result<KernelTcp, String> {
+    let module = module_of(config)?;
     let socket = SocketOptions {
-        congestion_control: congestion_control_of(config)?,
+        congestion_control: module.to_owned(),
         no_delay: !config.nagle,
         pacing: config.pacing,
         send_buffer: own_size(config, |tcp| Some(tcp.send_buffer))?,
@@ -50,6 +42,7 @@ pub fn kernel_tcp(config: &Config) -> Result<KernelTcp, String> {
     let possible =
         Config { loss_detection: loss_detection(config, &kernel), ..settable(config, kernel) };
     compare(config, &possible)?;
+    check_module(&config.congestion_control, module)?;
     let advertised = config.advertised_window.map(|window| window.bytes(config.mss) as u32);
     Ok(KernelTcp {
         sysctls: sysctls(config),
@@ -142,41 +135,43 @@ fn compare(asked: &Config, possible: &Config) -> Result<(), String> {
     Err(format!("no kernel can be set to {}; like = \"linux\" can be run", differing.join(", ")))
 }
 
-fn congestion_control_of(config: &Config) -> Result<String, String> {
-    let asked = serde_json::to_value(&config.congestion_control).expect("plain data");
-    let name = asked.as_str().or_else(|| asked["name"].as_str()).expect("each has a name");
-    let known = CONGESTION_CONTROLS.iter().find(|(ours, _)| *ours == name);
-    let Some((_, kernels)) = known else {
-        let names: Vec<&str> = CONGESTION_CONTROLS.iter().map(|(ours, _)| *ours).collect();
-        return Err(format!(
+/// The kernel's module for a congestion control, or that of the same name.
+fn module_of(config: &Config) -> Result<&'static str, String> {
+    let name = config.congestion_control.name();
+    let is_meant = |kernels: &&&str| **kernels == name || modelled(kernels).name() == name;
+    MODULES.iter().find(is_meant).copied().ok_or_else(|| {
+        let names: Vec<&str> = MODULES.iter().map(|kernels| modelled(kernels).name()).collect();
+        format!(
             "no kernel has congestion_control = \"{name}\"; those that kernels may have: {}",
             names.join(", ")
-        ));
-    };
-    if !is_as_the_kernels(&config.congestion_control) {
-        return Err(format!(
-            "no kernel can be set to congestion_control = {asked}: a kernel's parameters are its \
-             own; those of the preset \"linux\" and its kin can be run"
-        ));
-    }
-    Ok((*kernels).to_owned())
+        )
+    })
 }
 
-/// The parameters cannot be set: they must be those of a preset of Linux, or not be given at all.
-fn is_as_the_kernels(asked: &congestion_control::Config) -> bool {
-    let of_presets = ["linux", "linux_reno", "linux_bbr"]
-        .map(|name| (presets::find(name).expect("a preset").config)().congestion_control);
-    let same_kind = |kernel: &congestion_control::Config| kernel.name() == asked.name();
-    match of_presets.iter().find(|kernel| same_kind(kernel)) {
-        Some(kernel) => kernel == asked,
-        None => {
-            let value = serde_json::to_value(asked).expect("plain data");
-            let bare = serde_json::json!({ "name": asked.name() });
-            serde_json::from_value::<congestion_control::Config>(bare)
-                .is_ok_and(|defaults| defaults == *asked)
-                || value.is_string()
-        }
+/// The model of a module.
+fn modelled(module: &str) -> congestion_control::Config {
+    presets::linux_module(module).expect("one that is modelled")
+}
+
+/// Parameters cannot be set, and models of RFCs and papers are not the kernel's.
+fn check_module(asked: &congestion_control::Config, module: &str) -> Result<(), String> {
+    let kernels = modelled(module);
+    if *asked == kernels {
+        return Ok(());
     }
+    if asked.name() != kernels.name() {
+        return Err(format!(
+            "no kernel has congestion_control = \"{}\" as RFC or paper have it; its module is \
+             \"{}\", which the bare name \"{module}\" means in a TCP that is like \"linux\"",
+            asked.name(),
+            kernels.name()
+        ));
+    }
+    let asked = serde_json::to_value(asked).expect("plain data");
+    Err(format!(
+        "no kernel can be set to congestion_control = {asked}: a kernel's parameters are its own; \
+         those of the preset \"linux\" and its kin can be run"
+    ))
 }
 
 /// A size in bytes where it differs from the preset's, for which the kernel is left to itself.
@@ -286,6 +281,14 @@ mod tests {
     }
 
     #[test]
+    fn each_modelled_module_can_be_asked_for() {
+        for module in MODULES {
+            let tcp = Config { congestion_control: modelled(module), ..linux() };
+            assert_eq!(kernel_tcp(&tcp).expect(module).socket.congestion_control, module);
+        }
+    }
+
+    #[test]
     fn what_a_kernel_cannot_do_is_named() {
         let message = |tcp: &Config| kernel_tcp(tcp).expect_err("no kernel can");
         let sack = message(&preset("sack"));
@@ -302,6 +305,8 @@ mod tests {
             "{}",
             message(&initial_rto)
         );
+        let literal = Config { congestion_control: preset("reno").congestion_control, ..linux() };
+        assert!(message(&literal).contains("its module is \"reno_linux\""));
         // Those in equal steps do not count, and 0 means the default.
         let few = Config { max_syn_retransmissions: Some(4), ..linux() };
         assert!(message(&few).contains("max_syn_retransmissions = 4"));

@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 pub fn describe() -> Value {
     json!({
         "tcp": tcp(),
-        "congestion_control": choices(congestion_control::Config::schemas()),
+        "congestion_control": congestion_controls(),
         "loss_detection": choices(loss_detection::Config::schemas()),
         "loss_cause": choices(loss_cause::Config::schemas()),
         "rto": choices(rto::Config::schemas()),
@@ -45,9 +45,32 @@ fn tcp() -> Value {
     let of_preset = |preset: &presets::Preset| {
         let values = serde_json::to_value((preset.config)()).expect("a TCP is plain data");
         let parameters = with_defaults(parameters(&fields), &values);
-        json!({ "name": preset.name, "summary": preset.summary, "parameters": parameters })
+        let names = if preset.is_linux() { LINUX_NAMES } else { "" };
+        let summary = format!("{}{names}", preset.summary);
+        json!({ "name": preset.name, "summary": summary, "parameters": parameters })
     };
     presets::PRESETS.iter().map(of_preset).collect()
+}
+
+/// What is told of presets of Linux.
+const LINUX_NAMES: &str = ". Names of congestion controls are the kernel's";
+
+/// Congestion controls; where a name means another module under the presets of Linux, it says so.
+fn congestion_controls() -> Value {
+    let mut all = choices(congestion_control::Config::schemas());
+    for choice in all.as_array_mut().into_iter().flatten() {
+        let name = choice["name"].as_str().unwrap_or_default();
+        let Some(module) = presets::linux_module(name) else { continue };
+        let means = match serde_json::to_value(&module).expect("a choice is plain data") {
+            _ if module.name() != name => module.name().to_owned(),
+            table if table["variant"].is_string() => format!("variant = {}", table["variant"]),
+            _ => continue,
+        };
+        let summary = choice["summary"].as_str().unwrap_or_default();
+        choice["summary"] =
+            format!("{summary} Under the presets of Linux the name means {means}.").into();
+    }
+    all
 }
 
 /// What has a value may be left out.

@@ -13,6 +13,7 @@ mod describe;
 mod document;
 mod error;
 mod file;
+mod linux_names;
 mod overrides;
 mod pieces;
 mod points;
@@ -165,15 +166,17 @@ fn apply<'a>(
 }
 
 /// A TCP with some fields changed as `--set` writes them, such as `delayed_ack.segments=1`: for
-/// those who need no scenario around it.
+/// those who need no scenario around it. With `is_linux` the TCP starts from a preset of Linux, and
+/// names of congestion controls are the kernel's.
 ///
 /// # Errors
 /// A key that is unknown, a value that no endpoint could run with.
 pub fn adjust_tcp(
     tcp: &retx_tcp::Config,
+    is_linux: bool,
     changes: &[(String, String)],
 ) -> Result<retx_tcp::Config, ScenarioError> {
-    tcp::adjusted(tcp, changes).map_err(|problem| ScenarioError {
+    tcp::adjusted(tcp, is_linux, changes).map_err(|problem| ScenarioError {
         path: document::path_text(&Value::Null, &problem.path),
         ..ScenarioError::plain("", &problem.message)
     })

@@ -1,6 +1,7 @@
 //! `[tcp.NAME]`: presets and other TCPs, with some fields overridden.
 
 use crate::error::{Problem, Step as PathStep};
+use crate::linux_names;
 use crate::overrides;
 use crate::scenario::NamedTcp;
 use crate::suggest::{did_you_mean, list};
@@ -40,8 +41,8 @@ impl Tcps {
             resolver.resolve(name)?;
         }
         let take = |name: &String| {
-            let (_, config) = resolver.done.remove(name).expect("every table has been resolved");
-            NamedTcp { name: name.clone(), config }
+            let done = resolver.done.remove(name).expect("every table has been resolved");
+            NamedTcp { name: name.clone(), config: done.config }
         };
         let all: Vec<NamedTcp> = tables.keys().map(take).collect();
         let index = all.iter().enumerate().map(|(at, tcp)| (tcp.name.clone(), at)).collect();
@@ -67,12 +68,14 @@ impl Tcps {
     }
 }
 
-/// A TCP with some fields changed, as `--set` changes those of a table.
+/// A TCP with some fields changed, as `--set` changes those of a table. With `is_linux` names of
+/// congestion controls are the kernel's.
 ///
 /// # Errors
 /// A key that is unknown or a value that is out of range; at the path below the TCP.
 pub fn adjusted(
     tcp: &retx_tcp::Config,
+    is_linux: bool,
     changes: &[(String, String)],
 ) -> Result<retx_tcp::Config, Problem> {
     const NAME: &str = "adjusted";
@@ -80,6 +83,10 @@ pub fn adjusted(
     let mut values = serde_json::json!({ "tcp": { NAME: whole } });
     for (key, text) in changes {
         overrides::apply(&mut values, &(format!("tcp.{NAME}.{key}"), text.clone()))?;
+        if is_linux && key.split('.').next() == Some("congestion_control") {
+            let choice = &mut values["tcp"][NAME]["congestion_control"];
+            *choice = linux_names::meant(choice, None);
+        }
     }
     let tables = values["tcp"].as_object().expect("it was made above");
     let mut tcps = Tcps::read(tables, &NoLoader).map_err(|mut problem| {
@@ -102,7 +109,18 @@ fn unknown<'a>(name: &str, defined: impl Iterator<Item = &'a str> + Clone) -> Pr
 }
 
 /// A TCP as a table of all its fields, and as a checked configuration.
-type Resolved = (Value, retx_tcp::Config);
+struct Resolved {
+    fields: Value,
+    /// It starts from a preset of Linux, whose names of congestion controls are the kernel's.
+    is_linux: bool,
+    config: retx_tcp::Config,
+}
+
+/// The TCP that another starts from.
+struct Base {
+    fields: Value,
+    is_linux: bool,
+}
 
 /// One step of resolving a table.
 enum Step {
@@ -178,7 +196,8 @@ impl Resolver<'_> {
             return Err(Problem::new(unknown_key(key, &fields)).within(key));
         }
         let Some(like) = like(own)? else {
-            return self.merged(Value::Object(Map::new()), own).map_err(|mut problem| {
+            let nothing = Base { fields: Value::Object(Map::new()), is_linux: false };
+            return self.merged(nothing, own).map_err(|mut problem| {
                 if problem.path.is_empty() {
                     problem.message += "; start from a preset with `like`, or write every field";
                 }
@@ -191,29 +210,39 @@ impl Resolver<'_> {
             return self.merged(self.preset(like, name)?, own);
         }
         match self.done.get(like) {
-            Some((base, _)) => self.merged(base.clone(), own),
+            Some(Resolved { fields, is_linux, .. }) => {
+                self.merged(Base { fields: fields.clone(), is_linux: *is_linux }, own)
+            }
             None => Ok(Step::Needs(like.to_owned())),
         }
     }
 
-    fn preset(&self, like: &str, own: &str) -> Result<Value, Problem> {
+    fn preset(&self, like: &str, own: &str) -> Result<Base, Problem> {
         let Some(preset) = presets::find(like) else {
             let others = self.tables.keys().map(String::as_str).filter(|name| *name != own);
             return Err(unknown(like, others).within("like"));
         };
-        Ok(serde_json::to_value((preset.config)()).expect("a TCP is plain data"))
+        let fields = serde_json::to_value((preset.config)()).expect("a TCP is plain data");
+        Ok(Base { fields, is_linux: preset.is_linux() })
     }
 
     /// The base with the table's own fields on top. A choice of the same name (and class, for code
     /// of the user's own), or of none, takes the base's parameters with it; so does a plain table
     /// (`delayed_ack`).
-    fn merged(&self, base: Value, own: &Map<String, Value>) -> Result<Step, Problem> {
-        let Value::Object(mut base) = base else { unreachable!("a TCP is a table") };
+    fn merged(&self, base: Base, own: &Map<String, Value>) -> Result<Step, Problem> {
+        let Base { fields: Value::Object(mut base), is_linux } = base else {
+            unreachable!("a TCP is a table")
+        };
         for (key, value) in own.iter().filter(|(key, _)| *key != "like") {
             if value == "none" && KEYS.optional.contains(key) {
                 base.remove(key);
                 continue;
             }
+            let value = if is_linux && key == "congestion_control" {
+                &linux_names::meant(value, base.get(key))
+            } else {
+                value
+            };
             match (base.get_mut(key), value) {
                 (Some(Value::Object(inner)), Value::Object(fields))
                     if ["name", "class"].iter().all(|key| {
@@ -227,8 +256,8 @@ impl Resolver<'_> {
                 }
             }
         }
-        let base = Value::Object(base);
-        let mut config: retx_tcp::Config = wording::read(&base)?;
+        let fields = Value::Object(base);
+        let mut config: retx_tcp::Config = wording::read(&fields)?;
         config.load(self.loader).map_err(|(decision, refusal)| {
             let problem = Problem::new(refusal.message);
             let problem =
@@ -239,7 +268,7 @@ impl Resolver<'_> {
             let fields = error.field.rsplit('.');
             fields.fold(Problem::new(error.message), |problem, field| problem.within(field))
         })?;
-        Ok(Step::Resolved(Box::new((base, config))))
+        Ok(Step::Resolved(Box::new(Resolved { fields, is_linux, config })))
     }
 }
 

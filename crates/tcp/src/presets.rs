@@ -9,6 +9,8 @@ use crate::{
 };
 use retx_units::Duration;
 
+pub use linux::linux_module;
+
 /// A named TCP.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
@@ -143,6 +145,14 @@ pub const PRESETS: &[Preset] = &[
         config: riverbed_reno,
     },
 ];
+
+impl Preset {
+    /// True for a Linux of today, where names of congestion controls mean the kernel's modules
+    /// ([`linux_module`]).
+    pub fn is_linux(&self) -> bool {
+        matches!(self.name, "linux" | "linux_reno" | "linux_bbr")
+    }
+}
 
 /// The preset of that name.
 pub fn find(name: &str) -> Option<&'static Preset> {

@@ -31,7 +31,9 @@ impl Settings {
     pub fn configure(&self, base: &Config) -> Result<(Config, u64), String> {
         let mut config = base.clone();
         if let Some(name) = &self.congestion_control {
-            config = retx_scenario::adjust_tcp(&config, &[crate::setup::congestion_control(name)])
+            // The kernel's module of that name.
+            let change = ("congestion_control".to_owned(), name.clone());
+            config = retx_scenario::adjust_tcp(&config, true, &[change])
                 .map_err(|error| format!("TCP_CONGESTION: {error}"))?;
         }
         if let Some(no_delay) = self.no_delay {

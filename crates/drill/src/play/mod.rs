@@ -131,7 +131,7 @@ impl<'a> Player<'a> {
                 Action::Command(text) => {
                     self.reach(event, &due)?;
                     let changes = setup::changes(text, event.line)?;
-                    let changed = setup::adjusted(&self.setup.config, &changes, event.line)?;
+                    let changed = setup::commanded(&self.setup.config, &changes, event.line)?;
                     self.setup.config = changed.clone();
                     self.host.reconfigure(changed);
                 }

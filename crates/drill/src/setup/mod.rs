@@ -10,7 +10,6 @@ use retx_tcp::{Config, presets};
 use retx_units::{Duration, SeqNr};
 
 pub use command::changes;
-pub use sysctl::congestion_control;
 
 /// A field of `[tcp.NAME]` and its new value.
 pub type Change = (String, String);
@@ -58,7 +57,7 @@ const WITHOUT_COUNTERPART: [&str; 7] = [
 pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
     let preset = preset(script, options)?;
     let mut setup = Setup {
-        config: adjusted(&(preset.config)(), &options.settings, 0)?,
+        config: adjusted(&(preset.config)(), names_of(preset), &options.settings, 0)?,
         tolerance: Duration::from_millis(4),
         tolerance_percent: 12.5,
         exact: false,
@@ -77,14 +76,14 @@ pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
             commands.push((flag.line, command::changes(&text, flag.line)?));
         }
     }
-    apply(&mut setup.config, commands)?;
+    apply(&mut setup.config, Names::Kernel, commands)?;
     let mut own = Vec::new();
     for flag in &script.flags {
         if let Some(change) = read_flag(flag, &mut setup)? {
             own.push((flag.line, vec![change]));
         }
     }
-    apply(&mut setup.config, own)?;
+    apply(&mut setup.config, names_of(preset), own)?;
     Ok(setup)
 }
 
@@ -94,12 +93,13 @@ pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
 /// # Errors
 /// No such preset, field or command, or a value that no endpoint could run with.
 pub fn configure(tcp: &str, own: &[Change], commands: &[String]) -> Result<Config, Refusal> {
-    let mut config = adjusted(&(named(tcp, 0)?.config)(), own, 0)?;
+    let preset = named(tcp, 0)?;
+    let mut config = adjusted(&(preset.config)(), names_of(preset), own, 0)?;
     let mut all = Vec::new();
     for (line, command) in (1..).zip(commands) {
         all.push((line, command::changes(command, line)?));
     }
-    apply(&mut config, all)?;
+    apply(&mut config, Names::Kernel, all)?;
     Ok(config)
 }
 
@@ -133,33 +133,61 @@ fn suited(config: &Config, mut changes: Vec<Change>) -> Vec<Change> {
 
 /// Changes a configuration, together if that goes well; else one line after the other, to blame the
 /// right one.
-fn apply(config: &mut Config, changes: Vec<(u32, Vec<Change>)>) -> Result<(), Refusal> {
+fn apply(
+    config: &mut Config,
+    names: Names,
+    changes: Vec<(u32, Vec<Change>)>,
+) -> Result<(), Refusal> {
     let changes: Vec<(u32, Vec<Change>)> =
         changes.into_iter().map(|(line, changes)| (line, suited(config, changes))).collect();
     let all: Vec<Change> = changes.iter().flat_map(|(_, changes)| changes.clone()).collect();
     if all.is_empty() {
         return Ok(());
     }
-    if let Ok(changed) = adjusted(config, &all, 0) {
+    if let Ok(changed) = adjusted(config, names, &all, 0) {
         *config = changed;
         return Ok(());
     }
     for (line, changes) in changes {
-        *config = adjusted(config, &changes, line)?;
+        *config = adjusted(config, names, &changes, line)?;
     }
     Ok(())
 }
 
+/// Whose names of congestion controls changes use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// Those of `[tcp.NAME]`.
+    Registry,
+    /// The kernel's, where it has a module of that name.
+    Kernel,
+}
+
+/// Under a preset of Linux names are the kernel's in flags, too.
+fn names_of(preset: &presets::Preset) -> Names {
+    if preset.is_linux() { Names::Kernel } else { Names::Registry }
+}
+
 /// A configuration with changes.
-///
-/// # Errors
-/// An unknown field, or a value that no endpoint could run with.
-pub fn adjusted(config: &Config, changes: &[Change], line: u32) -> Result<Config, Refusal> {
+fn adjusted(
+    config: &Config,
+    names: Names,
+    changes: &[Change],
+    line: u32,
+) -> Result<Config, Refusal> {
     if changes.is_empty() {
         return Ok(config.clone());
     }
-    retx_scenario::adjust_tcp(config, changes)
+    retx_scenario::adjust_tcp(config, names == Names::Kernel, changes)
         .map_err(|error| Refusal::new(line, error.to_string()))
+}
+
+/// A configuration after a command such as `sysctl`.
+///
+/// # Errors
+/// A value that no endpoint could run with.
+pub fn commanded(config: &Config, changes: &[Change], line: u32) -> Result<Config, Refusal> {
+    adjusted(config, Names::Kernel, changes, line)
 }
 
 /// Takes a flag; some change the endpoint's configuration.

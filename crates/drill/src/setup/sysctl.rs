@@ -125,7 +125,7 @@ pub fn change(name: &str, value: &str) -> Result<Vec<Change>, String> {
             Ok(number) => one("max_syn_retransmissions", number.saturating_add(4).to_string()),
             Err(_) => refuse("expected a whole number"),
         },
-        CongestionControl => Ok(vec![congestion_control(value)]),
+        CongestionControl => Ok(vec![("congestion_control".to_owned(), value.to_owned())]),
         Number(unit, field) => match value.parse::<u64>() {
             Ok(number) => one(field, format!("{number} {unit}")),
             Err(_) => refuse("expected a whole number"),
@@ -148,14 +148,4 @@ pub fn change(name: &str, value: &str) -> Result<Vec<Change>, String> {
         Only(values) => refuse(&format!("only {} can be played", values.join(", "))),
         Nothing => Ok(Vec::new()),
     }
-}
-
-/// What Linux calls by this name: where there is a variant as Linux has it, that one.
-pub fn congestion_control(name: &str) -> Change {
-    let value = match name {
-        "cubic" => "{ name = \"cubic\", variant = \"linux\", slow_start = \"hystart\" }".into(),
-        "reno" | "vegas" | "veno" => format!("{name}_linux"),
-        other => other.to_owned(),
-    };
-    ("congestion_control".into(), value)
 }

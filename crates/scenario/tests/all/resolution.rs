@@ -191,6 +191,53 @@ fn a_parameter_of_an_inherited_choice_can_be_set_alone() {
     assert_eq!(control.expect("plain data")["growth"], "per_ack");
 }
 
+/// Under presets of Linux names of congestion controls are the kernel's, however they come; a
+/// parameter that only the RFC's model has says that this is meant. What is resolved says which.
+#[test]
+fn names_under_linux_are_the_kernels() {
+    let tables = "[tcp.x]\nlike = \"linux\"\ncongestion_control = \"reno\"\n\
+         [tcp.far]\nlike = \"x\"\ncongestion_control = \"westwood\"\n\
+         [tcp.back]\nlike = \"linux_bbr\"\ncongestion_control = \"cubic\"\n\
+         [tcp.kept]\nlike = \"x\"\nmss = 500\n\
+         [tcp.rfc]\nlike = \"x\"\ncongestion_control = { name = \"reno\", growth = \"per_ack\" }\n\
+         [tcp.old]\nlike = \"linux24\"\ncongestion_control = \"reno\"\n\
+         [tcp.other]\nlike = \"sack\"\ncongestion_control = \"cubic\"\n";
+    let text = format!("{HEAD}{}{tables}{FLOW}", link("ac", ["a", "c"]));
+    let named = |scenario: &Scenario, name: &str| {
+        let tcp = scenario.tcps.iter().find(|tcp| tcp.name == name).expect("it is defined");
+        tcp.config.congestion_control.clone()
+    };
+    let linux = (presets::find("linux").unwrap().config)().congestion_control;
+    let read_again = |scenario: &Scenario| {
+        let json = serde_json::to_string(scenario).expect("plain data");
+        read(&from_json(&json).expect("it was written"))
+    };
+    let scenario = read(&text);
+    for scenario in [read_again(&scenario), scenario] {
+        for (name, control) in [
+            ("x", "reno_linux"),
+            ("far", "westwood_linux"),
+            ("kept", "reno_linux"),
+            ("rfc", "reno"),
+            ("old", "reno"),
+        ] {
+            assert_eq!(named(&scenario, name).name(), control, "{name}");
+        }
+        assert_eq!(named(&scenario, "back"), linux);
+        assert_ne!(named(&scenario, "other"), linux);
+    }
+    let set = |value: &str| named(&read_with(&text, &[("tcp.x.congestion_control", value)]), "x");
+    assert_eq!(set("hybla").name(), "hybla_linux");
+    assert_eq!(set("{ name = \"vegas\", alpha = 3 }").name(), "vegas_linux");
+    let growth = [("tcp.x.congestion_control.growth", "bytes_acked")];
+    assert_eq!(named(&read_with(&text, &growth), "x").name(), "reno");
+    // A preset that flows name, changed on the command line.
+    let flow = FLOW.replace("\"reno\"", "\"linux\"");
+    let text = format!("{HEAD}{}{flow}", link("ac", ["a", "c"]));
+    let scenario = read_with(&text, &[("tcp.linux.congestion_control", "veno")]);
+    assert_eq!(named(&scenario, "linux").name(), "veno_linux");
+}
+
 #[test]
 fn none_unsets_what_may_be_absent() {
     let scenario = one_link(
@@ -375,13 +422,19 @@ fn any_character_survives_text() {
 fn a_tcp_can_be_adjusted_alone() {
     let reno = (retx_tcp::presets::find("reno").unwrap().config)();
     let change = |key: &str, value: &str| {
-        retx_scenario::adjust_tcp(&reno, &[(key.to_owned(), value.to_owned())])
+        retx_scenario::adjust_tcp(&reno, false, &[(key.to_owned(), value.to_owned())])
     };
     let adjusted = change("delayed_ack.segments", "1").unwrap();
     assert_eq!(adjusted.delayed_ack.segments, 1);
     assert_eq!(retx_tcp::Config { delayed_ack: reno.delayed_ack, ..adjusted }, reno);
     let growth = change("congestion_control.growth", "bytes_acked").unwrap();
     assert_ne!(growth.congestion_control, reno.congestion_control);
+    let linux = (retx_tcp::presets::find("linux").unwrap().config)();
+    let change_name = |is_linux| {
+        let change = ("congestion_control".to_owned(), "vegas".to_owned());
+        retx_scenario::adjust_tcp(&linux, is_linux, &[change]).unwrap().congestion_control.name()
+    };
+    assert_eq!((change_name(true), change_name(false)), ("vegas_linux", "vegas"));
     let error = change("minimum_rto", "1 s").unwrap_err().to_string();
     assert!(error.contains("minimum_rto: unknown key"), "{error}");
     let error = change("min_rto", "90 s").unwrap_err().to_string();

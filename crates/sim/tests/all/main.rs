@@ -18,6 +18,7 @@ mod flows;
 mod histories;
 mod kernel_reference;
 mod outside;
+mod pairs;
 mod plans;
 mod presets_differ;
 mod queues;

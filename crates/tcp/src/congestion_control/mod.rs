@@ -6,8 +6,9 @@ retx_units::registry! { $
     /// How fast may I send?
     tag = "name", schema = "CongestionControl", context = &crate::Config;
     reno, reno_linux, tahoe, vegas boxed, vegas_linux boxed, veno boxed, veno_linux boxed,
-    westwood boxed, westwood_plus boxed, westwood_bulk_repeat_like boxed, jtcp_like boxed,
-    prairie_like boxed, dynamic boxed, hybla boxed, cubic boxed, bbr, python boxed
+    westwood boxed, westwood_plus boxed, westwood_linux boxed, westwood_bulk_repeat_like boxed,
+    jtcp_like boxed, prairie_like boxed, dynamic boxed, hybla boxed, hybla_linux boxed, cubic boxed,
+    bbr, python boxed
 }
 
 impl Config {
@@ -219,16 +220,16 @@ pub trait CongestionControl {
         let _ = window;
     }
 
+    /// The handshake is over.
+    fn on_connected(&mut self, window: &mut Window, start: &Start) {
+        let _ = (window, start);
+    }
+
     /// True for those that model the path: they set cwnd at every acknowledgment, in recovery too
     /// (`cong_control` in Linux). The connection then adds nothing to the window, and takes nothing
     /// from it; and such a congestion control gets the calls that follow.
     fn models_path(&self) -> bool {
         false
-    }
-
-    /// For models: the handshake is over.
-    fn on_connected(&mut self, window: &mut Window, start: &Start) {
-        let _ = (window, start);
     }
 
     /// For models: the application has left the sender without data, with so many segments in
@@ -316,12 +317,12 @@ impl CongestionControl for State {
         dispatch!(self, it => it.on_undo(window));
     }
 
-    fn models_path(&self) -> bool {
-        dispatch!(self, it => it.models_path())
-    }
-
     fn on_connected(&mut self, window: &mut Window, start: &Start) {
         dispatch!(self, it => it.on_connected(window, start));
+    }
+
+    fn models_path(&self) -> bool {
+        dispatch!(self, it => it.models_path())
     }
 
     fn on_app_limited(&mut self, flight: u64) {

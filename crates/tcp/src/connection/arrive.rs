@@ -307,7 +307,7 @@ impl Connection {
                 self.sender.estimator.on_lost_syn(Duration::from_secs(3), limits);
             }
         }
-        self.start_model(now, rtt);
+        self.start_congestion_control(now, rtt);
         let smss = self.sender.window.smss;
         let known = self.receiver.advertised();
         if let Some(autotuning) = &mut self.receiver.autotuning {

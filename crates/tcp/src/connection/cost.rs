@@ -47,6 +47,8 @@ impl Rig {
         };
         let now = Time::ZERO + Duration::from_millis(100);
         sender.handle_segment(now, &answer);
+        // Whatever window a congestion control begins with (Linux's Hybla).
+        sender.sender.window.cwnd = segments * SMSS;
         assert_eq!(sender.write(2 * segments * SMSS), 2 * segments * SMSS);
         let mut rig = Self { sender, now, acks: 0 };
         rig.ack(0, &[]);

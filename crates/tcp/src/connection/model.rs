@@ -110,14 +110,12 @@ impl Sender {
 
 impl Connection {
     /// The handshake is over.
-    pub(super) fn start_model(&mut self, now: Time, rtt: Option<Duration>) {
+    pub(super) fn start_congestion_control(&mut self, now: Time, rtt: Option<Duration>) {
         let ours = u64::from(self.sender.iss.0);
         let identity = ours << 32 | u64::from(self.receiver.irs.0);
         let sender = &mut self.sender;
-        if sender.model.is_some() {
-            let start = Start { now, rtt, identity };
-            sender.congestion_control.on_connected(&mut sender.window, &start);
-        }
+        sender.congestion_control.on_connected(&mut sender.window, &Start { now, rtt, identity });
+        sender.clamp_cwnd();
     }
 
     /// [`Connection::react`], which leaves the window to a model.

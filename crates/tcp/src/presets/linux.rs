@@ -1,26 +1,43 @@
 //! Presets that behave as a Linux kernel does.
 
 use super::{rack, sack};
-use crate::congestion_control::{self, cubic};
+use crate::congestion_control::{Config as Control, cubic};
 use crate::{
     AckPolicy, Config, CwndValidation, DelayedAck, GiveUp, IdleRestart, LostSyn, Push, RttSamples,
     Size, backoff, loss_detection, rto, spurious,
 };
 use retx_units::Duration;
 
+/// The module that Linux has under this name, where it has one and it is modelled here.
+pub fn linux_module(name: &str) -> Option<Control> {
+    Some(match name {
+        "reno" => Control::reno_linux(Default::default()),
+        "vegas" => Control::vegas_linux(Default::default()),
+        "veno" => Control::veno_linux(Default::default()),
+        "westwood" => Control::westwood_linux(Default::default()),
+        "hybla" => Control::hybla_linux(Default::default()),
+        "cubic" => Control::cubic(cubic::Config {
+            variant: cubic::Variant::Linux,
+            slow_start: cubic::SlowStart::Hystart,
+            ..cubic::Config::default()
+        }),
+        "bbr" => Control::bbr(Default::default()),
+        _ => return None,
+    })
+}
+
+fn module(name: &str) -> Control {
+    linux_module(name).expect("a module that is modelled here")
+}
+
 /// Linux 6.18 with its default sysctls and HZ = 250, sending by CUBIC.
 pub(super) fn linux() -> Config {
-    let cubic = cubic::Config {
-        variant: cubic::Variant::Linux,
-        slow_start: cubic::SlowStart::Hystart,
-        ..cubic::Config::default()
-    };
     let rack_of_linux = loss_detection::rack::Config {
         variant: loss_detection::rack::Variant::Linux,
         ..Default::default()
     };
     Config {
-        congestion_control: congestion_control::Config::cubic(cubic),
+        congestion_control: module("cubic"),
         loss_detection: loss_detection::Config::rack(rack_of_linux),
         rto: rto::Config::linux(Default::default()),
         backoff: backoff::Config::linux(Default::default()),
@@ -64,15 +81,12 @@ pub(super) fn linux() -> Config {
 
 /// The same, sending by Reno.
 pub(super) fn linux_reno() -> Config {
-    Config {
-        congestion_control: congestion_control::Config::reno_linux(Default::default()),
-        ..linux()
-    }
+    Config { congestion_control: module("reno"), ..linux() }
 }
 
 /// The same, sending by BBR.
 pub(super) fn linux_bbr() -> Config {
-    Config { congestion_control: congestion_control::Config::bbr(Default::default()), ..linux() }
+    Config { congestion_control: module("bbr"), ..linux() }
 }
 
 /// The Linux that García, Agüero & Muñoz measured (2002): its timer, and the loss state that keeps

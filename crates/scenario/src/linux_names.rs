@@ -1,0 +1,87 @@
+//! Names of congestion controls under the presets of Linux: there they mean the kernel's modules
+//! (`docs/decisions/0016-names-under-linux.md`).
+
+use retx_tcp::presets;
+use serde_json::{Map, Value};
+
+/// The choice that is meant by `choice` in a TCP that starts from a preset of Linux, and that has
+/// `inherited` so far.
+///
+/// A parameter that the kernel's module does not have says that the model of RFC or paper is meant,
+/// which has it.
+pub fn meant(choice: &Value, inherited: Option<&Value>) -> Value {
+    let own = match choice {
+        Value::String(name) => Map::from_iter([("name".to_owned(), name.as_str().into())]),
+        Value::Object(table) => table.clone(),
+        _ => return choice.clone(),
+    };
+    let Some(Value::Object(mut module)) = module(&own) else { return choice.clone() };
+    if own.keys().any(|parameter| !module.contains_key(parameter)) {
+        return choice.clone();
+    }
+    let name = module["name"].clone();
+    // A table goes on from what the same module has been told before; a bare name starts anew.
+    let goes_on = choice.is_object() && inherited.is_some_and(|it| it.get("name") == Some(&name));
+    if goes_on {
+        module.clear();
+    }
+    module.extend(own);
+    module.insert("name".to_owned(), name);
+    Value::Object(module)
+}
+
+/// The kernel's module of that name with all its parameters.
+fn module(choice: &Map<String, Value>) -> Option<Value> {
+    let module = presets::linux_module(choice.get("name")?.as_str()?)?;
+    Some(serde_json::to_value(module).expect("a choice is plain data"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn names_are_the_kernels() {
+        let bare = |name: &str| meant(&json!(name), None);
+        assert_eq!(bare("reno"), json!({ "name": "reno_linux" }));
+        assert_eq!(bare("bbr")["name"], "bbr");
+        let cubic = bare("cubic");
+        assert_eq!(
+            ["name", "variant", "slow_start"].map(|key| cubic[key].as_str().expect("a name")),
+            ["cubic", "linux", "hystart"]
+        );
+        for name in ["prairie_like", "reno_linux", "nix"] {
+            assert_eq!(bare(name), json!(name), "Linux has none of that name");
+        }
+        assert_eq!(meant(&json!(7), None), json!(7));
+    }
+
+    #[test]
+    fn parameters_say_whose_model() {
+        let of = |choice| meant(&choice, None);
+        let vegas = of(json!({ "name": "vegas", "alpha": 3 }));
+        assert_eq!((&vegas["name"], &vegas["alpha"]), (&json!("vegas_linux"), &json!(3)));
+        for own in [
+            json!({ "name": "reno", "growth": "per_ack" }),
+            json!({ "name": "vegas", "alpha": 3, "fine_retransmission": true }),
+            json!({ "name": "veno", "growth": "per_ack" }),
+            json!({ "name": "westwood", "tau": "500 ms" }),
+            json!({ "name": "hybla", "rtt0": "25 ms" }),
+        ] {
+            assert_eq!(of(own.clone()), own);
+        }
+        assert_eq!(of(json!({ "name": "cubic", "c": 0.5 }))["variant"], "linux");
+        assert_eq!(of(json!({ "name": "cubic", "variant": "rfc9438" }))["variant"], "rfc9438");
+    }
+
+    #[test]
+    fn a_table_goes_on_from_what_the_same_module_was_told() {
+        let inherited = json!({ "name": "vegas_linux", "alpha": 3, "beta": 6, "gamma": 1 });
+        let table = json!({ "name": "vegas", "beta": 5 });
+        let expected = json!({ "name": "vegas_linux", "beta": 5 });
+        assert_eq!(meant(&table, Some(&inherited)), expected);
+        let bare = meant(&json!("vegas"), Some(&inherited));
+        assert_eq!(bare["alpha"], 2, "the default");
+    }
+}

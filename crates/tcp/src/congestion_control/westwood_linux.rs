@@ -1,0 +1,243 @@
+//! *What it does.* Westwood+ as Linux has it: Reno until a recovery is over, which then sets the
+//! window to the estimated bandwidth times the least RTT.
+//!
+//! *Reference.* Linux `net/ipv4/tcp_westwood.c` (read in a mirror), after Grieco & Mascolo 2004.
+//!
+//! *Equations.* In ticks of 4 ms and whole bytes. Once more than max(RTT, 50 ms) has passed since
+//! the interval began: b = ⌊credited bytes/interval⌋, B' = ⌊(7·B' + b)/8⌋, B = ⌊(7·B + B')/8⌋; an
+//! empty filter takes b as it is. A duplicate ACK counts one segment, which a later cumulative ACK
+//! does not count again. Duplicate ACKs: ssthresh = max(cwnd/2, 2) during recovery, ssthresh = cwnd
+//! = max(⌊B·RTTmin/SMSS⌋, 2) at its end. Timeout: that ssthresh unless the window has been reduced
+//! already, cwnd = 1, and RTTmin begins anew. Growth as `reno_linux`.
+//!
+//! *Where it differs.* From the paper (`westwood_plus`): the window is Reno's until recovery ends,
+//! and may then be larger than before the loss; two filters in a row. From Linux: an ACK with a new
+//! window and nothing else counts no segment, the way through header prediction is not told apart,
+//! and a reduction by an ECN echo ends with Reno's window.
+
+use super::segments::{self, Segments};
+use super::send_times::SendTimes;
+use super::{Ack, CongestionControl, Loss, Sent, Start, Window};
+use retx_units::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Westwood+ as Linux has it: the end of a recovery sets the window to bandwidth times least RTT.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+/// A jiffy with HZ = 250.
+const TICK: Duration = Duration::from_millis(4);
+/// `TCP_WESTWOOD_INIT_RTT`, in ticks: until the first sample.
+const INITIAL_RTT: u64 = 5000;
+/// `TCP_WESTWOOD_RTT_MIN`, in ticks: the shortest interval of a sample.
+const INTERVAL_MIN: u64 = 12;
+
+/// A running Westwood+.
+#[derive(Debug, Clone)]
+pub struct State {
+    segments: Segments,
+    times: SendTimes,
+    /// The RTT measured last, and the least, in ticks.
+    rtt: u64,
+    least_rtt: u64,
+    /// The next ACK's RTT is the least.
+    renew_least_rtt: bool,
+    /// When the interval began, in ticks.
+    began: u64,
+    /// Bytes credited since then.
+    credited: u64,
+    /// Bytes that duplicate ACKs were credited with, and no cumulative ACK has covered yet.
+    by_duplicates: u64,
+    /// Nothing has been acknowledged so far.
+    is_first: bool,
+    /// B' and B, in bytes per tick.
+    once_filtered: u64,
+    bandwidth: u64,
+}
+
+impl State {
+    /// A controller.
+    pub fn new(_: &Config, _: &crate::Config) -> Self {
+        Self {
+            segments: Segments::default(),
+            times: SendTimes::default(),
+            rtt: INITIAL_RTT,
+            least_rtt: INITIAL_RTT,
+            renew_least_rtt: true,
+            began: 0,
+            credited: 0,
+            by_duplicates: 0,
+            is_first: true,
+            once_filtered: 0,
+            bandwidth: 0,
+        }
+    }
+
+    /// `westwood_update_window`.
+    fn end_interval(&mut self, now: u64) {
+        let interval = now - self.began;
+        if interval <= self.rtt.max(INTERVAL_MIN) {
+            return;
+        }
+        let sample = self.credited / interval;
+        if self.once_filtered == 0 && self.bandwidth == 0 {
+            (self.once_filtered, self.bandwidth) = (sample, sample);
+        } else {
+            let filter = |old: u64, new: u64| (7 * old + new) / 8;
+            self.once_filtered = filter(self.once_filtered, sample);
+            self.bandwidth = filter(self.bandwidth, self.once_filtered);
+        }
+        (self.credited, self.began) = (0, now);
+    }
+
+    /// `westwood_acked_count`.
+    fn credit(&mut self, bytes_acked: u64, smss: u64) -> u64 {
+        if bytes_acked == 0 {
+            self.by_duplicates = self.by_duplicates.saturating_add(smss);
+            return smss;
+        }
+        if std::mem::take(&mut self.is_first) {
+            // Counting starts at the first acknowledged position.
+            return 0;
+        }
+        if bytes_acked <= smss {
+            return bytes_acked;
+        }
+        if self.by_duplicates >= bytes_acked {
+            self.by_duplicates -= bytes_acked;
+            return smss;
+        }
+        bytes_acked - std::mem::take(&mut self.by_duplicates)
+    }
+
+    /// `tcp_westwood_bw_rttmin`.
+    fn set_ssthresh(&self, window: &mut Window) {
+        let carried = self.bandwidth.saturating_mul(self.least_rtt) / u64::from(window.smss);
+        window.ssthresh = segments::bytes(window, carried.max(2));
+    }
+}
+
+fn ticks(time: Time) -> u64 {
+    time.since(Time::ZERO).as_nanos() / TICK.as_nanos()
+}
+
+impl CongestionControl for State {
+    fn on_connected(&mut self, _: &mut Window, start: &Start) {
+        self.began = ticks(start.now);
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        self.times.on_sent(sent);
+    }
+
+    fn observe(&mut self, ack: &Ack, smss: u32) {
+        if let Some(rtt) = self.times.on_ack(ack).filter(|rtt| !rtt.is_zero()) {
+            self.rtt = rtt.as_nanos().div_ceil(TICK.as_nanos());
+        }
+        self.end_interval(ticks(ack.now));
+        let credit = self.credit(ack.bytes_acked, smss.into());
+        self.credited = self.credited.saturating_add(credit);
+        let renewed = std::mem::take(&mut self.renew_least_rtt);
+        self.least_rtt = if renewed { self.rtt } else { self.rtt.min(self.least_rtt) };
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.segments.reno(window, ack);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
+        let half = segments::cwnd(window) / 2;
+        self.segments.reduce(window, loss, half);
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
+        if !self.segments.timed_out(window, loss, repeated) {
+            self.set_ssthresh(window);
+            self.renew_least_rtt = true;
+        }
+    }
+
+    fn on_recovery_end(&mut self, window: &mut Window, _: Time) {
+        self.set_ssthresh(window);
+        window.cwnd = window.ssthresh;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{SMSS, ack, at, loss, tcp, window};
+    use super::*;
+
+    /// An ACK per 4 ms, each of a segment sent 100 ms before.
+    fn settled() -> State {
+        let mut state = State::new(&Config {}, &tcp());
+        for n in 0..1000_u64 {
+            let position = n * u64::from(SMSS);
+            let sent = Sent {
+                now: at(4 * n),
+                position,
+                bytes: SMSS,
+                flight_size: 1 << 20,
+                retransmission: false,
+            };
+            state.on_sent(&sent);
+            if let Some(acked) = n.checked_sub(25) {
+                let snd_una = (acked + 1) * u64::from(SMSS);
+                state.observe(&Ack { snd_una, ..ack(at(4 * n), SMSS.into()) }, SMSS);
+            }
+        }
+        state
+    }
+
+    /// 1000 bytes per tick and 25 ticks: 25 segments.
+    #[test]
+    fn recovery_halves_and_its_end_sets_the_window_to_the_path() {
+        let mut westwood = settled();
+        assert_eq!((westwood.bandwidth, westwood.least_rtt), (1000, 25));
+        let mut window = window(40, 99);
+        westwood.on_loss(&mut window, &loss(at(4000), 40));
+        assert_eq!((window.cwnd, window.ssthresh), (20_000, 20_000));
+        westwood.on_recovery_end(&mut window, at(4100));
+        assert_eq!((window.cwnd, window.ssthresh), (25_000, 25_000));
+    }
+
+    #[test]
+    fn a_timeout_sets_the_threshold_to_the_path_once() {
+        let mut westwood = settled();
+        let mut window = window(40, 99);
+        westwood.on_timeout(&mut window, &loss(at(4000), 40), false);
+        assert_eq!((window.cwnd, window.ssthresh), (1000, 25_000));
+        westwood.rtt = 50;
+        westwood.observe(&ack(at(4004), 0), SMSS);
+        assert_eq!(westwood.least_rtt, 50, "anew");
+        westwood.on_timeout(&mut window, &loss(at(5000), 1), true);
+        assert_eq!(window.ssthresh, 25_000);
+    }
+
+    /// ⌊7000/8⌋ + … : a silence of 200 ticks gives a sample of 5 bytes per tick to both filters.
+    #[test]
+    fn silence_lowers_the_estimate_slowly() {
+        let mut westwood = settled();
+        westwood.credited = 1000;
+        westwood.observe(&ack(at(4 * (westwood.began + 200)), 1000), SMSS);
+        assert_eq!(westwood.once_filtered, (7 * 1000 + 5) / 8);
+        assert_eq!(westwood.bandwidth, (7 * 1000 + 875) / 8);
+    }
+
+    #[test]
+    fn each_byte_is_credited_once_and_the_first_not_at_all() {
+        let mut state = State::new(&Config {}, &tcp());
+        let credits = [2000, 1000, 0, 0, 3000, 0, 0, 2000].map(|acked| state.credit(acked, 1000));
+        assert_eq!(credits, [0, 1000, 1000, 1000, 1000, 1000, 1000, 1000]);
+    }
+
+    #[test]
+    fn without_an_estimate_two_segments() {
+        let mut state = State::new(&Config {}, &tcp());
+        let mut window = window(40, 99);
+        state.on_recovery_end(&mut window, at(0));
+        assert_eq!(window.cwnd, 2000);
+    }
+}
