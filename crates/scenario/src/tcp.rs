@@ -227,6 +227,10 @@ impl Resolver<'_> {
                 }
             }
         }
+        // As `SO_SNDBUF` does, a send buffer of one's own ends its growth.
+        if own.contains_key("send_buffer") && !own.contains_key("send_autotuning") {
+            base.remove("send_autotuning");
+        }
         let base = Value::Object(base);
         let mut config: retx_tcp::Config = wording::read(&base)?;
         config.load(self.loader).map_err(|(decision, refusal)| {

@@ -18,6 +18,7 @@ impl Scoreboard {
             work::steps(1);
             let record = *record;
             self.records.pop_front();
+            self.opened_bursts -= u64::from(record.opens_burst);
             delivered.acked_retransmitted |= record.ever_retransmitted;
             if record.sacked {
                 self.sacked_bytes -= u64::from(record.length);
@@ -61,6 +62,7 @@ impl Scoreboard {
             work::steps(1);
             last = *record;
             count += 1;
+            self.opened_bursts -= u64::from(record.opens_burst);
             self.records.pop_front();
         }
         if count > 0 {
