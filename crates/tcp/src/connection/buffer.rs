@@ -24,29 +24,38 @@ impl Sender {
         self.cwnd_room().min(offered)
     }
 
-    /// Bytes that a write may add now: as long as the buffer has room for a block, or what is
-    /// written leaves at once.
-    fn writable(&self) -> u64 {
-        let Some(memory) = self.bursts.memory.filter(|memory| !memory.waits) else { return 0 };
-        let (block, unsent) = (self.block(), self.unsent());
-        let by_memory = memory.room(self.memory_taken(), block);
-        if by_memory == 0 && (unsent == 0 || unsent >= block) {
+    /// Bytes that a write may add now, which leave in bursts of so many: first what the windows let
+    /// go at once, then the block from which that is taken, and more blocks as long as there is
+    /// room.
+    fn writable(&self, burst: u64) -> u64 {
+        let Some(memory) = self.bursts.memory else { return 0 };
+        let (block, unsent, taken) = (self.block(), self.unsent(), self.memory_taken());
+        let room = memory.room(taken, block);
+        let leaves = if self.pacer.is_some() { 0 } else { self.open_room() };
+        if leaves <= unsent {
+            return room;
+        }
+        if room == 0 && (unsent == 0 || unsent >= block) {
             return 0;
         }
-        let leaves = if self.pacer.is_some() { 0 } else { self.open_room() };
-        by_memory.max((leaves + block).saturating_sub(unsent))
+        let leaves = leaves - unsent;
+        let bursts = leaves.div_ceil(burst.max(1));
+        let taken = taken + leaves + bursts * memory::SMALLEST_PACKET;
+        leaves + memory.room(taken, block).max(block)
     }
 }
 
 impl Connection {
     /// The application writes; what has no room waits.
     pub(super) fn write_into_memory(&mut self, bytes: u64) -> u64 {
-        if bytes == 0 {
+        let waits = self.sender.bursts.memory.is_some_and(|memory| memory.waits);
+        if bytes == 0 || waits {
             return 0;
         }
+        let burst = self.enough();
         let sender = &mut self.sender;
         sender.note_shortage();
-        let taken = bytes.min(sender.writable());
+        let taken = bytes.min(sender.writable(burst));
         sender.written += taken;
         if taken < bytes
             && let Some(memory) = &mut sender.bursts.memory

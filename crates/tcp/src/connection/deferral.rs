@@ -148,7 +148,7 @@ impl Connection {
     }
 
     /// What is worth sending at once: what goes in a millisecond, and more where the path is short.
-    fn enough(&self) -> u64 {
+    pub(super) fn enough(&self) -> u64 {
         let sender = &self.sender;
         let smss = u64::from(sender.window.smss);
         let rate = self.pacing_rate();
