@@ -35,7 +35,7 @@ pub fn kernel_tcp(config: &Config) -> Result<KernelTcp, String> {
         congestion_control: module.to_owned(),
         no_delay: !config.nagle,
         pacing: config.pacing,
-        send_buffer: own_size(config, |tcp| Some(tcp.send_buffer))?,
+        send_buffer: send_buffer(config)?,
         receive_buffer: receive_buffer(config)?,
     };
     let kernel = linux();
@@ -67,6 +67,7 @@ fn settable(config: &Config, kernel: Config) -> Config {
         max_cwnd: asked.max_cwnd,
         pacing: asked.pacing,
         send_buffer: asked.send_buffer,
+        send_autotuning: asked.send_autotuning,
         receive_buffer: asked.receive_buffer,
         receive_autotuning: asked.receive_autotuning,
         advertised_window: asked.advertised_window,
@@ -186,6 +187,13 @@ fn own_size(
     bytes.map(usize::try_from).transpose().map_err(|error| error.to_string())
 }
 
+/// With auto-tuning `tcp_wmem` says it; without, the socket.
+fn send_buffer(config: &Config) -> Result<Option<usize>, String> {
+    let bytes = config.send_buffer.bytes(config.mss);
+    let fixed = config.send_autotuning.is_none().then_some(bytes);
+    fixed.map(usize::try_from).transpose().map_err(|error| error.to_string())
+}
+
 /// With auto-tuning `tcp_rmem` says it; without, the socket. A window that is held on the way must
 /// never be the narrower one.
 fn receive_buffer(config: &Config) -> Result<Option<usize>, String> {
@@ -228,6 +236,10 @@ fn sysctls(config: &Config) -> BTreeMap<String, String> {
     if let Some(largest) = config.receive_autotuning {
         let [start, largest] = [config.receive_buffer, largest].map(|it| it.bytes(config.mss));
         all.insert("tcp_rmem", format!("4096 {start} {}", largest.max(start)));
+    }
+    if let Some(largest) = config.send_autotuning {
+        let [start, largest] = [config.send_buffer, largest].map(|it| it.bytes(config.mss));
+        all.insert("tcp_wmem", format!("4096 {start} {}", largest.max(start)));
     }
     all.into_iter().map(|(name, value)| (format!("ipv4/{name}"), value)).collect()
 }
@@ -275,6 +287,7 @@ mod tests {
             assert_eq!(tcp.socket.send_buffer, None);
             assert_eq!(tcp.route["initcwnd"], "10");
             assert_eq!(tcp.sysctls["ipv4/tcp_rmem"], "4096 131072 33554432");
+            assert_eq!(tcp.sysctls["ipv4/tcp_wmem"], "4096 16384 4194304");
             assert_eq!(tcp.sysctls["ipv4/tcp_ecn"], "0");
             assert_eq!(tcp.sysctls["ipv4/tcp_syn_retries"], "6");
         }
@@ -329,6 +342,7 @@ mod tests {
             receive_autotuning: None,
             receive_buffer: Size::Bytes(50_000),
             send_buffer: Size::Bytes(60_000),
+            send_autotuning: None,
             ..preset("linux_reno")
         };
         let set = kernel_tcp(&tcp).expect("a kernel can");

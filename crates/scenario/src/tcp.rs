@@ -256,6 +256,10 @@ impl Resolver<'_> {
                 }
             }
         }
+        // As `SO_SNDBUF` does, a send buffer of one's own ends its growth.
+        if own.contains_key("send_buffer") && !own.contains_key("send_autotuning") {
+            base.remove("send_autotuning");
+        }
         let fields = Value::Object(base);
         let mut config: retx_tcp::Config = wording::read(&fields)?;
         config.load(self.loader).map_err(|(decision, refusal)| {

@@ -46,11 +46,18 @@ pub struct Config {
     /// Let data leave evenly over the round trip, at twice (in slow start) or 1.2 times cwnd/SRTT,
     /// as Linux does. A congestion control with a rate of its own is paced in any case.
     pub pacing: bool,
+    /// How the sizes of buffers count.
+    pub buffers: Buffers,
     /// Bytes that the application may write ahead of their acknowledgment.
     pub send_buffer: Size,
+    /// With `buffers = "linux"`: let the send buffer grow up to so many bytes of memory. A
+    /// `send_buffer` of one's own ends that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_autotuning: Option<Size>,
     /// Bytes held for the application; the advertised window is its free part.
     pub receive_buffer: Size,
-    /// Let the buffer grow up to so many bytes, and advertise half of it, as Linux does.
+    /// Let the buffer grow up to so many bytes of memory, and advertise what it is worth, as Linux
+    /// does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_autotuning: Option<Size>,
     /// Advertise this window whatever the buffer holds.
@@ -130,6 +137,18 @@ pub enum AckPolicy {
     /// As Linux does: the first ACKs at once, up to 16 or half a window of segments, and more while
     /// the window grows; later waits of 40 ms up to `timeout` that follow the peer's rhythm;
     /// `segments` counts full segments, the last of which need not be full.
+    Linux,
+}
+
+/// How the sizes of buffers count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Buffers {
+    /// As bytes of payload.
+    #[default]
+    Payload,
+    /// As `SO_SNDBUF` and `SO_RCVBUF` of Linux: doubled, as bytes of memory, which packets take
+    /// more of than they have payload.
     Linux,
 }
 
@@ -219,6 +238,7 @@ impl Config {
             ("initial_ssthresh", self.initial_ssthresh),
             ("max_cwnd", self.max_cwnd),
             ("send_buffer", Some(self.send_buffer)),
+            ("send_autotuning", self.send_autotuning),
             ("receive_buffer", Some(self.receive_buffer)),
             ("receive_autotuning", self.receive_autotuning),
             ("advertised_window", self.advertised_window),

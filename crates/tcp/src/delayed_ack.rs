@@ -7,8 +7,10 @@
 //! (`tcp_dec_quickack_mode`).
 //!
 //! *Equations (`linux`).* Quick: min(rcv_wnd/(2·MSS), 16) ACKs at once, at the start, after a pause
-//! of an RTO and after repeated data; one more for each segment that makes the window grow; none
-//! while this end answers. Wait (ato): 40 ms at first; then ato/2 + 20 ms after a gap of at most
+//! of an RTO and after repeated data; a segment that makes the window grow turns an even number
+//! left into the next odd one; none are left while less than half of the window is free, and none
+//! count while this end answers. MSS: the largest segment so far, or the length of two in a row
+//! that are shorter, at first at most 536. Wait (ato): 40 ms at first; then ato/2 + 20 ms after a gap of at most
 //! 20 ms between two arrivals, ato/2 + gap after a longer one below ato; doubled when the timer
 //! fires; at most the smoothed RTT (or 40 ms), `timeout` and the RTO.
 //!
@@ -25,13 +27,20 @@ const WAIT_MIN: Duration = Duration::from_millis(40);
 const WAIT_MAX: Duration = Duration::from_millis(500);
 /// A segment before any has come (TCP_MSS_DEFAULT).
 const FIRST_GUESS: u32 = 536;
+/// The smallest segment that may be a full one (TCP_MIN_MSS).
+const SMALLEST_FULL: u32 = 88;
+/// A TCP header without options, bytes.
+const BARE_HEADER: u32 = 20;
 
 /// A segment whose data are in order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
     pub now: Time,
     pub bytes: u32,
+    /// Its TCP header with options, bytes.
+    pub header: u32,
     pub push: bool,
+    pub fin: bool,
     /// The window that the peer knows.
     pub window: u64,
     /// This end's own timeout and smoothed RTT.
@@ -69,6 +78,8 @@ struct Rhythm {
     last_arrival: Time,
     /// The peer's largest segment so far (rcv_mss).
     mss: u32,
+    /// Length of the last segment if that was shorter, else 0 (last_seg_size).
+    shorter: u32,
     /// Short or pushed data wait: their end of a message may be here. Twice in a row.
     pushed: [bool; 2],
     /// This end answers what it gets (pingpong): ACKs can ride on data.
@@ -88,14 +99,8 @@ impl PendingAck {
         self.rhythm.is_some()
     }
 
-    /// Data in order have come, and segments are counted whatever else there is to know: what to
-    /// do about them. `None` for Linux's own policy, which asks for [`Self::on_data`].
-    #[inline]
-    pub fn count(&mut self, config: &DelayedAck) -> Option<Verdict> {
-        if self.is_linux() { None } else { Some(self.count_simple(config)) }
-    }
-
-    /// The same, for who knows that it is not Linux's own policy.
+    /// Data in order have come, and segments are counted whatever else there is to know: not under
+    /// Linux's own policy, which asks for [`Self::on_data`].
     #[inline]
     pub fn count_simple(&mut self, config: &DelayedAck) -> Verdict {
         self.segments += 1;
@@ -106,12 +111,20 @@ impl PendingAck {
         }
     }
 
-    /// Data in order have come, under Linux's own policy.
-    pub fn on_data(&mut self, arrival: &Arrival) {
-        self.segments += 1;
+    /// The handshake is over, after which the peer may send segments of so many bytes
+    /// (`tcp_initialize_rcv_mss`).
+    pub fn on_open(&mut self, mss: u32, window: u64) {
         if let Some(rhythm) = &mut self.rhythm {
-            rhythm.on_data(arrival);
+            let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
+            rhythm.mss = mss.min(half).clamp(SMALLEST_FULL, FIRST_GUESS);
         }
+    }
+
+    /// Data in order have come, under Linux's own policy. True when the segment is larger than any
+    /// before it and than the first guess.
+    pub fn on_data(&mut self, arrival: &Arrival) -> bool {
+        self.segments += 1;
+        self.rhythm.as_mut().is_some_and(|rhythm| rhythm.on_data(arrival))
     }
 
     /// Whether a FIN may wait for this end's own (Linux `tcp_fin`: `inet_csk_enter_pingpong_mode`).
@@ -128,8 +141,15 @@ impl PendingAck {
     }
 
     /// What to do now that these data wait; without Linux's own policy they were counted.
-    pub fn verdict(&self, arrival: &Arrival, config: &DelayedAck) -> Verdict {
-        self.rhythm.as_ref().map_or(Verdict::Now, |rhythm| rhythm.verdict(arrival, config))
+    /// With less than a whole window to offer again, a full segment waits to be read.
+    pub fn verdict(
+        &self,
+        arrival: &Arrival,
+        config: &DelayedAck,
+        offers_as_much: impl FnOnce() -> bool,
+    ) -> Verdict {
+        let Some(rhythm) = &self.rhythm else { return Verdict::Now };
+        rhythm.verdict(arrival, config, offers_as_much)
     }
 
     /// Data have come beyond a gap.
@@ -145,6 +165,13 @@ impl PendingAck {
     /// The peer's largest segment so far, or a first guess.
     pub fn mss(&self) -> u32 {
         self.rhythm.as_ref().map_or(FIRST_GUESS, |rhythm| rhythm.mss)
+    }
+
+    /// Less than half of the window is free (`__tcp_select_window`).
+    pub fn on_short_window(&mut self) {
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.quick = 0;
+        }
     }
 
     /// The window has grown: the next ACK tells at once.
@@ -174,7 +201,9 @@ impl PendingAck {
 
     /// The application has read everything there was: does the peer wait for an ACK?
     pub fn asks_after_read(&self) -> bool {
-        let asks = |it: &Rhythm| it.pushed[1] || it.pushed[0] && !it.interactive;
+        let asks = |it: &Rhythm| {
+            it.bytes > it.mss.into() || it.pushed[1] || it.pushed[0] && !it.interactive
+        };
         self.segments > 0 && self.rhythm.as_deref().is_some_and(asks)
     }
 
@@ -214,22 +243,18 @@ impl Rhythm {
             wait: Duration::ZERO,
             last_arrival: Time::ZERO,
             mss: FIRST_GUESS,
+            shorter: 0,
             pushed: [false; 2],
             interactive: false,
         }
     }
 
-    fn on_data(&mut self, arrival: &Arrival) {
+    fn on_data(&mut self, arrival: &Arrival) -> bool {
         self.bytes += u64::from(arrival.bytes);
         if arrival.bytes == 0 {
-            return;
+            return false;
         }
-        if arrival.bytes >= self.mss {
-            self.mss = arrival.bytes;
-            self.pushed[0] |= arrival.push;
-        } else {
-            self.pushed = [true, self.pushed[0]];
-        }
+        let is_larger = self.measure(arrival);
         let gap = arrival.now.since(self.last_arrival);
         if self.wait.is_zero() {
             self.quicken(arrival.window, QUICK_MAX);
@@ -243,6 +268,30 @@ impl Rhythm {
             self.quicken(arrival.window, QUICK_MAX);
         }
         self.last_arrival = arrival.now;
+        is_larger
+    }
+
+    /// The peer's segments are as large as this one, or it ends a message (`tcp_measure_rcv_mss`).
+    fn measure(&mut self, arrival: &Arrival) -> bool {
+        let before = std::mem::take(&mut self.shorter);
+        let bytes = arrival.bytes;
+        if bytes >= self.mss {
+            let is_larger = bytes > self.mss;
+            self.mss = bytes;
+            self.pushed[0] |= arrival.push;
+            return is_larger;
+        }
+        let length = bytes + arrival.header;
+        let goes_on = !arrival.push && !arrival.fin;
+        if length >= FIRST_GUESS + BARE_HEADER || length >= SMALLEST_FULL + BARE_HEADER && goes_on {
+            self.shorter = bytes;
+            if bytes == before {
+                self.mss = bytes;
+                return false;
+            }
+        }
+        self.pushed = [true, self.pushed[0]];
+        false
     }
 
     fn quicken(&mut self, window: u64, most: u64) {
@@ -250,9 +299,15 @@ impl Rhythm {
         self.quick = self.quick.max(if half == 0 { 2 } else { half });
     }
 
-    fn verdict(&self, arrival: &Arrival, config: &DelayedAck) -> Verdict {
+    fn verdict(
+        &self,
+        arrival: &Arrival,
+        config: &DelayedAck,
+        offers_as_much: impl FnOnce() -> bool,
+    ) -> Verdict {
         let most = u64::from(config.segments - 1) * u64::from(self.mss);
-        if self.bytes > most || (self.quick > 0 && !self.interactive) {
+        let full = self.bytes > most && (config.segments == 1 || offers_as_much());
+        if full || (self.quick > 0 && !self.interactive) {
             return Verdict::Now;
         }
         let messages = self.interactive || self.pushed[0];
@@ -298,7 +353,9 @@ mod tests {
         Arrival {
             now: Time::ZERO + ms(1_000 + at),
             bytes: 1_448,
+            header: 32,
             push: false,
+            fin: false,
             window: 64_088,
             rto: ms(300),
             srtt: Some(ms(100)),
@@ -307,7 +364,7 @@ mod tests {
 
     fn take(pending: &mut PendingAck, arrival: &Arrival) -> Verdict {
         pending.on_data(arrival);
-        let verdict = pending.verdict(arrival, &LINUX);
+        let verdict = pending.verdict(arrival, &LINUX, || true);
         if verdict == Verdict::Now {
             pending.on_ack_sent(arrival.now, false);
         }
@@ -402,10 +459,9 @@ mod tests {
     fn fixed_counts_segments() {
         let config = DelayedAck { segments: 3, timeout: ms(200), policy: AckPolicy::Fixed };
         let mut pending = PendingAck::new(&config);
-        assert_eq!(pending.count(&config), Some(Verdict::Within(ms(200))));
-        assert_eq!(pending.count(&config), Some(Verdict::Within(ms(200))));
+        assert_eq!(pending.count_simple(&config), Verdict::Within(ms(200)));
+        assert_eq!(pending.count_simple(&config), Verdict::Within(ms(200)));
         assert!(!pending.asks_after_read());
-        assert_eq!(pending.count(&config), Some(Verdict::Now));
-        assert_eq!(linux().count(&LINUX), None);
+        assert_eq!(pending.count_simple(&config), Verdict::Now);
     }
 }

@@ -19,18 +19,21 @@ mod connection;
 mod delayed_ack;
 mod delivered;
 mod late;
+mod memory;
 mod ranges;
 mod reassembly;
-mod receive_autotuning;
+mod receive_memory;
 mod ring;
 mod sack_compression;
 mod scoreboard;
+mod send_memory;
 mod size;
 mod timers;
 mod work;
 
 pub use config::{
-    AckPolicy, Config, ConfigError, DelayedAck, GiveUp, IdleRestart, LostSyn, Push, RttSamples,
+    AckPolicy, Buffers, Config, ConfigError, DelayedAck, GiveUp, IdleRestart, LostSyn, Push,
+    RttSamples,
 };
 pub use connection::{
     Connection, CwndValidation, Episode, Event, Info, LossState, PlainTransmit, Polled, Prepared,

@@ -4,8 +4,8 @@ mod congestion;
 mod linux;
 
 use crate::{
-    AckPolicy, Config, CwndValidation, DelayedAck, GiveUp, IdleRestart, LostSyn, Push, RttSamples,
-    Size, backoff, congestion_control, loss_cause, loss_detection, rto, spurious,
+    AckPolicy, Buffers, Config, CwndValidation, DelayedAck, GiveUp, IdleRestart, LostSyn, Push,
+    RttSamples, Size, backoff, congestion_control, loss_cause, loss_detection, rto, spurious,
 };
 use retx_units::Duration;
 
@@ -177,7 +177,9 @@ fn reno() -> Config {
         cwnd_validation: CwndValidation::Rfc7661,
         max_cwnd: None,
         pacing: false,
+        buffers: Buffers::Payload,
         send_buffer: Size::Bytes(4 << 20),
+        send_autotuning: None,
         receive_buffer: Size::Bytes(4 << 20),
         receive_autotuning: None,
         advertised_window: None,

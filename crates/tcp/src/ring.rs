@@ -62,6 +62,12 @@ impl<T> Ring<T> {
         self.get(self.len().wrapping_sub(1))
     }
 
+    /// The same, to be changed.
+    #[inline]
+    pub fn back_mut(&mut self) -> Option<&mut T> {
+        self.get_mut(self.len().wrapping_sub(1))
+    }
+
     /// Lets the processor fetch the first, the third, and the places of the next two.
     #[inline]
     pub fn prefetch_ends(&self) {

@@ -8,7 +8,7 @@
 //! receiver's and the sender's, zero before the receiver has one.
 //!
 //! *Where we differ.* The slack is always used up. What has arrived twice is acknowledged at once,
-//! and a third block of data beyond gaps does not send what waits. Without `receive_autotuning` the
+//! and a third block of data beyond gaps does not send what waits. Without memory counted the
 //! receiver has no RTT.
 
 use crate::late::Nothing;

@@ -50,6 +50,8 @@ pub struct Record {
     pub surplus: bool,
     /// Taken for lost by its time (RFC 8985 §6.2), and not sent again since.
     overdue: bool,
+    /// The first of a burst.
+    opens_burst: bool,
 }
 
 impl Record {
@@ -84,6 +86,8 @@ pub struct Scoreboard {
     marked_segments: u64,
     /// The blocks of the last acknowledgment: those that were new have been marked.
     pub told: Option<Box<SackBlocks>>,
+    /// Segments in flight that were the first of a burst.
+    opened_bursts: u64,
     /// What duplicate ACKs stand for.
     assumed: Assumed,
     /// Lost and not yet sent again, lowest first; entries may be out of date.
@@ -113,6 +117,7 @@ impl Nothing for Scoreboard {
         surplus_segments: 0,
         marked_segments: 0,
         told: None,
+        opened_bursts: 0,
         assumed: Assumed::NONE,
         to_retransmit: BinaryHeap::new(),
         by_time: VecDeque::new(),
@@ -144,8 +149,23 @@ impl Scoreboard {
             ever_retransmitted: false,
             surplus: false,
             overdue: false,
+            opens_burst: false,
         });
         self.note_time(now, start);
+    }
+
+    /// The segment that was pushed last is the first of a burst.
+    pub fn open_burst(&mut self) {
+        if let Some(last) = self.records.back_mut() {
+            last.opens_burst = true;
+            self.opened_bursts += 1;
+        }
+    }
+
+    /// Bursts of which anything is in flight, where their beginnings are noted.
+    pub fn bursts(&self) -> u64 {
+        let begun = self.records.front().is_some_and(|record| !record.opens_burst);
+        self.opened_bursts + u64::from(begun)
     }
 
     /// Segments taken for lost that have not arrived, those that were sent again included.

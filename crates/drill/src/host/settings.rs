@@ -1,6 +1,6 @@
 //! What an application sets on a socket before there is a connection.
 
-use retx_tcp::{Config, Size};
+use retx_tcp::{Buffers, Config, Size};
 
 /// Socket options that become part of a connection's configuration.
 #[derive(Debug, Clone, Default)]
@@ -42,8 +42,14 @@ impl Settings {
         config.mss = self.mss.unwrap_or(config.mss);
         if let Some(bytes) = self.receive_buffer {
             config.receive_buffer = Size::Bytes(bytes);
+            if config.buffers == Buffers::Linux {
+                // `SOCK_RCVBUF_LOCK`.
+                config.receive_autotuning = None;
+            }
         }
-        let send_buffer = self.send_buffer.unwrap_or(config.send_buffer.bytes(config.mss));
+        // A buffer that grows is as large as it may become.
+        let largest = config.send_autotuning.take().unwrap_or(config.send_buffer);
+        let send_buffer = self.send_buffer.unwrap_or(largest.bytes(config.mss));
         config.send_buffer = UNBOUNDED;
         config.check().map_err(|error| format!("{}: {}", error.field, error.message))?;
         Ok((config, send_buffer))

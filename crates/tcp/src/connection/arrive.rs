@@ -34,6 +34,7 @@ impl Connection {
             State::SynSent => self.handle_in_syn_sent(now, segment),
             _ => self.handle_synchronised(now, segment),
         }
+        self.check_send_memory(now);
         self.settle();
     }
 
@@ -308,11 +309,12 @@ impl Connection {
             }
         }
         self.start_congestion_control(now, rtt);
-        let smss = self.sender.window.smss;
         let known = self.receiver.advertised();
-        if let Some(autotuning) = &mut self.receiver.autotuning {
-            autotuning.on_open(now, smss, known);
+        self.receiver.pending.on_open(self.sender.window.smss, known);
+        if let Some(memory) = &mut self.receiver.memory {
+            memory.on_open(now, self.timestamps, known);
         }
+        self.open_send_memory();
         self.state = State::Established;
         self.choose_course();
         self.events.push_back(Event::Connected);

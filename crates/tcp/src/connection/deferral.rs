@@ -25,6 +25,7 @@ use super::linux::BLOCK_MAX;
 use crate::late::Nothing;
 use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
+use crate::send_memory::SendMemory;
 use retx_units::{Duration, Rate, Time};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -59,6 +60,11 @@ impl Burst {
         self.bytes > 0 && self.at == now
     }
 
+    /// The segment that goes is not the first of its burst.
+    pub const fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+
     /// The segment that goes is the last of several.
     pub fn ends(&self, now: Time) -> bool {
         self.goes_on && self.bytes == 0 && self.at == now
@@ -74,6 +80,8 @@ pub(crate) struct Bursts {
     pub pushed: u64,
     /// The position after the last short segment (`snd_sml` in Linux).
     pub short_end: u64,
+    /// The send buffer, where it is counted as memory.
+    pub memory: Option<SendMemory>,
 }
 
 impl Default for Bursts {
@@ -83,7 +91,8 @@ impl Default for Bursts {
 }
 
 impl Nothing for Bursts {
-    const NOTHING: &'static Self = &Self { burst: Burst::NONE, pushed: 1, short_end: 0 };
+    const NOTHING: &'static Self =
+        &Self { burst: Burst::NONE, pushed: 1, short_end: 0, memory: None };
 }
 
 /// The room for new data, in bytes.
@@ -139,7 +148,7 @@ impl Connection {
     }
 
     /// What is worth sending at once: what goes in a millisecond, and more where the path is short.
-    fn enough(&self) -> u64 {
+    pub(super) fn enough(&self) -> u64 {
         let sender = &self.sender;
         let smss = u64::from(sender.window.smss);
         let rate = self.pacing_rate();

@@ -33,7 +33,7 @@ impl Connection {
         }
         let (field, edge) = self.window_field();
         let receiver = &mut self.receiver;
-        if receiver.autotuning.is_none() {
+        if receiver.memory.is_none() {
             receiver.tell_window(field);
         }
         (field, edge)

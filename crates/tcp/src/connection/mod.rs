@@ -5,6 +5,7 @@
 
 mod acknowledge;
 mod arrive;
+mod buffer;
 #[cfg(test)]
 mod cost;
 mod deferral;
@@ -223,6 +224,9 @@ impl Connection {
     pub fn write(&mut self, bytes: u64) -> u64 {
         if self.sender.fin_queued || matches!(self.state, State::Closed | State::TimeWait) {
             return 0;
+        }
+        if self.sender.bursts.memory.is_some() {
+            return self.write_into_memory(bytes);
         }
         self.sender.write(bytes, self.parameters.send_buffer)
     }

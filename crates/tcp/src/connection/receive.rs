@@ -5,14 +5,18 @@ mod window;
 use super::{Connection, Parameters, State};
 use crate::delayed_ack::{Arrival, PendingAck, Verdict};
 use crate::reassembly::Reassembly;
-use crate::receive_autotuning::{Autotuning, Position};
+use crate::receive_memory::{Position, ReceiveMemory};
 use crate::rto::Estimator;
 use crate::sack_compression::SackCompression;
 use crate::timers::Timers;
-use crate::{Config, late::Late};
+use crate::{Buffers, Config, late::Late};
 use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, SackBlock, SackBlocks, Segment};
 use std::num::NonZeroU64;
+
+/// A TCP header without options, and timestamps with what aligns them, bytes.
+const BARE_HEADER: u32 = 20;
+const TIMESTAMPS: u32 = 12;
 
 /// The receiving half of a connection. What each segment needs comes last, in a cache line and a
 /// bit: what the connection has next to it is needed as often.
@@ -24,8 +28,8 @@ pub(crate) struct Receiver {
     duplicate: Option<(NonZeroU64, u64)>,
     /// Position of the peer's FIN, once seen.
     pub fin: Option<NonZeroU64>,
-    /// What makes the buffer grow, where it does.
-    pub autotuning: Option<Box<Autotuning>>,
+    /// The buffer, where it is counted as memory.
+    pub memory: Option<Box<ReceiveMemory>>,
     /// Duplicate ACKs that wait for each other.
     compression: Late<SackCompression>,
     /// `TS.Recent` (RFC 7323 §4.3).
@@ -66,9 +70,14 @@ impl Receiver {
     pub fn new(config: &Config) -> Self {
         let buffer = config.receive_buffer.bytes(config.mss);
         let held_window = config.advertised_window.map(|size| size.bytes(config.mss));
-        let autotuning = config.receive_autotuning.filter(|_| held_window.is_none());
-        let autotuning = autotuning
-            .map(|most| Box::new(Autotuning::new(buffer, most.bytes(config.mss), config.mss)));
+        let memory = match config.receive_autotuning {
+            _ if held_window.is_some() => None,
+            Some(most) => Some(ReceiveMemory::growing(buffer, most.bytes(config.mss), config.mss)),
+            None => {
+                let counts = config.buffers == Buffers::Linux;
+                counts.then(|| ReceiveMemory::fixed(buffer, config.mss))
+            }
+        };
         // RFC 7323 §2.3: the smallest shift that can express the whole buffer, at most 14.
         let shift =
             (0..14).find(|shift| held_window.unwrap_or(buffer) >> shift <= 65_535).unwrap_or(14);
@@ -81,8 +90,8 @@ impl Receiver {
             fin: None,
             detached: false,
             edge: 0,
-            rcv_wscale: autotuning.as_deref().map_or(shift, Autotuning::shift),
-            autotuning,
+            rcv_wscale: memory.as_ref().map_or(shift, ReceiveMemory::shift),
+            memory: memory.map(Box::new),
             peer_smss: config.mss,
             pending: PendingAck::new(&config.delayed_ack),
             compression: Late::NONE,
@@ -101,6 +110,31 @@ impl Receiver {
         self.data_end().saturating_sub(self.read)
     }
 
+    /// Bytes that take memory: in order and not yet read, and beyond a gap.
+    pub fn waiting(&self) -> u64 {
+        let beyond = self.memory.as_ref().map_or(0, |memory| memory.beyond_gap);
+        self.readable() + beyond
+    }
+
+    /// Takes data beyond a gap, or what fills one.
+    fn take_with_gap(&mut self, left: u64, right: u64) {
+        // RFC 2883 §4: of what waits here already, the first contiguous part.
+        let overlap = self.out_of_order.first_overlap(left, right);
+        if let Some((left, right)) = overlap {
+            self.note_duplicate(left, right);
+        }
+        self.out_of_order.insert(left, right);
+        let old_nxt = std::mem::replace(&mut self.rcv_nxt, 0);
+        self.rcv_nxt = self.out_of_order.take_in_order(old_nxt);
+        let has_gap = self.has_gap();
+        if let Some(memory) = &mut self.memory {
+            let again = overlap.map_or(0, |(left, right)| right - left);
+            let came = memory.beyond_gap + (right - left - again);
+            let gone = self.rcv_nxt - old_nxt;
+            memory.beyond_gap = if has_gap { came.saturating_sub(gone) } else { 0 };
+        }
+    }
+
     fn data_end(&self) -> u64 {
         self.fin.map_or(self.rcv_nxt, |fin| fin.get().min(self.rcv_nxt))
     }
@@ -109,9 +143,9 @@ impl Receiver {
         let taken = bytes.min(self.readable());
         self.read += taken;
         if taken > 0 {
-            if self.autotuning.is_some() {
+            if self.memory.is_some() {
                 let position = self.position();
-                self.autotuning.iter_mut().for_each(|autotuning| autotuning.on_read(&position));
+                self.memory.iter_mut().for_each(|memory| memory.on_read(&position));
             }
             self.ack_now |= self.pending.asks_after_read() && self.readable() == 0;
         }
@@ -131,8 +165,14 @@ impl Receiver {
     }
 
     fn position(&self) -> Position {
-        let highest = self.out_of_order.end().unwrap_or(self.rcv_nxt);
-        Position { rcv_nxt: self.rcv_nxt, read: self.read, highest }
+        Position {
+            rcv_nxt: self.rcv_nxt,
+            read: self.read,
+            highest: self.out_of_order.end().unwrap_or(self.rcv_nxt),
+            // The SYN's position comes before the window.
+            rcv_wnd: self.edge.saturating_sub(self.last_ack_sent.max(1)),
+            rcv_mss: self.pending.mss(),
+        }
     }
 
     /// The blocks to report: what arrived twice first (RFC 2883 §4), then what lies beyond a gap.
@@ -170,7 +210,7 @@ impl Receiver {
     /// looks at its rhythm, and somebody will read it.
     #[inline]
     pub fn is_simple(&self) -> bool {
-        let watched = self.autotuning.is_some() || self.pending.is_linux();
+        let watched = self.memory.is_some() || self.pending.is_linux();
         self.fin.is_none() && !self.detached && !watched
     }
 
@@ -208,17 +248,11 @@ impl Connection {
         let left = start.max(receiver.rcv_nxt);
         let right = data_right.min(limit) + u64::from(fin);
         let old_nxt = receiver.rcv_nxt;
-        let mut in_order = false;
-        if left == old_nxt && left < right && !receiver.has_gap() {
+        let in_order = left == old_nxt && left < right && !receiver.has_gap();
+        if in_order {
             receiver.rcv_nxt = right;
-            in_order = true;
         } else if left < right {
-            // RFC 2883 §4: of what waits here already, the first contiguous part.
-            if let Some((left, right)) = receiver.out_of_order.first_overlap(left, right) {
-                receiver.note_duplicate(left, right);
-            }
-            receiver.out_of_order.insert(left, right);
-            receiver.rcv_nxt = receiver.out_of_order.take_in_order(receiver.rcv_nxt);
+            receiver.take_with_gap(left, right);
             self.acknowledge_gap(now, old_nxt);
         }
         let receiver = &mut self.receiver;
@@ -229,9 +263,13 @@ impl Connection {
         if receiver.fin.is_some_and(|fin| (old_nxt..receiver.rcv_nxt).contains(&fin.get())) {
             self.on_fin(now);
         }
-        self.tune(now, segment);
-        if in_order {
-            self.schedule_ack(now, segment);
+        if !self.receiver.pending.is_linux() {
+            self.grow_window(segment, left == old_nxt && left < right, now);
+            if in_order {
+                self.schedule_counted_ack(now);
+            }
+        } else if left < right {
+            self.receive_as_linux(now, segment, left == old_nxt, in_order);
         }
     }
 
@@ -245,7 +283,7 @@ impl Connection {
             receiver.ack_now = true;
             return;
         }
-        let rtt = receiver.autotuning.as_deref().and_then(Autotuning::rtt);
+        let rtt = receiver.memory.as_deref().and_then(ReceiveMemory::rtt);
         let rtt = rtt.map(|rtt| self.sender.estimator.srtt().map_or(rtt, |srtt| srtt.min(rtt)));
         match receiver.compression.on_gap(now, old_nxt, rtt) {
             None => receiver.ack_now = true,
@@ -260,57 +298,86 @@ impl Connection {
 
     /// The receive buffer learns the RTT from a full segment, before that is taken.
     fn measure_peer(&mut self, now: Time, segment: &Segment) {
-        if self.receiver.autotuning.is_none() || segment.payload_bytes < self.receiver.pending.mss()
-        {
+        if self.receiver.memory.is_none() || segment.payload_bytes < self.receiver.pending.mss() {
             return;
         }
         let echo = segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
         let rtt = echo.and_then(|echo| self.rtt_of_echo(now, echo));
         let position = self.receiver.position();
-        if let (Some(autotuning), Some(echo)) = (&mut self.receiver.autotuning, echo) {
-            autotuning.on_echo(echo, rtt, &position);
+        if let (Some(memory), Some(echo)) = (&mut self.receiver.memory, echo) {
+            memory.on_echo(echo, rtt, &position);
         }
     }
 
-    /// The receive buffer learns of data, in order or not.
-    fn tune(&mut self, now: Time, segment: &Segment) {
-        if self.receiver.autotuning.is_none() {
+    /// New data let the window of a buffer that counts as memory grow (`tcp_event_data_recv`,
+    /// `tcp_data_queue_ofo`).
+    fn grow_window(&mut self, segment: &Segment, continues: bool, now: Time) {
+        if self.receiver.memory.is_none() || segment.payload_bytes == 0 {
             return;
         }
-        let position = self.receiver.position();
-        let Some(autotuning) = &mut self.receiver.autotuning else { return };
-        if segment.payload_bytes > 0 && autotuning.on_data(now, segment.payload_bytes, &position) {
+        let (position, waiting) = (self.receiver.position(), self.receiver.waiting());
+        let Some(memory) = &mut self.receiver.memory else { return };
+        if continues {
+            memory.on_data_in_order(now, &position);
+        }
+        if (continues || self.receiver.sack)
+            && memory.grow(segment.payload_bytes, waiting, &position)
+        {
             self.receiver.pending.on_window_growth();
+        }
+    }
+
+    /// New data under Linux's own policy: first its rhythm, then the window, then the ACK.
+    fn receive_as_linux(&mut self, now: Time, segment: &Segment, continues: bool, in_order: bool) {
+        if !continues {
+            return self.grow_window(segment, false, now);
+        }
+        let arrival = self.arrival(now, segment);
+        let position = self.receiver.position();
+        let receiver = &mut self.receiver;
+        if receiver.pending.on_data(&arrival)
+            && let Some(memory) = &mut receiver.memory
+        {
+            memory.on_larger_segment(segment.payload_bytes, &position);
+        }
+        self.grow_window(segment, true, now);
+        if in_order {
+            self.schedule_ack_as_linux(&arrival);
         }
     }
 
     /// RFC 5681 §4.2: an ACK for every second segment, and within a bounded time. Segments count
     /// whatever their size, as in ns-2 and ns-3, but for Linux's own policy.
-    #[inline]
-    pub(super) fn schedule_ack(&mut self, now: Time, segment: &Segment) {
-        if let Some(verdict) = self.receiver.pending.count(&self.parameters.delayed_ack) {
-            return self.carry_out(now, verdict);
-        }
-        self.schedule_ack_as_linux(now, segment);
+    fn schedule_counted_ack(&mut self, now: Time) {
+        let verdict = self.receiver.pending.count_simple(&self.parameters.delayed_ack);
+        self.carry_out(now, verdict);
     }
 
-    fn schedule_ack_as_linux(&mut self, now: Time, segment: &Segment) {
-        let arrival = Arrival {
+    fn arrival(&self, now: Time, segment: &Segment) -> Arrival {
+        Arrival {
             now,
             bytes: segment.payload_bytes,
+            header: BARE_HEADER + if self.timestamps { TIMESTAMPS } else { 0 },
             push: segment.flags.contains(Flags::PSH),
-            window: self.receiver.advertised(),
+            fin: segment.flags.contains(Flags::FIN),
+            window: self.receiver.position().rcv_wnd,
             rto: self.rto(),
             srtt: self.srtt(),
-        };
+        }
+    }
+
+    fn schedule_ack_as_linux(&mut self, arrival: &Arrival) {
         let receiver = &mut self.receiver;
-        receiver.pending.on_data(&arrival);
-        if segment.flags.contains(Flags::FIN) {
+        if arrival.fin {
             receiver.pending.on_fin();
         }
         if !receiver.ack_now {
-            let verdict = receiver.pending.verdict(&arrival, &self.parameters.delayed_ack);
-            self.carry_out(now, verdict);
+            let receiver = &self.receiver;
+            let parameters = &self.parameters;
+            let verdict = receiver.pending.verdict(arrival, &parameters.delayed_ack, || {
+                receiver.memory.is_none() || receiver.window(parameters) >= arrival.window
+            });
+            self.carry_out(arrival.now, verdict);
         }
     }
 

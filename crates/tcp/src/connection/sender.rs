@@ -15,9 +15,22 @@ use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
 use crate::rto::{self, Estimator};
 use crate::scoreboard::Scoreboard;
-use crate::{Config, LostSyn, loss_cause, loss_detection, spurious};
+use crate::send_memory::SendMemory;
+use crate::{Buffers, Config, LostSyn, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
 use std::num::NonZeroU64;
+
+fn bursts(config: &Config) -> Late<Bursts> {
+    let mut bursts: Late<Bursts> = Late::NONE;
+    if config.buffers == Buffers::Linux {
+        let buffer = config.send_buffer.bytes(config.mss);
+        bursts.memory = Some(match config.send_autotuning {
+            Some(most) => SendMemory::growing(buffer, most.bytes(config.mss)),
+            None => SendMemory::fixed(buffer),
+        });
+    }
+    bursts
+}
 
 fn first_window(config: &Config) -> Window {
     let smss = config.mss;
@@ -198,7 +211,7 @@ impl Sender {
             last_sent: Time::ZERO,
             last_rtt: Duration::MAX,
             least_rtt: Duration::MAX,
-            bursts: Late::NONE,
+            bursts: bursts(config),
             validation: Validation::new(config.cwnd_validation),
         }
     }

@@ -35,7 +35,7 @@ impl Connection {
         let timestamps = if answering { self.timestamps } else { parameters.timestamps };
         let scale = if answering { self.receiver.scaling } else { parameters.window_scaling };
         // RFC 7323 §2.2: never scaled in a SYN.
-        let window = self.receiver.first_window(parameters).min(65_535);
+        let window = self.receiver.first_window(parameters, answering && timestamps).min(65_535);
         let edge = self.receiver.rcv_nxt.max(1) + window;
         let segment = Segment {
             seq: self.sequence(0),

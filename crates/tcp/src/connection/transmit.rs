@@ -268,6 +268,9 @@ impl Connection {
             self.pace(now, length);
         }
         let (window, edge) = self.window_field();
+        if self.receiver.is_short() {
+            self.receiver.pending.on_short_window();
+        }
         *to = Transmit {
             segment: Segment {
                 seq: self.sequence(position),
@@ -309,6 +312,9 @@ impl Connection {
                 sender.limited_bytes += u64::from(space);
             }
             sender.put_on_board(now, position, space);
+            if sender.bursts.memory.is_some() && !sender.bursts.burst.goes_on() {
+                sender.board.open_burst();
+            }
         }
     }
 
@@ -353,6 +359,9 @@ impl Connection {
             self.timers.retransmit = self.deadline(now, self.rto());
         }
         self.schedule_loss_detection(now, !retransmission);
+        if !retransmission {
+            self.note_idle_window(now, right);
+        }
     }
 
     /// Those who look at transmissions learn of one.

@@ -2,9 +2,10 @@
 
 use super::{rack, sack};
 use crate::congestion_control::{Config as Control, cubic};
+use crate::memory::LARGEST_RECEIVE_BUFFER;
 use crate::{
-    AckPolicy, Config, CwndValidation, DelayedAck, GiveUp, IdleRestart, LostSyn, Push, RttSamples,
-    Size, backoff, loss_detection, rto, spurious,
+    AckPolicy, Buffers, Config, CwndValidation, DelayedAck, GiveUp, IdleRestart, LostSyn, Push,
+    RttSamples, Size, backoff, loss_detection, rto, spurious,
 };
 use retx_units::Duration;
 
@@ -50,11 +51,13 @@ pub(super) fn linux() -> Config {
         minshall: true,
         push: Push::HalfWindow,
         tso: true,
+        buffers: Buffers::Linux,
         // `tcp_rmem`: 4096 131072 33554432.
         receive_buffer: Size::Bytes(131_072),
-        receive_autotuning: Some(Size::Bytes(32 << 20)),
-        // The largest of `tcp_wmem`; the kernel grows it there in time.
-        send_buffer: Size::Bytes(4 << 20),
+        receive_autotuning: Some(Size::Bytes(LARGEST_RECEIVE_BUFFER)),
+        // `tcp_wmem`: 4096 16384 4194304.
+        send_buffer: Size::Bytes(16_384),
+        send_autotuning: Some(Size::Bytes(4 << 20)),
         delayed_ack: DelayedAck {
             segments: 2,
             timeout: Duration::from_millis(200),

@@ -19,6 +19,7 @@ impl Scoreboard {
             let record = *record;
             self.forget_surplus(0);
             self.records.pop_front();
+            self.opened_bursts -= u64::from(record.opens_burst);
             delivered.acked_retransmitted |= record.ever_retransmitted;
             if record.sacked {
                 self.sacked_bytes -= u64::from(record.length);
@@ -62,6 +63,7 @@ impl Scoreboard {
             work::steps(1);
             last = *record;
             count += 1;
+            self.opened_bursts -= u64::from(record.opens_burst);
             self.records.pop_front();
         }
         if count > 0 {

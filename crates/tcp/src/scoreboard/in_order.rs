@@ -45,16 +45,19 @@ impl Scoreboard {
     pub(crate) fn acknowledge_in_order(&mut self, snd_una: u64) -> InOrder {
         let mut taken = InOrder { bytes: 0, first_sent: None };
         let mut again = false;
+        let mut bursts = 0;
         self.records.pop_while(|record| {
             let goes = record.end() <= snd_una;
             if goes {
                 work::steps(1);
                 again |= record.ever_retransmitted;
+                bursts += u64::from(record.opens_burst);
                 taken.bytes += u64::from(record.length);
                 taken.first_sent.get_or_insert(record.sent);
             }
             goes
         });
+        self.opened_bursts -= bursts;
         if again {
             taken.first_sent = None;
         }

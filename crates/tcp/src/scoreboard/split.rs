@@ -13,8 +13,12 @@ impl Scoreboard {
         if length == 0 || length >= whole.length {
             return;
         }
-        let rest =
-            Record { start: start + u64::from(length), length: whole.length - length, ..whole };
+        let rest = Record {
+            start: start + u64::from(length),
+            length: whole.length - length,
+            opens_burst: false,
+            ..whole
+        };
         self.records[index].length = length;
         work::steps(self.records.len() - index);
         self.records.insert(index + 1, rest);

@@ -1,6 +1,6 @@
 //! The window to advertise.
 
-use super::{Autotuning, Parameters, Receiver};
+use super::{Parameters, ReceiveMemory, Receiver};
 
 impl Receiver {
     /// Bytes that the peer may still send, as advertised last.
@@ -14,20 +14,34 @@ impl Receiver {
         if parameters.holds_window {
             return parameters.largest_window;
         }
-        // No more than the field can tell.
-        let most = 65_535 << self.rcv_wscale;
-        let buffer = parameters.receive_buffer;
-        let advertised = self.advertised();
-        if let Some(autotuning) = &self.autotuning {
-            return self.autotuned_window(autotuning).min(most).max(advertised);
+        if let Some(memory) = &self.memory {
+            return self.window_of_memory(memory);
         }
-        self.worthwhile_window(buffer, self.readable())
+        self.worthwhile_window(parameters.receive_buffer, self.readable())
     }
 
-    /// The window of a SYN.
-    pub fn first_window(&self, parameters: &Parameters) -> u64 {
-        let autotuning = self.autotuning.as_deref();
-        autotuning.map_or_else(|| self.window(parameters), Autotuning::first_window)
+    /// The window of a SYN, or of a SYN/ACK with timestamps.
+    pub fn first_window(&self, parameters: &Parameters, answers_timestamps: bool) -> u64 {
+        match &self.memory {
+            Some(memory) => memory.first_window(answers_timestamps),
+            None => self.window(parameters),
+        }
+    }
+
+    /// The right edge never moves left (`tcp_select_window`), and the field tells no more than it
+    /// can.
+    fn window_of_memory(&self, memory: &ReceiveMemory) -> u64 {
+        let unit = 1 << self.rcv_wscale;
+        let (window, _) = memory.window(self.waiting(), unit, &self.position());
+        window.max(self.advertised().next_multiple_of(unit)).min(65_535 * unit)
+    }
+
+    /// Less than half of a buffer that counts as memory is free.
+    pub fn is_short(&self) -> bool {
+        let unit = 1 << self.rcv_wscale;
+        let short =
+            |memory: &ReceiveMemory| memory.window(self.waiting(), unit, &self.position()).1;
+        self.memory.as_deref().is_some_and(short)
     }
 
     /// The same where segments are simply counted: see [`Self::is_simple`].
@@ -48,33 +62,11 @@ impl Receiver {
         if open >= advertised + worth { open } else { advertised }
     }
 
-    /// `__tcp_select_window`: what there is, in steps of the window field, or of segments where
-    /// that is exact.
-    fn autotuned_window(&self, autotuning: &Autotuning) -> u64 {
-        let full = autotuning.window(0);
-        let smss = u64::from(self.peer_smss).min(full).max(1);
-        let open = autotuning.window(self.readable());
-        let advertised = self.advertised();
-        if open < full / 2 && (open < full >> 4 || open < smss) {
-            return 0;
-        }
-        if self.rcv_wscale > 0 {
-            return open.next_multiple_of(1 << self.rcv_wscale);
-        }
-        if advertised + smss <= open || advertised > open {
-            open / smss * smss
-        } else if smss == full && open > advertised + full / 2 {
-            open
-        } else {
-            advertised
-        }
-    }
-
     /// Reading has made room: tell the peer at once when the window that it knows has more than
     /// doubled by it (as Linux does); else the next acknowledgment tells.
     #[inline]
     pub fn update_window_after_read(&mut self, parameters: &Parameters) {
-        if self.autotuning.is_some() || self.may_double_window(parameters) {
+        if self.memory.is_some() || self.may_double_window(parameters) {
             self.widen_window(parameters);
         }
     }

@@ -1,0 +1,447 @@
+//! *What it does.* Makes the advertised window of a receive buffer as Linux does: from the memory
+//! that packets take, and growing with what the application takes in a round trip.
+//!
+//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_init_buffer_space`, `tcp_grow_window`,
+//! `__tcp_grow_window`, `tcp_measure_rcv_mss`, `tcp_rcv_rtt_update`, `tcp_rcv_rtt_measure_ts`,
+//! `tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`), `tcp_output.c`
+//! (`tcp_select_initial_window`, `__tcp_select_window`), `tcp.c` (`tcp_set_window_clamp`); after
+//! Fisk & Feng, *Dynamic right-sizing*, LACSI 2001.
+//!
+//! *Equations.* A window is buffer · ratio, where ratio is 1/2 until a full segment has come, then
+//! the payload of the largest one over the memory that its packet took, in 256ths. `rcv_ssthresh`
+//! (the window) starts as that of the SYN, at most 1/2 of the buffer less one MSS. Each segment
+//! makes it grow by two MSS where its payload is worth its memory at this ratio, else by twice the
+//! largest segment so far while the window is small enough for such segments; up to the free part
+//! of the buffer. Once per round trip: copied = what the application has read in it, less what
+//! waits to be read; where that exceeds what it was the last time, the buffer becomes
+//! (2·copied·(1 + 2·(copied − last)/last) + out-of-order span)/ratio, at most
+//! `receive_autotuning`, unless the application has fixed it. RTT: 7/8 + 1/8 of the timestamp echoes
+//! of full segments, or the least time in which a window has come.
+//!
+//! *Where we differ.* The memory of a packet is that of a TUN device (`memory.rs`). What waits
+//! takes as much as full segments of the same number of bytes. The RTT's clock is the timestamp's,
+//! 1 ms.
+
+use crate::memory;
+use retx_units::{Duration, Time};
+
+/// Segments that are smaller cost more memory than the window counts for them
+/// (`tcp_event_data_recv`).
+const SMALLEST: u32 = 128;
+/// The window at the start in segments, for the first comparison (TCP_INIT_CWND).
+const FIRST_SPACE: u64 = 10;
+/// The ratio before a full segment has come, in 256ths (TCP_DEFAULT_SCALING_RATIO).
+const FIRST_RATIO: u64 = 128;
+/// The smallest buffer that can be set (SOCK_MIN_RCVBUF), in bytes of memory.
+const SMALLEST_BUFFER: u64 = 2_304;
+/// Bytes of a header with timestamps beyond one without.
+const TIMESTAMPS: u64 = 12;
+
+/// The receive buffer, and the window that it leaves. Positions are those of the peer's stream.
+#[derive(Debug, Clone)]
+pub(crate) struct ReceiveMemory {
+    /// In bytes of memory (`sk_rcvbuf`).
+    buffer: u64,
+    /// The buffer grows up to this; not at all where the application has fixed it.
+    most: Option<u64>,
+    /// Payload per memory, in 256ths (`scaling_ratio`).
+    ratio: u64,
+    /// The window to offer at most (`rcv_ssthresh`).
+    window: u64,
+    /// The window is held below this (`window_clamp`).
+    clamp: u64,
+    /// This end's own MSS (`advmss`): in the handshake without options, then with them.
+    mss: u64,
+    /// Headers of a packet, in bytes.
+    headers: u64,
+    /// Bytes that wait beyond a gap.
+    pub beyond_gap: u64,
+    /// The largest segment so far: its payload, and the memory of its packet.
+    largest: (u64, u64),
+    /// Bytes read in the last round trip, and where and when this one began.
+    space: u64,
+    begun: (u64, Time),
+    /// Eightfold, in microseconds; 0 before the first sample.
+    rtt8: u64,
+    /// A window's worth of data ends there, and was begun then.
+    measured: Option<(u64, Time)>,
+    last_echo: u32,
+    now: Time,
+}
+
+/// The state of the receiver.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Position {
+    pub rcv_nxt: u64,
+    /// After the last byte that the application has read.
+    pub read: u64,
+    /// After the highest byte that has arrived.
+    pub highest: u64,
+    /// The window advertised last (`rcv_wnd`).
+    pub rcv_wnd: u64,
+    /// The largest segment so far, as delayed ACKs measure it (`rcv_mss`).
+    pub rcv_mss: u32,
+}
+
+impl ReceiveMemory {
+    /// A buffer that grows from `buffer` to `most` bytes of memory.
+    pub fn growing(buffer: u64, most: u64, mss: u32) -> Self {
+        Self::new(buffer, Some(most.max(buffer)), mss)
+    }
+
+    /// A buffer that the application has fixed by `SO_RCVBUF`: Linux doubles it.
+    pub fn fixed(bytes: u64, mss: u32) -> Self {
+        Self::new((2 * bytes).max(SMALLEST_BUFFER), None, mss)
+    }
+
+    fn new(buffer: u64, most: Option<u64>, mss: u32) -> Self {
+        Self {
+            buffer,
+            most,
+            ratio: FIRST_RATIO,
+            window: 0,
+            clamp: 0,
+            mss: mss.into(),
+            headers: memory::HEADERS,
+            largest: (mss.into(), memory::of_packet(u64::from(mss) + memory::HEADERS)),
+            beyond_gap: 0,
+            space: 0,
+            begun: (1, Time::ZERO),
+            rtt8: 0,
+            measured: None,
+            last_echo: 0,
+            now: Time::ZERO,
+        }
+    }
+
+    /// The window that so much memory gives (`tcp_win_from_space`).
+    const fn window_of(&self, memory: u64) -> u64 {
+        memory * self.ratio / 256
+    }
+
+    /// The shift of the window field (`tcp_select_initial_window`): what the largest buffer needs.
+    pub fn shift(&self) -> u8 {
+        let space = self.most.unwrap_or(self.window_of(self.buffer));
+        (space.max(1).ilog2().saturating_sub(15)).min(14) as u8
+    }
+
+    /// The window of a SYN or SYN/ACK: whole segments. Only who answers knows whether there will be
+    /// timestamps.
+    pub fn first_window(&self, answers_timestamps: bool) -> u64 {
+        let window = self.window_of(self.buffer);
+        let mss = self.mss - if answers_timestamps { TIMESTAMPS.min(self.mss - 1) } else { 0 };
+        let whole = if window > mss { window / mss * mss } else { window };
+        whole.min(65_535)
+    }
+
+    /// The handshake is over (`tcp_init_buffer_space`).
+    pub fn on_open(&mut self, now: Time, timestamps: bool, known_window: u64) {
+        if timestamps {
+            self.mss = self.mss.saturating_sub(TIMESTAMPS).max(1);
+            self.headers += TIMESTAMPS;
+        }
+        let full = self.window_of(self.buffer);
+        // One segment is kept back as long as the buffer is the first one.
+        let reserved = full.saturating_sub(self.mss).max(2 * self.mss);
+        self.clamp = if full > 2 * self.mss { reserved } else { full };
+        self.window = known_window.min(self.clamp);
+        self.space = self.window.min(FIRST_SPACE * self.mss);
+        self.begun = (1, now);
+    }
+
+    /// The RTT, once there was a sample.
+    pub fn rtt(&self) -> Option<Duration> {
+        (self.rtt8 > 0).then(|| Duration::from_micros(self.rtt8 / 8))
+    }
+
+    /// The memory of so many bytes of payload.
+    const fn memory_of(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.largest.0) * self.largest.1
+    }
+
+    /// The window that is left beside what waits (`tcp_space`).
+    const fn free(&self, waiting: u64) -> u64 {
+        self.window_of(self.buffer.saturating_sub(self.memory_of(waiting)))
+    }
+
+    /// The window to advertise with so many bytes waiting, out of order too, in a field whose unit
+    /// is `unit` (`__tcp_select_window`); and whether so little is free that ACKs may wait again.
+    pub fn window(&self, waiting: u64, unit: u64, at: &Position) -> (u64, bool) {
+        let allowed = self.window_of(self.buffer);
+        let full = self.clamp.min(allowed);
+        let mss = u64::from(at.rcv_mss).min(full);
+        let mut free = self.free(waiting);
+        let short = free < full / 2;
+        if short {
+            free = free / unit * unit;
+            if free < allowed >> 4 || free < mss {
+                return (0, true);
+            }
+        }
+        let free = free.min(self.window);
+        let window = if unit > 1 {
+            free.next_multiple_of(unit)
+        } else if at.rcv_wnd + mss <= free || at.rcv_wnd > free {
+            free / mss.max(1) * mss
+        } else if mss == full && free > at.rcv_wnd + full / 2 {
+            free
+        } else {
+            at.rcv_wnd
+        };
+        (window, short)
+    }
+
+    /// The RTT told by a timestamp echo in a full segment; each echo counts once.
+    pub fn on_echo(&mut self, echo: u32, rtt: Option<Duration>, at: &Position) {
+        if echo == self.last_echo {
+            return;
+        }
+        self.last_echo = echo;
+        if let Some(rtt) = rtt.filter(|rtt| !rtt.is_zero()) {
+            self.sample(rtt, at.rcv_nxt == at.read);
+        }
+    }
+
+    fn sample(&mut self, rtt: Duration, smooth: bool) {
+        let m = rtt.as_nanos() / 1_000;
+        if self.rtt8 == 0 || 8 * m < self.rtt8 {
+            self.rtt8 = (8 * m).max(1);
+        } else if smooth {
+            self.rtt8 = self.rtt8 - self.rtt8 / 8 + m;
+        }
+    }
+
+    /// A segment is the largest so far, and not as large as was guessed: what its packet took says
+    /// what the buffer is worth (`tcp_measure_rcv_mss`).
+    pub fn on_larger_segment(&mut self, bytes: u32, at: &Position) {
+        let payload = u64::from(bytes);
+        let memory = memory::of_packet(payload + self.headers);
+        self.largest = (payload.max(1), memory);
+        let ratio = (payload * 256 / memory).max(1);
+        if ratio == self.ratio {
+            return;
+        }
+        self.ratio = ratio;
+        let clamp = self.window_of(self.buffer).max(SMALLEST_BUFFER / 2);
+        if clamp < self.clamp {
+            self.window = self.window.min(clamp);
+        } else if clamp > self.clamp {
+            self.window = self.window.max(at.rcv_wnd.min(clamp));
+        }
+        self.clamp = clamp;
+        self.space = self.space.min(clamp);
+    }
+
+    /// Data have come in order (`tcp_rcv_rtt_measure`).
+    pub fn on_data_in_order(&mut self, now: Time, at: &Position) {
+        self.now = now;
+        match self.measured {
+            Some((end, _)) if at.rcv_nxt < end => {}
+            before => {
+                if let Some((_, since)) = before {
+                    self.sample(now.since(since).max(Duration::from_micros(1)), false);
+                }
+                self.measured = Some((at.rcv_nxt + at.rcv_wnd, now));
+            }
+        }
+    }
+
+    /// A segment lets the window grow, with so many bytes waiting (`tcp_grow_window`): true when it
+    /// does.
+    pub fn grow(&mut self, bytes: u32, waiting: u64, at: &Position) -> bool {
+        let room = self.free(waiting).min(self.clamp).saturating_sub(self.window);
+        if room == 0 || bytes < SMALLEST {
+            return false;
+        }
+        let payload = u64::from(bytes);
+        let memory = self.window_of(memory::of_packet(payload + self.headers));
+        let step =
+            if memory <= payload { 2 * self.mss } else { self.careful_step(memory, payload, at) };
+        if step == 0 {
+            return false;
+        }
+        self.window += room.min(step.max(2 * payload));
+        true
+    }
+
+    /// A segment that is worth less than its memory: a small window may grow by it all the same
+    /// (`__tcp_grow_window`).
+    fn careful_step(&self, memory: u64, payload: u64, at: &Position) -> u64 {
+        let mut memory = memory / 2;
+        let mut window = self.window_of(self.most.unwrap_or(memory::LARGEST_RECEIVE_BUFFER)) / 2;
+        while self.window <= window && window > 0 {
+            if memory <= payload {
+                return 2 * u64::from(at.rcv_mss);
+            }
+            memory /= 2;
+            window /= 2;
+        }
+        0
+    }
+
+    /// The application has read (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`).
+    pub fn on_read(&mut self, at: &Position) {
+        let (position, since) = self.begun;
+        if self.rtt8 == 0 || self.now.since(since) < Duration::from_micros(self.rtt8 / 8) {
+            return;
+        }
+        let waiting = at.rcv_nxt.saturating_sub(at.read);
+        let copied = at.read.saturating_sub(position).saturating_sub(waiting);
+        if copied > self.space {
+            let last = std::mem::replace(&mut self.space, copied);
+            if let Some(most) = self.most {
+                let growth =
+                    u128::from(4 * copied) * u128::from(copied - last) / u128::from(last.max(1));
+                let span = at.highest.saturating_sub(at.rcv_nxt);
+                let window = 2 * copied + span + growth.min(u128::from(most)) as u64;
+                let buffer = (window * 256 / self.ratio).min(most);
+                if buffer > self.buffer {
+                    self.buffer = buffer;
+                    self.clamp = self.window_of(buffer);
+                }
+            }
+        }
+        self.begun = (at.read, self.now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + MS(ms)
+    }
+
+    /// Everything up to `end` has come and was read, by segments of so many bytes.
+    fn place(end: u64, rcv_wnd: u64, rcv_mss: u32) -> Position {
+        Position { rcv_nxt: end, read: end, highest: end, rcv_wnd, rcv_mss }
+    }
+
+    fn opened() -> ReceiveMemory {
+        let mut memory = ReceiveMemory::growing(131_072, 32 << 20, 1460);
+        memory.on_open(at(0), true, memory.first_window(true));
+        memory
+    }
+
+    /// One full segment after the other comes and is read; the windows advertised for them.
+    fn windows<const N: usize>(memory: &mut ReceiveMemory, first: u64, unit: u64) -> [u64; N] {
+        let mut rcv_wnd = first;
+        std::array::from_fn(|n| {
+            let position = place(1 + 1448 * (n as u64 + 1), rcv_wnd, 1448);
+            if n == 0 {
+                memory.on_larger_segment(1448, &position);
+            }
+            memory.grow(1448, 1448, &position);
+            let (window, _) = memory.window(1448, unit, &position);
+            rcv_wnd = window.max((rcv_wnd - 1448).next_multiple_of(unit));
+            rcv_wnd
+        })
+    }
+
+    /// As captures show it with the default `tcp_rmem` of 4096 131072 33554432: a full packet takes
+    /// 2304 bytes, so 160/256 of the buffer less one packet.
+    #[test]
+    fn starts_as_linux_does() {
+        let memory = ReceiveMemory::growing(131_072, 32 << 20, 1460);
+        assert_eq!((memory.first_window(false), memory.shift()), (64_240, 10));
+        assert_eq!(memory.first_window(true), 65_160, "who answers knows of timestamps");
+        assert_eq!(ReceiveMemory::growing(131_072, 6 << 20, 1460).shift(), 7);
+        let mut memory = opened();
+        assert_eq!((memory.window, memory.space), (64_088, 14_480));
+        let windows = windows(&mut memory, 64_512, 1024);
+        assert_eq!(windows, [67_584, 70_656, 73_728, 76_800, 79_872, 80_896, 80_896]);
+    }
+
+    /// `SO_RCVBUF` of 16 kB: 11 segments of the SYN's MSS, then 13 full ones.
+    #[test]
+    fn a_fixed_buffer_is_doubled() {
+        let mut memory = ReceiveMemory::fixed(16_384, 1460);
+        assert_eq!((memory.first_window(false), memory.shift()), (16_060, 0));
+        memory.on_open(at(0), true, 16_060);
+        assert_eq!(windows(&mut memory, 16_060, 1), [18_824, 18_824, 18_824]);
+        assert!(!memory.grow(1448, 1448, &place(1, 18_824, 1448)), "no further");
+    }
+
+    /// Segments of less than 536 bytes say nothing of the ratio; one that is worth less than its
+    /// memory lets a window grow that is small enough for such.
+    #[test]
+    fn small_segments_leave_the_ratio_at_half() {
+        let mut memory = opened();
+        let position = place(525, 64_512, 524);
+        memory.clamp = 80_000;
+        memory.buffer = 200_000;
+        assert!(memory.grow(524, 524, &position));
+        assert_eq!(memory.window, 64_088 + 2 * 524);
+        assert!(memory.grow(200, 524, &position));
+        assert_eq!(memory.window, 64_088 + 4 * 524);
+        assert!(!memory.grow(127, 524, &position), "too small to count");
+        memory.most = Some(100_000);
+        assert!(!memory.grow(200, 524, &position), "the window is too large for such");
+    }
+
+    /// Less than half of the window is free: quick ACKs end; less than a segment: it closes.
+    #[test]
+    fn what_waits_takes_room() {
+        let mut memory = ReceiveMemory::fixed(16_384, 1460);
+        memory.on_open(at(0), true, 16_060);
+        windows::<1>(&mut memory, 16_060, 1);
+        let position = place(1, 18_824, 1448);
+        assert_eq!(memory.window(5 * 1448, 1, &position), (9 * 1448, false));
+        assert_eq!(memory.window(8 * 1448, 1, &position), (6 * 1448, true));
+        assert_eq!(memory.window(14 * 1448, 1, &position), (0, true));
+    }
+
+    /// 40 ms; 28,960 bytes read where 14,480 were before: 2·28960·(1 + 2·1) = 173,760, at a ratio of
+    /// 160/256. The window follows by two segments per segment.
+    #[test]
+    fn grows_with_what_is_read_in_a_round_trip() {
+        let mut memory = opened();
+        windows::<7>(&mut memory, 64_512, 1024);
+        memory.on_echo(1, Some(MS(40)), &place(1, 80_896, 1448));
+        for n in 1..=20 {
+            let position = place(1 + n * 1448, 80_896, 1448);
+            memory.on_data_in_order(at(40), &position);
+            if n < 20 {
+                memory.now = at(39);
+            }
+            memory.on_read(&position);
+        }
+        assert_eq!((memory.space, memory.buffer), (28_960, 173_760 * 256 / 160));
+        let before = memory.window;
+        assert!(memory.grow(1448, 1448, &place(28_961, 80_896, 1448)));
+        assert_eq!(memory.window, before + 2 * 1448);
+    }
+
+    #[test]
+    fn ends_at_the_largest_buffer_or_where_it_is_fixed() {
+        let mut growing = ReceiveMemory::growing(131_072, 200_000, 1460);
+        let mut fixed = ReceiveMemory::fixed(65_536, 1460);
+        for memory in [&mut growing, &mut fixed] {
+            memory.on_open(at(0), true, 64_240);
+            memory.on_echo(1, Some(MS(40)), &place(1, 64_512, 1448));
+            memory.on_data_in_order(at(50), &place(900_001, 64_512, 1448));
+            memory.on_read(&place(900_001, 64_512, 1448));
+        }
+        assert_eq!((growing.buffer, growing.clamp), (200_000, 100_000));
+        assert_eq!((fixed.buffer, fixed.space), (131_072, 900_000));
+    }
+
+    /// The least of a window's times without timestamps, a moving mean of echoes with them.
+    #[test]
+    fn the_rtt_comes_from_echoes_or_from_windows() {
+        let mut memory = opened();
+        let place = |end| place(end, 64_088, 1448);
+        memory.on_data_in_order(at(100), &place(1));
+        memory.on_data_in_order(at(150), &place(64_089));
+        assert_eq!(memory.rtt8, 8 * 50_000);
+        memory.on_data_in_order(at(250), &place(128_177));
+        assert_eq!(memory.rtt8, 8 * 50_000, "a longer one does not count");
+        memory.on_echo(7, Some(MS(90)), &place(128_177));
+        assert_eq!(memory.rtt8, 7 * 50_000 + 90_000);
+        memory.on_echo(7, Some(MS(10)), &place(128_177));
+        assert_eq!(memory.rtt8, 7 * 50_000 + 90_000, "each echo once");
+    }
+}

@@ -1,0 +1,143 @@
+//! *What it does.* Says how far an application may write ahead of what is acknowledged, as Linux
+//! does: by the memory of what waits, in a buffer that grows with the congestion window.
+//!
+//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_sndbuf_expand`, `tcp_should_expand_sndbuf`,
+//! `tcp_check_space`), `net/ipv4/tcp.c` (`tcp_sendmsg_locked`), `net/core/stream.c`
+//! (`sk_stream_write_space`, `sk_stream_wait_memory`), `include/net/sock.h`
+//! (`sk_stream_is_writeable`), `tcp_output.c` (`tcp_cwnd_validate`, for the time that counts).
+//!
+//! *Equations.* What is written and not acknowledged takes its bytes, and 832 more for each burst
+//! in flight and each block that waits. A write goes on while that is less than the buffer, and
+//! even then while what it writes leaves at once: the buffer is looked at only for a new block, and
+//! the last block is refilled as a part of it is sent. So a write that is let go fills the
+//! congestion window and the peer's, whatever the buffer holds. A write that found no room waits
+//! until a third of the buffer is free. Buffer: 2 (BBR: 3) · max(10, cwnd, reordering + 1) segments
+//! of 2304 bytes for an MSS of 1460, set when a write waits and the congestion window is not full;
+//! at most `send_autotuning`, unless the application has fixed it.
+//!
+//! *Where we differ.* The parts of a burst that was retransmitted in part stay one. What is paced
+//! does not refill a block.
+
+use crate::memory;
+use retx_units::{Duration, Time};
+
+/// The smallest buffer that can be set (SOCK_MIN_SNDBUF), in bytes of memory.
+const SMALLEST_BUFFER: u64 = 4_608;
+/// Segments that there is room for at least (TCP_INIT_CWND).
+const FEWEST_SEGMENTS: u64 = 10;
+
+/// The send buffer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SendMemory {
+    /// In bytes of memory (`sk_sndbuf`).
+    buffer: u64,
+    /// The buffer grows up to this; not at all where the application has fixed it.
+    most: Option<u64>,
+    /// A write waits for room (SOCK_NOSPACE).
+    pub waits: bool,
+    /// Since when a write that waits is all that holds the sender back.
+    limits_since: Option<Time>,
+    /// How long one did before.
+    limited: Duration,
+}
+
+impl SendMemory {
+    /// A buffer that grows from `buffer` to `most` bytes of memory.
+    pub fn growing(buffer: u64, most: u64) -> Self {
+        Self::new(buffer, Some(most.max(buffer)))
+    }
+
+    /// A buffer that the application has fixed by `SO_SNDBUF`: Linux doubles it.
+    pub fn fixed(bytes: u64) -> Self {
+        Self::new((2 * bytes).max(SMALLEST_BUFFER), None)
+    }
+
+    const fn new(buffer: u64, most: Option<u64>) -> Self {
+        Self { buffer, most, waits: false, limits_since: None, limited: Duration::ZERO }
+    }
+
+    /// Makes room for `factor` windows of so many segments (`tcp_sndbuf_expand`).
+    pub fn expand(&mut self, factor: u64, segments: u64, mss: u64) {
+        let Some(most) = self.most else { return };
+        let wanted = factor * segments.max(FEWEST_SEGMENTS) * memory::of_sent_segment(mss);
+        self.buffer = self.buffer.max(wanted.min(most));
+    }
+
+    /// Bytes that a new write may add to what takes so much memory, in whole blocks.
+    pub fn room(&self, taken: u64, block: u64) -> u64 {
+        let free = self.buffer.saturating_sub(taken);
+        free.div_ceil(block + memory::SMALLEST_PACKET) * block
+    }
+
+    /// A write may go on that had to wait: a third of the buffer is free.
+    pub fn wake(&mut self, now: Time, taken: u64) {
+        if self.buffer.saturating_sub(taken) >= taken / 2 && taken < self.buffer {
+            self.waits = false;
+            if let Some(since) = self.limits_since.take() {
+                self.limited += now.since(since);
+            }
+        }
+    }
+
+    /// All that was written has been sent, and the windows would let more go.
+    pub fn note_idle_window(&mut self, now: Time) {
+        if self.waits {
+            self.limits_since.get_or_insert(now);
+        }
+    }
+
+    /// How long the buffer was all that held the sender back (`tcpi_sndbuf_limited`), up to `now`.
+    pub fn limited(&self, now: Time) -> Duration {
+        let running = self.limits_since.map_or(Duration::ZERO, |since| now.since(since));
+        self.limited + running
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `ss -tm` shows it: 46,080 with ten segments, twice the window later, at most 4 MiB.
+    #[test]
+    fn grows_with_the_window() {
+        let mut memory = SendMemory::growing(16_384, 4 << 20);
+        let mut buffers =
+            [(2, 10), (2, 40), (2, 20), (3, 40), (2, 5_000)].map(|(factor, segments)| {
+                memory.expand(factor, segments, 1_460);
+                memory.buffer
+            });
+        assert_eq!(buffers, [46_080, 184_320, 184_320, 276_480, 4 << 20]);
+        let mut fixed = SendMemory::fixed(60_000);
+        buffers = [1, 100, 1_000, 10_000, 100_000].map(|segments| {
+            fixed.expand(2, segments, 1_460);
+            fixed.buffer
+        });
+        assert_eq!(buffers, [120_000; 5]);
+        assert_eq!(SendMemory::fixed(1).buffer, 4_608);
+    }
+
+    /// Blocks of 22 segments: a new one as long as anything is free.
+    #[test]
+    fn a_block_goes_in_while_anything_is_free() {
+        let memory = SendMemory::fixed(50_000);
+        let block = 22 * 1_448;
+        assert_eq!(memory.room(99_999, block), block);
+        assert_eq!(memory.room(100_000, block), 0);
+        assert_eq!(memory.room(0, block), 4 * block);
+    }
+
+    #[test]
+    fn a_write_that_waits_goes_on_when_a_third_is_free() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let mut memory = SendMemory { waits: true, ..SendMemory::fixed(45_000) };
+        memory.wake(at(1), 60_002);
+        assert!(memory.waits);
+        memory.note_idle_window(at(2));
+        memory.note_idle_window(at(3));
+        assert_eq!(memory.limited(at(5)), Duration::from_millis(3));
+        memory.wake(at(6), 60_000);
+        assert!(!memory.waits);
+        memory.note_idle_window(at(7));
+        assert_eq!(memory.limited(at(9)), Duration::from_millis(4));
+    }
+}
