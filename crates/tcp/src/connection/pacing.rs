@@ -91,7 +91,7 @@ impl Connection {
     }
 
     /// The rate at which segments are to leave; without one they are not held back.
-    pub(super) fn pacing_rate(&self) -> Option<Rate> {
+    pub fn pacing_rate(&self) -> Option<Rate> {
         let sender = &self.sender;
         let srtt = sender.estimator.srtt();
         let window = &sender.window;
