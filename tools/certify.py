@@ -8,7 +8,7 @@ gtests/net/packetdrill), or its checkout. Each run has a network namespace of it
 removed after it: no traffic leaves it. Needs Linux, root, /dev/net/tun, iproute2 and python3.
 
 The scripts are played as they stand, but for retx's own flags. The preset says which congestion
-control the kernel takes: Reno for `linux_reno`, else CUBIC. Timers of the kernel are late, by up to
+control the kernel takes: Reno for `linux_reno`, BBR for `linux_bbr`, else CUBIC. Timers of the kernel are late, by up to
 an eighth with HZ = 250: the scripts give ranges for that, and a machine that is busy with other
 work may miss them.
 
@@ -116,9 +116,9 @@ def played(tool: Path, script: Path) -> str:
 
 def for_the_kernel(text: str, directory: Path) -> str:
     """A script without retx's flags, whose first command prepares the namespace."""
-    reno = "--retx-tcp=linux_reno" in text
+    control = next((it for it in ("reno", "bbr") if f"--retx-tcp=linux_{it}" in text), "cubic")
     prepare = directory / "prepare.sh"
-    prepare.write_text(PREPARE.format(congestion_control="reno" if reno else "cubic"))
+    prepare.write_text(PREPARE.format(congestion_control=control))
     prepare.chmod(0o755)
     # Lines keep their numbers.
     lines = ["" if line.startswith("--retx-") else line for line in text.split("\n")]

@@ -96,6 +96,10 @@ const LOOKS: &[(&str, Look)] = &[
     ("tcpi_data_segs_in", |end, _| end.counts.data_segments_in),
     ("tcpi_snd_wnd", |end, _| end.connection.snd_wnd()),
     ("tcpi_rcv_wnd", |end, _| end.connection.rcv_wnd()),
+    ("tcpi_pacing_rate", |end, _| {
+        // All ones without a rate.
+        end.connection.pacing_rate().map_or(u64::MAX, |rate| rate.as_bit_s() / 8)
+    }),
     ("retx_cwnd_bytes", |end, _| end.connection.cwnd()),
     ("retx_ssthresh_bytes", |end, _| end.connection.ssthresh()),
     ("retx_flight_bytes", |end, _| end.connection.flight_size()),

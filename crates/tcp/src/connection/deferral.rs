@@ -2,16 +2,17 @@
 //! a segment or two of new data where the next acknowledgment will soon let more go.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_output.c`: `tcp_tso_should_defer` (the test),
-//! `tcp_tso_autosize` (what is enough), `tcp_write_xmit`, `tcp_cwnd_test` and
-//! `tcp_mss_split_point` (what then goes together), `__tcp_transmit_skb` (PSH on all that is more
-//! than one segment: the receiver acknowledges once it is read).
+//! `tcp_tso_autosize` (what is enough), `tcp_write_xmit`, `tcp_cwnd_test`, `tcp_grow_skb` (a block
+//! that has too little left is filled up from the next) and `tcp_mss_split_point` (what then goes
+//! together), `__tcp_transmit_skb` (PSH on all that is more than one segment: the receiver
+//! acknowledges once it is read).
 //!
 //! *Equations.* Outside recoveries, room of limit bytes is waited with, if
 //! - data went within the last millisecond, and
 //! - the first acknowledgment is due (its segment was sent SRTT ago), or will be within
 //!   min(1 ms, SRTT/2), and
 //! - limit < max(2 · SMSS, rate/1024 s + 64 KiB / 2^(least RTT / 512 µs)), and less than the rest
-//!   of the block that the application has written, and less than a third of the window.
+//!   of the block that the application has written, filled up, and less than a third of the window.
 //!
 //! rate is that of `pacing.rs`. What is not held back goes in bursts of at most that many bytes
 //! and half the window, each tested anew.
@@ -60,9 +61,9 @@ impl Burst {
         self.bytes > 0 && self.at == now
     }
 
-    /// The segment that goes is not the first of its burst.
-    pub const fn goes_on(&self) -> bool {
-        self.goes_on
+    /// The segment that goes now is not the first of its burst.
+    pub fn goes_on(&self, now: Time) -> bool {
+        self.goes_on && self.at == now
     }
 
     /// The segment that goes is the last of several.
@@ -99,8 +100,10 @@ impl Nothing for Bursts {
 struct Room {
     congestion: u64,
     offered: u64,
-    /// What is left of the block, and whether the application has written no other after it.
-    block: u64,
+    /// What the kernel hands over as one packet if it is let go: the rest of the block, filled up
+    /// from the next one.
+    packet: u64,
+    /// The application has written nothing after it.
     last: bool,
 }
 
@@ -111,12 +114,13 @@ impl Connection {
         if !self.parameters.tso || self.sender.bursts.burst.take(now, length) {
             return false;
         }
-        let room = self.room();
         let smss = u64::from(self.sender.window.smss);
-        if room.block <= smss {
+        let enough = self.enough();
+        let half = (self.sender.window.cwnd / 2 / smss).max(1) * smss;
+        let room = self.room(enough.min(half));
+        if room.packet <= smss {
             return false;
         }
-        let enough = self.enough();
         if self.waits_for_more(now, &room, enough) {
             let in_use = self.sender.in_use(self.sender.flight_size());
             if room.congestion < room.offered {
@@ -124,26 +128,28 @@ impl Connection {
             }
             return true;
         }
-        let half = (self.sender.window.cwnd / 2 / smss).max(1) * smss;
-        let bytes = enough.min(half).min(room.congestion).min(room.offered).min(room.block);
+        let bytes = enough.min(half).min(room.congestion).min(room.offered).min(room.packet);
         let burst = &mut self.sender.bursts.burst;
         burst.at = now;
         burst.bytes = (bytes / smss * smss).saturating_sub(length);
         false
     }
 
-    fn room(&self) -> Room {
+    /// The room, where at most so many bytes go at once.
+    fn room(&self, most: u64) -> Room {
         let sender = &self.sender;
         let smss = u64::from(sender.window.smss);
         let queued = sender.written.saturating_sub(sender.snd_nxt);
         let block = sender.block();
         let rest = block - sender.snd_nxt.saturating_sub(1) % block;
+        // In whole segments, as the kernel counts.
+        let congestion = sender.window.cwnd.saturating_sub(sender.pipe()) / smss * smss;
+        let packet = rest.max(most.min(congestion));
         Room {
-            // In whole segments, as the kernel counts.
-            congestion: sender.window.cwnd.saturating_sub(sender.pipe()) / smss * smss,
+            congestion,
             offered: (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt),
-            block: rest.min(queued),
-            last: queued <= rest,
+            packet: packet.min(queued),
+            last: queued <= packet,
         }
     }
 
@@ -170,7 +176,7 @@ impl Connection {
         }
         let limit = room.congestion.min(room.offered);
         // Without room of its own it is something else that lets a segment go.
-        if limit == 0 || limit >= enough || !room.last && limit >= room.block {
+        if limit == 0 || limit >= enough || !room.last && limit >= room.packet {
             return false;
         }
         if limit >= sender.snd_wnd.min(sender.window.cwnd) / 3 {
@@ -182,6 +188,6 @@ impl Connection {
             return false;
         }
         // What is limited by a window waits for it; else only what more may be written to.
-        limit <= room.block || !(room.last && sender.fin_queued)
+        limit <= room.packet || !(room.last && sender.fin_queued)
     }
 }

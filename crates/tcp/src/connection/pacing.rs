@@ -5,13 +5,13 @@
 //! (who waits); `tcp.h`: `tcp_pacing_delay`; `tcp_input.c`: `tcp_update_pacing_rate`.
 //!
 //! *Equations.* A segment of L payload bytes that leaves at t closes the gate until t + L/rate −
-//! min(L/(2·rate), credit), where credit is the time that the gate had been open. The first ten
-//! segments leave it open. rate = ratio·SMSS·max(cwnd, segments out)/SRTT with ratio 2 while
+//! min(L/(2·rate), credit), where credit is the time that the gate had been open. With `tso` L is
+//! that of a burst, which the kernel hands over as one packet. The first ten segments leave the gate
+//! open, but for a burst that the tenth belongs to. rate = ratio·SMSS·max(cwnd, segments out)/SRTT with ratio 2 while
 //! cwnd < ssthresh/2, else 1.2, unless the congestion control has a rate of its own.
 //!
-//! *Where we differ.* Without `tso` each segment waits for its own turn; with it the bursts of
-//! Linux go at once, but the first segment alone uses up credit. Pure acknowledgments neither wait
-//! nor use up credit.
+//! *Where we differ.* Without `tso` each segment waits for its own turn. What is sent again goes by
+//! single segments. Pure acknowledgments neither wait nor use up credit.
 
 use super::Connection;
 use crate::congestion_control::CongestionControl;
@@ -28,6 +28,10 @@ pub(crate) struct Pacer {
     opens: Option<Time>,
     /// Data segments that have passed, as far as that matters.
     segments: u32,
+    /// Bytes of the burst under way that left before pacing began.
+    unpaced: u32,
+    /// What the burst under way has not used up of the time that the gate had been open.
+    credit: Duration,
     /// A timeout lets the next segment through.
     ignored_once: bool,
 }
@@ -53,17 +57,26 @@ impl Pacer {
         self.ignored_once = true;
     }
 
-    /// A segment of so many payload bytes leaves.
-    fn on_sent(&mut self, now: Time, bytes: u32, rate: Option<Rate>) {
+    /// A segment of so many payload bytes leaves; with `goes_on` it belongs to the burst of the
+    /// segment before.
+    fn on_sent(&mut self, now: Time, bytes: u32, rate: Option<Rate>, goes_on: bool) {
         self.ignored_once = false;
         self.segments = (self.segments + 1).min(UNPACED_SEGMENTS);
         let opened = self.opens.unwrap_or(now);
         let leaves = opened.max(now);
+        if !goes_on {
+            self.unpaced = 0;
+            self.credit = leaves.since(opened);
+        }
+        self.unpaced = self.unpaced.saturating_add(bytes);
         let gap = match rate {
-            Some(rate) if self.segments == UNPACED_SEGMENTS => rate.duration_of(bytes),
+            Some(rate) if self.segments == UNPACED_SEGMENTS => {
+                rate.duration_of(std::mem::take(&mut self.unpaced))
+            }
             _ => Duration::ZERO,
         };
-        let credit = leaves.since(opened).min(gap / 2);
+        let credit = self.credit.min(gap / 2);
+        self.credit = self.credit.saturating_sub(credit);
         self.opens = Some(leaves + gap.saturating_sub(credit));
     }
 }
@@ -78,20 +91,21 @@ impl Connection {
         closed.is_some()
     }
 
-    /// Payload has left.
+    /// Payload has left, for the first time if `is_new`.
     #[inline]
-    pub(super) fn pace(&mut self, now: Time, bytes: u32) {
+    pub(super) fn pace(&mut self, now: Time, bytes: u32, is_new: bool) {
         if self.sender.pacer.is_none() || bytes == 0 {
             return;
         }
         let rate = self.pacing_rate();
+        let goes_on = is_new && self.sender.bursts.burst.goes_on(now);
         if let Some(pacer) = &mut self.sender.pacer {
-            pacer.on_sent(now, bytes, rate);
+            pacer.on_sent(now, bytes, rate, goes_on);
         }
     }
 
     /// The rate at which segments are to leave; without one they are not held back.
-    pub(super) fn pacing_rate(&self) -> Option<Rate> {
+    pub fn pacing_rate(&self) -> Option<Rate> {
         let sender = &self.sender;
         let srtt = sender.estimator.srtt();
         let window = &sender.window;
@@ -130,7 +144,7 @@ mod tests {
     fn warm() -> Pacer {
         let mut pacer = Pacer::default();
         for _ in 0..UNPACED_SEGMENTS - 1 {
-            pacer.on_sent(at(5), 1000, Some(RATE));
+            pacer.on_sent(at(5), 1000, Some(RATE), false);
             assert_eq!(pacer.closed_until(at(5)), None);
         }
         pacer
@@ -139,11 +153,11 @@ mod tests {
     #[test]
     fn the_tenth_segment_is_the_first_to_close_the_gate() {
         let mut pacer = warm();
-        pacer.on_sent(at(5), 1000, Some(RATE));
+        pacer.on_sent(at(5), 1000, Some(RATE), false);
         assert_eq!(pacer.closed_until(at(5)), Some(at(6)));
         assert_eq!(pacer.closed_until(at(6)), None);
         assert_eq!(pacer.delay(at(5)), MS);
-        pacer.on_sent(at(6), 500, Some(RATE));
+        pacer.on_sent(at(6), 500, Some(RATE), false);
         assert_eq!(pacer.closed_until(at(6)), Some(at(6) + MS / 2));
     }
 
@@ -151,27 +165,49 @@ mod tests {
     #[test]
     fn credit_shortens_a_gap_by_half_at_most() {
         let mut pacer = warm();
-        pacer.on_sent(at(5), 1000, Some(RATE));
-        pacer.on_sent(at(6) + MS / 4, 1000, Some(RATE));
+        pacer.on_sent(at(5), 1000, Some(RATE), false);
+        pacer.on_sent(at(6) + MS / 4, 1000, Some(RATE), false);
         assert_eq!(pacer.closed_until(at(6) + MS / 4), Some(at(7)));
-        pacer.on_sent(at(50), 1000, Some(RATE));
+        pacer.on_sent(at(50), 1000, Some(RATE), false);
         assert_eq!(pacer.closed_until(at(50)), Some(at(50) + MS / 2));
+    }
+
+    /// The kernel paces a burst as one packet: half of all its gap can be made good.
+    #[test]
+    fn credit_shortens_the_gap_of_a_whole_burst() {
+        let mut pacer = warm();
+        pacer.on_sent(at(5), 1000, Some(RATE), false);
+        pacer.on_sent(at(50), 1000, Some(RATE), false);
+        pacer.on_sent(at(50), 1000, Some(RATE), true);
+        assert_eq!(pacer.closed_until(at(50)), Some(at(51)));
+        // A quarter of a millisecond is all the credit of this one.
+        pacer.on_sent(at(51) + MS / 4, 1000, Some(RATE), false);
+        pacer.on_sent(at(51) + MS / 4, 1000, Some(RATE), true);
+        assert_eq!(pacer.closed_until(at(52)), Some(at(53)));
+    }
+
+    /// A burst that ends with the tenth segment waits for all its bytes.
+    #[test]
+    fn the_burst_of_the_tenth_segment_is_paced_as_one() {
+        let mut pacer = warm();
+        pacer.on_sent(at(5), 1000, Some(RATE), true);
+        assert_eq!(pacer.closed_until(at(5)), Some(at(7)));
     }
 
     #[test]
     fn a_timeout_lets_one_segment_through() {
         let mut pacer = warm();
-        pacer.on_sent(at(5), 8000, Some(RATE));
+        pacer.on_sent(at(5), 8000, Some(RATE), false);
         pacer.on_timeout();
         assert_eq!(pacer.closed_until(at(6)), None);
-        pacer.on_sent(at(6), 1000, Some(RATE));
+        pacer.on_sent(at(6), 1000, Some(RATE), false);
         assert_eq!(pacer.closed_until(at(6)), Some(at(14)));
     }
 
     #[test]
     fn without_a_rate_the_gate_stays_open() {
         let mut pacer = warm();
-        pacer.on_sent(at(5), 1000, None);
+        pacer.on_sent(at(5), 1000, None, false);
         assert_eq!(pacer.closed_until(at(5)), None);
     }
 

@@ -265,7 +265,7 @@ impl Connection {
         if right > position {
             self.note_on_board(now, position, (right - position) as u32);
             self.note_sent(now, position, right, retransmission);
-            self.pace(now, length);
+            self.pace(now, length, is_new);
         }
         let (window, edge) = self.window_field();
         if self.receiver.is_short() {
@@ -312,7 +312,7 @@ impl Connection {
                 sender.limited_bytes += u64::from(space);
             }
             sender.put_on_board(now, position, space);
-            if sender.bursts.memory.is_some() && !sender.bursts.burst.goes_on() {
+            if sender.bursts.memory.is_some() && !sender.bursts.burst.goes_on(now) {
                 sender.board.open_burst();
             }
         }
