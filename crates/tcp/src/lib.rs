@@ -33,8 +33,8 @@ pub use config::{
     AckPolicy, Config, ConfigError, DelayedAck, GiveUp, IdleRestart, LostSyn, Push, RttSamples,
 };
 pub use connection::{
-    Connection, CwndValidation, Episode, Event, Info, LossState, PlainTransmit, Polled, Prepared,
-    State, Transmit,
+    Connection, CwndValidation, Episode, Event, Info, KeepAlive, LossState, PlainTransmit, Polled,
+    Prepared, State, Transmit,
 };
 pub use ranges::Ranges;
 pub use size::Size;

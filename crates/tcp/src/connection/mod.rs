@@ -16,6 +16,7 @@ mod header;
 mod info;
 mod linux;
 mod model;
+mod mtu_probe;
 mod outgoing;
 mod pacing;
 mod parameters;
@@ -25,6 +26,7 @@ mod receive;
 mod recover;
 mod reduction;
 mod repair;
+mod requests;
 mod retransmit;
 mod rtt;
 mod sender;
@@ -47,6 +49,7 @@ pub use outgoing::{PlainTransmit, Polled, Transmit};
 use parameters::Parameters;
 pub use parameters::Prepared;
 use receive::Receiver;
+pub use requests::KeepAlive;
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::Segment;
 use sender::Sender;
@@ -224,6 +227,7 @@ impl Connection {
         if self.sender.fin_queued || matches!(self.state, State::Closed | State::TimeWait) {
             return 0;
         }
+        self.sender.end_promise();
         self.sender.write(bytes, self.parameters.send_buffer)
     }
 
