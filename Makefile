@@ -95,6 +95,7 @@ conformance: build
 	    --library "$${CARGO_TARGET_DIR:-target}/release/libretx_packetdrill.so" \
 	    --retx $(BIN)/retx --google "$(GOOGLE)" --linux "$(LINUX)" --nplab "$(NPLAB)" \
 	    --freebsd "$(FREEBSD)"
+	PYTHONPATH=tools $(BIN)/python -m conformance.google --google "$(GOOGLE)" --retx $(BIN)/retx
 
 # Plays drills/linux on this machine's kernel; needs root. PACKETDRILL: the program, or its checkout.
 certify:

@@ -18,7 +18,7 @@ mod token;
 
 pub use fault::{Difference, Refusal, Verdict};
 pub use play::{Options, Played, tcp_info};
-pub use script::{Operation, PollFd, SocketOption, Transfer};
+pub use script::{MessageFlags, Operation, PollFd, SocketOption, Transfer};
 pub use setup::{Change, configure};
 
 /// Largest script that is read, in bytes.

@@ -130,6 +130,8 @@ pub enum TcpOption {
     Sack(SackBlocks),
     /// Timestamps.
     Timestamps(Timestamps),
+    /// An MD5 signature (RFC 2385), for which no socket here has a key.
+    Md5,
 }
 
 /// A call of the application with what it must return.
@@ -172,8 +174,16 @@ pub enum Operation {
     Connect(i32),
     /// `read`, `recv`, `recvfrom`.
     Read(Transfer),
-    /// `write`, `send`, `sendto`.
+    /// `recvmsg`: the bytes, and what must come beside them.
+    ReadMessage(Transfer, Vec<Ancillary>),
+    /// `recvmsg(…, MSG_ERRQUEUE)`: a transmit timestamp.
+    ReadErrors(i32, Vec<Ancillary>),
+    /// `write`, `send`, `sendto`, `sendmsg`, `sendfile`.
     Write(Transfer),
+    /// A transfer of so many bytes with a buffer at address 0.
+    BadBuffer(i32, u64),
+    /// `open`: a file that is as long as it has to be.
+    Open,
     /// `shutdown`.
     Shutdown {
         /// Descriptor.
@@ -204,6 +214,59 @@ pub enum Operation {
         /// How long it may wait; `None` for ever.
         timeout: Option<Duration>,
     },
+    /// `epoll_create`.
+    EpollCreate,
+    /// `epoll_ctl`.
+    EpollControl {
+        /// Descriptor of the epoll instance.
+        epoll: i32,
+        /// What to do with the entry.
+        what: EpollChange,
+        /// The descriptor that is watched.
+        fd: i32,
+        /// Bits of [`crate::host::ready`], and how they are watched.
+        events: u32,
+    },
+    /// `epoll_wait` for one event at a time.
+    EpollWait {
+        /// Descriptor of the epoll instance.
+        epoll: i32,
+        /// The descriptor that must be reported, with its bits; `None` where none must be.
+        expected: Option<(i32, u32)>,
+        /// How long it may wait; `None` for ever.
+        timeout: Option<Duration>,
+    },
+}
+
+/// The three operations of `epoll_ctl`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum EpollChange {
+    Add,
+    Modify,
+    Delete,
+}
+
+/// A control message that `recvmsg` finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ancillary {
+    /// `TCP_CM_INQ`: bytes that can still be read, and one for the end of the stream.
+    InQueue(i64),
+    /// `SCM_TIMESTAMPING`: when it happened.
+    Time(Duration),
+    /// What the timestamp is of, and the number of the last byte of the write.
+    Stamp(Stamp, i64),
+}
+
+/// What a transmit timestamp is of (`SCM_TSTAMP_…`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stamp {
+    /// The segment enters the queue of the device.
+    Scheduled,
+    /// The segment leaves.
+    Sent,
+    /// Its data are acknowledged.
+    Acknowledged,
 }
 
 /// Bytes between the application and a socket.
@@ -213,10 +276,40 @@ pub struct Transfer {
     pub fd: i32,
     /// How many at most.
     pub bytes: u64,
+    /// `MSG_…`.
+    pub flags: MessageFlags,
+}
+
+/// The flags of a transfer (`MSG_…`) that are played.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MessageFlags(pub u8);
+
+impl MessageFlags {
     /// `MSG_DONTWAIT`.
-    pub nonblocking: bool,
-    /// `MSG_PEEK`: leave them where they are.
-    pub peek: bool,
+    pub const DONT_WAIT: Self = Self(1);
+    /// `MSG_PEEK`: the bytes stay where they are.
+    pub const PEEK: Self = Self(2);
+    /// `MSG_MORE`: more will be written soon.
+    pub const MORE: Self = Self(4);
+    /// `MSG_EOR`: no later byte shares a segment with these.
+    pub const END_OF_RECORD: Self = Self(8);
+
+    /// True when every bit of `other` is set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The bits of both.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The bits that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
 }
 
 /// A socket option and its value.
@@ -238,6 +331,28 @@ pub enum SocketOption {
     MaxSegment(i64),
     /// `TCP_CONGESTION`.
     Congestion(String),
+    /// `TCP_CORK`.
+    Cork(i64),
+    /// `TCP_USER_TIMEOUT`, in milliseconds.
+    UserTimeout(i64),
+    /// `TCP_NOTSENT_LOWAT`.
+    UnsentLowWater(i64),
+    /// `TCP_INQ`.
+    TellInQueue(i64),
+    /// `SO_RCVLOWAT`.
+    ReadLowWater(i64),
+    /// `SO_KEEPALIVE`.
+    KeepAlive(i64),
+    /// `TCP_KEEPIDLE`, in seconds.
+    KeepIdle(i64),
+    /// `TCP_KEEPINTVL`, in seconds.
+    KeepInterval(i64),
+    /// `TCP_KEEPCNT`.
+    KeepCount(i64),
+    /// `SO_TIMESTAMPING`: whether transmissions of the last byte of each write are reported.
+    Timestamping(bool),
+    /// An option without effect on what a connection sends, such as `IP_TOS`.
+    Ignored,
 }
 
 /// An entry of `poll`; the masks are `crate::host::ready` bits.

@@ -103,6 +103,7 @@ fn option(option: &TcpOption) -> String {
                 .collect();
             format!("sack {}", blocks.join(" "))
         }
+        TcpOption::Md5 => "md5".into(),
         TcpOption::Timestamps(stamps) => {
             format!("TS val {} ecr {}", stamps.value, stamps.echo)
         }

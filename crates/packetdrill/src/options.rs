@@ -4,6 +4,9 @@ use libc::c_int;
 use retx_drill::SocketOption;
 use retx_drill::host::Errno;
 
+/// Linux's number, which the C library's headers may lack.
+const TCP_NOTSENT_LOWAT: c_int = 25;
+
 /// A pair of a level and an option's number, as what it means; `value` is what is set.
 ///
 /// # Errors
@@ -32,6 +35,14 @@ pub fn option(level: c_int, name: c_int, value: &[u8]) -> Result<SocketOption, c
             let name = std::str::from_utf8(&value[..end]).map_err(|_| libc::EINVAL)?;
             SocketOption::Congestion(name.to_owned())
         }
+        (libc::IPPROTO_TCP, libc::TCP_CORK) => SocketOption::Cork(number(0)?),
+        (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT) => SocketOption::UserTimeout(number(0)?),
+        (libc::IPPROTO_TCP, TCP_NOTSENT_LOWAT) => SocketOption::UnsentLowWater(number(0)?),
+        (libc::SOL_SOCKET, libc::SO_RCVLOWAT) => SocketOption::ReadLowWater(number(0)?),
+        (libc::SOL_SOCKET, libc::SO_KEEPALIVE) => SocketOption::KeepAlive(number(0)?),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE) => SocketOption::KeepIdle(number(0)?),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL) => SocketOption::KeepInterval(number(0)?),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPCNT) => SocketOption::KeepCount(number(0)?),
         _ => return Err(libc::ENOPROTOOPT),
     })
 }
@@ -48,8 +59,16 @@ pub fn told(option: &SocketOption) -> Result<i32, c_int> {
         | SocketOption::SendBuffer(value)
         | SocketOption::ReceiveBuffer(value)
         | SocketOption::NoDelay(value)
-        | SocketOption::MaxSegment(value) => Ok(*value as i32),
-        SocketOption::Linger(_) | SocketOption::Congestion(_) => Err(libc::ENOPROTOOPT),
+        | SocketOption::MaxSegment(value)
+        | SocketOption::Cork(value)
+        | SocketOption::UserTimeout(value)
+        | SocketOption::UnsentLowWater(value)
+        | SocketOption::ReadLowWater(value)
+        | SocketOption::KeepAlive(value)
+        | SocketOption::KeepIdle(value)
+        | SocketOption::KeepInterval(value)
+        | SocketOption::KeepCount(value) => Ok(*value as i32),
+        _ => Err(libc::ENOPROTOOPT),
     }
 }
 
@@ -97,7 +116,8 @@ mod tests {
         let read = option(libc::IPPROTO_TCP, libc::TCP_CONGESTION, b"reno\0\0");
         assert_eq!(read, Ok(SocketOption::Congestion("reno".into())));
         assert_eq!(option(libc::IPPROTO_TCP, libc::TCP_NODELAY, &on[..2]), Err(libc::EINVAL));
-        assert_eq!(option(libc::IPPROTO_TCP, libc::TCP_CORK, &on), Err(libc::ENOPROTOOPT));
+        assert_eq!(option(libc::IPPROTO_TCP, libc::TCP_CORK, &on), Ok(SocketOption::Cork(1)));
+        assert_eq!(option(libc::IPPROTO_TCP, libc::TCP_MD5SIG, &on), Err(libc::ENOPROTOOPT));
     }
 
     #[test]

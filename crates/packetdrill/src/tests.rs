@@ -4,7 +4,7 @@ use crate::door::Door;
 use crate::machine::Machine;
 use crate::settings::Settings;
 use retx_drill::host::Answer;
-use retx_drill::{Operation, SocketOption, Transfer};
+use retx_drill::{MessageFlags, Operation, SocketOption, Transfer};
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::{
     Endpoint, Flags, Ipv4Header, Options, Packet, Segment, Transport, decode_packet, encode_packet,
@@ -90,7 +90,7 @@ fn time_passes_only_for_who_waits() {
     let (answer, from) = door.with(|machine| machine.accept(listener)).unwrap();
     assert_eq!(from, Some(REMOTE));
     let fd = done(Ok(answer));
-    let transfer = Transfer { fd, bytes: 500, nonblocking: false, peek: false };
+    let transfer = Transfer { fd, bytes: 500, flags: MessageFlags::default() };
     assert_eq!(done(door.with(|machine| machine.write(&transfer, &mut 0))), 500);
     let (at, first) = leaving(&door).unwrap();
     assert_eq!(at, Duration::from_millis(100));

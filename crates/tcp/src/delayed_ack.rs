@@ -135,8 +135,8 @@ impl PendingAck {
     /// The peer has closed: this end is likely to answer soon.
     pub fn on_fin(&mut self) {
         if let Some(rhythm) = &mut self.rhythm {
+            // Before the first data the wait is none (`icsk_ack.ato` is 0).
             rhythm.interactive = true;
-            rhythm.wait = rhythm.wait.max(WAIT_MIN);
         }
     }
 

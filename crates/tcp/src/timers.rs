@@ -30,6 +30,8 @@ pub(crate) struct Rare {
     pub compressed_ack: Time,
     /// End of TIME-WAIT (RFC 9293 §3.6.1).
     pub time_wait: Time,
+    /// Keep-alive (RFC 9293 §3.8.4).
+    pub keepalive: Time,
 }
 
 impl Default for Rare {
@@ -46,6 +48,7 @@ impl Nothing for Rare {
         pacing: Time::NEVER,
         compressed_ack: Time::NEVER,
         time_wait: Time::NEVER,
+        keepalive: Time::NEVER,
     };
 }
 
@@ -53,7 +56,8 @@ impl Rare {
     fn next(&self) -> Time {
         let sender = self.persist.min(self.pacing);
         let loss_detection = self.reordering.min(self.tail_loss_probe);
-        sender.min(loss_detection).min(self.compressed_ack.min(self.time_wait))
+        let others = self.compressed_ack.min(self.time_wait).min(self.keepalive);
+        sender.min(loss_detection).min(others)
     }
 }
 

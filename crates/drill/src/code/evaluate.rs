@@ -3,6 +3,7 @@
 use super::format::formatted;
 use super::{Comparison, Expression, Function, Operator, Prefix, Statement, Value, What};
 use crate::fault::Refusal;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 /// Where names come from that the script did not set itself.
@@ -231,22 +232,39 @@ fn float_binary(operator: Operator, left: &Value, right: &Value) -> Result<Value
 }
 
 fn compare(comparison: Comparison, left: &Value, right: &Value) -> Result<bool, Fault> {
-    let order = match (left, right) {
-        (Value::Integer(left), Value::Integer(right)) => left.partial_cmp(right),
-        (Value::Text(left), Value::Text(right)) => left.partial_cmp(right),
-        _ => match (left.number(), right.number()) {
-            (Some(left), Some(right)) => left.partial_cmp(&right),
-            _ => return Err(format!("{left} and {right} cannot be compared")),
-        },
+    let order = match order(left, right) {
+        Some(order) => order,
+        // Python finds values of different kinds unequal, and has no order for them.
+        None if matches!(comparison, Comparison::Equal | Comparison::NotEqual) => None,
+        None => return Err(format!("{left} and {right} cannot be compared")),
     };
     Ok(match comparison {
-        Comparison::Equal => order.is_some_and(std::cmp::Ordering::is_eq),
-        Comparison::NotEqual => !order.is_some_and(std::cmp::Ordering::is_eq),
-        Comparison::Less => order.is_some_and(std::cmp::Ordering::is_lt),
-        Comparison::LessOrEqual => order.is_some_and(std::cmp::Ordering::is_le),
-        Comparison::Greater => order.is_some_and(std::cmp::Ordering::is_gt),
-        Comparison::GreaterOrEqual => order.is_some_and(std::cmp::Ordering::is_ge),
+        Comparison::Equal => order.is_some_and(Ordering::is_eq),
+        Comparison::NotEqual => !order.is_some_and(Ordering::is_eq),
+        Comparison::Less => order.is_some_and(Ordering::is_lt),
+        Comparison::LessOrEqual => order.is_some_and(Ordering::is_le),
+        Comparison::Greater => order.is_some_and(Ordering::is_gt),
+        Comparison::GreaterOrEqual => order.is_some_and(Ordering::is_ge),
     })
+}
+
+/// The order of two values; `Some(None)` where a number is none (NaN), `None` for values of
+/// different kinds. Tuples are ordered by their first values that differ, and then by length.
+fn order(left: &Value, right: &Value) -> Option<Option<Ordering>> {
+    match (left, right) {
+        (Value::Integer(left), Value::Integer(right)) => Some(left.partial_cmp(right)),
+        (Value::Text(left), Value::Text(right)) => Some(left.partial_cmp(right)),
+        (Value::Tuple(left), Value::Tuple(right)) => {
+            for (left, right) in left.iter().zip(right) {
+                match order(left, right)? {
+                    Some(Ordering::Equal) => {}
+                    other => return Some(other),
+                }
+            }
+            Some(left.len().partial_cmp(&right.len()))
+        }
+        _ => Some(left.number()?.partial_cmp(&right.number()?)),
+    }
 }
 
 fn call(function: Function, arguments: &[Value]) -> Result<Value, Fault> {
@@ -323,6 +341,9 @@ mod tests {
             "assert 0x7fffffff == 2147483647 and 1e3 == 1000 and 1.5e-1 < .2",
             "assert '%d of %s' % (five, 'x') == \"5 of x\"",
             "assert 5 or missing",
+            "assert (five, 3) == (5, 3) and (five, 3) != (5, 4), (five, 1)",
+            "assert (1, 2) < (1, 3) < (1, 3, 0) and not (1, 2) == (1, 2, 3)",
+            "assert (1, (2, 'x')) == (1, (2, 'x')) and 'a' != 1 and (1,) != 1",
             "pass",
         ] {
             assert_eq!(run(held).map(|(outcome, _)| outcome), Ok(Outcome::Held), "{held}");
@@ -355,6 +376,7 @@ mod tests {
             ("assert 1 == 1 2", "expected the end of the statement"),
             ("x = 1 if 2 else 3", "expected the end of the statement"),
             ("assert 'a' < 1", "cannot be compared"),
+            ("assert (1, 'a') < (1, 2)", "cannot be compared"),
             ("assert ?", "has no meaning"),
             ("assert 1 << 99 << 99", "too large"),
         ] {

@@ -1,9 +1,9 @@
 //! System calls.
 
-use super::{Answer, Cause, Errno, Focus, Host, Kind, Settings, Socket};
-use crate::script::{Operation, SocketOption, Transfer};
-use retx_tcp::{Connection, State};
-use retx_units::Time;
+use super::{Answer, Cause, Focus, Host, Kind, Role, Settings, Socket};
+use crate::script::{MessageFlags, Operation, Transfer};
+use retx_tcp::State;
+use retx_units::{Duration, Time};
 
 /// A call that cannot be made sense of: the script's fault, not an error of the machine.
 pub type Fault = String;
@@ -24,9 +24,17 @@ impl Host {
             Operation::Socket { nonblocking } => self.socket(returns, *nonblocking),
             Operation::Bind(fd) => self.socket_at(*fd).map(|_| Answer::Done(0)),
             Operation::Listen(fd) => self.listen(*fd),
-            Operation::Accept(fd) => self.accept(*fd, returns),
+            Operation::Accept(fd) => self.accept(now, *fd, returns),
             Operation::Connect(fd) => self.connect(now, *fd),
-            Operation::Read(transfer) => self.read(now, transfer),
+            Operation::Read(transfer) | Operation::ReadMessage(transfer, _) => {
+                self.read(now, transfer)
+            }
+            Operation::BadBuffer(fd, bytes) => self.bad_buffer(*fd, *bytes),
+            Operation::Open => self.open_file(returns),
+            Operation::EpollCreate => self.epoll_create(returns),
+            Operation::EpollControl { epoll, what, fd, events } => {
+                self.epoll_control(*epoll, *what, (*fd, *events))
+            }
             Operation::Write(transfer) => self.write(now, transfer),
             Operation::Shutdown { fd, read, write } => self.shutdown(now, *fd, *read, *write),
             Operation::Close(fd) => self.close(now, *fd),
@@ -41,6 +49,8 @@ impl Host {
                 Ok(Answer::Done(0))
             }
             Operation::GetOption(..)
+            | Operation::ReadErrors(..)
+            | Operation::EpollWait { .. }
             | Operation::InQueue(..)
             | Operation::OutQueue(..)
             | Operation::Poll { .. } => unreachable!("these are answered by what they look at"),
@@ -59,7 +69,9 @@ impl Host {
     fn is_nonblocking(&self, operation: &Operation) -> bool {
         let (fd, asked) = match operation {
             Operation::Accept(fd) | Operation::Connect(fd) => (fd, false),
-            Operation::Read(it) | Operation::Write(it) => (&it.fd, it.nonblocking),
+            Operation::Read(it) | Operation::Write(it) | Operation::ReadMessage(it, _) => {
+                (&it.fd, it.flags.contains(MessageFlags::DONT_WAIT))
+            }
             _ => return false,
         };
         asked || self.sockets.get(fd).is_some_and(|socket| socket.nonblocking)
@@ -87,7 +99,7 @@ impl Host {
     }
 
     /// The descriptor that a call returns, as the script wants it.
-    fn new_descriptor(&self, returns: Option<i64>) -> Result<i32, Fault> {
+    pub(super) fn new_descriptor(&self, returns: Option<i64>) -> Result<i32, Fault> {
         let fd = returns
             .and_then(|fd| i32::try_from(fd).ok())
             .filter(|fd| *fd >= 0)
@@ -100,9 +112,15 @@ impl Host {
 
     fn socket(&mut self, returns: Option<i64>, nonblocking: bool) -> Result<Answer, Fault> {
         let fd = self.new_descriptor(returns)?;
-        let socket = Socket { kind: Kind::Fresh, settings: Settings::default(), nonblocking };
-        self.sockets.insert(fd, socket);
+        let socket = Socket::new(Kind::Fresh, Settings::default());
+        self.sockets.insert(fd, Socket { nonblocking, ..socket });
         self.focus = Focus::Socket(fd);
+        Ok(Answer::Done(fd.into()))
+    }
+
+    fn open_file(&mut self, returns: Option<i64>) -> Result<Answer, Fault> {
+        let fd = self.new_descriptor(returns)?;
+        self.sockets.insert(fd, Socket::new(Kind::File, Settings::default()));
         Ok(Answer::Done(fd.into()))
     }
 
@@ -116,7 +134,7 @@ impl Host {
         Ok(Answer::Done(0))
     }
 
-    fn accept(&mut self, fd: i32, returns: Option<i64>) -> Result<Answer, Fault> {
+    fn accept(&mut self, now: Time, fd: i32, returns: Option<i64>) -> Result<Answer, Fault> {
         if self.socket_at(fd)?.kind != Kind::Listener {
             return Ok(Answer::Error("EINVAL"));
         }
@@ -128,8 +146,8 @@ impl Host {
         let new = self.new_descriptor(returns)?;
         let settings = self.sockets[&fd].settings.clone();
         self.ends[end].taken = true;
-        let socket = Socket { kind: Kind::End(end), settings, nonblocking: false };
-        self.sockets.insert(new, socket);
+        self.start_keepalive(now, end);
+        self.sockets.insert(new, Socket::new(Kind::End(end), settings));
         Ok(Answer::Done(new.into()))
     }
 
@@ -138,14 +156,24 @@ impl Host {
         match socket.kind {
             Kind::Listener => return Ok(Answer::Error("EISCONN")),
             Kind::End(end) => return Ok(self.connected(end)),
+            Kind::File | Kind::Epoll(_) => return Ok(Answer::Error("ENOTSOCK")),
             Kind::Fresh => {}
         }
         let settings = socket.settings.clone();
-        let end = self.open(&settings, Connection::connect)?;
+        let end = self.open(&settings, Role::Opener)?;
         self.ends[end].taken = true;
+        self.start_keepalive(now, end);
         self.socket_at(fd)?.kind = Kind::End(end);
         self.serve(now, end, Cause::Call);
         Ok(Answer::Wait)
+    }
+
+    /// Keep-alive segments, where the socket has asked for them before there was a connection.
+    fn start_keepalive(&mut self, now: Time, end: usize) {
+        let target = &mut self.ends[end];
+        if target.keepalive.on {
+            target.connection.set_keepalive(now, Some(target.keepalive.into()));
+        }
     }
 
     /// How far the handshake is.
@@ -163,12 +191,13 @@ impl Host {
         let readable = match target.readable() {
             Ok(readable) => readable,
             Err(answer) => {
-                target.error = target.error.filter(|_| transfer.peek);
+                let peeks = transfer.flags.contains(MessageFlags::PEEK);
+                target.error = target.error.filter(|_| peeks);
                 return Ok(answer);
             }
         };
         let bytes = readable.min(transfer.bytes);
-        if !transfer.peek && bytes > 0 {
+        if !transfer.flags.contains(MessageFlags::PEEK) && bytes > 0 {
             let taken = target.connection.read(bytes);
             assert_eq!(taken, bytes, "a connection gives what it says it has");
             self.serve(now, end, Cause::Call);
@@ -179,18 +208,65 @@ impl Host {
     fn write(&mut self, now: Time, transfer: &Transfer) -> Result<Answer, Fault> {
         let Some(end) = self.end_of(transfer.fd)? else { return Ok(Answer::Error("EPIPE")) };
         let target = &mut self.ends[end];
-        let room = match target.writable() {
-            Ok(room) => room,
-            Err(answer) => {
-                if target.error.take().is_some() {
-                    target.write_shut = true;
-                }
-                return Ok(answer);
+        if let Err(answer) = target.writable() {
+            if target.error.take().is_some() {
+                target.write_shut = true;
             }
+            return Ok(answer);
+        }
+        let mut taken = 0;
+        loop {
+            let piece = self.ends[end].piece(transfer.bytes - taken);
+            if piece == 0 {
+                break;
+            }
+            let flags = if taken + piece < transfer.bytes {
+                transfer.flags.without(MessageFlags::END_OF_RECORD)
+            } else {
+                transfer.flags
+            };
+            let given = self.hand_over(now, end, piece, flags);
+            if given == 0 {
+                break;
+            }
+            taken += given;
+        }
+        let target = &mut self.ends[end];
+        let written = target.connection.snd_una().max(1) + target.connection.unacknowledged();
+        if let Some(stamps) = target.stamps.as_mut().filter(|_| taken > 0) {
+            stamps.on_write(now, written);
+        }
+        if taken < transfer.bytes {
+            target.short = true;
+            target.observe(now);
+        }
+        Ok(if taken == 0 && transfer.bytes > 0 { Answer::Wait } else { Answer::Done(taken as i64) })
+    }
+
+    /// Writes a piece of a transfer, and lets the connection send.
+    fn hand_over(&mut self, now: Time, end: usize, bytes: u64, flags: MessageFlags) -> u64 {
+        let target = &mut self.ends[end];
+        let connection = &mut target.connection;
+        let taken = if flags.contains(MessageFlags::MORE) {
+            connection.write_with_more(bytes)
+        } else {
+            connection.write(bytes)
         };
-        let taken = target.connection.write(room.min(transfer.bytes));
+        if taken == bytes && flags.contains(MessageFlags::END_OF_RECORD) {
+            connection.end_record();
+        }
         self.serve(now, end, Cause::Call);
-        Ok(Answer::Done(taken as i64))
+        taken
+    }
+
+    /// A transfer to or from address 0 fails where it would touch the buffer.
+    fn bad_buffer(&mut self, fd: i32, bytes: u64) -> Result<Answer, Fault> {
+        let open = self.end_of(fd)?.is_some();
+        Ok(match (open, bytes) {
+            (false, _) => Answer::Error("EPIPE"),
+            (true, 0) => Answer::Done(0),
+            (true, _) => Answer::Error("EFAULT"),
+        })
     }
 
     /// Goes on with a write of which `written` bytes have been taken: to a blocking socket it
@@ -204,6 +280,11 @@ impl Host {
         transfer: &Transfer,
         written: &mut u64,
     ) -> Result<Answer, Fault> {
+        // A writer that waits is woken when there is room for more than a little.
+        let end = self.end_of(transfer.fd)?.map(|end| &self.ends[end]);
+        if *written > 0 && end.is_some_and(|end| end.short && end.error.is_none()) {
+            return Ok(Answer::Wait);
+        }
         let left = Transfer { bytes: transfer.bytes - *written, ..*transfer };
         match self.call(now, &Operation::Write(left), None)? {
             Answer::Done(taken) => *written += taken as u64,
@@ -231,26 +312,52 @@ impl Host {
     }
 
     fn close(&mut self, now: Time, fd: i32) -> Result<Answer, Fault> {
+        if let Some(Kind::End(end)) = self.sockets.get(&fd).map(|socket| socket.kind) {
+            return Ok(self.close_connection(now, fd, end));
+        }
         let socket = self.sockets.remove(&fd).ok_or_else(|| no_descriptor(fd))?;
         match socket.kind {
-            Kind::Fresh => {}
+            Kind::Fresh | Kind::File | Kind::Epoll(_) => {}
             Kind::Listener => self.stop_listening(now, fd),
-            Kind::End(end) => {
-                let target = &mut self.ends[end];
-                // RFC 9293 §3.6.1: what arrived and was not read is lost, and the peer is told.
-                if socket.settings.linger == Some(0) || target.connection.readable() > 0 {
-                    target.connection.abort();
-                } else {
-                    if !target.write_shut {
-                        target.connection.close();
-                    }
-                    target.connection.detach();
-                }
-                target.write_shut = true;
-                self.serve(now, end, Cause::Call);
-            }
+            Kind::End(_) => unreachable!("connections are closed above"),
         }
         Ok(Answer::Done(0))
+    }
+
+    /// Closes a connection's socket. With a linger time the call waits until the peer has
+    /// acknowledged everything, or that time is over (`sk_stream_wait_close`).
+    fn close_connection(&mut self, now: Time, fd: i32, end: usize) -> Answer {
+        let Some(socket) = self.sockets.get_mut(&fd) else { return Answer::Error("EBADF") };
+        let target = &mut self.ends[end];
+        let lingers = socket.settings.linger.filter(|seconds| *seconds > 0);
+        let first = socket.closing_until.is_none();
+        // RFC 9293 §3.6.1: what arrived and was not read is lost, and the peer is told.
+        if first && (socket.settings.linger == Some(0) || target.connection.readable() > 0) {
+            target.connection.abort();
+        } else if first && !target.write_shut {
+            target.connection.close();
+        }
+        target.write_shut = true;
+        let wait = lingers.map_or(Duration::ZERO, |seconds| Duration::from_secs(seconds as u64));
+        let until = *socket.closing_until.get_or_insert(now + wait);
+        self.serve(now, end, Cause::Call);
+        let connection = &mut self.ends[end].connection;
+        let closing =
+            matches!(connection.state(), State::FinWait1 | State::Closing | State::LastAck)
+                || connection.unacknowledged() > 0;
+        if closing && now < until {
+            return Answer::Wait;
+        }
+        connection.detach();
+        self.sockets.remove(&fd);
+        self.serve(now, end, Cause::Call);
+        Answer::Done(0)
+    }
+
+    /// How long `close` waits at most.
+    pub fn lingers(&self, fd: i32) -> Duration {
+        let linger = self.sockets.get(&fd).and_then(|socket| socket.settings.linger);
+        linger.map_or(Duration::ZERO, |seconds| Duration::from_secs(seconds.max(0) as u64))
     }
 
     /// Connections that nobody will accept are reset.
@@ -264,85 +371,6 @@ impl Host {
                 self.serve(now, end, Cause::Call);
             }
         }
-    }
-
-    fn set_option(&mut self, now: Time, fd: i32, option: &SocketOption) -> Result<Answer, Fault> {
-        let socket = self.socket_at(fd)?;
-        let settings = &mut socket.settings;
-        let running = match socket.kind {
-            Kind::End(end) => Some(end),
-            _ => None,
-        };
-        match option {
-            SocketOption::Reuse(_) => {}
-            SocketOption::Linger(linger) => settings.linger = *linger,
-            SocketOption::SendBuffer(bytes) => {
-                // Linux doubles the number, and has a smallest one.
-                let bytes = 2 * within(*bytes, 2_304, 1 << 29)?;
-                settings.send_buffer = Some(bytes);
-                if let Some(end) = running {
-                    self.ends[end].send_buffer = bytes;
-                }
-            }
-            SocketOption::NoDelay(on) => {
-                settings.no_delay = Some(*on != 0);
-                if let Some(end) = running {
-                    self.ends[end].connection.set_nagle(*on == 0);
-                    self.serve(now, end, Cause::Call);
-                }
-            }
-            _ if running.is_some() => {
-                return Err("this option can be set only before there is a connection".into());
-            }
-            SocketOption::ReceiveBuffer(bytes) => {
-                settings.receive_buffer = Some(within(*bytes, 1, 1 << 30)?);
-            }
-            SocketOption::MaxSegment(bytes) => {
-                settings.mss = Some(within(*bytes, 1, 65_495)? as u32);
-            }
-            SocketOption::Congestion(name) => settings.congestion_control = Some(name.clone()),
-            SocketOption::Error(_) => return Ok(Answer::Error("ENOPROTOOPT")),
-        }
-        // What cannot be configured is refused here, not when a packet comes.
-        self.sockets[&fd].settings.configure(&self.config)?;
-        Ok(Answer::Done(0))
-    }
-
-    /// The value of a socket option.
-    ///
-    /// # Errors
-    /// No such descriptor.
-    pub fn option(&mut self, fd: i32, option: &SocketOption) -> Result<SocketOption, Fault> {
-        let running = self.end_of(fd)?;
-        let (config, send_buffer) = self.sockets[&fd].settings.configure(&self.config)?;
-        let end = running.map(|end| &mut self.ends[end]);
-        Ok(match option {
-            SocketOption::Error(_) => {
-                let error: Option<Errno> = end.and_then(|end| end.error.take());
-                SocketOption::Error(error.unwrap_or_default().to_owned())
-            }
-            SocketOption::SendBuffer(_) => {
-                let bytes = end.map_or(send_buffer, |end| end.send_buffer);
-                SocketOption::SendBuffer(bytes as i64)
-            }
-            SocketOption::ReceiveBuffer(_) => {
-                // Linux tells twice what was set.
-                let set = self.sockets[&fd].settings.receive_buffer.map(|bytes| 2 * bytes);
-                let bytes = set.unwrap_or(config.receive_buffer.bytes(config.mss));
-                SocketOption::ReceiveBuffer(bytes as i64)
-            }
-            SocketOption::NoDelay(_) => SocketOption::NoDelay((!config.nagle).into()),
-            SocketOption::MaxSegment(_) => {
-                let connected = end.filter(|end| end.connected);
-                // RFC 9293 §3.7.1: 536 while nothing is known of the peer.
-                let default = self.sockets[&fd].settings.mss.unwrap_or(536);
-                let mss = connected.map_or(default, |end| end.connection.window().smss);
-                SocketOption::MaxSegment(mss.into())
-            }
-            SocketOption::Reuse(_) | SocketOption::Linger(_) | SocketOption::Congestion(_) => {
-                return Err("the value of this option is not kept".into());
-            }
-        })
     }
 
     /// What `poll` finds of a descriptor.
@@ -359,13 +387,6 @@ impl Host {
     }
 }
 
-fn no_descriptor(fd: i32) -> Fault {
+pub(super) fn no_descriptor(fd: i32) -> Fault {
     format!("there is no descriptor {fd}")
-}
-
-fn within(number: i64, low: i64, high: i64) -> Result<u64, Fault> {
-    if number > high || number < 1 {
-        return Err(format!("{number} lies outside 1 … {high}"));
-    }
-    Ok(number.max(low) as u64)
 }

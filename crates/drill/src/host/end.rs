@@ -1,9 +1,15 @@
 //! A connection, and what its socket knows about it.
 
+use super::limits::{Limits, unsent_bytes};
+use super::settings::KeepAliveOption;
+use super::stamps::Stamps;
 use super::{Answer, Errno, ready};
 use retx_tcp::{Connection, Event, State, Transmit};
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
+
+/// Memory that Linux takes for a packet in the send queue, beside its data (`skb->truesize`).
+const PACKET_MEMORY_BYTES: u64 = 1_280;
 
 /// A connection with its socket's state.
 #[derive(Debug, Clone)]
@@ -28,8 +34,26 @@ pub struct End {
     pub send_buffer: u64,
     /// What has been counted.
     pub counts: Counts,
+    /// The send buffer counts memory, as in Linux.
+    pub counts_memory: bool,
     /// MSS that this end offers.
     pub mss: u32,
+    /// `TCP_NOTSENT_LOWAT`: no room for writing while so many bytes are unsent.
+    pub unsent_low_water: Option<u64>,
+    /// `SO_RCVLOWAT`.
+    pub read_low_water: u64,
+    /// `SO_KEEPALIVE`.
+    pub keepalive: KeepAliveOption,
+    /// Transmit timestamps, where they are on.
+    pub stamps: Option<Box<Stamps>>,
+    /// What limits the sender.
+    pub limits: Limits,
+    /// How often something has happened that wakes those who wait for the socket.
+    pub wakes: u64,
+    /// Somebody has found no room for writing.
+    pub short: bool,
+    /// What could be read when the socket last woke somebody.
+    woken_at: u64,
     /// Segments sent and not yet acknowledged, as (first position, position after the last).
     flight: VecDeque<(u64, u64)>,
 }
@@ -88,7 +112,16 @@ impl End {
             error: None,
             send_buffer,
             counts: Counts::default(),
+            counts_memory: false,
             mss,
+            unsent_low_water: None,
+            read_low_water: 1,
+            keepalive: KeepAliveOption::default(),
+            stamps: None,
+            limits: Limits::default(),
+            wakes: 0,
+            short: false,
+            woken_at: 0,
             flight: VecDeque::new(),
         }
     }
@@ -99,12 +132,24 @@ impl End {
     }
 
     /// Takes notice of what has happened in the connection.
-    pub fn take_events(&mut self, cause: Cause) {
+    pub fn take_events(&mut self, now: Time, cause: Cause) {
         while let Some(event) = self.connection.poll_event() {
             match event {
-                Event::Connected => self.connected = true,
-                Event::PeerClosed => self.peer_closed = true,
-                Event::Reset => self.error = reset_error(cause),
+                Event::Connected => {
+                    self.connected = true;
+                    self.wakes += 1;
+                    // As if data had gone both ways (`tcp_finish_connect`).
+                    self.counts.last_data_received = now;
+                    self.counts.last_data_sent = now;
+                }
+                Event::PeerClosed => {
+                    self.peer_closed = true;
+                    self.wakes += 1;
+                }
+                Event::Reset => {
+                    self.error = reset_error(cause);
+                    self.wakes += 1;
+                }
                 Event::TimedOut(_) => self.counts.timeouts += 1,
                 Event::Rtt(rtt) | Event::EchoedRtt(rtt) => {
                     self.counts.rtt_min =
@@ -117,6 +162,35 @@ impl End {
         while self.flight.front().is_some_and(|segment| segment.1 <= acknowledged) {
             self.flight.pop_front();
         }
+        if let Some(stamps) = &mut self.stamps {
+            stamps.on_acknowledged(now, acknowledged);
+        }
+    }
+
+    /// The connection has been served: wakes those who wait for data or for room, and notes what
+    /// limits the sender.
+    pub fn observe(&mut self, now: Time) {
+        let readable = self.connection.readable();
+        if readable > self.woken_at {
+            self.wakes += 1;
+        }
+        self.woken_at = readable;
+        self.limits.observe(now, &self.connection, self.short);
+        if self.short && self.has_room() {
+            self.short = false;
+            self.wakes += 1;
+            self.limits.observe(now, &self.connection, false);
+        }
+    }
+
+    /// Enough room that a writer is woken: where memory counts a third of the buffer, and less
+    /// than half of `TCP_NOTSENT_LOWAT` is unsent (`sk_stream_is_writeable`).
+    fn has_room(&self) -> bool {
+        let used = self.used();
+        let unsent = unsent_bytes(&self.connection);
+        let room = self.send_buffer.saturating_sub(used);
+        let enough = if self.counts_memory { room >= used / 2 } else { room > 0 };
+        enough && self.unsent_low_water.is_none_or(|low| 2 * unsent < low)
     }
 
     /// Counts a segment that leaves.
@@ -134,6 +208,9 @@ impl End {
             counts.retransmissions += 1;
             counts.bytes_retransmitted += bytes;
         } else if space > 0 {
+            if let Some(stamps) = &mut self.stamps {
+                stamps.on_sent(now, transmit.position + space);
+            }
             self.flight.push_back((transmit.position, transmit.position + space));
         }
     }
@@ -141,7 +218,7 @@ impl End {
     /// Where the next read stands: how much there is, or why there is nothing.
     pub fn readable(&self) -> Result<u64, Answer> {
         let readable = self.connection.readable();
-        if readable > 0 {
+        if readable >= self.read_low_water || readable > 0 && self.peer_closed {
             return Ok(readable);
         }
         if let Some(errno) = self.error {
@@ -153,17 +230,42 @@ impl End {
         if over { Ok(0) } else { Err(Answer::Wait) }
     }
 
-    /// Where the next write stands: how much room there is, or why there is none.
-    pub fn writable(&self) -> Result<u64, Answer> {
+    /// Where the next write stands: why there can be none, if so.
+    pub fn writable(&self) -> Result<(), Answer> {
         if let Some(errno) = self.error {
             return Err(Answer::Error(errno));
         }
         if self.write_shut || (self.connected && self.connection.state() == State::Closed) {
             return Err(Answer::Error("EPIPE"));
         }
-        let room = self.send_buffer.saturating_sub(self.connection.unacknowledged());
         let open = matches!(self.connection.state(), State::Established | State::CloseWait);
-        if open && room > 0 { Ok(room) } else { Err(Answer::Wait) }
+        if open { Ok(()) } else { Err(Answer::Wait) }
+    }
+
+    /// Bytes of the send buffer in use.
+    fn used(&self) -> u64 {
+        let bytes = self.connection.unacknowledged();
+        if !self.counts_memory {
+            return bytes;
+        }
+        bytes + PACKET_MEMORY_BYTES * bytes.div_ceil(self.connection.block_bytes())
+    }
+
+    /// How many of `bytes` a write may hand over at once; 0 when it has to wait. Where memory
+    /// counts, or `TCP_NOTSENT_LOWAT`, a block is begun only while there is room, and then filled
+    /// (`tcp_sendmsg_locked`).
+    pub fn piece(&self, bytes: u64) -> u64 {
+        let room = self.send_buffer.saturating_sub(self.used());
+        let bytes = if self.counts_memory { bytes } else { bytes.min(room) };
+        if !self.counts_memory && self.unsent_low_water.is_none() {
+            return bytes;
+        }
+        let block = self.connection.block_bytes();
+        let unsent = unsent_bytes(&self.connection);
+        match unsent % block {
+            0 if room == 0 || self.unsent_low_water.is_some_and(|low| unsent >= low) => 0,
+            begun => bytes.min(block - begun),
+        }
     }
 
     /// `poll`'s answer.
@@ -172,7 +274,9 @@ impl End {
         if self.readable().is_ok() || self.error.is_some() {
             bits |= ready::IN;
         }
-        if self.writable() != Err(Answer::Wait) {
+        if self.writable().is_ok() && self.has_room()
+            || matches!(self.writable(), Err(Answer::Error(_)))
+        {
             bits |= ready::OUT;
         }
         if self.error.is_some() {

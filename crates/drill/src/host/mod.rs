@@ -3,11 +3,17 @@
 
 mod calls;
 mod end;
+mod epoll;
+mod limits;
+mod options;
 pub mod ready;
 mod settings;
+mod stamps;
 
 pub use calls::Fault;
 pub use end::{Cause, Counts, End};
+pub use limits::{Limits, unsent_bytes};
+pub use stamps::{Stamped, Stamps};
 
 use retx_tcp::{Config, Connection, State};
 use retx_units::{SeqNr, Time};
@@ -51,11 +57,26 @@ enum Focus {
     End(usize),
 }
 
+/// How a connection begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Opener,
+    Listener,
+}
+
 #[derive(Debug, Clone)]
 struct Socket {
     kind: Kind,
     settings: Settings,
     nonblocking: bool,
+    /// `close` has been called, and waits no longer than to this time.
+    closing_until: Option<Time>,
+}
+
+impl Socket {
+    fn new(kind: Kind, settings: Settings) -> Self {
+        Self { kind, settings, nonblocking: false, closing_until: None }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +84,8 @@ enum Kind {
     Fresh,
     Listener,
     End(usize),
+    File,
+    Epoll(usize),
 }
 
 /// The machine under test.
@@ -72,7 +95,16 @@ pub struct Host {
     initial_sequence: SeqNr,
     sockets: BTreeMap<i32, Socket>,
     ends: Vec<End>,
+    epolls: Vec<epoll::Epoll>,
     focus: Focus,
+    /// `net.ipv4.tcp_notsent_lowat`.
+    unsent_low_water: Option<u64>,
+    /// The device takes no packet.
+    device_closed: bool,
+    /// Listeners agree to ECN (`net.ipv4.tcp_ecn=2`).
+    accepts_ecn: bool,
+    /// Where the search for the largest segment begins, if there is one.
+    base_mss: Option<u32>,
     /// What has been sent and not yet taken.
     pub sent: VecDeque<Sent>,
     /// Packets that may still be sent: a script that never ends stops there.
@@ -87,7 +119,12 @@ impl Host {
             initial_sequence,
             sockets: BTreeMap::new(),
             ends: Vec::new(),
+            epolls: Vec::new(),
             focus: Focus::Nothing,
+            unsent_low_water: None,
+            device_closed: false,
+            accepts_ecn: false,
+            base_mss: None,
             sent: VecDeque::new(),
             budget,
         }
@@ -96,6 +133,29 @@ impl Host {
     /// Connections opened from now on have this configuration.
     pub fn reconfigure(&mut self, config: Config) {
         self.config = config;
+    }
+
+    /// Sockets without `TCP_NOTSENT_LOWAT` have this one from now on.
+    pub fn set_unsent_low_water(&mut self, bytes: Option<u64>) {
+        self.unsent_low_water = bytes;
+    }
+
+    /// Listeners agree to ECN from now on, or do as they are configured.
+    pub fn set_accepts_ecn(&mut self, accepts: bool) {
+        self.accepts_ecn = accepts;
+    }
+
+    /// Connections opened from now on search for the largest segment, from so many bytes on.
+    pub fn set_base_mss(&mut self, base_mss: Option<u32>) {
+        self.base_mss = base_mss;
+    }
+
+    /// The device refuses every packet from now on, or none (`pfifo limit 0`).
+    pub fn set_device_closed(&mut self, closed: bool) {
+        self.device_closed = closed;
+        for end in &mut self.ends {
+            end.connection.set_device_closed(closed);
+        }
     }
 
     /// The connection that packets belong to now, if there is one.
@@ -143,7 +203,7 @@ impl Host {
     /// The socket's options make no configuration.
     pub fn admit(&mut self, listener: Option<i32>) -> Result<usize, Fault> {
         let settings = listener.map(|fd| self.sockets[&fd].settings.clone()).unwrap_or_default();
-        let end = self.open(&settings, Connection::listen)?;
+        let end = self.open(&settings, Role::Listener)?;
         if listener.is_none() {
             self.ends[end].connection.close();
         }
@@ -157,16 +217,33 @@ impl Host {
     }
 
     /// A new connection, which packets belong to from now on.
-    fn open(
-        &mut self,
-        settings: &Settings,
-        make: fn(&Config, SeqNr) -> Connection,
-    ) -> Result<usize, String> {
-        let (config, send_buffer) = settings.configure(&self.config)?;
+    fn open(&mut self, settings: &Settings, role: Role) -> Result<usize, String> {
+        let (mut config, send_buffer) = settings.configure(&self.config)?;
+        config.ecn |= self.accepts_ecn && role == Role::Listener;
         let end = self.ends.len();
         let initial_sequence = self.initial_sequence.add(end as u32 * 1_000_003);
-        let connection = make(&config, initial_sequence);
-        self.ends.push(End::new(connection, send_buffer, config.mss));
+        let mut connection = match role {
+            Role::Opener => Connection::connect(&config, initial_sequence),
+            Role::Listener => Connection::listen(&config, initial_sequence),
+        };
+        if settings.cork {
+            connection.set_cork(true);
+        }
+        if settings.user_timeout.is_some() {
+            connection.set_user_timeout(settings.user_timeout);
+        }
+        if let Some(base_mss) = self.base_mss {
+            connection.probe_mtu(base_mss);
+        }
+        if self.device_closed {
+            connection.set_device_closed(true);
+        }
+        let mut end_of_socket = End::new(connection, send_buffer, config.mss);
+        end_of_socket.counts_memory = config.tso;
+        end_of_socket.unsent_low_water = settings.unsent_low_water.or(self.unsent_low_water);
+        end_of_socket.read_low_water = settings.read_low_water;
+        end_of_socket.keepalive = settings.keepalive;
+        self.ends.push(end_of_socket);
         self.focus = Focus::End(end);
         Ok(end)
     }
@@ -205,12 +282,15 @@ impl Host {
     /// Takes notice of what a connection did, and lets it send.
     fn serve(&mut self, now: Time, end: usize, cause: Cause) {
         let target = &mut self.ends[end];
-        target.take_events(cause);
+        target.take_events(now, cause);
         while self.budget > 0
             && let Some(transmit) = target.connection.poll_transmit(now)
         {
             self.budget -= 1;
             target.note_sent(now, &transmit);
+            if self.device_closed {
+                continue;
+            }
             self.sent.push_back(Sent {
                 at: now,
                 end,
@@ -218,6 +298,7 @@ impl Host {
                 ecn: transmit.ecn,
             });
         }
-        target.take_events(Cause::Call);
+        target.take_events(now, Cause::Call);
+        target.observe(now);
     }
 }

@@ -1,4 +1,4 @@
-//! What `poll` asks and answers.
+//! The bits of `poll` and epoll.
 
 /// Something can be read, or an accept would not wait.
 pub const IN: u32 = 0x1;
@@ -11,7 +11,12 @@ pub const HUP: u32 = 0x10;
 /// The peer has closed its direction.
 pub const RDHUP: u32 = 0x2000;
 
-const NAMES: [(&str, u32); 7] = [
+/// Watched for changes only (`EPOLLET`).
+pub const EDGE: u32 = 1 << 31;
+/// Reported once (`EPOLLONESHOT`).
+pub const ONE_SHOT: u32 = 1 << 30;
+
+const NAMES: [(&str, u32); 10] = [
     ("POLLIN", IN),
     ("POLLRDNORM", 0x40),
     ("POLLOUT", OUT),
@@ -19,10 +24,14 @@ const NAMES: [(&str, u32); 7] = [
     ("POLLERR", ERR),
     ("POLLHUP", HUP),
     ("POLLRDHUP", RDHUP),
+    ("POLLET", EDGE),
+    ("POLLONESHOT", ONE_SHOT),
+    ("POLLEXCLUSIVE", 1 << 28),
 ];
 
-/// The bit of a name.
+/// The bit of a name, of `poll` or of epoll.
 pub fn by_name(name: &str) -> Option<u32> {
+    let name = name.strip_prefix('E').unwrap_or(name);
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, bit)| *bit)
 }
 

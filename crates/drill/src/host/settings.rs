@@ -1,9 +1,37 @@
 //! What an application sets on a socket before there is a connection.
 
-use retx_tcp::{Buffers, Config, Size};
+use retx_tcp::{Buffers, Config, KeepAlive, Size};
+use retx_units::Duration;
 
-/// Socket options that become part of a connection's configuration.
-#[derive(Debug, Clone, Default)]
+/// `SO_KEEPALIVE` and its times, with Linux's defaults.
+#[derive(Debug, Clone, Copy)]
+pub struct KeepAliveOption {
+    /// `SO_KEEPALIVE`.
+    pub on: bool,
+    /// `TCP_KEEPIDLE`.
+    pub idle: Duration,
+    /// `TCP_KEEPINTVL`.
+    pub interval: Duration,
+    /// `TCP_KEEPCNT`.
+    pub count: u32,
+}
+
+impl Default for KeepAliveOption {
+    fn default() -> Self {
+        let (idle, interval) = (Duration::from_secs(7_200), Duration::from_secs(75));
+        Self { on: false, idle, interval, count: 9 }
+    }
+}
+
+impl From<KeepAliveOption> for KeepAlive {
+    fn from(option: KeepAliveOption) -> Self {
+        let KeepAliveOption { idle, interval, count, .. } = option;
+        Self { idle, interval, count }
+    }
+}
+
+/// Socket options that become part of a connection's configuration, or of its socket.
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// `TCP_NODELAY`.
     pub no_delay: Option<bool>,
@@ -17,6 +45,37 @@ pub struct Settings {
     pub congestion_control: Option<String>,
     /// `SO_LINGER`, when it is on: seconds.
     pub linger: Option<i64>,
+    /// `TCP_CORK`.
+    pub cork: bool,
+    /// `TCP_USER_TIMEOUT`.
+    pub user_timeout: Option<Duration>,
+    /// `TCP_NOTSENT_LOWAT`; without it the machine's.
+    pub unsent_low_water: Option<u64>,
+    /// `SO_RCVLOWAT`.
+    pub read_low_water: u64,
+    /// `TCP_INQ`.
+    pub tells_in_queue: bool,
+    /// `SO_KEEPALIVE`.
+    pub keepalive: KeepAliveOption,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            no_delay: None,
+            mss: None,
+            send_buffer: None,
+            receive_buffer: None,
+            congestion_control: None,
+            linger: None,
+            cork: false,
+            user_timeout: None,
+            unsent_low_water: None,
+            read_low_water: 1,
+            tells_in_queue: false,
+            keepalive: KeepAliveOption::default(),
+        }
+    }
 }
 
 /// Larger than any script writes: the socket, not the connection, holds writes back, because its

@@ -19,6 +19,19 @@ pub struct Arguments {
 /// Options that have no counterpart in a connection, or none that could be changed.
 const LEVELS: [&str; 4] = ["SOL_SOCKET", "SOL_TCP", "IPPROTO_TCP", "SOL_IP"];
 
+/// Options that change neither when a connection sends nor how its data are cut into segments.
+const WITHOUT_EFFECT: [&str; 6] =
+    ["IP_TOS", "IP_MTU_DISCOVER", "IP_FREEBIND", "SO_ZEROCOPY", "SO_PRIORITY", "SO_MARK"];
+
+/// What is played of transmit timestamps: all kinds, numbered by the last byte of a write.
+const STAMPS: [&str; 5] = [
+    "SOF_TIMESTAMPING_TX_SCHED",
+    "SOF_TIMESTAMPING_TX_SOFTWARE",
+    "SOF_TIMESTAMPING_TX_ACK",
+    "SOF_TIMESTAMPING_SOFTWARE",
+    "SOF_TIMESTAMPING_OPT_ID",
+];
+
 impl Arguments {
     /// A refusal of this call.
     pub fn refuse(&self, message: &str) -> Refusal {
@@ -55,9 +68,18 @@ impl Arguments {
         self.values.get(index) == Some(&Value::Any)
     }
 
+    /// True for `NULL`.
+    pub fn is_null(&self, index: usize) -> bool {
+        matches!(self.values.get(index), Some(Value::Word(word)) if word == "NULL")
+    }
+
     /// The descriptor.
     pub fn fd(&self) -> Result<i32, Refusal> {
-        let number = self.number(0)?;
+        self.descriptor(self.number(0)?)
+    }
+
+    /// A number as a descriptor.
+    pub fn descriptor(&self, number: i64) -> Result<i32, Refusal> {
         descriptor(number).ok_or_else(|| self.refuse(&format!("{number} is no descriptor")))
     }
 
@@ -101,12 +123,38 @@ impl Arguments {
             ["TCP_NODELAY"] => SocketOption::NoDelay(self.boxed_number(3)?),
             ["TCP_MAXSEG"] => SocketOption::MaxSegment(self.boxed_number(3)?),
             ["TCP_CONGESTION"] if !asked => SocketOption::Congestion(self.text()?),
+            ["TCP_CORK"] => SocketOption::Cork(self.boxed_number(3)?),
+            ["TCP_USER_TIMEOUT"] => SocketOption::UserTimeout(self.boxed_number(3)?),
+            ["TCP_NOTSENT_LOWAT"] => SocketOption::UnsentLowWater(self.boxed_number(3)?),
+            ["TCP_INQ"] => SocketOption::TellInQueue(self.boxed_number(3)?),
+            ["SO_RCVLOWAT"] => SocketOption::ReadLowWater(self.boxed_number(3)?),
+            ["SO_KEEPALIVE"] => SocketOption::KeepAlive(self.boxed_number(3)?),
+            ["TCP_KEEPIDLE"] => SocketOption::KeepIdle(self.boxed_number(3)?),
+            ["TCP_KEEPINTVL"] => SocketOption::KeepInterval(self.boxed_number(3)?),
+            ["TCP_KEEPCNT"] => SocketOption::KeepCount(self.boxed_number(3)?),
+            ["SO_TIMESTAMPING"] if !asked => SocketOption::Timestamping(self.stamps()?),
+            [name] if !asked && WITHOUT_EFFECT.contains(&name) => SocketOption::Ignored,
             _ => {
                 let message = format!("the option {} is not supported", name.join("|"));
                 return Err(self.refuse(&message));
             }
         };
         Ok(if asked { Operation::GetOption(fd, option) } else { Operation::SetOption(fd, option) })
+    }
+
+    /// `[SOF_TIMESTAMPING_TX_SCHED | …]`: all of [`STAMPS`], or `[0]`.
+    fn stamps(&self) -> Result<bool, Refusal> {
+        let refuse = || self.refuse(&format!("expected [0] or [{}]", STAMPS.join(" | ")));
+        let Value::List(values) = self.at(3)? else { return Err(refuse()) };
+        match &values[..] {
+            [Value::Number(0)] => Ok(false),
+            [mask] => {
+                let given = words(mask).ok_or_else(refuse)?;
+                let all = STAMPS.iter().all(|stamp| given.contains(stamp));
+                if all && given.len() == STAMPS.len() { Ok(true) } else { Err(refuse()) }
+            }
+            _ => Err(refuse()),
+        }
     }
 
     /// `[0]` or `[ECONNREFUSED]`.
@@ -182,7 +230,8 @@ impl Arguments {
         if poll.fd < 0 { Err(refuse()) } else { Ok(poll) }
     }
 
-    fn mask(&self, value: &Value) -> Result<u32, Refusal> {
+    /// `POLLIN|POLLOUT`, `EPOLLIN|EPOLLET`.
+    pub fn mask(&self, value: &Value) -> Result<u32, Refusal> {
         if *value == Value::Number(0) {
             return Ok(0);
         }

@@ -3,7 +3,7 @@
 use super::Parser;
 use super::arguments::Arguments;
 use crate::fault::Refusal;
-use crate::script::{Call, Expected, Operation, Transfer, When};
+use crate::script::{Call, Expected, MessageFlags, Operation, Transfer, When};
 use crate::token::{Kind, clipped};
 use retx_units::Duration;
 
@@ -16,12 +16,16 @@ const CALLS: &[(&str, Lower)] = &[
     ("listen", |it| Ok(Operation::Listen(it.fd_of(2)?))),
     ("accept", |it| it.address_call(Operation::Accept)),
     ("connect", |it| it.address_call(Operation::Connect)),
-    ("read", |it| it.transfer(3).map(Operation::Read)),
-    ("recv", |it| it.transfer(4).map(Operation::Read)),
-    ("recvfrom", |it| it.transfer(6).map(Operation::Read)),
-    ("write", |it| it.transfer(3).map(Operation::Write)),
-    ("send", |it| it.transfer(4).map(Operation::Write)),
-    ("sendto", |it| it.transfer(6).map(Operation::Write)),
+    ("read", |it| it.transfer(3, Operation::Read)),
+    ("recv", |it| it.transfer(4, Operation::Read)),
+    ("recvfrom", |it| it.transfer(6, Operation::Read)),
+    ("recvmsg", Arguments::receive_message),
+    ("write", |it| it.transfer(3, Operation::Write)),
+    ("send", |it| it.transfer(4, Operation::Write)),
+    ("sendto", |it| it.transfer(6, Operation::Write)),
+    ("sendmsg", Arguments::send_message),
+    ("open", |it| it.count(2).map(|()| Operation::Open)),
+    ("sendfile", sendfile),
     ("shutdown", shutdown),
     ("close", |it| Ok(Operation::Close(it.fd_of(1)?))),
     ("setsockopt", |it| it.socket_option(false)),
@@ -29,6 +33,9 @@ const CALLS: &[(&str, Lower)] = &[
     ("fcntl", fcntl),
     ("ioctl", ioctl),
     ("poll", Arguments::poll),
+    ("epoll_create", |it| it.count(1).map(|()| Operation::EpollCreate)),
+    ("epoll_ctl", Arguments::epoll_control),
+    ("epoll_wait", Arguments::epoll_wait),
 ];
 
 impl Parser<'_> {
@@ -169,25 +176,30 @@ impl Arguments {
     }
 
     /// A descriptor, a buffer, a length, and in longer calls flags.
-    fn transfer(&self, count: usize) -> Result<Transfer, Refusal> {
+    fn transfer(
+        &self,
+        count: usize,
+        operation: fn(Transfer) -> Operation,
+    ) -> Result<Operation, Refusal> {
         let fd = self.fd_of(count)?;
-        if !self.is_any(1) {
-            return Err(self.refuse("the contents of buffers are not looked at: write ..."));
-        }
         let bytes = self.number(2)?;
         let bytes = u64::try_from(bytes)
             .map_err(|_| self.refuse(&format!("{bytes} bytes: a length is not negative")))?;
-        let mut transfer = Transfer { fd, bytes, nonblocking: false, peek: false };
-        if count > 3 && !self.is_number(3, 0) {
-            for flag in self.words(3)? {
-                match flag {
-                    "MSG_PEEK" => transfer.peek = true,
-                    "MSG_DONTWAIT" => transfer.nonblocking = true,
-                    "MSG_NOSIGNAL" => {}
-                    _ => return Err(self.refuse(&format!("the flag {flag} is not supported"))),
-                }
-            }
+        if self.is_null(1) {
+            return Ok(Operation::BadBuffer(fd, bytes));
         }
-        Ok(transfer)
+        if !self.is_any(1) {
+            return Err(self.refuse("the contents of buffers are not looked at: write ..."));
+        }
+        let flags = if count > 3 { self.message_flags(3)?.0 } else { MessageFlags::default() };
+        Ok(operation(Transfer { fd, bytes, flags }))
     }
+}
+
+/// `sendfile(4, 5, [0], 5)`: a write of what a file holds.
+fn sendfile(arguments: &Arguments) -> Result<Operation, Refusal> {
+    let fd = arguments.fd_of(4)?;
+    let bytes = u64::try_from(arguments.number(3)?)
+        .map_err(|_| arguments.refuse("a length is not negative"))?;
+    Ok(Operation::Write(Transfer { fd, bytes, flags: MessageFlags::default() }))
 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod call;
+mod message;
 mod packet;
 mod time;
 mod value;

@@ -170,7 +170,13 @@ impl Parser<'_> {
             "sackOK" => TcpOption::SackPermitted,
             "sack" => TcpOption::Sack(self.sack_blocks()?),
             "TS" => TcpOption::Timestamps(self.timestamps()?),
-            "FO" | "FOEXP" | "md5" | "ECN" | "exp" => {
+            "md5" => {
+                let (Kind::Word(_) | Kind::Integer(_)) = self.take() else {
+                    return Err(Refusal::new(line, "expected the digits of a signature after md5"));
+                };
+                TcpOption::Md5
+            }
+            "FO" | "FOEXP" | "ECN" | "exp" => {
                 return Err(Refusal::new(line, format!("the option {name} is not supported")));
             }
             _ => {
@@ -227,6 +233,7 @@ impl TcpOption {
             Self::SackPermitted => 2,
             Self::Sack(blocks) => 2 + 8 * blocks.as_slice().len() as u32,
             Self::Timestamps(_) => 10,
+            Self::Md5 => 18,
         }
     }
 }

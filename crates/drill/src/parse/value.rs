@@ -101,6 +101,14 @@ impl Parser<'_> {
                     self.take();
                     name.to_owned()
                 }
+                // `msg_iov(1)=…`: a length that the value shows anyway.
+                (Kind::Word(name), Kind::Symbol('(')) => {
+                    self.take();
+                    self.take();
+                    self.values(')', depth + 1)?;
+                    self.expect('=')?;
+                    name.to_owned()
+                }
                 _ => String::new(),
             };
             fields.push((name, self.value(depth)?));

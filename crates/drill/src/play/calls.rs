@@ -4,7 +4,7 @@ use super::Player;
 use super::times::Due;
 use crate::fault::{Refusal, Stop};
 use crate::host::{Answer, ready};
-use crate::script::{Call, Event, Operation};
+use crate::script::{Ancillary, Call, Event, Operation, PollFd};
 use crate::show;
 use retx_units::Time;
 
@@ -32,7 +32,9 @@ impl<'a> Player<'a> {
     pub fn call(&mut self, event: &'a Event, call: &'a Call, due: &Due) -> Result<(), Stop> {
         self.note("#", call.name);
         let deadline = match &call.what {
-            Operation::Poll { timeout: Some(timeout), .. } => self.now + *timeout,
+            Operation::Poll { timeout: Some(timeout), .. }
+            | Operation::EpollWait { timeout: Some(timeout), .. } => self.now + *timeout,
+            Operation::Close(fd) => self.now + self.host.lingers(*fd),
             _ => Time::NEVER,
         };
         let mut pending = Pending { event, call, due: *due, written: 0, deadline };
@@ -88,24 +90,19 @@ impl<'a> Player<'a> {
         let returns = pending.call.expected.value;
         let event = pending.event;
         match &pending.call.what {
-            Operation::Poll { fds, .. } => {
-                let mut ready = Vec::new();
-                for fd in fds {
-                    let found = self.host.ready(fd.fd).map_err(refuse)?;
-                    ready.push(found & (fd.events | ready::ERR | ready::HUP));
-                }
-                let count = ready.iter().filter(|bits| **bits != 0).count();
-                if count == 0 && self.now < pending.deadline {
-                    return Ok(Answer::Wait);
-                }
-                for (fd, found) in fds.iter().zip(ready) {
-                    if fd.revents != found {
-                        let message = format!("poll finds {}", ready::describe(found));
-                        return Err(self.differs(event, message, None));
-                    }
-                }
-                Ok(Answer::Done(count as i64))
+            Operation::Poll { fds, .. } => self.poll(event, fds, pending.deadline),
+            Operation::EpollWait { epoll, expected, .. } => {
+                self.epoll_wait(event, (*epoll, *expected), pending.deadline)
             }
+            Operation::ReadMessage(transfer, ancillary) => {
+                let operation = &pending.call.what;
+                let answer = self.host.call(self.now, operation, returns).map_err(refuse)?;
+                if let Answer::Done(_) = answer {
+                    self.check_in_queue(event, transfer.fd, ancillary)?;
+                }
+                Ok(answer)
+            }
+            Operation::ReadErrors(fd, ancillary) => self.read_errors(event, *fd, ancillary),
             Operation::GetOption(fd, expected) => {
                 let found = self.host.option(*fd, expected).map_err(refuse)?;
                 if found != *expected {
@@ -133,6 +130,94 @@ impl<'a> Player<'a> {
             }
             operation => self.host.call(self.now, operation, returns).map_err(refuse),
         }
+    }
+
+    /// `poll`.
+    fn poll(&self, event: &Event, fds: &[PollFd], deadline: Time) -> Result<Answer, Stop> {
+        let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
+        let mut ready = Vec::new();
+        for fd in fds {
+            let found = self.host.ready(fd.fd).map_err(refuse)?;
+            ready.push(found & (fd.events | ready::ERR | ready::HUP));
+        }
+        let count = ready.iter().filter(|bits| **bits != 0).count();
+        if count == 0 && self.now < deadline {
+            return Ok(Answer::Wait);
+        }
+        for (fd, found) in fds.iter().zip(ready) {
+            if fd.revents != found {
+                let message = format!("poll finds {}", ready::describe(found));
+                return Err(self.differs(event, message, None));
+            }
+        }
+        Ok(Answer::Done(count as i64))
+    }
+
+    /// `epoll_wait`: the instance, and what it must report.
+    fn epoll_wait(
+        &mut self,
+        event: &Event,
+        (epoll, expected): (i32, Option<(i32, u32)>),
+        deadline: Time,
+    ) -> Result<Answer, Stop> {
+        let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
+        let found = self.host.epoll_ready(epoll).map_err(refuse)?;
+        if found.is_none() && self.now < deadline {
+            return Ok(Answer::Wait);
+        }
+        if found != expected {
+            let told = found.map_or("nothing".to_owned(), |(fd, bits)| {
+                format!("descriptor {fd}: {}", ready::describe(bits))
+            });
+            return Err(self.differs(event, format!("epoll_wait finds {told}"), None));
+        }
+        Ok(Answer::Done(found.is_some().into()))
+    }
+
+    /// What `TCP_INQ` tells after a read: the bytes left, or 1 where only the end is.
+    fn check_in_queue(&self, event: &Event, fd: i32, ancillary: &[Ancillary]) -> Result<(), Stop> {
+        let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
+        let Some(end) = self.host.end_of(fd).map_err(refuse)? else { return Ok(()) };
+        let target = self.host.end(end);
+        let found = match target.connection.readable() {
+            0 => i64::from(target.peer_closed),
+            bytes => bytes as i64,
+        };
+        for expected in ancillary {
+            if !matches!(expected, Ancillary::InQueue(bytes) if *bytes == found) {
+                let message = format!("the control message says that {found} bytes are left");
+                return Err(self.differs(event, message, None));
+            }
+        }
+        Ok(())
+    }
+
+    /// The next timestamp of a socket's error queue.
+    fn read_errors(
+        &mut self,
+        event: &Event,
+        fd: i32,
+        ancillary: &[Ancillary],
+    ) -> Result<Answer, Stop> {
+        let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
+        let Some(found) = self.host.next_stamp(fd).map_err(refuse)? else {
+            return Ok(Answer::Error("EAGAIN"));
+        };
+        let tolerance = self.setup.tolerance;
+        let holds = |expected: &Ancillary| match expected {
+            Ancillary::Time(time) => {
+                let expected = Time::ZERO + *time;
+                expected.since(found.at).max(found.at.since(expected)) <= tolerance
+            }
+            Ancillary::Stamp(what, key) => (*what, *key) == (found.what, found.key as i64),
+            Ancillary::InQueue(_) => false,
+        };
+        if !ancillary.iter().all(holds) {
+            let message = format!("it is {:?} of byte {}", found.what, found.key);
+            let actual = Some(show::time(found.at));
+            return Err(self.differs(event, message, actual));
+        }
+        Ok(Answer::Done(0))
     }
 
     fn returned(&self, pending: &Pending<'a>, answer: Answer) -> Result<(), Stop> {

@@ -83,6 +83,8 @@ pub fn play(script: &Script, text: &str, options: &Options) -> Played {
         trace: options.trace.then(Vec::new),
         noted: 0,
     };
+    set_up(&mut player.host, &player.setup);
+    player.host.set_device_closed(player.setup.device_closed);
     let verdict = match player.run(&script.events) {
         Ok(()) => Verdict::Passed,
         Err(Stop::Failed(difference)) => Verdict::Failed(*difference),
@@ -94,6 +96,13 @@ pub fn play(script: &Script, text: &str, options: &Options) -> Played {
         trace: player.trace.unwrap_or_default(),
         simulated: player.now,
     }
+}
+
+/// What is set beside the configuration.
+fn set_up(host: &mut Host, setup: &Setup) {
+    host.set_unsent_low_water(setup.unsent_low_water);
+    host.set_accepts_ecn(setup.accepts_ecn);
+    host.set_base_mss(setup.mtu_probing.then_some(setup.base_mss));
 }
 
 /// A script being played.
@@ -130,10 +139,13 @@ impl<'a> Player<'a> {
                 }
                 Action::Command(text) => {
                     self.reach(event, &due)?;
-                    let changes = setup::changes(text, event.line)?;
-                    let changed = setup::commanded(&self.setup.config, &changes, event.line)?;
-                    self.setup.config = changed.clone();
-                    self.host.reconfigure(changed);
+                    let effects = setup::effects(text, event.line)?;
+                    self.setup.take(&effects, event.line)?;
+                    self.host.reconfigure(self.setup.config.clone());
+                    set_up(&mut self.host, &self.setup);
+                    if let Some(closed) = effects.device_closed {
+                        self.host.set_device_closed(closed);
+                    }
                 }
                 Action::Code(block) => {
                     self.reach(event, &due)?;

@@ -53,7 +53,7 @@ impl Numbers {
         for option in written {
             match *option {
                 TcpOption::Eol => break,
-                TcpOption::Nop => {}
+                TcpOption::Nop | TcpOption::Md5 => {}
                 TcpOption::Mss(mss) => options.mss = Some(mss),
                 TcpOption::WindowScale(shift) => options.window_scale = Some(shift),
                 TcpOption::SackPermitted => options.sack_permitted = true,

@@ -5,7 +5,7 @@ use super::times::Due;
 use super::{Difference, Player};
 use crate::fault::{Refusal, Stop};
 use crate::host::Sent;
-use crate::script::{EcnMark, Event, Packet};
+use crate::script::{EcnMark, Event, OptionList, Packet, TcpOption};
 use crate::show;
 use retx_tcp::State;
 use retx_units::{Duration, Time};
@@ -29,6 +29,12 @@ impl Player<'_> {
         }
         let segment = numbers.arriving(packet, scaled).map_err(refuse)?;
         self.note("<", &show::packet(packet));
+        // A signature that no key is known for: such a segment is dropped (RFC 2385 §3.0).
+        if let OptionList::Exactly(options) = &packet.options
+            && options.contains(&TcpOption::Md5)
+        {
+            return Ok(());
+        }
         // As packetdrill: what is not said is not ECN-capable; `ect01` stands for ECT(0).
         let ecn = match packet.ecn {
             None => Ecn::NotEct,
@@ -139,9 +145,12 @@ impl Player<'_> {
                 };
                 return Err(self.differs(event, message, Some(actual)));
             };
-            // As packetdrill has it: everything of the last but the first's number.
+            // As packetdrill's `aggregate_packets`: the header of the last segment, with the
+            // sequence number and the CWR bit of the first.
             let payload_bytes = all.payload_bytes + next.segment.payload_bytes;
-            all = Segment { seq: all.seq, payload_bytes, ..next.segment };
+            let reduced = all.flags.0 & Flags::CWR.0;
+            let flags = Flags(next.segment.flags.0 & !Flags::CWR.0 | reduced);
+            all = Segment { seq: all.seq, payload_bytes, flags, ..next.segment };
             last = next;
         }
         Ok((last, all))

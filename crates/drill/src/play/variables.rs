@@ -1,7 +1,7 @@
 //! What code blocks can ask of the connection.
 
 use crate::code::{Names, Value};
-use crate::host::{End, Host};
+use crate::host::{End, Host, unsent_bytes};
 use retx_tcp::{LossState, State};
 use retx_units::{Duration, Time};
 
@@ -89,7 +89,7 @@ const LOOKS: &[(&str, Look)] = &[
     ("tcpi_bytes_received", |end, _| end.connection.rcv_nxt().saturating_sub(1)),
     ("tcpi_bytes_sent", |end, _| end.counts.bytes_out),
     ("tcpi_bytes_retrans", |end, _| end.counts.bytes_retransmitted),
-    ("tcpi_notsent_bytes", |end, _| unsent(end)),
+    ("tcpi_notsent_bytes", |end, _| unsent_bytes(&end.connection)),
     ("tcpi_segs_out", |end, _| end.counts.segments_out),
     ("tcpi_segs_in", |end, _| end.counts.segments_in),
     ("tcpi_data_segs_out", |end, _| end.counts.data_segments_out),
@@ -100,6 +100,10 @@ const LOOKS: &[(&str, Look)] = &[
         // All ones without a rate.
         end.connection.pacing_rate().map_or(u64::MAX, |rate| rate.as_bit_s() / 8)
     }),
+    ("tcpi_rcv_mss", |end, _| end.connection.info().rcv_mss.into()),
+    ("tcpi_busy_time", |end, now| micros(end.limits.busy(now))),
+    ("tcpi_rwnd_limited", |end, now| micros(end.limits.peer_window(now))),
+    ("tcpi_sndbuf_limited", |end, now| micros(end.limits.send_buffer(now))),
     ("retx_cwnd_bytes", |end, _| end.connection.cwnd()),
     ("retx_ssthresh_bytes", |end, _| end.connection.ssthresh()),
     ("retx_flight_bytes", |end, _| end.connection.flight_size()),
@@ -149,13 +153,6 @@ fn state(end: &End) -> u64 {
 
 fn smss(end: &End) -> u64 {
     end.connection.window().smss.into()
-}
-
-/// Written and never sent.
-fn unsent(end: &End) -> u64 {
-    let connection = &end.connection;
-    let sent = connection.snd_max().saturating_sub(connection.snd_una().max(1));
-    connection.unacknowledged().saturating_sub(sent)
 }
 
 const fn micros(duration: Duration) -> u64 {

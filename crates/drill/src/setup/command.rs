@@ -5,23 +5,40 @@ use super::{Change, sysctl};
 use crate::fault::Refusal;
 use crate::token::clipped;
 
-/// What the commands of a line change.
+/// What commands do to the machine under test.
+#[derive(Debug, Clone, Default)]
+pub struct Effects {
+    /// Changes of the configuration.
+    pub changes: Vec<Change>,
+    /// The device refuses all packets from now on, or none.
+    pub device_closed: Option<bool>,
+    /// `net.ipv4.tcp_notsent_lowat`.
+    pub unsent_low_water: Option<u32>,
+    /// `net.ipv4.tcp_mtu_probing`: whether the largest segment is searched for.
+    pub mtu_probing: Option<bool>,
+    /// `net.ipv4.tcp_base_mss`.
+    pub base_mss: Option<u32>,
+    /// `net.ipv4.tcp_ecn`: whether it is 2, to agree and not to offer.
+    pub accepts_ecn: Option<bool>,
+}
+
+/// What the commands of a line do.
 ///
 /// # Errors
 /// A command that is not known.
-pub fn changes(text: &str, line: u32) -> Result<Vec<Change>, Refusal> {
+pub fn effects(text: &str, line: u32) -> Result<Effects, Refusal> {
     let joined = text.replace("\\\n", " ");
-    let mut changes = Vec::new();
+    let mut effects = Effects::default();
     for (index, row) in joined.split('\n').enumerate() {
         let line = line + if joined.len() == text.len() { index as u32 } else { 0 };
         for command in row.split(';').flat_map(|part| part.split("&&")) {
-            one(command, &mut changes).map_err(|message| Refusal::new(line, message))?;
+            one(command, &mut effects).map_err(|message| Refusal::new(line, message))?;
         }
     }
-    Ok(changes)
+    Ok(effects)
 }
 
-fn one(command: &str, changes: &mut Vec<Change>) -> Result<(), String> {
+fn one(command: &str, effects: &mut Effects) -> Result<(), String> {
     let words = words(command);
     let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
     let refuse = || {
@@ -35,26 +52,71 @@ fn one(command: &str, changes: &mut Vec<Change>) -> Result<(), String> {
     match (name.rsplit('/').next().unwrap_or(name), rest) {
         ("defaults.sh", []) => {
             for (name, value) in sysctl::DEFAULTS {
-                changes.extend(sysctl::change(name, value)?);
+                effects.changes.extend(sysctl::change(name, value)?);
             }
+            effects.unsent_low_water = Some(u32::MAX);
         }
         ("set_sysctls.py", settings) => {
             for setting in settings {
                 let Some(path) = setting.strip_prefix("/proc/sys/") else { return refuse() };
-                changes.extend(sysctl_change(&path.replace('/', "."))?);
+                set(path, effects)?;
             }
         }
         ("sysctl", options) => {
             for option in options.iter().filter(|option| !matches!(**option, "-q" | "-w" | "-e")) {
-                changes.extend(sysctl_change(option)?);
+                set(option, effects)?;
             }
+        }
+        ("ip", ["route", "change", _, "via", _, "dev", _, attributes @ ..]) => {
+            change_route(attributes, 40, effects)?;
+        }
+        ("ip", ["-6", "route", "change", _, "via", _, "dev", _, attributes @ ..]) => {
+            change_route(attributes, 60, effects)?;
         }
         // Restores what the script has set; caches, offloads and queues of a real machine.
         (restore, []) if restore.starts_with("sysctl_restore_") => {}
         ("ip", ["tcp_metrics", "flush", ..]) | ("nstat", _) => {}
-        ("tc", ["qdisc", "add" | "replace", "dev", _, "root", "pfifo"]) => {}
+        ("tc", ["qdisc", "add" | "replace", "dev", _, "root", "pfifo"])
+        | ("tc", ["qdisc", "delete" | "del", "dev", _, "root"]) => {
+            effects.device_closed = Some(false);
+        }
+        ("tc", ["qdisc", "add" | "replace", "dev", _, "root", "pfifo", "limit", "0"]) => {
+            effects.device_closed = Some(true);
+        }
+        // The queue paces by the rate that TCP gives it.
+        ("tc", ["qdisc", "add" | "replace", "dev", _, "root", "fq"]) => {
+            effects.changes.push(("pacing".into(), "true".into()));
+        }
+        // HyStart with both of its tests, which is how it is played.
+        ("echo", ["3"]) if command.contains("/tcp_cubic/parameters/hystart_detect") => {}
+        // Files for `sendfile`, which are as long as they have to be; and looks at the machine.
+        ("rm" | "dd" | "grep" | "cat", _) => {}
         ("ethtool", ["-K", _, features @ ..]) if only_offloads(features) => {}
         _ => return refuse(),
+    }
+    Ok(())
+}
+
+/// `advmss 1460 mtu lock 1500 initcwnd 10`, with headers of so many bytes.
+fn change_route(attributes: &[&str], header: u32, effects: &mut Effects) -> Result<(), String> {
+    let mut mss = u32::MAX;
+    let mut left = attributes.iter().filter(|word| **word != "lock");
+    while let Some(name) = left.next() {
+        let value: u32 = left
+            .next()
+            .and_then(|value| value.parse().ok())
+            .ok_or_else(|| format!("ip route change: {} lacks its number", clipped(name)))?;
+        match *name {
+            "advmss" => mss = mss.min(value),
+            "mtu" => mss = mss.min(value.saturating_sub(header)),
+            "initcwnd" => {
+                effects.changes.push(("initial_window".into(), format!("{value} mss")));
+            }
+            _ => return Err(format!("ip route change: {} is not supported", clipped(name))),
+        }
+    }
+    if mss < u32::MAX {
+        effects.changes.push(("mss".into(), mss.to_string()));
     }
     Ok(())
 }
@@ -63,12 +125,32 @@ fn only_offloads(features: &[&str]) -> bool {
     features.chunks(2).all(|pair| matches!(pair, ["tso" | "gso" | "gro" | "lro", "on" | "off"]))
 }
 
-/// `net.ipv4.tcp_sack=0`.
-fn sysctl_change(setting: &str) -> Result<Vec<Change>, String> {
+/// `net.ipv4.tcp_sack=0`, or with slashes.
+fn set(setting: &str, effects: &mut Effects) -> Result<(), String> {
     let Some((name, value)) = setting.split_once('=') else {
         return Err(format!("{}: write name=value", clipped(setting)));
     };
-    sysctl::change(name.trim(), value.trim())
+    let name = name.trim().replace('/', ".");
+    if name == "net.ipv4.tcp_notsent_lowat" {
+        let bytes = value.trim().parse().map_err(|_| format!("{name}: expected a number"))?;
+        effects.unsent_low_water = Some(bytes);
+        return Ok(());
+    }
+    match (name.as_str(), value.trim()) {
+        ("net.ipv4.tcp_ecn", value) => effects.accepts_ecn = Some(value == "2"),
+        ("net.ipv4.tcp_mtu_probing", value @ ("0" | "2")) => {
+            effects.mtu_probing = Some(value == "2");
+            return Ok(());
+        }
+        ("net.ipv4.tcp_base_mss", value) => {
+            effects.base_mss = value.parse().ok().filter(|mss| (64..=65_495).contains(mss));
+            let refuse = || format!("{name}: expected a number from 64 on");
+            return effects.base_mss.map(|_| ()).ok_or_else(refuse);
+        }
+        _ => {}
+    }
+    effects.changes.extend(sysctl::change(&name, value.trim())?);
+    Ok(())
 }
 
 /// The words of a command, without quotes, redirections and comments.

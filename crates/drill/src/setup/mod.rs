@@ -9,7 +9,7 @@ use crate::script::{Flag, Script};
 use retx_tcp::{Config, presets};
 use retx_units::{Duration, SeqNr};
 
-pub use command::changes;
+pub use command::{Effects, effects};
 
 /// A field of `[tcp.NAME]` and its new value.
 pub type Change = (String, String);
@@ -33,6 +33,39 @@ pub struct Setup {
     pub scaled_echo: bool,
     /// The endpoint's initial sequence number.
     pub initial_sequence: SeqNr,
+    /// `net.ipv4.tcp_notsent_lowat`, where it limits.
+    pub unsent_low_water: Option<u64>,
+    /// The device takes no packet from the start.
+    pub device_closed: bool,
+    /// Listeners agree to ECN.
+    pub accepts_ecn: bool,
+    /// The largest segment is searched for.
+    pub mtu_probing: bool,
+    /// Where that begins, bytes.
+    pub base_mss: u32,
+}
+
+impl Setup {
+    /// Commands have run: the configuration and the machine are what they leave.
+    ///
+    /// # Errors
+    /// A field's value with which no endpoint could run.
+    pub fn take(&mut self, effects: &Effects, line: u32) -> Result<(), Refusal> {
+        let changes = suited(&self.config, effects.changes.clone());
+        self.config = adjusted(&self.config, Names::Kernel, &changes, line)?;
+        self.note(effects);
+        Ok(())
+    }
+
+    fn note(&mut self, effects: &Effects) {
+        if let Some(bytes) = effects.unsent_low_water {
+            self.unsent_low_water = Some(bytes.into()).filter(|_| bytes != u32::MAX);
+        }
+        self.device_closed = effects.device_closed.unwrap_or(self.device_closed);
+        self.mtu_probing = effects.mtu_probing.unwrap_or(self.mtu_probing);
+        self.base_mss = effects.base_mss.unwrap_or(self.base_mss);
+        self.accepts_ecn = effects.accepts_ecn.unwrap_or(self.accepts_ecn);
+    }
 }
 
 /// Any will do: scripts count from 0.
@@ -65,15 +98,24 @@ pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
         timestamp_tick: None,
         scaled_echo: false,
         initial_sequence: INITIAL_SEQUENCE,
+        unsent_low_water: None,
+        device_closed: false,
+        accepts_ecn: false,
+        mtu_probing: false,
+        base_mss: 1_024,
     };
     let mut commands = Vec::new();
     for command in &script.commands {
-        commands.push((command.line, command::changes(&command.text, command.line)?));
+        let effects = command::effects(&command.text, command.line)?;
+        setup.note(&effects);
+        commands.push((command.line, effects.changes));
     }
     for flag in &script.flags {
         if flag.name == "init_scripts" {
             let text = value(flag)?.replace(',', "\n");
-            commands.push((flag.line, command::changes(&text, flag.line)?));
+            let effects = command::effects(&text, flag.line)?;
+            setup.note(&effects);
+            commands.push((flag.line, effects.changes));
         }
     }
     apply(&mut setup.config, Names::Kernel, commands)?;
@@ -97,7 +139,7 @@ pub fn configure(tcp: &str, own: &[Change], commands: &[String]) -> Result<Confi
     let mut config = adjusted(&(preset.config)(), names_of(preset), own, 0)?;
     let mut all = Vec::new();
     for (line, command) in (1..).zip(commands) {
-        all.push((line, command::changes(command, line)?));
+        all.push((line, command::effects(command, line)?.changes));
     }
     apply(&mut config, Names::Kernel, all)?;
     Ok(config)
@@ -182,14 +224,6 @@ fn adjusted(
         .map_err(|error| Refusal::new(line, error.to_string()))
 }
 
-/// A configuration after a command such as `sysctl`.
-///
-/// # Errors
-/// A value that no endpoint could run with.
-pub fn commanded(config: &Config, changes: &[Change], line: u32) -> Result<Config, Refusal> {
-    adjusted(config, Names::Kernel, changes, line)
-}
-
 /// Takes a flag; some change the endpoint's configuration.
 fn read_flag(flag: &Flag, setup: &mut Setup) -> Result<Option<Change>, Refusal> {
     let refuse = |message: String| Err(Refusal::new(flag.line, message));
@@ -229,7 +263,11 @@ fn read_flag(flag: &Flag, setup: &mut Setup) -> Result<Option<Change>, Refusal> 
             return Ok(Some(("mss".into(), mtu.saturating_sub(40).to_string())));
         }
         "ip_version" if value(flag)? == "ipv4" => {}
-        "ip_version" => return refuse("only --ip_version=ipv4 is played".into()),
+        // Addresses are not looked at; a header takes 20 bytes more.
+        "ip_version" if value(flag)? == "ipv6" => {
+            return Ok(Some(("mss".into(), "1440".into())));
+        }
+        "ip_version" => return refuse("only ipv4 and ipv6 are played".into()),
         name if WITHOUT_COUNTERPART.contains(&name) => {}
         name => return refuse(format!("the flag --{name} is not supported")),
     }

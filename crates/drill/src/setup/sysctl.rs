@@ -49,13 +49,15 @@ enum Meaning {
     /// The preset says what the endpoint does: only the values with which Linux behaves as the
     /// preset `linux` does are taken.
     Only(&'static [&'static str]),
+    /// 0 for no tail loss probe, 3 or 4 for one.
+    TailProbe,
     /// Without a counterpart: offload sizes, caches and attacks change nothing here.
     Nothing,
 }
 
 use Meaning::{
     CongestionControl, Field, LargestBytes, Nothing, Number, Offer, Only, ReceiveMemory, Switch,
-    SynRetries,
+    SynRetries, TailProbe,
 };
 
 const MEANINGS: &[(&str, Meaning)] = &[
@@ -75,16 +77,16 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_frto", Only(&["1", "2"])),
     ("tcp_dsack", Only(&["1"])),
     ("tcp_fack", Only(&["0"])),
-    ("tcp_early_retrans", Only(&["3", "4"])),
+    ("tcp_early_retrans", TailProbe),
     ("tcp_recovery", Only(&["1"])),
     ("tcp_ecn", Offer("ecn")),
-    ("tcp_mtu_probing", Only(&["0"])),
+    // Others are understood with the commands.
+    ("tcp_mtu_probing", Only(&["0", "2"])),
     ("tcp_ecn_option", Nothing),
     ("tcp_tso_win_divisor", Nothing),
     ("tcp_min_tso_segs", Nothing),
     ("tcp_pacing_ss_ratio", Nothing),
     ("tcp_pacing_ca_ratio", Nothing),
-    ("tcp_notsent_lowat", Nothing),
     ("tcp_fastopen", Nothing),
     ("tcp_fastopen_key", Nothing),
     ("tcp_syncookies", Nothing),
@@ -146,6 +148,11 @@ pub fn change(name: &str, value: &str) -> Result<Vec<Change>, String> {
         }
         Only(values) if values.contains(&value) => Ok(Vec::new()),
         Only(values) => refuse(&format!("only {} can be played", values.join(", "))),
+        TailProbe => match value {
+            "0" => one("loss_detection.tlp", "false".into()),
+            "3" | "4" => Ok(Vec::new()),
+            _ => refuse("only 0, 3, 4 can be played"),
+        },
         Nothing => Ok(Vec::new()),
     }
 }

@@ -5,4 +5,5 @@
 
 mod drills;
 mod fuzz;
+mod sockets;
 mod verdicts;

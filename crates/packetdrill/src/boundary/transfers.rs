@@ -3,7 +3,7 @@
 use super::interface::{call, fails, opened, told};
 use super::table::Data;
 use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
-use retx_drill::{Operation, Transfer};
+use retx_drill::{MessageFlags, Operation, Transfer};
 use retx_units::Time;
 use std::slice;
 
@@ -26,13 +26,21 @@ fn give(fd: c_int, bytes: u64, flags: c_int) -> ssize_t {
 }
 
 fn transfer(fd: c_int, bytes: u64, flags: c_int) -> Option<Transfer> {
-    let known = libc::MSG_DONTWAIT | libc::MSG_PEEK | libc::MSG_NOSIGNAL;
-    (flags & !known == 0).then_some(Transfer {
-        fd,
-        bytes,
-        nonblocking: flags & libc::MSG_DONTWAIT != 0,
-        peek: flags & libc::MSG_PEEK != 0,
-    })
+    const KNOWN: [(c_int, MessageFlags); 4] = [
+        (libc::MSG_DONTWAIT, MessageFlags::DONT_WAIT),
+        (libc::MSG_PEEK, MessageFlags::PEEK),
+        (libc::MSG_MORE, MessageFlags::MORE),
+        (libc::MSG_EOR, MessageFlags::END_OF_RECORD),
+    ];
+    let mut left = flags & !libc::MSG_NOSIGNAL;
+    let mut found = MessageFlags::default();
+    for (bit, flag) in KNOWN {
+        if left & bit != 0 {
+            left &= !bit;
+            found = found.with(flag);
+        }
+    }
+    (left == 0).then_some(Transfer { fd, bytes, flags: found })
 }
 
 pub unsafe extern "C" fn read(data: Data, fd: c_int, buffer: Data, bytes: size_t) -> ssize_t {

@@ -136,6 +136,7 @@ impl Connection {
         if !self.process_ack(now, segment, position) {
             return;
         }
+        self.note_arrival(now);
         self.advance_close(now);
         if segment.seq_len() > 0 {
             if self.receives_data() {
@@ -157,15 +158,17 @@ impl Connection {
     fn check_sequence(&mut self, now: Time, segment: &Segment, position: i64) -> bool {
         let receiver = &mut self.receiver;
         if self.timestamps && !segment.flags.contains(Flags::RST) {
-            let Some(timestamps) = segment.options.timestamps else {
-                // RFC 7323 §3.2: once negotiated, segments without the option are dropped.
-                return false;
-            };
             // Linux grants one tick (`TCP_PAWS_WINDOW`).
             let slack = i32::from(receiver.pending.is_linux());
-            if (timestamps.value.wrapping_sub(receiver.ts_recent) as i32) < -slack {
-                receiver.ack_now = true;
-                return false;
+            match segment.options.timestamps {
+                // RFC 7323 §3.2: once negotiated, segments without the option should be dropped;
+                // Linux takes them (`tcp_validate_incoming` asks for `saw_tstamp`).
+                None if !self.sender.loss_detection.as_linux() => return false,
+                Some(it) if (it.value.wrapping_sub(receiver.ts_recent) as i32) < -slack => {
+                    receiver.ack_now = true;
+                    return false;
+                }
+                _ => {}
             }
         }
         let next = receiver.rcv_nxt as i64;
@@ -273,6 +276,7 @@ impl Connection {
         // A window in a SYN is never scaled.
         self.sender.snd_wnd = u64::from(segment.window);
         self.sender.max_snd_wnd = self.sender.snd_wnd;
+        self.bound_mtu_probe(peer_mss, option_bytes);
     }
 
     /// Our SYN is acknowledged: data may flow.

@@ -119,7 +119,8 @@ impl Connection {
         self.course.plain = !self.timestamps
             && !self.ecn.is_enabled()
             && !own_pace
-            && self.parameters.push == Push::End;
+            && self.parameters.push == Push::End
+            && sender.repair.requests.get().is_none();
     }
 
     /// Something has happened that no short way knows: which of them are open from here on?

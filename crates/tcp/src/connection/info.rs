@@ -27,7 +27,8 @@ pub struct Info {
     pub loss_state: LossState,
     /// Timeouts in a row without progress.
     pub timeouts_in_row: u32,
-    /// Zero-window probes in a row.
+    /// Zero-window probes without an answer; as Linux counts them, where it gives up by their
+    /// number.
     pub probes_in_row: u32,
     /// Segments in flight that are selectively acknowledged.
     pub segments_sacked: u64,
@@ -48,6 +49,9 @@ pub struct Info {
     pub snd_wscale: u8,
     /// … this end with this one.
     pub rcv_wscale: u8,
+    /// The peer's largest segment so far, or a first guess, where acknowledgments are delayed as
+    /// Linux does it.
+    pub rcv_mss: u32,
 }
 
 impl Connection {
@@ -71,7 +75,7 @@ impl Connection {
         Info {
             loss_state,
             timeouts_in_row: sender.timeouts_in_row,
-            probes_in_row: sender.probes_in_row,
+            probes_in_row: self.probes_without_answer(),
             segments_sacked: sacked,
             segments_lost: lost,
             segments_retransmitted: retransmitted,
@@ -84,6 +88,7 @@ impl Connection {
             window_scaling: receiver.scaling,
             snd_wscale: sender.snd_wscale,
             rcv_wscale: receiver.rcv_wscale,
+            rcv_mss: receiver.pending.mss(),
         }
     }
 

@@ -17,6 +17,7 @@ mod header;
 mod info;
 mod linux;
 mod model;
+mod mtu_probe;
 mod outgoing;
 mod pacing;
 mod parameters;
@@ -26,6 +27,7 @@ mod receive;
 mod recover;
 mod reduction;
 mod repair;
+mod requests;
 mod retransmit;
 mod rtt;
 mod sender;
@@ -48,6 +50,7 @@ pub use outgoing::{PlainTransmit, Polled, Transmit};
 use parameters::Parameters;
 pub use parameters::Prepared;
 use receive::Receiver;
+pub use requests::KeepAlive;
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::Segment;
 use sender::Sender;
@@ -225,6 +228,7 @@ impl Connection {
         if self.sender.fin_queued || matches!(self.state, State::Closed | State::TimeWait) {
             return 0;
         }
+        self.sender.end_promise();
         if self.sender.bursts.memory.is_some() {
             return self.write_into_memory(bytes);
         }

@@ -86,6 +86,10 @@ impl Connection {
         let patience = self.parameters.patience;
         let again = self.sender.timeouts_in_row;
         let opens = matches!(self.state, State::SynSent | State::SynReceived);
+        let since = self.sender.repair.silence.first_again;
+        if let Some(over) = self.is_past_user_timeout(now, since).filter(|_| again > 0) {
+            return over;
+        }
         let Some((limit, closed)) = patience.linux.filter(|_| !opens) else {
             return again >= patience.count_in(self.state);
         };
@@ -122,6 +126,15 @@ impl Connection {
         if self.parameters.patience.linux.is_some() {
             self.sender.repair.silence.probes += 1;
         }
+    }
+
+    /// Probes of a closed window that have not been answered.
+    pub(super) fn probes_without_answer(&self) -> u32 {
+        let sender = &self.sender;
+        if self.parameters.patience.linux.is_some() {
+            return sender.repair.get().map_or(0, |repair| repair.silence.probes);
+        }
+        sender.probes_in_row
     }
 
     /// An acknowledgment without data, of whatever: the peer is there.

@@ -3,8 +3,9 @@
 use super::Sender;
 use super::patience::Silence;
 use super::reduction::Reduction;
+use super::requests::Requests;
 use crate::congestion_control::Window;
-use crate::late::Nothing;
+use crate::late::{Late, Nothing};
 use retx_units::{Duration, Time};
 
 /// The window before a reduction.
@@ -63,6 +64,9 @@ pub(crate) struct Repair {
     pub silence: Silence,
     /// The position of which a relay said last that it was lost on a bad channel.
     pub noticed: u64,
+    /// What the application asks for. It has nothing to do with losses: it is here because it is
+    /// rarer than they are, and a connection has no room for another pointer.
+    pub requests: Late<Requests>,
 }
 
 impl Repair {
@@ -82,6 +86,7 @@ impl Repair {
         arrived_twice: 0,
         silence: Silence::NONE,
         noticed: u64::MAX,
+        requests: Late::NONE,
     };
 }
 

@@ -236,7 +236,7 @@ impl Sender {
     /// send. A sender that paces looks at its gate first.
     pub fn is_at_rest(&self) -> bool {
         let asked = self.tail_probe | self.retransmit_first;
-        self.snd_una == self.end() && self.pacer.is_none() && !asked
+        self.snd_una == self.end() && self.pacer.is_none() && !asked && !self.asks()
     }
 
     /// The peer has acknowledged our FIN.
@@ -334,6 +334,9 @@ impl Sender {
 
     /// Why was it lost?
     pub fn cause_of_loss(&mut self, now: Time, by_timeout: bool) -> loss_cause::Cause {
+        if !by_timeout && self.misses_mtu_probe() {
+            return loss_cause::Cause::Corruption;
+        }
         let loss = loss_cause::Loss {
             now,
             by_timeout,

@@ -52,11 +52,14 @@ impl Connection {
             }
         }
         if self.timers.expire_rare(|rare| &mut rare.persist, now) {
-            if self.gives_up_probing(now) {
+            if self.gives_up_probing(now) || self.probes_too_long(now) {
                 self.enter_closed(Event::Reset);
                 return;
             }
             self.sender.probe = self.sender.snd_nxt < self.sender.end();
+        }
+        if self.timers.expire_rare(|rare| &mut rare.keepalive, now) {
+            self.on_keepalive_timer(now);
         }
         if self.timers.expire_rare(|rare| &mut rare.time_wait, now) {
             self.state = State::Closed;
@@ -171,8 +174,15 @@ impl Connection {
         let doublings = self.parameters.patience.probe_doublings();
         let wait = base.saturating_mul(1 << self.sender.probes_in_row.min(doublings));
         let longest = self.parameters.max_rto.max(self.parameters.persist_timeout);
+        if self.sender.probes_in_row == 0
+            && let Some(requests) = self.sender.requests_made()
+        {
+            requests.probing_since = None;
+        }
         self.sender.probes_in_row += 1;
-        let deadline = self.deadline(now, wait.min(longest));
+        let since = self.sender.repair.requests.probing_since.unwrap_or(now);
+        let wait = self.within_user_timeout(now, wait.min(longest), since);
+        let deadline = self.deadline(now, wait);
         self.timers.set(|rare| &mut rare.persist, deadline);
     }
 

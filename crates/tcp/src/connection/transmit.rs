@@ -49,7 +49,7 @@ impl Connection {
                 }
                 return due;
             }
-            State::TimeWait | State::FinWait2 => {}
+            State::TimeWait | State::FinWait2 if !self.sender.asks() => {}
             _ if self.sender.is_at_rest() => {}
             _ => {
                 if self.send_data(now, to) {
@@ -68,11 +68,24 @@ impl Connection {
         if !self.sender.bursts.burst.is_open(now) && self.is_paced_out(now) {
             return false;
         }
+        if self.sender.repair.requests.device_closed {
+            self.wait_for_device(now);
+            return false;
+        }
+        if self.sender.take_question() {
+            self.send(now, Chunk::nothing_at(self.sender.snd_una.wrapping_sub(1)), to);
+            return true;
+        }
         if let Some(chunk) = self.next_retransmission() {
             self.send(now, chunk, to);
             return true;
         }
         if std::mem::take(&mut self.sender.tail_probe) && self.send_tail_probe(now, to) {
+            return true;
+        }
+        if let Some(size) = self.mtu_probe_size() {
+            self.send_next(now, size, to);
+            self.note_mtu_probe(to.position, size);
             return true;
         }
         if self.sender.snd_nxt < self.sender.end() {
@@ -102,7 +115,8 @@ impl Connection {
         let sender = &self.sender;
         let queued = sender.written.saturating_sub(sender.snd_nxt);
         let room = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
-        let fresh = queued.min(room).min(self.most_payload());
+        let record = sender.repair.requests.to_end_of_record(sender.snd_nxt, sender.written);
+        let fresh = queued.min(room).min(self.most_payload()).min(record.unwrap_or(u64::MAX));
         if fresh > 0 {
             self.send_next(now, fresh as u32, to);
         } else {
@@ -143,7 +157,10 @@ impl Connection {
         if sender.holds_new_data() || self.ecn.is_held() {
             return None;
         }
-        let most = self.most_payload();
+        let (most, requests) = (self.most_payload(), &*sender.repair.requests);
+        // Not beyond the end of a record.
+        let record = requests.to_end_of_record(sender.snd_nxt, sender.written);
+        let most = record.map_or(most, |bytes| most.min(bytes));
         let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
         let usable = sender.cwnd_room().min(offered);
         let queued = sender.written.saturating_sub(sender.snd_nxt);
@@ -158,7 +175,9 @@ impl Connection {
             // or after it, …
             let short = !self.parameters.minshall || sender.bursts.short_end > sender.snd_una;
             let held = self.parameters.nagle && short;
-            let allowed = idle || !held || sender.fin_queued;
+            let held = held && !idle && !requests.overrides_nagle(sender.written)
+                || requests.holds(sender.written);
+            let allowed = !held || sender.fin_queued;
             return (allowed && usable > 0).then_some(length as u32);
         }
         // … or (3) half of the largest window that there ever was, unless Nagle holds it back. To
@@ -249,7 +268,8 @@ impl Connection {
         let is_new = length > 0 && position == self.sender.snd_max;
         let forced = self.parameters.push == Push::HalfWindow && is_new && self.sender.pushes(end);
         let ends_burst = is_new && self.sender.bursts.burst.ends(now);
-        if forced || ends_burst || length > 0 && end == self.sender.written {
+        let ends_write = length > 0 && end == self.sender.written;
+        if forced || ends_burst || ends_write && self.sender.repair.requests.pushes_end() {
             flags = flags.with(Flags::PSH);
         }
         let right = end + u64::from(fin);
@@ -356,7 +376,12 @@ impl Connection {
         // timeout.
         let head_again = retransmission && position == sender.snd_una;
         if self.timers.retransmit == Time::NEVER || head_again && sender.loss_detection.as_linux() {
-            self.timers.retransmit = self.deadline(now, self.rto());
+            let mut wait = self.rto();
+            if head_again {
+                let since = self.sender.repair.silence.first_again;
+                wait = self.within_user_timeout(now, wait, since);
+            }
+            self.timers.retransmit = self.deadline(now, wait);
         }
         self.schedule_loss_detection(now, !retransmission);
         if !retransmission {

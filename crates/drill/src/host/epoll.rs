@@ -1,0 +1,110 @@
+//! `epoll`: which descriptors have become ready.
+//!
+//! As in Linux, an entry is looked at when something has happened to its socket since it was
+//! reported: data or an error have arrived, or room for writing after there was none. Without
+//! `EPOLLET` a ready entry is reported again.
+
+use super::calls::{Fault, no_descriptor};
+use super::{Answer, Focus, Host, Kind, Settings, Socket, ready};
+use crate::script::EpollChange;
+
+/// A watched descriptor.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    fd: i32,
+    events: u32,
+    /// How often its socket had woken those who wait when it was reported.
+    seen: u64,
+    /// To be looked at whatever `seen` says.
+    fresh: bool,
+}
+
+/// The entries of an instance.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Epoll {
+    entries: Vec<Entry>,
+}
+
+impl Host {
+    pub(super) fn epoll_create(&mut self, returns: Option<i64>) -> Result<Answer, Fault> {
+        let fd = self.new_descriptor(returns)?;
+        let kind = Kind::Epoll(self.epolls.len());
+        self.epolls.push(Epoll::default());
+        self.sockets.insert(fd, Socket::new(kind, Settings::default()));
+        debug_assert!(self.focus != Focus::Socket(fd));
+        Ok(Answer::Done(fd.into()))
+    }
+
+    fn epoll(&self, fd: i32) -> Result<usize, Fault> {
+        match self.sockets.get(&fd) {
+            Some(Socket { kind: Kind::Epoll(epoll), .. }) => Ok(*epoll),
+            _ => Err(format!("{fd} is no descriptor of epoll_create")),
+        }
+    }
+
+    pub(super) fn epoll_control(
+        &mut self,
+        epoll: i32,
+        what: EpollChange,
+        entry: (i32, u32),
+    ) -> Result<Answer, Fault> {
+        let (fd, events) = entry;
+        if !self.sockets.contains_key(&fd) {
+            return Err(no_descriptor(fd));
+        }
+        let seen = self.wakes(fd);
+        let epoll = self.epoll(epoll)?;
+        let entries = &mut self.epolls[epoll].entries;
+        let known = entries.iter().position(|entry| entry.fd == fd);
+        match (what, known) {
+            (EpollChange::Add, Some(_)) => return Ok(Answer::Error("EEXIST")),
+            (EpollChange::Add, None) => entries.push(Entry { fd, events, seen, fresh: true }),
+            (_, None) => return Ok(Answer::Error("ENOENT")),
+            (EpollChange::Modify, Some(at)) => {
+                entries[at] = Entry { fd, events, seen, fresh: true };
+            }
+            (EpollChange::Delete, Some(at)) => {
+                entries.remove(at);
+            }
+        }
+        Ok(Answer::Done(0))
+    }
+
+    /// How often something has happened to a socket that those who wait are woken for.
+    fn wakes(&self, fd: i32) -> u64 {
+        match self.end_of(fd) {
+            Ok(Some(end)) => self.ends[end].wakes,
+            _ => self.ends.iter().filter(|end| end.listener == Some(fd) && end.connected).count()
+                as u64,
+        }
+    }
+
+    /// The first entry that is ready, with its bits.
+    ///
+    /// # Errors
+    /// No such descriptor.
+    pub fn epoll_ready(&mut self, epoll: i32) -> Result<Option<(i32, u32)>, Fault> {
+        let epoll = self.epoll(epoll)?;
+        for at in 0..self.epolls[epoll].entries.len() {
+            let entry = self.epolls[epoll].entries[at];
+            let wakes = self.wakes(entry.fd);
+            let watched = entry.events & !(ready::EDGE | ready::ONE_SHOT);
+            if watched == 0 || !entry.fresh && wakes == entry.seen {
+                continue;
+            }
+            let found = self.ready(entry.fd)? & (watched | ready::ERR | ready::HUP);
+            let entry = &mut self.epolls[epoll].entries[at];
+            // Without room to write its socket wakes it when there is.
+            (entry.seen, entry.fresh) = (wakes, false);
+            if found == 0 {
+                continue;
+            }
+            entry.fresh = entry.events & ready::EDGE == 0;
+            if entry.events & ready::ONE_SHOT != 0 {
+                entry.events = 0;
+            }
+            return Ok(Some((entry.fd, found)));
+        }
+        Ok(None)
+    }
+}

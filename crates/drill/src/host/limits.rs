@@ -1,0 +1,75 @@
+//! What has limited a sender, and for how long.
+//!
+//! *Reference.* Linux 6.18, `net/ipv4/tcp.c` (`tcp_get_info_chrono_stats`) and `tcp_output.c`
+//! (`tcp_chrono_start`, `tcp_write_xmit`): the clock of the peer's window runs while data wait that
+//! the congestion window, but not the peer's window, would let go; the busy time is all the time in
+//! which something was written and not acknowledged.
+
+use retx_tcp::Connection;
+use retx_units::{Duration, Time};
+
+/// The clocks of a connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Limits {
+    busy: Clock,
+    peer_window: Clock,
+    send_buffer: Clock,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Clock {
+    total: Duration,
+    since: Option<Time>,
+}
+
+impl Clock {
+    fn run(&mut self, now: Time, runs: bool) {
+        match (self.since, runs) {
+            (None, true) => self.since = Some(now),
+            (Some(since), false) => {
+                self.total += now.since(since);
+                self.since = None;
+            }
+            _ => {}
+        }
+    }
+
+    fn read(&self, now: Time) -> Duration {
+        self.total + self.since.map_or(Duration::ZERO, |since| now.since(since))
+    }
+}
+
+impl Limits {
+    /// The connection has been served; `short`: a write waits for room in the send buffer.
+    pub fn observe(&mut self, now: Time, connection: &Connection, short: bool) {
+        let unsent = unsent_bytes(connection);
+        let smss = u64::from(connection.window().smss);
+        let flight = connection.flight_size();
+        let fits = flight + unsent.min(smss) <= connection.snd_wnd();
+        let peer = unsent > 0 && !fits && flight + smss.min(unsent) <= connection.cwnd();
+        self.peer_window.run(now, peer);
+        self.send_buffer.run(now, short && unsent == 0);
+        self.busy.run(now, connection.unacknowledged() > 0);
+    }
+
+    /// How long something was written and not acknowledged.
+    pub fn busy(&self, now: Time) -> Duration {
+        self.busy.read(now)
+    }
+
+    /// How long of that the peer's window limited.
+    pub fn peer_window(&self, now: Time) -> Duration {
+        self.peer_window.read(now)
+    }
+
+    /// How long of that the send buffer limited.
+    pub fn send_buffer(&self, now: Time) -> Duration {
+        self.send_buffer.read(now)
+    }
+}
+
+/// Bytes written and never sent.
+pub fn unsent_bytes(connection: &Connection) -> u64 {
+    let sent = connection.snd_max().saturating_sub(connection.snd_una().max(1));
+    connection.unacknowledged().saturating_sub(sent)
+}

@@ -1,0 +1,79 @@
+//! Transmit timestamps (`SO_TIMESTAMPING` with `SOF_TIMESTAMPING_OPT_ID`): when the last byte of
+//! each write was sent, and when it was acknowledged.
+
+use super::Host;
+use super::calls::Fault;
+use crate::script::Stamp;
+use retx_units::Time;
+use std::collections::VecDeque;
+
+/// A timestamp in the error queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamped {
+    /// When it happened.
+    pub at: Time,
+    /// What happened.
+    pub what: Stamp,
+    /// Number of the write's last byte, counted from where the option was set.
+    pub key: u64,
+}
+
+/// The writes that are followed, and the socket's error queue.
+#[derive(Debug, Clone)]
+pub struct Stamps {
+    base: u64,
+    /// Everything before this position has been sent.
+    sent: u64,
+    /// Positions after the last bytes of writes that have not been sent, or not acknowledged.
+    unsent: VecDeque<u64>,
+    unacknowledged: VecDeque<u64>,
+    /// What has not been read.
+    pub queue: VecDeque<Stamped>,
+}
+
+impl Stamps {
+    /// Bytes count from position `base`.
+    pub fn new(base: u64) -> Self {
+        let (unsent, unacknowledged) = (VecDeque::new(), VecDeque::new());
+        Self { base, sent: base, unsent, unacknowledged, queue: VecDeque::new() }
+    }
+
+    /// A write ends at a position; all of it may have been sent just now.
+    pub fn on_write(&mut self, now: Time, end: u64) {
+        self.unsent.push_back(end);
+        self.on_sent(now, self.sent);
+    }
+
+    /// Data up to a position have been sent for the first time.
+    pub fn on_sent(&mut self, now: Time, end: u64) {
+        self.sent = self.sent.max(end);
+        while self.unsent.front().is_some_and(|write| *write <= end) {
+            let Some(write) = self.unsent.pop_front() else { return };
+            self.unacknowledged.push_back(write);
+            for what in [Stamp::Scheduled, Stamp::Sent] {
+                self.queue.push_back(Stamped { at: now, what, key: write - 1 - self.base });
+            }
+        }
+    }
+
+    /// Everything before a position is acknowledged.
+    pub fn on_acknowledged(&mut self, now: Time, snd_una: u64) {
+        while self.unacknowledged.front().is_some_and(|write| *write <= snd_una) {
+            let Some(write) = self.unacknowledged.pop_front() else { return };
+            let key = write - 1 - self.base;
+            self.queue.push_back(Stamped { at: now, what: Stamp::Acknowledged, key });
+        }
+    }
+}
+
+impl Host {
+    /// The next transmit timestamp of a socket.
+    ///
+    /// # Errors
+    /// No such descriptor.
+    pub fn next_stamp(&mut self, fd: i32) -> Result<Option<Stamped>, Fault> {
+        let end = self.end_of(fd)?;
+        let stamps = end.and_then(|end| self.ends[end].stamps.as_mut());
+        Ok(stamps.and_then(|stamps| stamps.queue.pop_front()))
+    }
+}

@@ -1,0 +1,108 @@
+//! Search for the largest segment that the path carries.
+//!
+//! *What it does.* A segment of new data, larger than others, is a probe: its acknowledgment makes
+//! all segments so large, its loss says that they cannot be.
+//!
+//! *Reference.* RFC 4821; Linux 6.18, `net/ipv4/tcp_output.c`: `tcp_mtu_probe`; `tcp_input.c`:
+//! `tcp_mtup_probe_success`, `tcp_mtup_probe_failed`, `tcp_fastretrans_alert`; on where
+//! `net.ipv4.tcp_mtu_probing` is 2.
+//!
+//! *Equations.* Between the largest size known to pass, at first `tcp_base_mss`, and the peer's
+//! MSS, the probe takes the middle, as long as they are 8 bytes apart. It is sent with a window of
+//! eleven segments or more, nothing missing, two segments of room, and so much data waiting that
+//! the loss of the probe would be found by the segments after it.
+//!
+//! *Where we differ.* `cwnd` stays what it is in bytes, not in segments and scaled. A search that
+//! has ended does not begin anew after ten minutes, and black holes (`tcp_mtu_probing` = 1) are not
+//! looked for.
+
+use super::{Connection, Sender, State};
+use crate::loss_detection::LossDetection;
+
+/// `tcp_probe_threshold`, bytes.
+const CLOSE_ENOUGH: u32 = 8;
+/// Smallest window, in segments.
+const WINDOW: u64 = 11;
+
+/// The state of the search.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MtuProbe {
+    /// Payload of a segment that is known, or taken, to pass, and of the largest that may.
+    low: u32,
+    high: u32,
+    /// Positions of the probe in flight.
+    flight: Option<(u64, u64)>,
+}
+
+impl Connection {
+    /// Searches for the largest segment from `base` bytes upwards. To be asked for before the
+    /// handshake.
+    pub fn probe_mtu(&mut self, base: u32) {
+        self.requests().mtu = Some(MtuProbe { low: base, high: 0, flight: None });
+    }
+
+    /// The peer's MSS, and how much of it options take.
+    pub(super) fn bound_mtu_probe(&mut self, peer_mss: u32, option_bytes: u32) {
+        if let Some(mtu) = self.sender.requests_made().and_then(|it| it.mtu.as_mut()) {
+            mtu.low = mtu.low.saturating_sub(option_bytes);
+            mtu.high = peer_mss.saturating_sub(option_bytes);
+        }
+    }
+
+    /// Payload of a probe that can be sent now.
+    pub(super) fn mtu_probe_size(&self) -> Option<u32> {
+        let sender = &self.sender;
+        let mtu = sender.repair.requests.mtu.as_ref()?;
+        let smss = u64::from(sender.window.smss);
+        let missing = sender.loss_detection.in_recovery()
+            || sender.timeout_recovery_end > 0
+            || sender.board.sacked_bytes() > 0
+            || self.receiver.has_news();
+        let open = self.state == State::Established && !missing;
+        if !open || mtu.flight.is_some() || sender.window.cwnd < WINDOW * smss {
+            return None;
+        }
+        let size = mtu.low.midpoint(mtu.high);
+        let reordering =
+            sender.loss_detection.reordering().unwrap_or(self.parameters.dupack_threshold);
+        let needed = u64::from(size) + u64::from(reordering + 1) * smss;
+        let waiting = sender.written.saturating_sub(sender.snd_nxt);
+        let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
+        let fits = sender.pipe() + 2 * smss <= sender.window.cwnd;
+        let apart = mtu.high.saturating_sub(mtu.low) >= CLOSE_ENOUGH;
+        (apart && waiting >= needed && offered >= needed && fits).then_some(size)
+    }
+
+    /// The probe goes out.
+    pub(super) fn note_mtu_probe(&mut self, position: u64, size: u32) {
+        if let Some(mtu) = self.sender.requests_made().and_then(|it| it.mtu.as_mut()) {
+            mtu.flight = Some((position, position + u64::from(size)));
+        }
+    }
+
+    /// An acknowledgment has been taken: of the probe, or of everything before it while it is
+    /// repaired.
+    pub(super) fn judge_mtu_probe(&mut self) {
+        let sender = &mut self.sender;
+        let (snd_una, recovers) = (sender.snd_una, sender.loss_detection.in_recovery());
+        let Some(mtu) = sender.requests_made().and_then(|it| it.mtu.as_mut()) else { return };
+        let Some((start, end)) = mtu.flight else { return };
+        let size = (end - start) as u32;
+        if snd_una >= end {
+            mtu.flight = None;
+            mtu.low = size;
+            sender.window.smss = size;
+        } else if recovers && snd_una == start {
+            mtu.flight = None;
+            mtu.high = size - 1;
+        }
+    }
+}
+
+impl Sender {
+    /// What is missing is a probe that was too large, which is no sign of congestion.
+    pub fn misses_mtu_probe(&self) -> bool {
+        let mtu = self.repair.get().and_then(|repair| repair.requests.get()?.mtu);
+        mtu.and_then(|mtu| mtu.flight).is_some_and(|(start, _)| start == self.snd_una)
+    }
+}

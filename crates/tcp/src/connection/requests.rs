@@ -1,0 +1,304 @@
+//! What an application asks of its connection beside writing and reading: to hold short segments
+//! back (`TCP_CORK`, `MSG_MORE`), to end a record (`MSG_EOR`), to give up after a time
+//! (`TCP_USER_TIMEOUT`), to look whether the peer is still there (`SO_KEEPALIVE`); and a device
+//! that takes no packet.
+//!
+//! *Reference.* Linux 6.18, `net/ipv4/tcp.c`: `tcp_push`, `__tcp_sock_set_cork`,
+//! `__tcp_sock_set_nodelay`, `tcp_skb_entail`; `tcp_output.c`: `tcp_nagle_test`,
+//! `tcp_write_xmit`, `tcp_send_probe0`; `tcp_timer.c`: `retransmits_timed_out`,
+//! `tcp_clamp_rto_to_user_timeout`, `tcp_probe_timer`, `tcp_keepalive_timer`. RFC 9293 §3.8.3,
+//! RFC 1122 §4.2.3.6.
+//!
+//! *What it does.* The last segment is held back while it is short and
+//! - the connection is corked, or
+//! - the last write had `MSG_MORE` and no acknowledgment has come since;
+//!
+//! unless it has been asked to push since it was written, or a FIN follows. With nothing in flight
+//! the persist timer sends it (200 ms at least). A segment never goes on beyond the end of a
+//! record that is followed by more.
+//!
+//! *Where we differ.* A connection that any of this was asked of leaves the short ways for good.
+
+use super::mtu_probe::MtuProbe;
+use super::{Connection, Sender, State};
+use crate::late::Nothing;
+use retx_units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// After a transmission that the device refused (`TCP_RESOURCE_PROBE_INTERVAL`).
+pub(super) const DEVICE_PROBE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// When a peer that sends nothing is asked whether it is there, and given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Silence after which the first probe is sent.
+    pub idle: Duration,
+    /// Time between probes.
+    pub interval: Duration,
+    /// Probes without an answer after which the connection is given up.
+    pub count: u32,
+}
+
+/// Made when something is first asked for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Requests {
+    /// `TCP_CORK`.
+    cork: bool,
+    /// The last write said that more would follow soon.
+    more: bool,
+    /// What was written up to here goes whatever else holds it back; 0 for nothing.
+    push: u64,
+    /// Positions at which records end, ascending.
+    records: VecDeque<u64>,
+    pub user_timeout: Option<Duration>,
+    /// The first probe of a window that has been closed, or of a device that takes nothing, since.
+    pub probing_since: Option<Time>,
+    pub device_closed: bool,
+    pub keepalive: Option<KeepAlive>,
+    /// When a segment arrived last, and probes sent since.
+    pub heard: Time,
+    pub probes: u32,
+    /// A keep-alive segment is due.
+    asks: bool,
+    /// The search for the largest segment, where there is one.
+    pub mtu: Option<MtuProbe>,
+}
+
+impl Nothing for Requests {
+    const NOTHING: &'static Self = &Self {
+        cork: false,
+        more: false,
+        push: 0,
+        records: VecDeque::new(),
+        user_timeout: None,
+        probing_since: None,
+        device_closed: false,
+        keepalive: None,
+        heard: Time::ZERO,
+        probes: 0,
+        asks: false,
+        mtu: None,
+    };
+}
+
+impl Requests {
+    /// A short segment at the end of all that is `written` waits.
+    pub fn holds(&self, written: u64) -> bool {
+        (self.cork || self.more) && self.push < written
+    }
+
+    /// What ends here was written without the promise of more.
+    pub fn pushes_end(&self) -> bool {
+        !self.more
+    }
+
+    /// Nagle's algorithm does not hold this back, either.
+    pub fn overrides_nagle(&self, written: u64) -> bool {
+        self.push >= written
+    }
+
+    /// Bytes from `position` to the end of its record, where something follows that.
+    pub fn to_end_of_record(&self, position: u64, written: u64) -> Option<u64> {
+        let next = self.records.iter().find(|end| **end > position)?;
+        (*next < written).then(|| next - position)
+    }
+}
+
+impl Sender {
+    /// What has been asked for, once anything has.
+    pub fn requests_made(&mut self) -> Option<&mut Requests> {
+        self.repair.made()?.requests.made()
+    }
+
+    /// A keep-alive segment is due.
+    pub fn asks(&self) -> bool {
+        self.repair.get().and_then(|repair| repair.requests.get()).is_some_and(|it| it.asks)
+    }
+
+    /// The same, once.
+    pub fn take_question(&mut self) -> bool {
+        self.requests_made().is_some_and(|requests| std::mem::take(&mut requests.asks))
+    }
+
+    /// The application writes: what it writes now may be all.
+    #[inline]
+    pub fn end_promise(&mut self) {
+        if let Some(requests) = self.requests_made() {
+            requests.more = false;
+        }
+    }
+}
+
+impl Connection {
+    /// What has been asked for, to be changed: no short way knows of it.
+    pub(super) fn requests(&mut self) -> &mut Requests {
+        self.course.plain = false;
+        self.settle();
+        &mut self.sender.repair.requests
+    }
+
+    /// `TCP_CORK`: only full segments go, until this is turned off or a FIN follows.
+    pub fn set_cork(&mut self, on: bool) {
+        let written = self.sender.written;
+        let nagle = self.parameters.nagle;
+        let requests = self.requests();
+        requests.cork = on;
+        if !on && !nagle {
+            requests.push = written;
+        }
+        requests.more &= on;
+    }
+
+    /// What has been written goes now (`TCP_NODELAY` where it is set).
+    pub fn push(&mut self) {
+        let written = self.sender.written;
+        if let Some(requests) = self.sender.requests_made() {
+            requests.push = written;
+        }
+    }
+
+    /// [`Self::write`] by an application that will write more soon (`MSG_MORE`).
+    pub fn write_with_more(&mut self, bytes: u64) -> u64 {
+        // After `write`, which ends the promise of an earlier one.
+        let taken = self.write(bytes);
+        self.requests().more = true;
+        taken
+    }
+
+    /// What has been written ends a record: no later byte shares a segment with it (`MSG_EOR`).
+    pub fn end_record(&mut self) {
+        let (written, snd_una) = (self.sender.written, self.sender.snd_una);
+        let records = &mut self.requests().records;
+        while records.front().is_some_and(|end| *end <= snd_una) {
+            records.pop_front();
+        }
+        if records.back() != Some(&written) {
+            records.push_back(written);
+        }
+    }
+
+    /// The connection is given up when what was sent has waited so long for an acknowledgment, or
+    /// the window has been closed so long (RFC 9293 §3.8.3, RFC 5482; `TCP_USER_TIMEOUT`).
+    pub fn set_user_timeout(&mut self, timeout: Option<Duration>) {
+        self.requests().user_timeout = timeout;
+    }
+
+    /// The device refuses what is sent from now on, or takes it again.
+    pub fn set_device_closed(&mut self, closed: bool) {
+        if closed || self.sender.repair.requests.get().is_some() {
+            self.requests().device_closed = closed;
+        }
+    }
+
+    /// Bytes that the application's data are put into at once: whole segments, up to 64 KiB and to
+    /// half of the peer's largest window.
+    pub fn block_bytes(&self) -> u64 {
+        self.sender.block()
+    }
+
+    /// A segment has arrived: an acknowledgment lets go what was held back for more.
+    pub(super) fn note_arrival(&mut self, now: Time) {
+        if let Some(requests) = self.sender.requests_made() {
+            requests.more = false;
+            requests.heard = now;
+            requests.probes = 0;
+            self.judge_mtu_probe();
+        }
+    }
+
+    /// The user timeout and since when it runs: the first retransmission without progress, or the
+    /// first probe.
+    pub(super) fn is_past_user_timeout(&self, now: Time, since: Time) -> Option<bool> {
+        let limit = self.sender.repair.requests.get()?.user_timeout?;
+        Some(now.since(since) >= limit)
+    }
+
+    /// A wait no longer than what is left of the user timeout; a millisecond where nothing is.
+    pub(super) fn within_user_timeout(&self, now: Time, wait: Duration, since: Time) -> Duration {
+        let Some(limit) = self.sender.repair.requests.get().and_then(|it| it.user_timeout) else {
+            return wait;
+        };
+        let left = limit.saturating_sub(now.since(since));
+        wait.min(left.max(Duration::from_millis(1)))
+    }
+
+    /// Nothing leaves: what is unsent is tried again from time to time, as a closed window is
+    /// probed, and what is in flight when the device may take it.
+    pub(super) fn wait_for_device(&mut self, now: Time) {
+        let sender = &self.sender;
+        if sender.snd_una < sender.snd_max {
+            if self.timers.retransmit == Time::NEVER {
+                self.timers.retransmit = now + DEVICE_PROBE_INTERVAL;
+            }
+            return;
+        }
+        if sender.snd_nxt >= sender.end() {
+            return;
+        }
+        if std::mem::take(&mut self.sender.probe) {
+            self.note_probe();
+            let since = self.sender.repair.requests.probing_since.unwrap_or(now);
+            let wait = self.within_user_timeout(now, DEVICE_PROBE_INTERVAL, since);
+            self.timers.set(|rare| &mut rare.persist, now + wait);
+        } else if self.timers.rare.persist == Time::NEVER {
+            self.start_persist_timer(now);
+        }
+    }
+
+    /// A probe is due. True when the user timeout is over.
+    pub(super) fn probes_too_long(&mut self, now: Time) -> bool {
+        let Some(requests) = self.sender.requests_made() else { return false };
+        match requests.probing_since {
+            None => {
+                requests.probing_since = Some(now);
+                false
+            }
+            Some(since) => requests.user_timeout.is_some_and(|limit| now.since(since) >= limit),
+        }
+    }
+}
+
+impl Connection {
+    /// `SO_KEEPALIVE`: asks the peer whether it is there when nothing has come from it for a while;
+    /// `None` turns that off (RFC 9293 §3.8.4).
+    pub fn set_keepalive(&mut self, now: Time, keepalive: Option<KeepAlive>) {
+        if keepalive.is_none() && self.sender.repair.requests.get().is_none() {
+            return;
+        }
+        let heard = &mut self.requests().heard;
+        *heard = (*heard).max(now);
+        self.requests().keepalive = keepalive;
+        let deadline = keepalive.map_or(Time::NEVER, |it| now + it.idle);
+        self.timers.set(|rare| &mut rare.keepalive, deadline);
+    }
+
+    /// The keep-alive timer has expired (`tcp_keepalive_timer`).
+    pub(super) fn on_keepalive_timer(&mut self, now: Time) {
+        let Some(keepalive) = self.sender.repair.requests.keepalive else { return };
+        if matches!(self.state, State::Closed | State::Listen) {
+            return;
+        }
+        let busy = self.sender.snd_una < self.sender.end();
+        let opens = matches!(self.state, State::SynSent | State::SynReceived);
+        let silent = now.since(self.sender.repair.requests.heard);
+        let wait = if busy || opens {
+            keepalive.idle
+        } else if silent < keepalive.idle {
+            keepalive.idle - silent
+        } else {
+            let requests = &mut *self.sender.repair.requests;
+            let over = match requests.user_timeout {
+                Some(limit) => silent >= limit && requests.probes > 0,
+                None => requests.probes >= keepalive.count,
+            };
+            if over {
+                self.abort();
+                return;
+            }
+            requests.asks = !requests.device_closed;
+            requests.probes += u32::from(requests.asks);
+            if requests.asks { keepalive.interval } else { DEVICE_PROBE_INTERVAL }
+        };
+        self.timers.set(|rare| &mut rare.keepalive, now + wait);
+    }
+}
