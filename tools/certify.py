@@ -8,9 +8,9 @@ gtests/net/packetdrill), or its checkout. Each run has a network namespace of it
 removed after it: no traffic leaves it. Needs Linux, root, /dev/net/tun, iproute2 and python3.
 
 The scripts are played as they stand, but for retx's own flags. The preset says which congestion
-control the kernel takes: Reno for `linux_reno`, BBR for `linux_bbr`, else CUBIC. Timers of the kernel are late, by up to
-an eighth with HZ = 250: the scripts give ranges for that, and a machine that is busy with other
-work may miss them.
+control the kernel takes: Reno for `linux_reno`, BBR for `linux_bbr`, else CUBIC. Timers of the
+kernel are late, by up to an eighth with HZ = 250: the scripts give ranges for that, and a machine
+that is busy with other work may miss them.
 
 Exit code 0: every run of every script passed. 1: one failed. 2: nothing could be played.
 """
