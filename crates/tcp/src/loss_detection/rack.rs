@@ -133,6 +133,7 @@ impl State {
 
     /// §6.2, steps 1 to 3.
     fn note_delivery(&mut self, ack: &Ack, board: &Scoreboard) {
+        let known = self.min_rtt;
         self.min_rtt = self.min_rtt.min(ack.least_rtt);
         let Some(delivered) = ack.selective else { return };
         if let Some(low) = delivered.reordered {
@@ -141,7 +142,9 @@ impl State {
         }
         // A retransmission that seems to be back sooner than any segment ever was, or than it was
         // sent: the original.
-        let min_rtt = self.min_rtt;
+        let by_known = self.as_linux() && known != Duration::MAX;
+        // `tcp_rack_advance` comes before the ACK's own sample counts.
+        let min_rtt = if by_known { known } else { self.min_rtt };
         let original = delivered.newest.filter(|_| delivered.original_arrived);
         let counts = |it: &Newest| {
             !it.retransmitted || ack.now.since(it.sent) >= min_rtt && Some(*it) != original
@@ -161,7 +164,7 @@ impl State {
             }
         };
         self.rtt = ack.now.since(measured.sent);
-        self.min_rtt = min_rtt.min(ack.now.since(newest.sent));
+        self.min_rtt = self.min_rtt.min(ack.now.since(newest.sent));
         if self.newest.is_none_or(|known| newest.is_after(known.sent, known.end)) {
             self.newest = Some(newest);
         }
