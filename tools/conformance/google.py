@@ -33,6 +33,7 @@ REASONS = {
     r"zerocopy/fastopen-.*": "Fast Open is not built",
     r"zerocopy/.*": "notifications of zero copy are not played; they change no segment",
     r"splice/.*": "pipes and urgent data are not played",
+    r"cubic/cubic-bulk-166k.*": KERNEL + "without sch_fq cwnd is 36 where 40 is expected, as here",
     r"cwnd_moderation/cwnd-moderation-ecn-.*": KERNEL + "cwnd is 5 where 4 is expected, as here",
     r"epoll/epoll_out_edge.*": KERNEL + "20 segments leave at once where 16 are expected",
     r"notsent_lowat/notsent-lowat-default": KERNEL
