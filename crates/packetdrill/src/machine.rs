@@ -147,7 +147,9 @@ impl Machine {
     pub fn call(&mut self, operation: &Operation) -> Result<Answer, Fault> {
         let answer = self.host.call(self.now, operation, None);
         self.collect();
-        if let Operation::Close(fd) = operation {
+        if let Operation::Close(fd) = operation
+            && answer != Ok(Answer::Wait)
+        {
             self.bound.remove(fd);
             self.files.remove(fd);
         }

@@ -73,17 +73,21 @@ pub fn told(option: &SocketOption) -> Result<i32, c_int> {
 }
 
 /// Every error that a socket of `retx_drill` makes.
-const ERRORS: [(Errno, c_int); 13] = [
+const ERRORS: [(Errno, c_int); 17] = [
     ("EAGAIN", libc::EAGAIN),
     ("EBADF", libc::EBADF),
     ("ECONNREFUSED", libc::ECONNREFUSED),
     ("ECONNRESET", libc::ECONNRESET),
     ("EDEADLK", libc::EDEADLK),
+    ("EEXIST", libc::EEXIST),
+    ("EFAULT", libc::EFAULT),
     ("EINPROGRESS", libc::EINPROGRESS),
     ("EINVAL", libc::EINVAL),
     ("EISCONN", libc::EISCONN),
+    ("ENOENT", libc::ENOENT),
     ("ENOPROTOOPT", libc::ENOPROTOOPT),
     ("ENOTCONN", libc::ENOTCONN),
+    ("ENOTSOCK", libc::ENOTSOCK),
     ("EOPNOTSUPP", libc::EOPNOTSUPP),
     ("EPIPE", libc::EPIPE),
     ("ETIMEDOUT", libc::ETIMEDOUT),

@@ -188,7 +188,7 @@ impl Arguments {
             [(on, Value::Number(is_on)), (linger, Value::Number(seconds))]
                 if on == "onoff" && linger == "linger" =>
             {
-                Ok((*is_on != 0).then_some(*seconds))
+                Ok((*is_on != 0).then_some(*seconds).map(|it| it.clamp(0, i64::from(i32::MAX))))
             }
             _ => Err(refuse()),
         }
@@ -205,12 +205,17 @@ impl Arguments {
         if self.number(1)? != fds.len() as i64 {
             return Err(self.refuse(&format!("the second argument is not {}", fds.len())));
         }
-        let milliseconds = self.number(2)?;
+        let timeout = self.wait_millis(2)?;
+        Ok(Operation::Poll { fds, timeout })
+    }
+
+    /// A timeout in milliseconds; `None` for a negative one, which is for ever.
+    pub fn wait_millis(&self, index: usize) -> Result<Option<Duration>, Refusal> {
+        let milliseconds = self.number(index)?;
         if milliseconds > i64::from(i32::MAX) {
             return Err(self.refuse("the timeout is too long"));
         }
-        let timeout = u64::try_from(milliseconds).ok().map(Duration::from_millis);
-        Ok(Operation::Poll { fds, timeout })
+        Ok(u64::try_from(milliseconds).ok().map(Duration::from_millis))
     }
 
     fn poll_fd(&self, entry: &Value) -> Result<PollFd, Refusal> {

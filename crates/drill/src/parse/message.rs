@@ -105,7 +105,7 @@ impl Arguments {
             ("TCP_CM_INQ", Some(Value::Number(bytes))) => Ok(Ancillary::InQueue(*bytes)),
             ("SCM_TIMESTAMPING", Some(Value::Record(data))) => {
                 let part = |name| match field(data, name) {
-                    Some(Value::Number(number)) => u64::try_from(*number).ok(),
+                    Some(Value::Number(number)) => u32::try_from(*number).ok().map(u64::from),
                     _ => None,
                 };
                 let (Some(seconds), Some(nanos)) = (part("scm_sec"), part("scm_nsec")) else {
@@ -171,7 +171,7 @@ impl Arguments {
         if !self.is_number(2, 1) {
             return Err(self.refuse("one event at a time is played"));
         }
-        let timeout = u64::try_from(self.number(3)?).ok().map(Duration::from_millis);
+        let timeout = self.wait_millis(3)?;
         Ok(Operation::EpollWait { epoll, expected, timeout })
     }
 }

@@ -92,7 +92,7 @@ impl<'a> Player<'a> {
         match &pending.call.what {
             Operation::Poll { fds, .. } => self.poll(event, fds, pending.deadline),
             Operation::EpollWait { epoll, expected, .. } => {
-                self.epoll_wait(event, (*epoll, *expected), pending.deadline)
+                self.epoll_wait(event, *epoll, *expected, pending.deadline)
             }
             Operation::ReadMessage(transfer, ancillary) => {
                 let operation = &pending.call.what;
@@ -153,11 +153,12 @@ impl<'a> Player<'a> {
         Ok(Answer::Done(count as i64))
     }
 
-    /// `epoll_wait`: the instance, and what it must report.
+    /// `epoll_wait`, which must report a descriptor with its bits, or nothing.
     fn epoll_wait(
         &mut self,
         event: &Event,
-        (epoll, expected): (i32, Option<(i32, u32)>),
+        epoll: i32,
+        expected: Option<(i32, u32)>,
         deadline: Time,
     ) -> Result<Answer, Stop> {
         let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));

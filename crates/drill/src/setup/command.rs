@@ -143,7 +143,8 @@ fn set(setting: &str, effects: &mut Effects) -> Result<(), String> {
             return Ok(());
         }
         ("net.ipv4.tcp_base_mss", value) => {
-            effects.base_mss = value.parse().ok().filter(|mss| (64..=65_495).contains(mss));
+            let parsed = value.parse::<u32>().ok();
+            effects.base_mss = parsed.filter(|mss| (64..=65_495).contains(mss));
             let refuse = || format!("{name}: expected a number from 64 on");
             return effects.base_mss.map(|_| ()).ok_or_else(refuse);
         }
