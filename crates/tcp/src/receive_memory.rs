@@ -394,8 +394,8 @@ mod tests {
         assert_eq!(memory.window(14 * 1448, 1, &position), (0, true));
     }
 
-    /// 40 ms; 28,960 bytes read where 14,480 were before: 2·28960·(1 + 2·1) = 173,760, at a ratio of
-    /// 160/256. The window follows by two segments per segment.
+    /// 40 ms; 28,960 bytes read where 14,480 were before: 2·28960·(1 + 2·1) = 173,760, at a ratio
+    /// of 160/256. The window follows by two segments per segment.
     #[test]
     fn grows_with_what_is_read_in_a_round_trip() {
         let mut memory = opened();

@@ -358,16 +358,6 @@ impl Scoreboard {
         (outstanding + self.doubled_bytes + self.surplus_bytes).saturating_sub(left)
     }
 
-    /// Segments selectively acknowledged, taken for lost (those sent again included), and sent
-    /// again: for those who look on, by a pass over all.
-    pub fn counts(&self) -> (u64, u64, u64) {
-        let count = |test: fn(&Record) -> bool| {
-            self.records.iter().filter(|record| test(record)).count() as u64
-        };
-        let lost = count(|it| it.lost || (it.retransmitted && !it.doubled));
-        (count(|it| it.sacked), lost, count(|it| it.retransmitted || it.surplus))
-    }
-
     /// Bytes selectively acknowledged above `SND.UNA`.
     pub const fn sacked_bytes(&self) -> u64 {
         self.sacked_bytes

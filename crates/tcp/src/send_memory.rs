@@ -1,8 +1,8 @@
 //! *What it does.* Says how far an application may write ahead of what is acknowledged, as Linux
 //! does: by the memory of what waits, in a buffer that grows with the congestion window.
 //!
-//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_sndbuf_expand`, `tcp_should_expand_sndbuf`,
-//! `tcp_check_space`), `net/ipv4/tcp.c` (`tcp_sendmsg_locked`), `net/core/stream.c`
+//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_sndbuf_expand`,
+//! `tcp_should_expand_sndbuf`, `tcp_check_space`), `net/ipv4/tcp.c` (`tcp_sendmsg_locked`), `net/core/stream.c`
 //! (`sk_stream_write_space`, `sk_stream_wait_memory`), `include/net/sock.h`
 //! (`sk_stream_is_writeable`), `tcp_output.c` (`tcp_cwnd_validate`, for the time that counts).
 //!

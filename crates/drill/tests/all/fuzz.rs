@@ -50,11 +50,16 @@ fn verdict(text: &str, tcp: &str) -> Verdict {
 }
 
 fn seeds() -> Vec<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drills");
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drills")];
     let mut files = Vec::new();
-    for topic in fs::read_dir(root).expect("the scripts") {
-        for file in fs::read_dir(topic.expect("a topic").path()).expect("scripts") {
-            files.push(file.expect("a script").path());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("scripts") {
+            let path = entry.expect("a script").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "pkt") {
+                files.push(path);
+            }
         }
     }
     files.sort();

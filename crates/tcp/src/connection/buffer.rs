@@ -46,6 +46,18 @@ impl Sender {
 }
 
 impl Connection {
+    /// The application hands over up to `bytes`; returns how many fit into the send buffer.
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        if self.sender.fin_queued || matches!(self.state, State::Closed | State::TimeWait) {
+            return 0;
+        }
+        self.sender.end_promise();
+        if self.sender.bursts.memory.is_some() {
+            return self.write_into_memory(bytes);
+        }
+        self.sender.write(bytes, self.parameters.send_buffer)
+    }
+
     /// The application writes; what has no room waits.
     pub(super) fn write_into_memory(&mut self, bytes: u64) -> u64 {
         let waits = self.sender.bursts.memory.is_some_and(|memory| memory.waits);

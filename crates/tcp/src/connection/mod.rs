@@ -223,18 +223,6 @@ impl Connection {
         !self.events.is_empty()
     }
 
-    /// The application hands over up to `bytes`; returns how many fit into the send buffer.
-    pub fn write(&mut self, bytes: u64) -> u64 {
-        if self.sender.fin_queued || matches!(self.state, State::Closed | State::TimeWait) {
-            return 0;
-        }
-        self.sender.end_promise();
-        if self.sender.bursts.memory.is_some() {
-            return self.write_into_memory(bytes);
-        }
-        self.sender.write(bytes, self.parameters.send_buffer)
-    }
-
     /// The application takes up to `bytes` that are in order; returns how many there were. Reading
     /// may open the window again, so poll for a segment afterwards.
     #[inline]

@@ -2,6 +2,9 @@
 
 use super::fast_path::Short;
 use super::{Connection, State};
+use crate::RttSamples;
+use crate::congestion_control::{CongestionControl, Sent};
+use crate::loss_cause::LossCause;
 use retx_units::Time;
 use retx_wire::{Ecn, PlainSegment, Segment};
 
@@ -81,6 +84,16 @@ enum Otherwise {
 }
 
 impl Connection {
+    /// Tells the congestion control, the loss cause and the RTT samples of a transmission.
+    pub(super) fn tell_sent(&mut self, sent: &Sent) {
+        let sender = &mut self.sender;
+        sender.congestion_control.on_sent(sent);
+        if self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective {
+            sender.send_times.on_sent(sent);
+        }
+        sender.loss_cause.on_sent(sent);
+    }
+
     /// The next segment to send now, until `None`. Polling more often changes nothing.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         let mut transmit = Transmit::default();

@@ -2,11 +2,10 @@
 
 use super::sender::Timed;
 use super::{Connection, State, Transmit};
-use crate::congestion_control::{CongestionControl, Sent};
-use crate::loss_cause::LossCause;
+use crate::Push;
+use crate::congestion_control::Sent;
 use crate::loss_detection::{self, LossDetection};
 use crate::spurious::{self, Detector};
-use crate::{Push, RttSamples};
 use retx_units::Time;
 use retx_wire::{Ecn, Flags, Options, Segment};
 
@@ -387,15 +386,5 @@ impl Connection {
         if !retransmission {
             self.note_idle_window(now, right);
         }
-    }
-
-    /// Those who look at transmissions learn of one.
-    pub(super) fn tell_sent(&mut self, sent: &Sent) {
-        let sender = &mut self.sender;
-        sender.congestion_control.on_sent(sent);
-        if self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective {
-            sender.send_times.on_sent(sent);
-        }
-        sender.loss_cause.on_sent(sent);
     }
 }

@@ -9,9 +9,8 @@
 //! allowance with one segment in flight, at most the RTO (§7.2).
 //!
 //! *Variant `linux`* (`net/ipv4/tcp_recovery.c`, `tcp_input.c`, Linux 6.18): RACK.rtt is that of
-//! the last segment that an ACK delivers in the order of the stream, not of time
-//! (`tcp_rack_advance`); the timer waits 2 ms longer (`TCP_TIMEOUT_MIN_US`); a segment that arrived
-//! twice counts as delivered (`tcp_dsack_seen`). More of it is in `rack/linux.rs`.
+//! the last segment that an ACK delivers in the order of the stream (`tcp_rack_advance`); the timer
+//! waits 2 ms longer (`TCP_TIMEOUT_MIN_US`). The rest is in `rack/linux.rs`.
 //!
 //! *Where we differ.* min_RTT is the smallest of the connection. Without SACK this is `newreno`, or
 //! with Linux's details what `without_sack` says.
@@ -149,11 +148,9 @@ impl State {
         let counts = |it: &Newest| {
             !it.retransmitted || ack.now.since(it.sent) >= min_rtt && Some(*it) != original
         };
-        let mut newest = delivered.newest.filter(counts).or(delivered.newest_original);
-        if self.as_linux() {
-            // `tcp_rack_advance` looks at each segment.
-            newest = newest.or(delivered.highest_sacked.filter(counts));
-        }
+        // `tcp_rack_advance` looks at each segment.
+        let sacked = delivered.highest_sacked.filter(|it| self.as_linux() && counts(it));
+        let newest = delivered.newest.filter(counts).or(delivered.newest_original).or(sacked);
         let Some(newest) = newest else { return };
         self.advanced = true;
         let measured = match self.config.variant {

@@ -1,6 +1,6 @@
-//! What is sent again.
+//! Segments that are sent again, and counts of segments by their state.
 
-use super::Scoreboard;
+use super::{Record, Scoreboard};
 use retx_units::Time;
 
 impl Scoreboard {
@@ -24,5 +24,15 @@ impl Scoreboard {
         record.overdue = false;
         record.sent = now;
         self.note_time(now, start);
+    }
+
+    /// Segments selectively acknowledged, taken for lost (those sent again included), and sent
+    /// again: for those who look on, by a pass over all.
+    pub fn counts(&self) -> (u64, u64, u64) {
+        let count = |test: fn(&Record) -> bool| {
+            self.records.iter().filter(|record| test(record)).count() as u64
+        };
+        let lost = count(|it| it.lost || (it.retransmitted && !it.doubled));
+        (count(|it| it.sacked), lost, count(|it| it.retransmitted || it.surplus))
     }
 }
