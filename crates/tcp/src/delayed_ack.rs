@@ -11,8 +11,8 @@
 //! left into the next odd one; none are left while less than half of the window is free, and none
 //! count while this end answers. MSS: the largest segment so far, or the length of two in a row
 //! that are shorter, at first at most 536. Wait (ato): 40 ms at first; then ato/2 + 20 ms after a
-//! gap of at most 20 ms between two arrivals, ato/2 + gap after a longer one below ato; doubled when the timer
-//! fires; at most the smoothed RTT (or 40 ms), `timeout` and the RTO.
+//! gap of at most 20 ms between two arrivals, ato/2 + gap after a longer one below ato; doubled
+//! when the timer fires; at most the smoothed RTT (or 40 ms), `timeout` and the RTO.
 //!
 //! *Where we differ.* Gaps are exact, not in ticks.
 

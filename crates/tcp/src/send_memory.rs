@@ -2,8 +2,8 @@
 //! does: by the memory of what waits, in a buffer that grows with the congestion window.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_sndbuf_expand`,
-//! `tcp_should_expand_sndbuf`, `tcp_check_space`), `net/ipv4/tcp.c` (`tcp_sendmsg_locked`), `net/core/stream.c`
-//! (`sk_stream_write_space`, `sk_stream_wait_memory`), `include/net/sock.h`
+//! `tcp_should_expand_sndbuf`, `tcp_check_space`), `net/ipv4/tcp.c` (`tcp_sendmsg_locked`),
+//! `net/core/stream.c` (`sk_stream_write_space`, `sk_stream_wait_memory`), `include/net/sock.h`
 //! (`sk_stream_is_writeable`), `tcp_output.c` (`tcp_cwnd_validate`, for the time that counts).
 //!
 //! *Equations.* What is written and not acknowledged takes its bytes, and 832 more for each burst
