@@ -13,8 +13,8 @@
 //! makes it grow by two MSS where its payload is worth its memory at this ratio, else by twice the
 //! largest segment so far while the window is small enough for such segments; up to the free part
 //! of the buffer. Once per round trip: copied = what the application has read in it, less what
-//! waits to be read; where that exceeds what it was the last time, the buffer becomes (2·copied·(1
-//! + 2·(copied − last)/last) + out-of-order span)/ratio, at most `receive_autotuning`, unless the
+//! waits to be read; where that exceeds what it was the last time, the buffer becomes
+//! (2·copied·(1 + 2·(copied − last)/last) + out-of-order span)/ratio, at most `receive_autotuning`, unless the
 //! application has fixed it. RTT: 7/8 + 1/8 of the timestamp echoes of full segments, or the least
 //! time in which a window has come.
 //!

@@ -304,7 +304,7 @@ impl Connection {
         if self.ecn.reducing && self.sender.snd_una > self.ecn.reductions.echo_recover {
             self.ecn.reducing = false;
             self.sender.end_reduction();
-            self.sender.window.cwnd = self.sender.repair.cwnd_after_recovery;
+            self.sender.return_to_threshold();
         }
     }
 

@@ -68,7 +68,7 @@ impl Connection {
             Reaction::EndRecovery => {
                 // RFC 5681 §3.2, step 6.
                 let sender = &mut self.sender;
-                sender.window.cwnd = sender.repair.cwnd_after_recovery;
+                sender.return_to_threshold();
                 sender.end_reduction();
                 sender.congestion_control.on_recovery_end(&mut sender.window, now);
                 self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });

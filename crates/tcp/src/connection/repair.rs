@@ -100,7 +100,20 @@ impl Nothing for Repair {
     const NOTHING: &'static Self = &Self::NONE;
 }
 
+/// No window is that large: `ssthresh` before the first loss (TCP_INFINITE_SSTHRESH).
+const UNBOUNDED: u64 = u64::MAX / 2;
+
 impl Sender {
+    /// A reduction ends, and `cwnd` becomes what it was to be reduced to. BBR has no threshold, and
+    /// an undo may have brought back one without bound: then `cwnd` stays (Linux
+    /// `tcp_end_cwnd_reduction`).
+    pub fn return_to_threshold(&mut self) {
+        let cwnd = self.repair.cwnd_after_recovery;
+        if cwnd < UNBOUNDED {
+            self.window.cwnd = cwnd;
+        }
+    }
+
     /// Proportional rate reduction, while it is on.
     #[inline]
     pub fn reduction(&mut self) -> Option<&mut Reduction> {
@@ -118,5 +131,24 @@ impl Sender {
     /// The window before the last reduction is of no interest any more.
     pub fn take_undo(&mut self) -> Option<Undo> {
         self.repair.made()?.undo.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retx_units::SeqNr;
+
+    #[test]
+    fn a_threshold_without_bound_leaves_the_window() {
+        let config = (crate::presets::find("linux_bbr").unwrap().config)();
+        let mut sender = Sender::new(&config, SeqNr(0));
+        let before = sender.window.cwnd;
+        sender.repair.cwnd_after_recovery = u64::MAX - 767;
+        sender.return_to_threshold();
+        assert_eq!(sender.window.cwnd, before);
+        sender.repair.cwnd_after_recovery = 2_896;
+        sender.return_to_threshold();
+        assert_eq!(sender.window.cwnd, 2_896);
     }
 }

@@ -116,7 +116,7 @@ impl Connection {
             self.ecn.on_reduction(sender.snd_max);
         } else if in_fast_recovery {
             // The window that is left alone is not what recovery has inflated it to for a while.
-            sender.window.cwnd = sender.repair.cwnd_after_recovery;
+            sender.return_to_threshold();
         }
         // What proportional rate reduction left may be less than the loss window (RFC 5681 §3.1).
         sender.window.cwnd = sender.window.cwnd.max(sender.window.smss.into());
