@@ -64,7 +64,9 @@ fn every_script_names_its_source_and_is_exact() {
         assert_eq!(linux, text.contains("\n// Certified on Linux "), "{name}");
         assert!(text.contains("\n--retx-tcp="), "{name} names its TCP");
         assert!(text.contains("\n--retx-exact\n"), "{name} is exact");
-        assert!(text.lines().count() <= 60, "{name} makes one claim");
+        // To use up Linux's quick ACKs takes sixteen segments, three lines each.
+        let most = if name.to_string().contains("/quick-acks-") { 90 } else { 70 };
+        assert!(text.lines().count() <= most, "{name} makes one claim");
         let longest = text.lines().map(|line| line.chars().count()).max();
         assert!(longest <= Some(100), "{name}: a line of {longest:?} characters");
     }
