@@ -54,10 +54,10 @@ def test_a_failure_shows_line_expected_and_actual(cli: Cli, script: Path) -> Non
 
 
 def test_what_cannot_be_played_is_no_pass(cli: Cli, script: Path) -> None:
-    script.write_text(OPEN + "+0 epoll_create(1) = 5\n")
+    script.write_text(OPEN + "+0 inotify_init() = 5\n")
     result = cli("drill", script)
     assert result.returncode == 2
-    assert f"{script}:7: cannot be played: the call epoll_create is not supported" in result.stdout
+    assert f"{script}:7: cannot be played: the call inotify_init is not supported" in result.stdout
 
 
 def test_a_failure_counts_more_than_a_refusal(cli: Cli, tmp_path: Path) -> None:

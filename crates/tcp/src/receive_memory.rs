@@ -14,9 +14,9 @@
 //! largest segment so far while the window is small enough for such segments; up to the free part
 //! of the buffer. Once per round trip: copied = what the application has read in it, less what
 //! waits to be read; where that exceeds what it was the last time, the buffer becomes
-//! (2·copied·(1 + 2·(copied − last)/last) + out-of-order span)/ratio, at most `receive_autotuning`, unless the
-//! application has fixed it. RTT: 7/8 + 1/8 of the timestamp echoes of full segments, or the least
-//! time in which a window has come.
+//! (2·copied·(1 + 2·(copied − last)/last) + out-of-order span)/ratio, at most
+//! `receive_autotuning`, unless the application has fixed it. RTT: 7/8 + 1/8 of the timestamp
+//! echoes of full segments, or the least time in which a window has come.
 //!
 //! *Where we differ.* The memory of a packet is that of a TUN device (`memory.rs`). What waits
 //! takes as much as full segments of the same number of bytes. The RTT's clock is the timestamp's,

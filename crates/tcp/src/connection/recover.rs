@@ -4,7 +4,7 @@ use super::reduction::{Reduction, Share};
 use super::undo::Beginning;
 use super::{Connection, Episode, Event};
 use crate::backoff::Backoff;
-use crate::congestion_control::CongestionControl;
+use crate::congestion_control::{CongestionControl, Window};
 use crate::loss_cause::Cause;
 use crate::loss_detection::{LossDetection, Reaction};
 use crate::scoreboard::Scoreboard;
@@ -169,11 +169,11 @@ impl Connection {
         sender.limited_bytes = 0;
         sender.timed = None;
         if !self.ecn.is_reducing() {
-            // `tcp_end_cwnd_reduction`.
+            // `tcp_end_cwnd_reduction`; to Vegas (1995) the threshold is no window to return to.
             let to_threshold = said == Cause::Congestion && sender.loss_detection.as_linux();
-            let window = &sender.window;
+            let Window { cwnd, ssthresh, .. } = sender.window;
             sender.repair.cwnd_after_recovery =
-                if to_threshold && !reduced { window.ssthresh } else { window.cwnd };
+                if to_threshold && !reduced { ssthresh.max(cwnd) } else { cwnd };
         }
         // The first segment may have been sent again in the recovery before, and not be lost. Where
         // that holds for all that were lost, it is one of these that the recovery is about.
