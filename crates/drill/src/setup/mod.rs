@@ -105,6 +105,12 @@ pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
         base_mss: 1_024,
     };
     let mut commands = Vec::new();
+    for flag in script.flags.iter().filter(|flag| flag.name == "ip_version") {
+        // Addresses are not looked at, but a header takes 20 bytes more. A route may say less.
+        if flag.value.as_deref() == Some("ipv6") {
+            commands.push((flag.line, vec![("mss".to_owned(), "1440".to_owned())]));
+        }
+    }
     for command in &script.commands {
         let effects = command::effects(&command.text, command.line)?;
         setup.note(&effects);
@@ -263,10 +269,7 @@ fn read_flag(flag: &Flag, setup: &mut Setup) -> Result<Option<Change>, Refusal> 
             return Ok(Some(("mss".into(), mtu.saturating_sub(40).to_string())));
         }
         "ip_version" if value(flag)? == "ipv4" => {}
-        // Addresses are not looked at; a header takes 20 bytes more.
-        "ip_version" if value(flag)? == "ipv6" => {
-            return Ok(Some(("mss".into(), "1440".into())));
-        }
+        "ip_version" if value(flag)? == "ipv6" => {}
         "ip_version" => return refuse("only ipv4 and ipv6 are played".into()),
         name if WITHOUT_COUNTERPART.contains(&name) => {}
         name => return refuse(format!("the flag --{name} is not supported")),
