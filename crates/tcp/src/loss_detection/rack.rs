@@ -236,8 +236,8 @@ impl State {
         let probe = self.probe.filter(|probe| ack.snd_una >= probe.end)?;
         let delivered = ack.selective?;
         // The original had arrived, too: a DSACK says so, or an ACK that says nothing else.
-        let both_arrived = delivered.twice_end == Some(probe.end)
-            || ack.bytes_acked == 0 && !delivered.reported;
+        let both_arrived =
+            delivered.twice_end == Some(probe.end) || ack.bytes_acked == 0 && !delivered.reported;
         let beyond = ack.snd_una > probe.end;
         if !probe.is_retransmission || both_arrived || beyond {
             self.probe = None;
