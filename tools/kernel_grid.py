@@ -118,7 +118,7 @@ def simulations(path: Path, preset: str, runs: int) -> list[dict[str, Any]]:
 
 
 def changes(preset: str) -> dict[str, str]:
-    """What a preset sets in a scenario."""
+    """Keys of a scenario that a preset sets."""
     return {} if preset == AS_IN_THE_FILE else {"flow.download.tcp": preset}
 
 
@@ -128,7 +128,7 @@ def paired(path: Path, preset: str, emulations: int) -> Comparison:
 
 
 def judged_by_pairs(row: dict[str, str], found: Comparison, before: str) -> tuple[str, str]:
-    """What pairs say of a figure, and the words for it."""
+    """Result of same-draw pairs for a figure, and its description."""
     column = METRICS[row["metric"]][0]
     of = (pl.col("flow") == row["flow"]) & (pl.col("quantity") == column)
     for pairs in found.table.filter(of).iter_rows(named=True):
@@ -139,7 +139,7 @@ def judged_by_pairs(row: dict[str, str], found: Comparison, before: str) -> tupl
 
 
 def flows(result: Result) -> dict[str, Any]:
-    """What a run found, by flow."""
+    """Figures of a run, by flow."""
     return {row["name"]: row for row in result.summary["flows"]}
 
 

@@ -37,7 +37,7 @@ class _CleanStream(TextIOWrapper):
 
 
 class _Unfiltered:
-    """The same stream without the filter."""
+    """A stream without the filter."""
 
     def __init__(self, stream: TextIOWrapper) -> None:
         self._stream = stream

@@ -49,7 +49,7 @@ def with_bytes(text: str, count: int) -> str:
 
 
 def hashes(directory: Path) -> dict[str, str]:
-    """Of every file of a sweep but its lock and what was moved aside."""
+    """Hash of every file of a sweep, except its lock and files moved aside."""
     return {
         str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(directory.rglob("*"))

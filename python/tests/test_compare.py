@@ -190,7 +190,7 @@ def test_classic_conditions_are_those_of_before() -> None:
 @pytest.mark.parametrize("family", list(FAMILIES))
 def test_a_family_draws_scenarios_that_can_be_run(family: str) -> None:
     drawn = [condition(number, 1, family) for number in range(30)]
-    # It depends on nothing but number and seed.
+    # A condition depends on its number and seed alone.
     assert drawn[7] == condition(7, 1, family) != condition(7, 2, family)
     assert len({str(it.scenario()) for it in drawn}) == len(drawn)
     tcps = {it.drawn.tcp.split("+")[0] for it in drawn}

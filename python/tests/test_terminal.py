@@ -41,7 +41,7 @@ def scenario(**names: str) -> str:
 
 
 def printed(folder: Path, *words: str) -> tuple[str, str]:
-    """What a command prints into pipes."""
+    """Output and error output of a command, read through pipes."""
     command = [sys.executable, "-m", "retx", *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, timeout=120, check=False)
     assert b"Traceback" not in done.stderr

@@ -76,7 +76,7 @@ class Row:
     """passed, failed or not played."""
     reason: str
     message: str
-    """What the player says."""
+    """Verdict of the player."""
 
     @property
     def is_other(self) -> bool:

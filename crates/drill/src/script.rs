@@ -220,7 +220,7 @@ pub enum Operation {
     EpollControl {
         /// Descriptor of the epoll instance.
         epoll: i32,
-        /// What to do with the entry.
+        /// Operation on the entry.
         what: EpollChange,
         /// The descriptor that is watched.
         fd: i32,
@@ -254,11 +254,11 @@ pub enum Ancillary {
     InQueue(i64),
     /// `SCM_TIMESTAMPING`: when it happened.
     Time(Duration),
-    /// What the timestamp is of, and the number of the last byte of the write.
+    /// Event of the timestamp, and the number of the last byte of the write.
     Stamp(Stamp, i64),
 }
 
-/// What a transmit timestamp is of (`SCM_TSTAMP_…`).
+/// Kind of a transmit timestamp (`SCM_TSTAMP_…`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stamp {
     /// The segment enters the queue of the device.

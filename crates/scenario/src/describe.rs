@@ -52,7 +52,7 @@ fn tcp() -> Value {
     presets::PRESETS.iter().map(of_preset).collect()
 }
 
-/// What is told of presets of Linux.
+/// Description of the presets of Linux.
 const LINUX_NAMES: &str = ". Names of congestion controls are the kernel's";
 
 /// Congestion controls; where a name means another module under the presets of Linux, it says so.

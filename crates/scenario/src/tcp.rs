@@ -111,7 +111,7 @@ fn unknown<'a>(name: &str, defined: impl Iterator<Item = &'a str> + Clone) -> Pr
 /// A TCP as a table of all its fields, and as a checked configuration.
 struct Resolved {
     fields: Value,
-    /// It starts from a preset of Linux, whose names of congestion controls are the kernel's.
+    /// True for a preset of Linux, whose names of congestion controls are the kernel's.
     is_linux: bool,
     config: retx_tcp::Config,
 }

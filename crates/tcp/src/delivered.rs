@@ -43,7 +43,7 @@ pub struct Delivered {
     pub first_acked: Option<Time>,
     /// See above.
     pub first_sacked: Option<Time>,
-    /// The same of the last ones in the order of the stream.
+    /// Send times of the last segments in the order of the stream.
     pub last_acked: Option<Time>,
     /// See above.
     pub last_sacked: Option<Time>,

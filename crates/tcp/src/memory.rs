@@ -17,11 +17,11 @@
 pub(crate) const HEADERS: u64 = 40;
 /// The largest of `tcp_rmem`, bytes of memory.
 pub(crate) const LARGEST_RECEIVE_BUFFER: u64 = 32 << 20;
-/// Of a packet, beside the block that it lies in.
+/// Memory of a packet's descriptor (`sk_buff`), bytes.
 const DESCRIPTION: u64 = 256;
 /// Room in front of a packet (`NET_SKB_PAD`), and a line of the cache.
 const LINE: u64 = 64;
-/// Behind a packet (`skb_shared_info`).
+/// Memory that follows a packet's data (`skb_shared_info`), bytes.
 const PAGES: u64 = 320;
 /// The smallest block (SKB_SMALL_HEAD_SIZE).
 const SMALLEST: u64 = 576;

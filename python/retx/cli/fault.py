@@ -17,7 +17,7 @@ FRAMES = 4
 
 
 def report(error: BaseException, arguments: Sequence[str]) -> str:
-    """What went wrong and where, the command, versions, and what to do with all that."""
+    """The text of the report: error, place, command, versions, and where to send it."""
     text = str(error).partition("\n")[0]
     lines = [
         f"internal error: {type(error).__name__}: {text}",

@@ -30,16 +30,16 @@ FIRST_WINDOW = 10 * MSS_BYTES
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a family has drawn."""
+    """Path, TCPs and application that a family has drawn."""
 
     rate_mbit_s: float
     rtt_ms: float
-    """Of the bottleneck, both ways; access links come on top."""
+    """RTT of the bottleneck; access links add to it."""
     queue_packets: int
     tcp: str
-    """Of the first flow; two are joined by `+`."""
+    """TCP of the first flow; two flows are joined by `+`."""
     about: str
-    """What else there is, for people."""
+    """Remarks for readers."""
     flows: Sequence[dict[str, Any]]
     path: dict[str, Any] = field(default_factory=dict)
     """Further keys of the bottleneck."""

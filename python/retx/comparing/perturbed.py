@@ -19,9 +19,9 @@ from retx.running import replicate, resolve
 from retx.source import Scenario
 
 LATE = {"model": "jitter", "law": "uniform", "max": "0.1 ms"}
-"""What each direction of a link does to packets, after all else."""
+"""Channel appended to each direction of a link."""
 PROBES = 5
-"""So many simulations tell whether draws change anything."""
+"""Simulations needed to see whether draws change anything."""
 ALIKE = 0.001
 """Goodputs that differ by no more than this share are as good as equal."""
 DIRECTIONS = ("forward", "reverse")

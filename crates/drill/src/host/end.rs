@@ -46,13 +46,13 @@ pub struct End {
     pub keepalive: KeepAliveOption,
     /// Transmit timestamps, where they are on.
     pub stamps: Option<Box<Stamps>>,
-    /// What limits the sender.
+    /// Limit that holds the sender back now.
     pub limits: Limits,
     /// How often something has happened that wakes those who wait for the socket.
     pub wakes: u64,
     /// Somebody has found no room for writing.
     pub short: bool,
-    /// What could be read when the socket last woke somebody.
+    /// Readable bytes when the socket last woke a waiter.
     woken_at: u64,
     /// Segments sent and not yet acknowledged, as (first position, position after the last).
     flight: VecDeque<(u64, u64)>,

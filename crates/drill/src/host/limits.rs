@@ -1,4 +1,4 @@
-//! What has limited a sender, and for how long.
+//! Limits of a sender (peer's window, send buffer), and the time under each.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp.c` (`tcp_get_info_chrono_stats`) and `tcp_output.c`
 //! (`tcp_chrono_start`, `tcp_write_xmit`): the clock of the peer's window runs while data wait that

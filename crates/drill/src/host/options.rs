@@ -68,12 +68,12 @@ impl Host {
                 return Err("timestamps are played of connections only".into());
             }
         }
-        // What cannot be configured is refused here, not when a packet comes.
+        // Refuse a value that no connection can take now, not when a packet arrives.
         settings.configure(&self.config)?;
         Ok(Answer::Done(0))
     }
 
-    /// What an option changes of a running connection; `None` where the socket has to keep it, too.
+    /// Applies an option to a running connection; `None` if the socket must keep the option, too.
     fn set_while_open(
         &mut self,
         now: Time,

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 pub struct Stamped {
     /// When it happened.
     pub at: Time,
-    /// What happened.
+    /// Event that the timestamp belongs to.
     pub what: Stamp,
     /// Number of the write's last byte, counted from where the option was set.
     pub key: u64,
@@ -27,7 +27,7 @@ pub struct Stamps {
     /// Positions after the last bytes of writes that have not been sent, or not acknowledged.
     unsent: VecDeque<u64>,
     unacknowledged: VecDeque<u64>,
-    /// What has not been read.
+    /// Timestamps not yet read.
     pub queue: VecDeque<Stamped>,
 }
 

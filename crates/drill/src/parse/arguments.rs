@@ -23,7 +23,7 @@ const LEVELS: [&str; 4] = ["SOL_SOCKET", "SOL_TCP", "IPPROTO_TCP", "SOL_IP"];
 const WITHOUT_EFFECT: [&str; 6] =
     ["IP_TOS", "IP_MTU_DISCOVER", "IP_FREEBIND", "SO_ZEROCOPY", "SO_PRIORITY", "SO_MARK"];
 
-/// What is played of transmit timestamps: all kinds, numbered by the last byte of a write.
+/// Transmit timestamps that are played: all kinds, numbered by the last byte of a write.
 const STAMPS: [&str; 5] = [
     "SOF_TIMESTAMPING_TX_SCHED",
     "SOF_TIMESTAMPING_TX_SOFTWARE",

@@ -175,7 +175,7 @@ impl<'a> Player<'a> {
         Ok(Answer::Done(found.is_some().into()))
     }
 
-    /// What `TCP_INQ` tells after a read: the bytes left, or 1 where only the end is.
+    /// `TCP_INQ` after a read: bytes left to read, or 1 if only the end of the stream is left.
     fn check_in_queue(&self, event: &Event, fd: i32, ancillary: &[Ancillary]) -> Result<(), Stop> {
         let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
         let Some(end) = self.host.end_of(fd).map_err(refuse)? else { return Ok(()) };

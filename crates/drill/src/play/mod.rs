@@ -98,7 +98,7 @@ pub fn play(script: &Script, text: &str, options: &Options) -> Played {
     }
 }
 
-/// What is set beside the configuration.
+/// Settings that are no part of the configuration.
 fn set_up(host: &mut Host, setup: &Setup) {
     host.set_unsent_low_water(setup.unsent_low_water);
     host.set_accepts_ecn(setup.accepts_ecn);

@@ -5,7 +5,7 @@ use super::{Change, sysctl};
 use crate::fault::Refusal;
 use crate::token::clipped;
 
-/// What commands do to the machine under test.
+/// Effects of commands on the machine under test.
 #[derive(Debug, Clone, Default)]
 pub struct Effects {
     /// Changes of the configuration.
@@ -22,7 +22,7 @@ pub struct Effects {
     pub accepts_ecn: Option<bool>,
 }
 
-/// What the commands of a line do.
+/// Effects of the commands in one line.
 ///
 /// # Errors
 /// A command that is not known.

@@ -202,10 +202,10 @@ fn apply(
     Ok(())
 }
 
-/// Whose names of congestion controls changes use.
+/// Origin of the names of congestion controls in changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
-    /// Those of `[tcp.NAME]`.
+    /// Names of `[tcp.NAME]`.
     Registry,
     /// The kernel's, where it has a module of that name.
     Kernel,

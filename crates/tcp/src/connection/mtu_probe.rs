@@ -100,7 +100,7 @@ impl Connection {
 }
 
 impl Sender {
-    /// What is missing is a probe that was too large, which is no sign of congestion.
+    /// True if only an MTU probe is missing: it was too large, which is no sign of congestion.
     pub fn misses_mtu_probe(&self) -> bool {
         let mtu = self.repair.get().and_then(|repair| repair.requests.get()?.mtu);
         mtu.and_then(|mtu| mtu.flight).is_some_and(|(start, _)| start == self.snd_una)

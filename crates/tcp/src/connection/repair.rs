@@ -51,7 +51,7 @@ pub(crate) struct Repair {
     pub first_syn: Option<Time>,
     /// The timer has sent it again, and no echo has shown that this was needless.
     pub syn_timed_out: bool,
-    /// What is being sent again is a tail loss probe.
+    /// True while a tail loss probe is sent.
     pub probing: bool,
     /// After one that was not (RFC 4015 §3.2, step 9).
     pub relearning: Option<Relearning>,

@@ -1,4 +1,4 @@
-//! What an application asks of its connection beside writing and reading: to hold short segments
+//! Requests of an application to its connection beside writing and reading: to hold short segments
 //! back (`TCP_CORK`, `MSG_MORE`), to end a record (`MSG_EOR`), to give up after a time
 //! (`TCP_USER_TIMEOUT`), to look whether the peer is still there (`SO_KEEPALIVE`); and a device
 //! that takes no packet.
@@ -46,7 +46,7 @@ pub(crate) struct Requests {
     cork: bool,
     /// The last write said that more would follow soon.
     more: bool,
-    /// What was written up to here goes whatever else holds it back; 0 for nothing.
+    /// Data below this position are sent without waiting for a full segment; 0 for none.
     push: u64,
     /// Positions at which records end, ascending.
     records: VecDeque<u64>,
@@ -87,7 +87,7 @@ impl Requests {
         (self.cork || self.more) && self.push < written
     }
 
-    /// What ends here was written without the promise of more.
+    /// Data that end here were written without `MSG_MORE`.
     pub fn pushes_end(&self) -> bool {
         !self.more
     }
@@ -105,7 +105,7 @@ impl Requests {
 }
 
 impl Sender {
-    /// What has been asked for, once anything has.
+    /// Requests of the application; `None` before the first.
     pub fn requests_made(&mut self) -> Option<&mut Requests> {
         self.repair.made()?.requests.made()
     }
@@ -115,7 +115,7 @@ impl Sender {
         self.repair.get().and_then(|repair| repair.requests.get()).is_some_and(|it| it.asks)
     }
 
-    /// The same, once.
+    /// One sample, once.
     pub fn take_question(&mut self) -> bool {
         self.requests_made().is_some_and(|requests| std::mem::take(&mut requests.asks))
     }
@@ -130,7 +130,7 @@ impl Sender {
 }
 
 impl Connection {
-    /// What has been asked for, to be changed: no short way knows of it.
+    /// Requests of the application, to be changed. The fast paths do not handle them and close.
     pub(super) fn requests(&mut self) -> &mut Requests {
         self.course.plain = false;
         self.settle();
@@ -149,7 +149,7 @@ impl Connection {
         requests.more &= on;
     }
 
-    /// What has been written goes now (`TCP_NODELAY` where it is set).
+    /// Sends data written so far without waiting for a full segment (setting `TCP_NODELAY`).
     pub fn push(&mut self) {
         let written = self.sender.written;
         if let Some(requests) = self.sender.requests_made() {
@@ -165,7 +165,7 @@ impl Connection {
         taken
     }
 
-    /// What has been written ends a record: no later byte shares a segment with it (`MSG_EOR`).
+    /// Ends a record: no later byte shares a segment with data written so far (`MSG_EOR`).
     pub fn end_record(&mut self) {
         let (written, snd_una) = (self.sender.written, self.sender.snd_una);
         let records = &mut self.requests().records;

@@ -18,7 +18,7 @@ pub(crate) struct Beginning {
     pub in_recovery: bool,
     /// The window is being reduced already, because of an echo (ECN).
     pub after_echo: bool,
-    /// It is over once everything below is acknowledged.
+    /// The recovery is over once everything below is acknowledged.
     pub recovery_point: u64,
 }
 

@@ -121,7 +121,7 @@ pub enum Verdict {
     Wait,
 }
 
-/// What is taken back of a spurious recovery, beside the window.
+/// Parts of a spurious recovery that an undo takes back, beside the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scope {
     /// Segments taken for lost are so no more.

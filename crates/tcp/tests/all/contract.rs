@@ -94,7 +94,7 @@ fn a_window_with_three_losses_is_reduced_once() {
             config.initial_window = Size::Mss(20);
             let mut pair = pair(&config);
             if *control == "hybla_linux" {
-                // It begins with RTT/25 ms segments, whatever the initial window.
+                // Hybla's first window is RTT/25 ms segments, whatever the initial window.
                 pair.delay = Duration::from_millis(250);
             }
             let lost = [4, 8, 12].map(|segment| (1 + segment * SMSS, 0));
