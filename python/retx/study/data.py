@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -54,3 +55,13 @@ def build(made: type[T], values: object, where: str) -> T:
         if needed and name not in values:
             raise StudyError(f"{where}: lacks `{name}`")
     return made(**values)
+
+
+def check_address(url: object) -> None:
+    """Refuses an address that would run as code in a report, such as `javascript:`.
+
+    Raises:
+        StudyError: It is neither empty nor an address of the web.
+    """
+    if url and not (isinstance(url, str) and re.match(r"https?://", url)):
+        raise StudyError(f"paper.url: {url!r} is refused: write https://… or http://…")

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from retx.errors import UsageError
-from retx.study.data import StudyError, build, read_toml
+from retx.study.data import StudyError, build, check_address, read_toml
 from retx.study.searches import Search
 from retx.study.switched import check_rows, check_switched
 
@@ -41,6 +41,9 @@ class Paper:
     authors: str
     reference: str
     url: str = ""
+
+    def __post_init__(self) -> None:
+        check_address(self.url)
 
 
 @dataclass(frozen=True)
