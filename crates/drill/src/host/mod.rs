@@ -15,7 +15,7 @@ pub use end::{Cause, Counts, End};
 pub use limits::{Limits, unsent_bytes};
 pub use stamps::{Stamped, Stamps};
 
-use retx_tcp::{Config, Connection, State};
+use retx_tcp::{Buffers, Config, Connection, State};
 use retx_units::{SeqNr, Time};
 use retx_wire::{Ecn, Flags, Segment};
 use settings::Settings;
@@ -239,7 +239,7 @@ impl Host {
             connection.set_device_closed(true);
         }
         let mut end_of_socket = End::new(connection, send_buffer, config.mss);
-        end_of_socket.counts_memory = config.tso;
+        end_of_socket.counts_memory = config.buffers == Buffers::Linux;
         end_of_socket.unsent_low_water = settings.unsent_low_water.or(self.unsent_low_water);
         end_of_socket.read_low_water = settings.read_low_water;
         end_of_socket.keepalive = settings.keepalive;

@@ -103,6 +103,9 @@ impl Scoreboard {
                     self.forget(&copy);
                     self.sacked_bytes += u64::from(copy.length);
                     self.sacked_segments += 1;
+                    if self.as_linux {
+                        self.regroup(index);
+                    }
                     show(&copy);
                 }
                 index += 1;

@@ -35,4 +35,70 @@ impl Scoreboard {
         let lost = count(|it| it.lost || (it.retransmitted && !it.doubled));
         (count(|it| it.sacked), lost, count(|it| it.retransmitted || it.surplus))
     }
+
+    /// A segment has been selectively acknowledged: it leaves the packet that it was part of, and
+    /// joins the one before if that is selectively acknowledged, too, and through it the one behind
+    /// (Linux `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
+    pub(super) fn regroup(&mut self, index: usize) {
+        let joins = index > 0 && self.records[index - 1].sacked;
+        if index > 0 {
+            self.set_opens_burst(index, !joins);
+        }
+        if let Some(next) = self.records.get(index + 1)
+            && (joins || !next.sacked)
+        {
+            let is_apart = !next.sacked;
+            self.set_opens_burst(index + 1, is_apart);
+        }
+    }
+
+    fn set_opens_burst(&mut self, index: usize, opens: bool) {
+        let before = std::mem::replace(&mut self.records[index].opens_burst, opens);
+        self.opened_bursts = self.opened_bursts + u64::from(opens) - u64::from(before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scoreboard::Delivered;
+
+    /// Eight segments of 1000 bytes in two bursts of four.
+    fn board() -> Scoreboard {
+        let mut board = Scoreboard { as_linux: true, ..Scoreboard::default() };
+        for segment in 0..8 {
+            board.push(Time::ZERO, 1 + 1000 * segment, 1000);
+            if segment % 4 == 0 {
+                board.open_burst();
+            }
+        }
+        board
+    }
+
+    fn bursts_after(board: &mut Scoreboard, left: u64, right: u64) -> u64 {
+        board.acknowledge(1, &[(left, right)], &mut Delivered::default());
+        board.bursts()
+    }
+
+    /// The second segment splits its burst in three; its neighbours join it, and at last the burst
+    /// behind, too.
+    #[test]
+    fn selectively_acknowledged_segments_are_one_packet() {
+        let mut board = board();
+        assert_eq!(board.bursts(), 2);
+        assert_eq!(bursts_after(&mut board, 1001, 2001), 4);
+        assert_eq!(bursts_after(&mut board, 1001, 3001), 4);
+        assert_eq!(bursts_after(&mut board, 1001, 4001), 3);
+        assert_eq!(bursts_after(&mut board, 1001, 6001), 3);
+        assert_eq!(bursts_after(&mut board, 1001, 8001), 2);
+    }
+
+    /// A hole that is filled joins what is on both sides of it.
+    #[test]
+    fn a_filled_hole_joins_both_sides() {
+        let mut board = board();
+        assert_eq!(bursts_after(&mut board, 1001, 2001), 4);
+        assert_eq!(bursts_after(&mut board, 3001, 4001), 5);
+        assert_eq!(bursts_after(&mut board, 2001, 3001), 3);
+    }
 }
