@@ -20,7 +20,8 @@
 //!
 //! *Where we differ.* The memory of a packet is that of a TUN device (`memory.rs`). What waits
 //! takes as much as full segments of the same number of bytes. The RTT's clock is the timestamp's,
-//! 1 ms.
+//! 1 ms. An empty buffer never offers a window of zero, as Linux may where it is smaller than a
+//! segment.
 
 use crate::memory;
 use retx_units::{Duration, Time};
@@ -188,7 +189,8 @@ impl ReceiveMemory {
         } else {
             at.rcv_wnd
         };
-        (window, short)
+        // Rounded down to whole segments, nothing may be left of an empty buffer.
+        (if window == 0 && waiting == 0 { free } else { window }, short)
     }
 
     /// The RTT told by a timestamp echo in a full segment; each echo counts once.
@@ -339,6 +341,20 @@ mod tests {
             rcv_wnd = window.max((rcv_wnd - 1448).next_multiple_of(unit));
             rcv_wnd
         })
+    }
+
+    /// A buffer smaller than a segment, of which one has come and was read: a window of zero would
+    /// stay for ever, since only data make it grow.
+    #[test]
+    fn an_empty_buffer_offers_something() {
+        let mut memory = ReceiveMemory::growing(3_226, 32 << 20, 1_769);
+        memory.on_open(at(0), true, memory.first_window(true));
+        memory.on_larger_segment(1_613, &place(1_614, 1_613, 1_613));
+        let at = Position { rcv_wnd: 0, ..place(1_614, 0, 1_613) };
+        memory.buffer = 15_150;
+        memory.clamp = memory.window_of(memory.buffer);
+        assert_eq!(memory.window(0, 1, &at).0, 1_184);
+        assert_eq!(memory.window(15_000, 1, &at).0, 0);
     }
 
     /// As captures show it with the default `tcp_rmem` of 4096 131072 33554432: a full packet takes
