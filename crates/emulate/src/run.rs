@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::error::EmulateError;
 use crate::launch::{Launch, Started, Worker};
 use crate::layout::{Layout, ProgramAt, lay};
-use crate::path::{Datagrams, Devices, Goal, Inspector, Ledger, Path, Senders};
+use crate::path::{Datagrams, Devices, Flows, Goal, Inspector, Path, Senders};
 use crate::protocol::Backend;
 use crate::results;
 use crate::summary::{EmulatedRow, Emulation, EmulationSummary, ProgramSummary};
@@ -72,13 +72,13 @@ pub fn emulate(
     let set = (std::mem::take(&mut worker.sysctls), std::mem::take(&mut worker.offloads_off));
     let devices = Devices::new(settings.backend, std::mem::take(&mut worker.devices));
     let mut engine = Engine::for_outside(&layout.plan, &settings.record)?;
-    let ledger = ledger(&layout.plan, &engine);
+    let flows = observed_flows(&layout.plan, &engine);
     let sources = std::mem::take(&mut worker.sources);
     let datagrams = Datagrams::new(layout.plan.flows.len(), sources);
     let senders = Senders::coming(worker.senders.take());
     let clock = Clock::beginning_in(RUN_UP);
     let started = worker.start(clock, layout.plan.warmup)?;
-    let parts = (ledger, senders, datagrams);
+    let parts = (flows, senders, datagrams);
     let mut path = Path::new(&mut engine, clock, devices, Inspector::new(&layout), parts);
     if layout.plan.warmup > Time::ZERO {
         path.warm_up_until(layout.plan.warmup);
@@ -107,17 +107,17 @@ pub fn emulate(
     Ok(Emulated { summary: summary(scenario, &outcome, flows, emulation), outcome })
 }
 
-fn ledger(plan: &Plan, engine: &Engine<'_>) -> Ledger {
+fn observed_flows(plan: &Plan, engine: &Engine<'_>) -> Flows {
     let of = |(index, flow): (u32, &FlowPlan)| {
         let tcp = &plan.tcps[flow.tcp as usize].config;
         (flow.initiator, tcp, engine.full_segment(index))
     };
     let every_ack = plan.sampling == Sampling::EveryAck;
-    let mut ledger = Ledger::new((0..).zip(&plan.flows).map(of), every_ack);
+    let mut flows = Flows::new((0..).zip(&plan.flows).map(of), every_ack);
     for (index, _) in (0..).zip(&plan.flows).filter(|(_, flow)| flow.work.asks()) {
-        ledger.answer_requests(index);
+        flows.answer_requests(index);
     }
-    ledger
+    flows
 }
 
 fn check_demand(plan: &Plan, settings: &Settings) -> Result<(), EmulateError> {

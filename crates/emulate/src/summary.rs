@@ -6,9 +6,9 @@ use crate::lateness::LatenessSummary;
 use crate::path::DatagramSight;
 use crate::protocol::{DatagramReport, FlowReport};
 use crate::tcp_info::TcpInfo;
-use retx_record::counters::FlowCounters;
 use retx_record::datagrams::{DatagramFrame, DatagramSummary};
 use retx_record::empty_row;
+use retx_record::flow::FlowCounters;
 use retx_record::summary::{
     EngineSummary, FlowFrame, FlowSummary, LinkSummary, RelaySummary, WlanSummary,
 };

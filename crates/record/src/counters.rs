@@ -1,68 +1,55 @@
-//! What is counted of a flow as it runs.
+//! Measures that a run takes as it goes: counts, moments, levels over time.
 
 use crate::reason::{Belief, Cause, EpisodeKind};
 use retx_units::{Duration, Time};
 
-/// A flow's counters, from the beginning of the run. Those that each segment changes come first.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[repr(C)]
-pub struct FlowCounters {
-    /// Bytes that the receiving application has read.
-    pub bytes_delivered: u64,
-    /// Packets without data, SYN, FIN or RST that the data receiver has sent.
-    pub acks_sent: u64,
-    /// Packets that the data sender has sent, of whatever kind.
-    pub frames_sent: u64,
-    /// Data segments sent, retransmissions included.
-    pub segments_sent: u64,
-    /// `cwnd` over time.
-    pub cwnd: TimeMean,
-    /// Data segments of which some was sent before.
-    pub segments_retransmitted: u64,
-    /// Of these, the ones of which an earlier copy reached, or still reaches, the receiver.
-    pub retransmissions_unnecessary: u64,
-    /// Raw RTT samples.
-    pub rtt: Moments,
-    /// Recovery episodes.
-    pub episodes: Episodes,
-    /// Reductions of the window by an echo of a mark (ECN).
-    pub ecn_reductions: u32,
-    /// The most doublings of the timeout that were ever in force.
-    pub max_backoff: u32,
-    /// Idle times of the sender.
-    pub idle: IdleTimes,
-    /// Bytes acknowledged to the sender and not delivered, where proxies split the connection.
-    pub undelivered: SeldomLevel,
+/// A quantity that a flow's counters hold.
+pub trait Measure {
+    /// Its value since `start`, a copy taken earlier.
+    fn since(&self, start: &Self) -> Self;
+
+    /// Counts the time up to now.
+    fn settle(&mut self, _now: Time) {}
+
+    /// Forgets its maximum: it is that from now on.
+    fn restart_maximum(&mut self) {}
 }
 
-impl FlowCounters {
-    /// What has been counted since `start`, a copy taken earlier. Maxima are those that the
-    /// caller restarted then.
-    #[must_use]
-    pub fn since(&self, start: &Self) -> Self {
-        Self {
-            bytes_delivered: self.bytes_delivered - start.bytes_delivered,
-            frames_sent: self.frames_sent - start.frames_sent,
-            segments_sent: self.segments_sent - start.segments_sent,
-            segments_retransmitted: self.segments_retransmitted - start.segments_retransmitted,
-            retransmissions_unnecessary: self.retransmissions_unnecessary
-                - start.retransmissions_unnecessary,
-            acks_sent: self.acks_sent - start.acks_sent,
-            episodes: self.episodes.since(&start.episodes),
-            ecn_reductions: self.ecn_reductions - start.ecn_reductions,
-            max_backoff: self.max_backoff,
-            idle: self.idle.since(&start.idle),
-            rtt: self.rtt.since(&start.rtt),
-            cwnd: self.cwnd.since(&start.cwnd),
-            undelivered: self.undelivered.since(&start.undelivered),
-        }
+impl Measure for u64 {
+    fn since(&self, start: &Self) -> Self {
+        self - start
+    }
+}
+
+impl Measure for u32 {
+    fn since(&self, start: &Self) -> Self {
+        self - start
+    }
+}
+
+/// The highest value since the statistics began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Maximum(u32);
+
+impl Maximum {
+    /// A value.
+    pub fn note(&mut self, value: u32) {
+        self.0 = self.0.max(value);
     }
 
-    /// Forgets maxima: they are those from now on.
-    pub fn restart_maxima(&mut self) {
-        self.max_backoff = 0;
-        self.idle.longest = Duration::ZERO;
-        self.undelivered.restart_maximum();
+    /// The highest of the values; 0 without one.
+    pub const fn value(self) -> u32 {
+        self.0
+    }
+}
+
+impl Measure for Maximum {
+    fn since(&self, _start: &Self) -> Self {
+        *self
+    }
+
+    fn restart_maximum(&mut self) {
+        *self = Self::default();
     }
 }
 
@@ -100,13 +87,16 @@ impl Episodes {
         causes[Cause::Spurious as usize] -= 1;
         causes[cause as usize] += 1;
     }
+}
 
-    fn since(mut self, start: &Self) -> Self {
-        let ours = self.counts.iter_mut().flatten().flatten();
+impl Measure for Episodes {
+    fn since(&self, start: &Self) -> Self {
+        let mut since = *self;
+        let ours = since.counts.iter_mut().flatten().flatten();
         for (ours, theirs) in ours.zip(start.counts.iter().flatten().flatten()) {
             *ours -= theirs;
         }
-        self
+        since
     }
 }
 
@@ -151,14 +141,20 @@ impl IdleTimes {
     pub fn total(&self) -> Duration {
         self.rto + self.window
     }
+}
 
-    fn since(self, start: &Self) -> Self {
+impl Measure for IdleTimes {
+    fn since(&self, start: &Self) -> Self {
         Self {
             rto: self.rto - start.rto,
             window: self.window - start.window,
             application: self.application - start.application,
             longest: self.longest,
         }
+    }
+
+    fn restart_maximum(&mut self) {
+        self.longest = Duration::ZERO;
     }
 }
 
@@ -206,8 +202,10 @@ impl Moments {
         let variance = (around as f64 - rest * rest / count) / (count - 1.0);
         Some(libm::sqrt(variance.max(0.0)) / 1e9)
     }
+}
 
-    fn since(self, start: &Self) -> Self {
+impl Measure for Moments {
+    fn since(&self, start: &Self) -> Self {
         Self {
             count: self.count - start.count,
             sum: self.sum - start.sum,
@@ -253,8 +251,15 @@ impl TimeMean {
         self.since = Time::NEVER;
     }
 
-    /// Counts the time up to now.
-    pub fn settle(&mut self, now: Time) {
+    /// The mean up to when it was last settled; `None` if it never lasted.
+    pub fn mean(&self) -> Option<f64> {
+        let elapsed = self.elapsed.as_nanos();
+        (elapsed > 0).then(|| self.integral as f64 / elapsed as f64)
+    }
+}
+
+impl Measure for TimeMean {
+    fn settle(&mut self, now: Time) {
         if self.since != Time::NEVER {
             let span = now.since(self.since);
             self.integral += u128::from(self.value) * u128::from(span.as_nanos());
@@ -263,13 +268,7 @@ impl TimeMean {
         }
     }
 
-    /// The mean up to when it was last settled; `None` if it never lasted.
-    pub fn mean(&self) -> Option<f64> {
-        let elapsed = self.elapsed.as_nanos();
-        (elapsed > 0).then(|| self.integral as f64 / elapsed as f64)
-    }
-
-    fn since(self, start: &Self) -> Self {
+    fn since(&self, start: &Self) -> Self {
         Self {
             integral: self.integral - start.integral,
             elapsed: self.elapsed - start.elapsed,
@@ -300,11 +299,6 @@ impl Level {
         self.over_time.unset(now);
     }
 
-    /// Counts the time up to now.
-    pub fn settle(&mut self, now: Time) {
-        self.over_time.settle(now);
-    }
-
     /// What it is now; 0 for none.
     pub fn value(&self) -> u64 {
         self.over_time.value
@@ -314,15 +308,18 @@ impl Level {
     pub fn mean(&self) -> f64 {
         self.over_time.mean().unwrap_or(0.0)
     }
+}
 
-    /// Forgets the maximum: it is that from now on.
-    pub fn restart_maximum(&mut self) {
+impl Measure for Level {
+    fn settle(&mut self, now: Time) {
+        self.over_time.settle(now);
+    }
+
+    fn restart_maximum(&mut self) {
         self.max = self.value();
     }
 
-    /// What it has been since `start`, a copy taken earlier.
-    #[must_use]
-    pub fn since(&self, start: &Self) -> Self {
+    fn since(&self, start: &Self) -> Self {
         Self { over_time: self.over_time.since(&start.over_time), max: self.max }
     }
 }
@@ -342,11 +339,6 @@ impl SeldomLevel {
         self.0.iter_mut().for_each(|level| level.unset(now));
     }
 
-    /// Counts the time up to now.
-    pub fn settle(&mut self, now: Time) {
-        self.0.iter_mut().for_each(|level| level.settle(now));
-    }
-
     /// What it is now; 0 for none.
     pub fn value(&self) -> u64 {
         self.0.as_ref().map_or(0, |level| level.value())
@@ -360,6 +352,12 @@ impl SeldomLevel {
     /// The mean over the time in which it had a value; 0 if it never had one.
     pub fn mean(&self) -> f64 {
         self.0.as_ref().map_or(0.0, |level| level.mean())
+    }
+}
+
+impl Measure for SeldomLevel {
+    fn settle(&mut self, now: Time) {
+        self.0.iter_mut().for_each(|level| level.settle(now));
     }
 
     fn restart_maximum(&mut self) {

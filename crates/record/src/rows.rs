@@ -2,9 +2,8 @@
 //! has is null.
 
 use crate::collected::Rows;
-use crate::counters::FlowCounters;
 use crate::datagrams::{DatagramCounters, DatagramFrame, DatagramSummary};
-use crate::summary::{FlowFrame, FlowSummary};
+use crate::flow::{FlowCounters, FlowFrame, FlowSummary};
 use crate::table::{Column, NO_INTEGER, NO_NAME};
 use retx_units::Time;
 use serde::{Serialize, Serializer};

@@ -2,20 +2,19 @@
 
 use crate::app::App;
 use crate::exchanges::Exchanges;
-use crate::ledger::Ledger;
 use crate::packet::{Arriving, PacketRef};
 use crate::plan::{FlowPlan, Side, Work};
-use crate::recorder::{Drop, Recorder};
+use crate::recorder::Recorder;
 use leg::Leg;
-use retx_record::counters::IdleEnd;
+use retx_record::flow::FlowRecord;
 use retx_record::reason::EpisodeKind;
 use retx_tcp::{Connection, Event, Prepared};
 use retx_units::{SeqNr, StreamKey, Time};
-use retx_wire::Flags;
 
 mod ending;
 mod leg;
 mod prefetch;
+mod recording;
 mod sample;
 mod sending;
 
@@ -57,7 +56,7 @@ pub struct Flow {
     leg: Option<Box<Leg>>,
     app: App,
     /// What is kept of it.
-    pub ledger: Ledger,
+    pub record: FlowRecord,
     /// When it is to be opened, while it waits.
     opens: Time,
     /// Bytes acknowledged on earlier connections.
@@ -91,7 +90,7 @@ impl Flow {
             exchanges: None,
             leg: None,
             app: App::new(plan.work.clone()),
-            ledger: Ledger::new(index),
+            record: FlowRecord::new(index),
             opens: plan.start,
             earlier_bytes: 0,
             closed: 0,
@@ -102,7 +101,7 @@ impl Flow {
     /// The next connection is opened. Initial sequence numbers are drawn per connection, so that
     /// they depend on nothing else in the run.
     fn open(&mut self, now: Time, context: &Context<'_>) {
-        let plan = &context.flows[self.ledger.flow as usize];
+        let plan = &context.flows[self.record.flow() as usize];
         let key = context.key;
         let number = self.app.file();
         let name = ["flow.", &plan.name, ".initial_sequence.", &number.to_string()].concat();
@@ -131,7 +130,7 @@ impl Flow {
         if let Some(leg) = &mut self.leg {
             leg.begin_connection();
         }
-        self.ledger.begin_connection(now);
+        self.record.begin_connection(now);
     }
 
     /// Where each end's way to the other begins in the engine's routes.
@@ -214,7 +213,7 @@ impl Flow {
             self.open(now, context);
             return;
         }
-        self.ledger.impulse = IdleEnd::Window;
+        self.record.note_sender_wakes();
         self.ends[side as usize].handle_timeout(now);
         match side {
             Side::Sender => self.drive_sender_apart(now, context.recorder),
@@ -238,23 +237,23 @@ impl Flow {
         if side == Side::Receiver {
             arriving.hand_over(now, &mut self.ends[RECEIVER]);
             if packet.seq_len() > 0 {
-                self.ledger.arrived(packet, &self.ends[RECEIVER], recorder);
+                self.record_arrival(packet, recorder);
             }
             let read = self.app.receive(&mut self.ends[RECEIVER]);
             if read > 0 {
-                self.ledger.counters.bytes_delivered += read;
+                self.record.counters.bytes_delivered += read;
                 if let Some(exchanges) = &mut self.exchanges
                     && self.app.has_read_file()
                 {
-                    exchanges.note_answer(now, self.ledger.flow, recorder);
+                    exchanges.note_answer(now, self.record.flow(), recorder);
                 }
                 if self.is_complete() {
-                    self.ledger.note_finish(now);
+                    self.record.note_finish(now);
                 }
             }
             self.drive_receiver(now, recorder);
         } else {
-            self.ledger.impulse = IdleEnd::Window;
+            self.record.note_sender_wakes();
             arriving.hand_over(now, &mut self.ends[SENDER]);
             self.drive_sender(now, recorder);
             if recorder.every_ack {
@@ -297,13 +296,15 @@ impl Flow {
             return;
         }
         let sender = &mut self.ends[SENDER];
-        self.ledger.acknowledged(now, sender, recorder);
-        self.ledger.counters.cwnd.set(now, sender.cwnd());
+        let snd_una = sender.snd_una();
+        let tables = &mut recorder.tables;
+        self.record.acknowledged(now, snd_una, || sender.open_probe(), tables);
+        self.record.counters.cwnd.set(now, sender.cwnd());
         if let Some(exchanges) = &mut self.exchanges {
             exchanges.drive_server(&mut self.app, sender);
         }
         if self.app.send(sender) {
-            self.ledger.drained = true;
+            self.record.set_drained(true);
         }
     }
 
@@ -313,20 +314,18 @@ impl Flow {
     }
 
     fn handle_sender_event(&mut self, now: Time, event: &Event, recorder: &mut Recorder) {
-        let [sender, receiver] = &self.ends;
-        let ends = [sender, receiver];
         match event {
-            Event::Rtt(rtt) => self.ledger.counters.rtt.add(*rtt),
+            Event::Rtt(rtt) => self.record.counters.rtt.add(*rtt),
             // Emulations cannot take these, and they may be no round trips.
             Event::EchoedRtt(_) => {}
             Event::LossFound(found) => {
-                self.ledger.episode(now, (EpisodeKind::Frr, found), ends, recorder);
+                self.record_episode(now, (EpisodeKind::Frr, found), recorder);
             }
             Event::TimedOut(found) => {
-                self.ledger.episode(now, (EpisodeKind::Rto, found), ends, recorder);
+                self.record_episode(now, (EpisodeKind::Rto, found), recorder);
             }
-            Event::Recovered { .. } => self.ledger.end_episode(now, recorder),
-            Event::EchoTaken { .. } => self.ledger.counters.ecn_reductions += 1,
+            Event::Recovered { .. } => self.record.end_episode(now, &mut recorder.tables),
+            Event::EchoTaken { .. } => self.record.counters.ecn_reductions += 1,
             Event::Connected => self.connected = true,
             Event::Closed => self.end_closed(now, recorder),
             Event::Reset => self.reset(now, Side::Sender, recorder),
@@ -336,44 +335,8 @@ impl Flow {
         }
     }
 
-    /// A packet of this flow was dropped.
-    pub fn dropped(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
-        let smss = self.ends[SENDER].window().smss;
-        recorder.dropped(packet, smss, drop);
-        self.lost(packet, drop, recorder);
-    }
-
-    /// A relay has absorbed an acknowledgment of this flow.
-    pub fn absorbed(&self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
-        recorder.dropped(packet, self.ends[SENDER].window().smss, drop);
-    }
-
-    /// The last copy of a packet was given up after the others had been dropped.
-    pub fn lost_after_all(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
-        recorder.lost(packet, drop);
-        self.lost(packet, drop, recorder);
-    }
-
-    /// The last copy of a packet was given up after others had arrived.
-    pub fn let_go(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
-        if self.is_of_this_connection(packet) {
-            self.ledger.let_go(packet, recorder);
-        }
-    }
-
     fn is_of_this_connection(&self, packet: PacketRef<'_>) -> bool {
         packet.connection == self.connections && self.phase == Phase::Open
-    }
-
-    fn lost(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
-        if !self.is_of_this_connection(packet) || self.ledger.is_brought_otherwise(packet) {
-            return;
-        }
-        let sender = &self.ends[SENDER];
-        let ack = packet.flags.contains(Flags::ACK).then(|| {
-            packet.ack.unwrap_near(sender.initial_sequence(), sender.snd_una()).max(0) as u64
-        });
-        self.ledger.dropped(packet, drop, ack, recorder);
     }
 }
 

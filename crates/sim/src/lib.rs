@@ -15,7 +15,6 @@ pub mod engine;
 pub mod event_queue;
 pub mod exchanges;
 mod flow;
-mod ledger;
 mod many;
 mod packet;
 pub mod plan;

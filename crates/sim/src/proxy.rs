@@ -17,7 +17,7 @@
 
 use crate::flow::{Context, Flow};
 use crate::plan::{ProxyPlan, Side};
-use retx_record::counters::Level;
+use retx_record::counters::{Level, Measure};
 use retx_units::Time;
 
 /// A running proxy, for one chain of connections.

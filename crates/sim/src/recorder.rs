@@ -8,7 +8,6 @@ use retx_link::channel::Reason;
 use retx_record::capture::DropReason;
 use retx_record::reason::{Cause, SegmentFate};
 use retx_record::tables::{self, Tables, packet_number};
-use retx_record::truth::Correction;
 use retx_tcp::Connection;
 use retx_units::Time;
 use retx_wire::Flags;
@@ -60,8 +59,6 @@ pub struct Recorder {
     pub every_ack: bool,
     /// Something is written down of each packet that an end sends or gets.
     pub notes_packets: bool,
-    /// Verdicts that have just changed; empty between events.
-    pub corrections: Vec<Correction>,
 }
 
 impl Recorder {
@@ -89,7 +86,6 @@ impl Recorder {
             },
             capture,
             every_ack: plan.sampling == Sampling::EveryAck,
-            corrections: Vec::new(),
         })
     }
 

@@ -3,7 +3,8 @@
 use crate::engine::Engine;
 use crate::plan::{Plan, StagePlan};
 use crate::stage::{RelaySnapshot, Snapshot};
-use retx_record::counters::{FlowCounters, Level};
+use retx_record::counters::{Level, Measure};
+use retx_record::flow::FlowCounters;
 use retx_record::summary::RelaySummary;
 use retx_units::Time;
 
@@ -74,9 +75,9 @@ pub struct EndToEnd {
 /// initiator did, delivered where the data are read.
 pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEnd {
     let of = |index: usize| {
-        let ledger = &engine.flows[index].ledger;
-        let counters = ledger.counters.since(&engine.baseline.flow(index));
-        EndToEnd { counters, start: ledger.start(), finish: ledger.finish() }
+        let record = &engine.flows[index].record;
+        let counters = record.counters.since(&engine.baseline.flow(index));
+        EndToEnd { counters, start: record.start(), finish: record.finish() }
     };
     let own = of(index);
     let chain = engine.flows[index].chain().map(|chain| &engine.chains[chain as usize]);

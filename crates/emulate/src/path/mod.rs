@@ -6,26 +6,26 @@
 //! that is written to its device before the call returns, so that a sender's socket, looked at
 //! right after, tells what became of each acknowledgment.
 
-mod books;
 mod datagrams;
 mod device;
+mod flows;
 mod inspect;
-mod ledger;
+mod observed;
 mod rewrite;
 mod senders;
 mod watch;
 
 pub use datagrams::{DatagramSight, Datagrams};
 pub use device::Devices;
+pub use flows::{Around, Flows, Passage};
 pub use inspect::{Inspector, Seen};
-pub use ledger::{Around, Ledger, Passage};
 pub use senders::Senders;
 
 use crate::clock::Clock;
 use crate::lateness::Lateness;
 use crate::launch::Progress;
 use datagrams::UnderWay;
-use retx_record::counters::FlowCounters;
+use retx_record::flow::FlowCounters;
 use retx_record::reason::Cause;
 use retx_sim::engine::{Engine, Left};
 use retx_sim::{Control, RunError};
@@ -90,7 +90,7 @@ pub struct Path<'a, 'p> {
     clock: Clock,
     devices: Devices,
     inspector: Inspector,
-    ledger: Ledger,
+    flows: Flows,
     senders: Senders,
     datagrams: Datagrams,
     lateness: Lateness,
@@ -143,14 +143,14 @@ impl<'a, 'p> Path<'a, 'p> {
         clock: Clock,
         devices: Devices,
         inspector: Inspector,
-        (ledger, senders, datagrams): (Ledger, Senders, Datagrams),
+        (flows, senders, datagrams): (Flows, Senders, Datagrams),
     ) -> Self {
         Self {
             engine,
             clock,
             devices,
             inspector,
-            ledger,
+            flows,
             senders,
             datagrams,
             lateness: Lateness::default(),
@@ -176,11 +176,11 @@ impl<'a, 'p> Path<'a, 'p> {
     /// What has been seen; the way is at its end.
     pub fn seen(mut self) -> Sights {
         Sights {
-            counts: self.ledger.counts(self.engine.now()),
+            counts: self.flows.counts(self.engine.now()),
             datagrams: self.datagrams.seen(),
             names: self.inspector.names().to_vec(),
             lateness: self.lateness,
-            unroutable: self.ledger.unroutable,
+            unroutable: self.flows.unroutable,
             refused: self.devices.refused,
             unwatched: self.senders.lost,
         }
@@ -245,7 +245,7 @@ impl<'a, 'p> Path<'a, 'p> {
         }
         let packet = &mut self.buffer[bytes];
         let Some(seen) = self.inspector.inspect(host, packet) else {
-            self.ledger.unroutable += 1;
+            self.flows.unroutable += 1;
             return;
         };
         // No sooner than what has left the engine before.
@@ -257,7 +257,7 @@ impl<'a, 'p> Path<'a, 'p> {
             } else {
                 let senders = &mut self.senders;
                 let around = &mut Around { tables: self.engine.tables(), senders };
-                let (arriving, passage) = self.ledger.arriving(at, &seen, around);
+                let (arriving, passage) = self.flows.arriving(at, &seen, around);
                 (self.engine.arrive(at, &arriving), passage, None)
             };
         let id = id as usize;
@@ -274,7 +274,7 @@ impl<'a, 'p> Path<'a, 'p> {
     fn note_warmup(&mut self, now: Time) {
         if self.warmup.is_some_and(|warmup| warmup <= now) {
             self.warmup = None;
-            self.ledger.begin_statistics(now);
+            self.flows.begin_statistics(now);
             self.datagrams.begin_statistics();
         }
     }
@@ -286,7 +286,7 @@ impl<'a, 'p> Path<'a, 'p> {
         {
             let senders = &mut self.senders;
             let around = &mut Around { tables: self.engine.tables(), senders };
-            self.ledger.sample(next, around);
+            self.flows.sample(next, around);
             self.sampling = Some((next + interval, interval));
         }
     }
@@ -305,7 +305,7 @@ impl<'a, 'p> Path<'a, 'p> {
                     self.devices.write(kept.passage.host, &kept.bytes);
                     let senders = &mut self.senders;
                     let around = &mut Around { tables: self.engine.tables(), senders };
-                    self.ledger.delivered(at, &kept.passage, around);
+                    self.flows.delivered(at, &kept.passage, around);
                     if let Some(datagram) = &kept.datagram {
                         self.datagrams.delivered(at, datagram, again);
                     }
@@ -342,7 +342,7 @@ impl<'a, 'p> Path<'a, 'p> {
     fn lose(&mut self, id: u32, cause: Cause) {
         let passage = &self.packets[id as usize].passage;
         let (tables, necessary) = (self.engine.tables(), &mut self.necessary);
-        self.ledger.lost(passage, cause, tables, necessary);
+        self.flows.lost(passage, cause, tables, necessary);
         for (flow, number) in self.necessary.drain(..) {
             self.engine.was_necessary(flow, number);
         }

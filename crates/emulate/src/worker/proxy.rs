@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::protocol::{FlowOrder, ProxyOrder, ProxyReport};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use retx_record::counters::Level;
+use retx_record::counters::{Level, Measure};
 use retx_units::Time;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};

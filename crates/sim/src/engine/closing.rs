@@ -6,9 +6,10 @@ use crate::proxy::Proxy;
 use crate::run::RunError;
 use crate::stage::Snapshot;
 use retx_link::pipe::Statistics;
-use retx_record::counters::FlowCounters;
+use retx_record::counters::Measure;
 use retx_record::datagrams::DatagramCounters;
 use retx_record::distribution::Distribution;
+use retx_record::flow::FlowCounters;
 use retx_record::tables::Drops;
 use retx_units::Time;
 
@@ -57,7 +58,7 @@ impl Engine<'_> {
         }
         self.pipes.iter_mut().for_each(|pipe| pipe.restart_maximum(now));
         self.baseline = Baseline {
-            flows: self.flows.iter_mut().map(|flow| flow.ledger.begin_statistics(now)).collect(),
+            flows: self.flows.iter_mut().map(|flow| flow.record.begin_statistics(now)).collect(),
             pipes: self.pipe_statistics().collect(),
             ..self.baseline_of_few()
         };
@@ -93,8 +94,7 @@ impl Engine<'_> {
             self.take_baseline();
         }
         for flow in &mut self.flows {
-            flow.ledger.counters.cwnd.settle(self.now);
-            flow.ledger.counters.undelivered.settle(self.now);
+            flow.record.counters.settle(self.now);
         }
         for proxy in &mut self.proxies {
             proxy.held.settle(self.now);

@@ -81,8 +81,8 @@ impl Engine<'_> {
         let acked = self.flows[first as usize].acked_bytes();
         let last = &self.flows[last as usize];
         let delivered = last.read_bytes();
-        let is_complete = last.ledger.finish().is_some();
-        let undelivered = &mut self.flows[first as usize].ledger.counters.undelivered;
+        let is_complete = last.record.finish().is_some();
+        let undelivered = &mut self.flows[first as usize].record.counters.undelivered;
         if is_complete {
             undelivered.unset(self.now);
         } else {

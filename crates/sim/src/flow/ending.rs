@@ -18,7 +18,7 @@ impl Flow {
         match event {
             Event::PeerClosed => {
                 if self.is_complete() {
-                    self.ledger.note_finish(now);
+                    self.record.note_finish(now);
                 }
                 if !self.peer_closed(Side::Receiver) {
                     self.ends[RECEIVER].close();
@@ -26,7 +26,7 @@ impl Flow {
                 // A client's next request does not wait until the connection is closed at both
                 // ends. Nobody heeds what the server of this one still gets or does.
                 if self.asks_again() {
-                    self.ledger.drained = true;
+                    self.record.set_drained(true);
                     self.end_connection(now, recorder);
                 }
             }
@@ -73,8 +73,8 @@ impl Flow {
             return;
         }
         self.has_closed = true;
-        self.ledger.end_episode(now, recorder);
-        self.ledger.counters.cwnd.unset(now);
+        self.record.end_episode(now, &mut recorder.tables);
+        self.record.counters.cwnd.unset(now);
         self.connected = false;
         self.earlier_bytes = match self.app.work() {
             // What has been read counts, also when the last acknowledgment was lost.

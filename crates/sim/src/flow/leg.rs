@@ -136,7 +136,7 @@ impl Flow {
 
     /// Bytes that the data receiver has read, on all connections so far.
     pub const fn read_bytes(&self) -> u64 {
-        self.ledger.counters.bytes_delivered
+        self.record.counters.bytes_delivered
     }
 
     /// The proxy is asked to open the next connection.
@@ -166,9 +166,9 @@ impl Flow {
     pub fn make_room(&mut self, now: Time, bytes: u64) -> u64 {
         self.app.set_room(bytes);
         let read = self.app.receive(&mut self.ends[RECEIVER]);
-        self.ledger.counters.bytes_delivered += read;
+        self.record.counters.bytes_delivered += read;
         if read > 0 && self.app.is_complete() {
-            self.ledger.note_finish(now);
+            self.record.note_finish(now);
         }
         self.app.set_room(bytes - read);
         read

@@ -15,7 +15,7 @@ impl Flow {
         }
         let sender = &self.ends[SENDER];
         samples.push(Sample {
-            flow: self.ledger.flow,
+            flow: self.record.flow(),
             time: now,
             cwnd_bytes: sender.cwnd(),
             ssthresh_bytes: sender.ssthresh(),

@@ -1,6 +1,6 @@
 //! What the ends of a flow send, and what is noted of it.
 
-use super::{Flow, RECEIVER, SENDER};
+use super::{Flow, RECEIVER};
 use crate::packet::{Label, PacketMut, Transmission};
 use crate::plan::Side;
 use crate::recorder::Recorder;
@@ -19,17 +19,17 @@ impl Flow {
     #[inline(always)]
     pub fn send_plain(&mut self, now: Time, side: Side, sent: &PlainTransmit) -> Label {
         let copy = match side {
-            Side::Sender => self.ledger.sent_plain(now, sent, &self.ends[SENDER]),
+            Side::Sender => self.record_sent_plain(now, sent),
             Side::Receiver => {
                 let pure = sent.segment.payload_bytes == 0;
-                self.ledger.counters.acks_sent += u64::from(pure);
+                self.record.counters.acks_sent += u64::from(pure);
                 0
             }
         };
         Label {
             copy,
             hop: self.first_hops[side as usize],
-            to: 2 * self.ledger.flow + side.other() as u32,
+            to: 2 * self.record.flow() + side.other() as u32,
             connection: self.connections,
         }
     }
@@ -46,8 +46,7 @@ impl Flow {
         if side == Side::Receiver {
             recorder.acknowledging(now, &self.ends[RECEIVER], packet);
         } else if packet.payload_bytes() > 0 {
-            let smss = self.ends[SENDER].window().smss;
-            self.ledger.write_sent(now, smss, packet, recorder);
+            self.record_row(now, packet, recorder);
         }
     }
 
@@ -62,35 +61,18 @@ impl Flow {
     ) {
         packet.position = transmit.position;
         packet.set_hop(self.first_hops[side as usize]);
-        packet.to = 2 * self.ledger.flow + side.other() as u32;
+        packet.to = 2 * self.record.flow() + side.other() as u32;
         packet.connection = self.connections;
         match side {
-            Side::Sender => self.sent_by_sender(now, transmit.retransmission, packet, recorder),
+            Side::Sender => self.record_sent(now, transmit.retransmission, packet, recorder),
             Side::Receiver => {
                 if transmit.retransmission {
                     packet.set_transmission(Transmission::Again);
                 }
                 let pure = packet.payload_bytes() == 0 && is_pure_ack(packet.flags);
-                self.ledger.counters.acks_sent += u64::from(pure);
+                self.record.counters.acks_sent += u64::from(pure);
                 recorder.acknowledging(now, &self.ends[RECEIVER], packet);
             }
-        }
-    }
-
-    #[inline]
-    fn sent_by_sender(
-        &mut self,
-        now: Time,
-        retransmission: bool,
-        packet: &mut PacketMut<'_>,
-        recorder: &mut Recorder,
-    ) {
-        let [sender, receiver] = &self.ends;
-        let length = packet.seq_len();
-        self.ledger.sent(now, retransmission, [sender, receiver], packet);
-        if length > 0 && (retransmission || recorder.tables.segments.is_some()) {
-            let smss = sender.window().smss;
-            self.ledger.write_sent(now, smss, packet, recorder);
         }
     }
 }

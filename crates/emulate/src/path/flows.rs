@@ -1,11 +1,11 @@
 //! What the way between the hosts has seen of each flow.
 
 use super::Seen;
-use super::books::{Books, Heard, Sent};
+use super::observed::{Heard, ObservedFlow};
 use super::senders::Senders;
 use super::watch::Wire;
 use crate::socket_state::SocketState;
-use retx_record::counters::FlowCounters;
+use retx_record::flow::{FlowCounters, SentSegment};
 use retx_record::reason::Cause;
 use retx_record::tables::{self, Tables};
 use retx_record::truth::SegmentCopy;
@@ -15,7 +15,7 @@ use retx_sim::plan::Side;
 use retx_units::{SeqNr, Time};
 use retx_wire::Flags;
 
-/// A packet under way, as far as its flow's books are concerned.
+/// A packet under way, as far as its flow's record needs it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Passage {
     /// The host that it goes to.
@@ -48,7 +48,7 @@ enum What {
 
 /// What is known of all flows.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct Flows {
     flows: Vec<Flow>,
     /// What had been counted at the end of the warm-up.
     baseline: Vec<FlowCounters>,
@@ -70,7 +70,7 @@ pub struct Around<'a> {
 #[derive(Debug)]
 struct Flow {
     opener: Side,
-    books: Books,
+    observed: ObservedFlow,
     connection: u32,
     /// What the data sender, then the receiver, sends.
     streams: [Stream; 2],
@@ -84,7 +84,7 @@ struct Stream {
     sent_to: u64,
 }
 
-impl Ledger {
+impl Flows {
     /// Nothing seen yet, of flows opened by these ends, with these TCPs, whose full segments carry
     /// so many bytes. With `every_ack` a sample is taken at each acknowledgment.
     pub fn new<'t>(
@@ -93,7 +93,7 @@ impl Ledger {
     ) -> Self {
         let flow = |(index, (opener, tcp, smss))| Flow {
             opener,
-            books: Books::new(index, tcp, smss),
+            observed: ObservedFlow::new(index, tcp, smss),
             connection: 0,
             streams: [Stream::default(); 2],
         };
@@ -104,13 +104,13 @@ impl Ledger {
 
     /// The sender of a flow answers requests.
     pub fn answer_requests(&mut self, flow: u32) {
-        self.flows[flow as usize].books.answer_requests();
+        self.flows[flow as usize].observed.answer_requests();
     }
 
     /// Statistics start now.
     pub fn begin_statistics(&mut self, now: Time) {
         let flows = self.flows.iter_mut();
-        self.baseline = flows.map(|flow| flow.books.begin_statistics(now)).collect();
+        self.baseline = flows.map(|flow| flow.observed.record.begin_statistics(now)).collect();
     }
 
     /// What has been counted of each flow, from the end of the warm-up until now.
@@ -118,8 +118,8 @@ impl Ledger {
         let flows = self.flows.iter_mut().zip(&self.baseline);
         flows
             .map(|(flow, start)| {
-                flow.books.counters.cwnd.settle(now);
-                flow.books.counters.since(start)
+                flow.observed.record.counters.settle(now);
+                flow.observed.record.counters.since(start)
             })
             .collect()
     }
@@ -169,12 +169,12 @@ impl Ledger {
         let every_ack = self.every_ack;
         let Some(flow) = self.flow(of) else { return };
         match of.what {
-            What::Segment(copy) => flow.books.arrived(copy),
+            What::Segment(copy) => flow.observed.arrived(copy),
             What::Ack(ack) => {
                 let state = around.senders.look(of.flow);
                 let sent_to = flow.streams[Side::Sender as usize].sent_to;
                 let tables = &mut *around.tables;
-                flow.books.heard(now, (&ack, sent_to), state.as_ref(), tables);
+                flow.observed.heard(now, (&ack, sent_to), state.as_ref(), tables);
                 if let (true, Some(state)) = (every_ack, state) {
                     flow.sample(now, &state, tables);
                 }
@@ -195,8 +195,11 @@ impl Ledger {
         let Some(of) = passage.of else { return };
         let Some(flow) = self.flow(of) else { return };
         match of.what {
-            What::Segment(copy) => flow.books.dropped(copy, cause, tables, necessary),
-            What::Ack(ack) => flow.books.ack_dropped(ack.to),
+            What::Segment(copy) => {
+                let found = flow.observed.dropped(copy, cause, tables);
+                necessary.extend(found.into_iter().map(|number| (of.flow, number)));
+            }
+            What::Ack(ack) => flow.observed.record.ack_dropped(ack.to),
         }
     }
 
@@ -222,7 +225,7 @@ impl Ledger {
         while let Some(index) = around.senders.receive() {
             let state = around.senders.look(index);
             let flow = &mut self.flows[index as usize];
-            flow.books.end_watch(now, around.tables);
+            flow.observed.end_watch(now, around.tables);
             if let Some(state) = state {
                 flow.looked(now, None, &state, around.tables);
             }
@@ -257,7 +260,7 @@ impl Flow {
         }
         self.streams[from as usize].sent_to = sent_to.max(end);
         arriving.position = position;
-        arriving.copy = self.books.counters.frames_sent;
+        arriving.copy = self.observed.record.counters.frames_sent;
         arriving.connection = self.connection;
         if from == Side::Receiver {
             if length > 0 && position < sent_to {
@@ -265,29 +268,30 @@ impl Flow {
             }
             return self.acknowledging(now, seen, arriving, around.tables);
         }
-        self.books.counters.frames_sent += 1;
+        self.observed.record.count_frame();
         if length == 0 {
             return None;
         }
         let copy = SegmentCopy { number: arriving.copy, from: position, to: end };
-        let sent = Sent { copy, sent_to, payload: segment.payload_bytes };
-        (arriving.transmission, arriving.row) = self.books.sent(now, sent, around.tables);
+        let sent = SentSegment { copy, payload_bytes: segment.payload_bytes };
+        (arriving.transmission, arriving.row) =
+            self.observed.sent(now, sent, sent_to, around.tables);
         Some(What::Segment(copy))
     }
 
     /// The sender's socket has been looked at, at a retransmission or at nothing in particular.
     fn looked(&mut self, at: Time, again: Option<u64>, state: &SocketState, tables: &mut Tables) {
-        let acked = self.books.acknowledged_to();
+        let acked = self.observed.acknowledged_to();
         let sent_to = self.streams[Side::Sender as usize].sent_to;
         let wire = Wire { at, acked_before: acked, acked, sent_to, again };
-        self.books.looked(state, &wire, tables);
+        self.observed.looked(state, &wire, tables);
     }
 
     /// Writes down how the sender is doing.
     fn sample(&self, time: Time, state: &SocketState, tables: &mut Tables) {
         let sent_to = self.streams[Side::Sender as usize].sent_to;
         if let Some(samples) = tables.samples.as_mut().filter(|_| !state.is_closed()) {
-            samples.push(self.books.sample(time, sent_to, state));
+            samples.push(self.observed.sample(time, sent_to, state));
         }
     }
 
@@ -302,7 +306,7 @@ impl Flow {
         let flags = seen.segment.flags;
         let control = Flags::SYN.with(Flags::FIN).with(Flags::RST);
         let pure = seen.segment.seq_len() == 0 && flags.0 & control.0 == 0;
-        self.books.counters.acks_sent += u64::from(pure);
+        self.observed.record.counters.acks_sent += u64::from(pure);
         let sender = self.streams[Side::Sender as usize];
         let initial = sender.initial.filter(|_| flags.contains(Flags::ACK))?;
         let position = |number: SeqNr| number.unwrap_near(initial, sender.sent_to).max(0) as u64;
@@ -330,7 +334,7 @@ impl Flow {
         if from == self.opener {
             self.connection += 1;
             self.streams[from.other() as usize] = Stream::default();
-            self.books.begin_connection(now, around.tables);
+            self.observed.begin_connection(now, around.tables);
         }
         if from == self.opener && from == Side::Receiver {
             // The sender's has not come yet.
@@ -368,13 +372,13 @@ mod tests {
     fn positions_wrap_and_retransmissions_are_known() {
         let tcp = linux();
         let mut tables = Tables::default();
-        let mut ledger = Ledger::new([(Side::Sender, &tcp, 900)].into_iter(), false);
+        let mut flows = Flows::new([(Side::Sender, &tcp, 900)].into_iter(), false);
         let senders = &mut Senders::default();
         let around = &mut Around { tables: &mut tables, senders };
         let start = u32::MAX - 1000;
         let mut position = |seq, payload, flags| {
             let seen = seen(Side::Receiver, seq, payload, flags);
-            let (arriving, _) = ledger.arriving(Time::ZERO, &seen, around);
+            let (arriving, _) = flows.arriving(Time::ZERO, &seen, around);
             (arriving.position, arriving.transmission, arriving.connection)
         };
         let first = start.wrapping_add(1);
@@ -389,9 +393,9 @@ mod tests {
         assert_eq!(position(77, 0, Flags::SYN), (0, Transmission::First, 2));
         for (seq, flags) in [(5, Flags::ACK.with(Flags::SYN)), (6, Flags::ACK)] {
             let seen = seen(Side::Sender, seq, 0, flags);
-            ledger.arriving(Time::ZERO, &seen, around);
+            flows.arriving(Time::ZERO, &seen, around);
         }
-        let counts = ledger.counts(Time::ZERO).remove(0);
+        let counts = flows.counts(Time::ZERO).remove(0);
         let expected = FlowCounters {
             frames_sent: 7,
             segments_sent: 3,
@@ -411,14 +415,14 @@ mod tests {
             acks: Some(tables::Acks::default()),
             ..Tables::default()
         };
-        let mut ledger = Ledger::new([(Side::Sender, &tcp, 900)].into_iter(), false);
+        let mut flows = Flows::new([(Side::Sender, &tcp, 900)].into_iter(), false);
         let senders = &mut Senders::default();
         let around = &mut Around { tables: &mut tables, senders };
         let mut pass = |to, seq, payload, flags, ack| {
             let mut seen = seen(to, seq, payload, flags);
             seen.segment.ack = SeqNr(ack);
             seen.window_bytes = 4096;
-            ledger.arriving(Time::ZERO, &seen, around).1
+            flows.arriving(Time::ZERO, &seen, around).1
         };
         pass(Side::Receiver, 100, 0, Flags::SYN, 0);
         pass(Side::Sender, 7, 0, Flags::SYN.with(Flags::ACK), 101);
@@ -426,7 +430,7 @@ mod tests {
         pass(Side::Receiver, 1001, 900, Flags::ACK, 8);
         let ack = pass(Side::Sender, 8, 0, Flags::ACK, 1001);
         let heard = Time::from_nanos(5);
-        ledger.delivered(heard, &ack, around);
+        flows.delivered(heard, &ack, around);
         let segments = tables.segments.expect("it is kept");
         assert_eq!([0, 1, 2].map(|row| segments.acked_at(row)), [heard, heard, Time::NEVER]);
         let numbers: Vec<u64> = segments.rows().map(|(row, _)| row.packet_number).collect();

@@ -1,0 +1,300 @@
+//! A flow's record, fed from the packets that pass and from looks at its sender's socket.
+//!
+//! A simulation feeds its [`FlowRecord`] from the two connections. Here a segment has arrived when
+//! it has left the network at its host, and the sender has heard what the acknowledgments that have
+//! left at its host say. The smoothed RTT comes from the estimator that a simulation would take,
+//! fed with samples as Linux takes them ([`RoundTrips`]). Losses that the sender has found, and its
+//! window, are read from its socket ([`Watch`]).
+
+mod episodes;
+mod round_trips;
+
+use super::watch::{Finding, Watch, Wire};
+use crate::socket_state::SocketState;
+use retx_record::flow::{FlowRecord, FoundNecessary, SentSegment};
+use retx_record::reason::Cause;
+use retx_record::tables::Tables;
+use retx_record::truth::{Arrived, SegmentCopy};
+use retx_sim::Transmission;
+use retx_tcp::Ranges;
+use retx_tcp::rto::{self, Estimator, Limits};
+use retx_units::{Duration, Time};
+use round_trips::RoundTrips;
+
+/// A flow as it is observed.
+#[derive(Debug)]
+pub struct ObservedFlow {
+    /// Its record.
+    pub record: FlowRecord,
+    /// Payload of a full segment.
+    smss: u32,
+    tcp: retx_tcp::Config,
+    /// Its sender answers requests.
+    answers: bool,
+    open: Open,
+    /// No data have been sent on this connection.
+    fresh: bool,
+    /// Bytes of data acknowledged on earlier connections.
+    earlier_bytes: u64,
+    findings: Vec<Finding>,
+}
+
+/// The open connection.
+#[derive(Debug)]
+struct Open {
+    received: Received,
+    estimator: rto::State,
+    round_trips: RoundTrips,
+    /// Everything before this position is acknowledged.
+    acknowledged: u64,
+    /// Position after the last byte of data ever sent.
+    data_to: u64,
+    watch: Watch,
+}
+
+/// Stretches that have reached the receiver.
+#[derive(Debug, Default)]
+struct Received(Ranges);
+
+impl Arrived for Received {
+    fn missing(&self, from: u64, to: u64) -> Option<(u64, u64)> {
+        self.0.first_gap(from, to)
+    }
+}
+
+/// An acknowledgment.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Heard {
+    /// Everything before this has arrived, …
+    pub to: u64,
+    /// … and these, as far as they are not empty.
+    pub selective: [(u64, u64); 4],
+}
+
+impl Open {
+    fn new(tcp: &retx_tcp::Config) -> Self {
+        Self {
+            received: Received::default(),
+            estimator: tcp.rto.build(tcp),
+            round_trips: RoundTrips::default(),
+            acknowledged: 0,
+            data_to: 1,
+            watch: Watch::default(),
+        }
+    }
+
+    /// Bytes of data that are acknowledged.
+    fn acked_bytes(&self) -> u64 {
+        // SYN and FIN are none.
+        self.acknowledged.min(self.data_to).saturating_sub(1)
+    }
+}
+
+impl ObservedFlow {
+    /// A flow of which nothing has been seen yet, whose full segments carry `smss` bytes.
+    pub fn new(flow: u32, tcp: &retx_tcp::Config, smss: u32) -> Self {
+        Self {
+            record: FlowRecord::new(flow),
+            smss,
+            tcp: tcp.clone(),
+            answers: false,
+            open: Open::new(tcp),
+            fresh: true,
+            earlier_bytes: 0,
+            findings: Vec::new(),
+        }
+    }
+
+    /// The sender answers requests: when all that it has sent is acknowledged, it may be waiting
+    /// for the next.
+    pub const fn answer_requests(&mut self) {
+        self.answers = true;
+    }
+
+    /// A connection begins.
+    pub fn begin_connection(&mut self, now: Time, tables: &mut Tables) {
+        self.end_watch(now, tables);
+        self.earlier_bytes += self.open.acked_bytes();
+        self.open = Open::new(&self.tcp);
+        self.fresh = true;
+        self.record.begin_connection(now);
+    }
+
+    /// The sender sends a segment, `sent_to` having been sent before. Returns its row in the
+    /// table, too, if that is kept.
+    pub fn sent(
+        &mut self,
+        now: Time,
+        segment: SentSegment,
+        sent_to: u64,
+        tables: &mut Tables,
+    ) -> (Transmission, Option<u32>) {
+        let SegmentCopy { from, to, .. } = segment.copy;
+        if segment.payload_bytes > 0 {
+            self.open.data_to = self.open.data_to.max(from + u64::from(segment.payload_bytes));
+            // A flow's program writes a file as fast as it is taken, so that there is nothing to
+            // send between files alone; a server has nothing between requests.
+            let fresh = std::mem::take(&mut self.fresh);
+            let is_answered = self.answers && self.open.acknowledged >= sent_to;
+            self.record.set_drained(fresh || is_answered);
+        }
+        let again = from < sent_to;
+        if to > sent_to {
+            self.open.round_trips.sent(to, (!again).then_some(now));
+        }
+        if again {
+            self.open.round_trips.sent_again(from, to.min(sent_to));
+        }
+        let Open { estimator, received, .. } = &self.open;
+        let longest = || estimator.srtt().unwrap_or(self.tcp.initial_rto);
+        let transmission = self.record.sent(now, segment, longest, received);
+        let row = self.record.write_sent((now, self.smss), segment, transmission, tables);
+        (transmission, row)
+    }
+
+    /// A segment has reached the receiver.
+    pub fn arrived(&mut self, copy: SegmentCopy) {
+        self.open.received.0.insert(copy.from, copy.to);
+        self.record.arrived(|| copy);
+    }
+
+    /// A segment was dropped, and no copy of it that the network has made has arrived or will.
+    #[must_use]
+    pub fn dropped(
+        &mut self,
+        copy: SegmentCopy,
+        cause: Cause,
+        tables: &mut Tables,
+    ) -> FoundNecessary {
+        self.record.dropped(copy, cause, tables)
+    }
+
+    /// An acknowledgment has reached the sender, which has sent up to `sent_to` and now is as
+    /// `state` says.
+    pub fn heard(
+        &mut self,
+        now: Time,
+        (ack, sent_to): (&Heard, u64),
+        state: Option<&SocketState>,
+        tables: &mut Tables,
+    ) {
+        self.record.note_sender_wakes();
+        let acked_before = self.open.acknowledged;
+        // An acknowledgment of bytes that were never sent is ignored.
+        let acked = if ack.to <= sent_to { ack.to.max(acked_before) } else { acked_before };
+        if let Some(state) = state {
+            let wire = Wire { at: now, acked_before, acked, sent_to, again: None };
+            self.looked(state, &wire, tables);
+        }
+        let mut sent = None;
+        for (from, to) in ack.selective.iter().filter(|(_, to)| *to <= sent_to) {
+            let newly = self.open.round_trips.sacked((*from).max(acked_before), *to);
+            sent = sent.into_iter().chain(newly).min();
+        }
+        if acked > acked_before {
+            sent = self.open.round_trips.acknowledged(acked).or(sent);
+        }
+        if let Some(sent) = sent {
+            let rtt: Duration = now.since(sent);
+            let limits = Limits::of(&self.tcp);
+            self.open.estimator.on_rtt(rtt, acked, sent_to, &limits);
+            self.record.counters.rtt.add(rtt);
+        }
+        if acked > acked_before {
+            self.open.acknowledged = acked;
+            let watch = &self.open.watch;
+            self.record.acknowledged(now, acked, || watch.open_probe(), tables);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn linux() -> retx_tcp::Config {
+        (retx_tcp::presets::find("linux").expect("it is one").config)()
+    }
+
+    fn ms(ms: u64) -> Time {
+        Time::from_nanos(ms * 1_000_000)
+    }
+
+    fn copy(number: u64, from: u64) -> SegmentCopy {
+        SegmentCopy { number, from, to: from + 1000 }
+    }
+
+    /// A flow, and tables that are not kept.
+    struct Kept(ObservedFlow, Tables);
+
+    impl Kept {
+        fn syn(&mut self, at: u64) {
+            self.0.begin_connection(ms(at), &mut self.1);
+            let copy = SegmentCopy { number: 0, from: 0, to: 1 };
+            self.0.sent(ms(at), SentSegment { copy, payload_bytes: 0 }, 0, &mut self.1);
+            self.0.arrived(copy);
+            self.heard(at + 40, 1, 1);
+        }
+
+        /// 1000 bytes.
+        fn sent(&mut self, at: u64, copy: SegmentCopy, sent_to: u64) -> Transmission {
+            let segment = SentSegment { copy, payload_bytes: 1000 };
+            self.0.sent(ms(at), segment, sent_to, &mut self.1).0
+        }
+
+        fn heard(&mut self, at: u64, position: u64, sent_to: u64) {
+            let ack = Heard { to: position, ..Heard::default() };
+            self.0.heard(ms(at), (&ack, sent_to), None, &mut self.1);
+        }
+
+        fn dropped(&mut self, copy: SegmentCopy, cause: Cause) -> Vec<u64> {
+            self.0.dropped(copy, cause, &mut self.1)
+        }
+    }
+
+    /// A sender whose handshake took 40 ms.
+    fn connected() -> Kept {
+        let mut flow = Kept(ObservedFlow::new(0, &linux(), 1000), Tables::default());
+        flow.syn(0);
+        flow
+    }
+
+    #[test]
+    fn a_retransmission_is_unnecessary_until_the_original_is_dropped() {
+        let mut flow = connected();
+        assert_eq!(flow.sent(40, copy(1, 1), 1), Transmission::First);
+        assert_eq!(flow.sent(41, copy(2, 1001), 1001), Transmission::First);
+        assert_eq!(flow.sent(300, copy(3, 1), 2001), Transmission::Unnecessary);
+        assert_eq!(flow.0.record.counters.retransmissions_unnecessary, 1);
+        assert_eq!(flow.dropped(copy(1, 1), Cause::Wireless), [3]);
+        assert_eq!(flow.0.record.counters.retransmissions_unnecessary, 0);
+        // All copies of it are gone.
+        assert!(flow.dropped(copy(3, 1), Cause::Congestion).is_empty());
+        assert_eq!(flow.sent(900, copy(4, 1), 2001), Transmission::Necessary);
+        flow.0.arrived(copy(4, 1));
+        assert_eq!(flow.sent(901, copy(5, 1), 2001), Transmission::Unnecessary);
+        assert_eq!(flow.0.record.counters.segments_retransmitted, 3);
+    }
+
+    #[test]
+    fn pauses_are_longer_than_an_rtt_of_what_was_sent_once() {
+        let mut flow = connected();
+        flow.sent(40, copy(1, 1), 1);
+        // As long as the RTT is no pause; one more is.
+        flow.sent(80, copy(2, 1001), 1001);
+        assert_eq!(flow.0.record.counters.idle.total(), Duration::ZERO);
+        flow.sent(121, copy(3, 1), 2001);
+        assert_eq!(flow.0.record.counters.idle.total(), Duration::from_millis(41));
+        // The first was sent twice: that it took 160 ms is no sample.
+        flow.heard(200, 2001, 2001);
+        assert_eq!(flow.0.open.estimator.srtt(), Some(Duration::from_millis(40)));
+        assert_eq!(flow.0.record.counters.rtt.count(), 1);
+        // Between two connections there is nothing to send.
+        flow.syn(2000);
+        flow.sent(2041, copy(5, 1), 1);
+        let idle = flow.0.record.counters.idle;
+        assert_eq!(idle.total(), Duration::from_millis(41));
+        assert_eq!(idle.application, Duration::from_millis(1920));
+        assert_eq!(flow.0.earlier_bytes, 2000);
+    }
+}

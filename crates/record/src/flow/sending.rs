@@ -1,0 +1,113 @@
+//! Segments of the data sender as they are sent: counted, judged, written down.
+
+use super::FlowRecord;
+use crate::capture::Transmission;
+use crate::counters::IdleEnd;
+use crate::tables::{self, Tables, packet_number};
+use crate::truth::{Arrived, Retransmission, SegmentCopy};
+use retx_units::{Duration, Time};
+
+/// A segment of the data sender that takes sequence numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct SentSegment {
+    /// The stretch of the stream in it, SYN and FIN included.
+    pub copy: SegmentCopy,
+    /// Bytes of data in it.
+    pub payload_bytes: u32,
+}
+
+impl FlowRecord {
+    /// The data sender sends a packet of whatever kind. Returns its number, which
+    /// [`SegmentCopy::number`] is if it takes sequence numbers.
+    #[inline(always)]
+    pub const fn count_frame(&mut self) -> u64 {
+        let number = self.counters.frames_sent;
+        self.counters.frames_sent += 1;
+        number
+    }
+
+    /// The data sender sends a segment. `longest_pause` is asked only where data follow others
+    /// after some time: the smoothed RTT, or before the first sample the timeout in force.
+    #[inline(always)]
+    pub fn sent(
+        &mut self,
+        now: Time,
+        segment: SentSegment,
+        longest_pause: impl FnOnce() -> Duration,
+        receiver: &impl Arrived,
+    ) -> Transmission {
+        if segment.payload_bytes > 0 {
+            self.counters.segments_sent += 1;
+            if now != self.last_data {
+                self.note_pause(now, longest_pause());
+            }
+        }
+        let SegmentCopy { from, to, .. } = segment.copy;
+        if from >= self.sent_to {
+            self.sent_to = to;
+            return Transmission::First;
+        }
+        self.sent_again(segment, receiver)
+    }
+
+    /// Data are sent: was the time since the last longer than a pause may be?
+    #[inline]
+    fn note_pause(&mut self, now: Time, longest: Duration) {
+        let last = std::mem::replace(&mut self.last_data, now);
+        let drained = std::mem::take(&mut self.drained);
+        let pause = now.since(last);
+        if last != Time::NEVER && pause > longest {
+            let end = if drained { IdleEnd::Application } else { self.idle_end };
+            self.counters.idle.add(pause, end);
+        }
+    }
+
+    #[cold]
+    fn sent_again(&mut self, segment: SentSegment, receiver: &impl Arrived) -> Transmission {
+        let SentSegment { copy, payload_bytes } = segment;
+        let sent_to = self.sent_to;
+        self.sent_to = sent_to.max(copy.to);
+        let episode = self.episode.and_then(|episode| episode.row());
+        // Statistics are about data segments; a FIN alone is none.
+        let counted = payload_bytes > 0;
+        let again = Retransmission { copy, sent_to, episode, counted };
+        let unnecessary = self.truth_mut().retransmitted(again, receiver);
+        if counted {
+            self.counters.segments_retransmitted += 1;
+            self.counters.retransmissions_unnecessary += u64::from(unnecessary);
+        }
+        if unnecessary { Transmission::Unnecessary } else { Transmission::Necessary }
+    }
+
+    /// Writes a segment that has just been [sent](Self::sent) into the tables; returns its row in
+    /// `segments`, if that is kept. `smss` is the payload of a full segment.
+    pub fn write_sent(
+        &mut self,
+        (now, smss): (Time, u32),
+        segment: SentSegment,
+        transmission: Transmission,
+        tables: &mut Tables,
+    ) -> Option<u32> {
+        let SentSegment { copy, payload_bytes } = segment;
+        let retransmission = transmission != Transmission::First;
+        if retransmission
+            && let Some(row) = self.episode.and_then(|episode| episode.row())
+            && let Some(episodes) = &mut tables.episodes
+        {
+            let episode = episodes.row_mut(row);
+            episode.retransmitted += 1;
+            episode.unnecessary += u64::from(transmission == Transmission::Unnecessary);
+        }
+        let row = tables.segments.as_mut()?.push(tables::Segment {
+            flow: self.flow,
+            sent: now,
+            seq: copy.from,
+            length_bytes: payload_bytes,
+            packet_number: packet_number(copy.from, smss),
+            retransmission,
+            cause: self.episode.filter(|_| retransmission).map(|episode| episode.kind),
+        });
+        self.unacked.get_or_insert_default().push(copy.to, row, retransmission);
+        Some(row)
+    }
+}

@@ -1,0 +1,222 @@
+//! A flow's record, fed from its two connections and from the packets between them.
+
+use super::{Flow, RECEIVER, SENDER};
+use crate::packet::{Others, Packet, PacketMut, PacketRef};
+use crate::recorder::{Drop, Recorder};
+use retx_record::capture::Transmission;
+use retx_record::flow::{EpisodeStart, FoundNecessary, SentSegment};
+use retx_record::reason::{Belief, EpisodeKind, SaidCause};
+use retx_record::truth::{Arrived, SegmentCopy, Trigger};
+use retx_tcp::{Connection, PlainTransmit, loss_cause};
+use retx_units::{Duration, Time};
+use retx_wire::Flags;
+
+/// The receiving end, as the verdicts ask it.
+struct Receiver<'a>(&'a Connection);
+
+impl Arrived for Receiver<'_> {
+    fn missing(&self, from: u64, to: u64) -> Option<(u64, u64)> {
+        self.0.first_missing(from, to)
+    }
+}
+
+/// How long a sender may pause. Before the first RTT sample this is the initial RTO, backed off if
+/// the SYN was lost.
+#[inline]
+fn longest_pause(sender: &Connection) -> Duration {
+    sender.srtt().unwrap_or_else(|| sender.rto())
+}
+
+impl Flow {
+    /// The data sender sends a plain segment; returns its number.
+    #[inline(always)]
+    pub(super) fn record_sent_plain(&mut self, now: Time, sent: &PlainTransmit) -> u64 {
+        let number = self.record.count_frame();
+        let payload_bytes = sent.segment.payload_bytes;
+        if payload_bytes > 0 {
+            let [sender, receiver] = &self.ends;
+            let (from, to) = (sent.position, sent.position + u64::from(payload_bytes));
+            let segment = SentSegment { copy: SegmentCopy { number, from, to }, payload_bytes };
+            let longest = || longest_pause(sender);
+            let transmission = self.record.sent(now, segment, longest, &Receiver(receiver));
+            assert!(transmission == Transmission::First, "what counts as a retransmission");
+        }
+        number
+    }
+
+    /// The data sender sends a segment. Completes the packet that carries it.
+    #[inline]
+    pub(super) fn record_sent(
+        &mut self,
+        now: Time,
+        retransmission: bool,
+        packet: &mut PacketMut<'_>,
+        recorder: &mut Recorder,
+    ) {
+        packet.set_copy(self.record.count_frame());
+        if packet.seq_len() == 0 {
+            return;
+        }
+        let segment = sent_segment(packet, packet.copy());
+        let [sender, receiver] = &self.ends;
+        let longest = || longest_pause(sender);
+        let transmission = self.record.sent(now, segment, longest, &Receiver(receiver));
+        assert!(
+            retransmission == (transmission != Transmission::First),
+            "what counts as a retransmission"
+        );
+        packet.set_transmission(transmission);
+        if retransmission || recorder.keeps_segments() {
+            self.record_row(now, packet, recorder);
+        }
+    }
+
+    /// Writes a segment of the data sender into the tables.
+    #[inline(never)]
+    pub(super) fn record_row(
+        &mut self,
+        now: Time,
+        packet: &mut PacketMut<'_>,
+        recorder: &mut Recorder,
+    ) {
+        let smss = self.ends[SENDER].window().smss;
+        let (segment, transmission) = (sent_segment(packet, packet.copy()), packet.transmission());
+        let tables = &mut recorder.tables;
+        if let Some(row) = self.record.write_sent((now, smss), segment, transmission, tables) {
+            packet.set_row(row);
+        }
+    }
+
+    /// A segment of the data sender has reached the receiver, which may have thrown it away.
+    // Written out where segments arrive: nearly all are kept, and nothing is asked about them.
+    #[inline(always)]
+    pub(super) fn record_arrival(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
+        let (receiver, end) = (&self.ends[RECEIVER], packet.end());
+        if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
+            self.record_refusal(packet, recorder);
+        } else {
+            self.record.arrived(|| copy_of(&packet, packet.copy()));
+        }
+    }
+
+    #[cold]
+    fn record_refusal(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
+        recorder.refused(packet);
+        let copy = copy_of(&packet, packet.copy());
+        if packet.others() == Others::OnTheirWay {
+            self.record.refused_so_far(copy);
+        } else {
+            let necessary = self.record.refused(copy, &mut recorder.tables);
+            self.correct_capture(necessary, recorder);
+        }
+    }
+
+    /// The sender has found a loss, or believes so.
+    #[cold]
+    pub(super) fn record_episode(
+        &mut self,
+        now: Time,
+        (kind, found): (EpisodeKind, &retx_tcp::Episode),
+        recorder: &mut Recorder,
+    ) {
+        let [sender, receiver] = &self.ends;
+        let said = match found.said {
+            loss_cause::Cause::Congestion => SaidCause::Congestion,
+            loss_cause::Cause::Corruption => SaidCause::Corruption,
+        };
+        let start = EpisodeStart {
+            at: now,
+            belief: Belief { kind, said },
+            trigger: Trigger { position: found.trigger, repaired: found.repaired },
+            smss: sender.window().smss,
+            cwnd_before_bytes: found.cwnd_before,
+            cwnd_after_bytes: found.cwnd_after,
+            rto: found.rto,
+            backoff: found.backoff,
+            backoff_now: sender.backoff(),
+        };
+        self.record.begin_episode(start, &Receiver(receiver), &mut recorder.tables);
+    }
+
+    /// A packet of this flow was dropped.
+    pub fn dropped(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
+        let smss = self.ends[SENDER].window().smss;
+        recorder.dropped(packet, smss, drop);
+        self.record_loss(packet, drop, recorder);
+    }
+
+    /// A relay has absorbed an acknowledgment of this flow.
+    pub fn absorbed(&self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
+        recorder.dropped(packet, self.ends[SENDER].window().smss, drop);
+    }
+
+    /// The last copy of a packet was given up after the others had been dropped.
+    pub fn lost_after_all(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
+        recorder.lost(packet, drop);
+        self.record_loss(packet, drop, recorder);
+    }
+
+    /// The last copy of a packet was given up after others had arrived, which the receiver may all
+    /// have thrown away.
+    pub fn let_go(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
+        if self.is_of_this_connection(packet) && self.has_refused(packet) {
+            let copy = copy_of(&packet, packet.copy());
+            let necessary = self.record.refused(copy, &mut recorder.tables);
+            self.correct_capture(necessary, recorder);
+        }
+    }
+
+    fn record_loss(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
+        if !self.is_of_this_connection(packet) || self.comes_in_a_copy(packet) {
+            return;
+        }
+        if !packet.carries_data_direction() {
+            if packet.flags.contains(Flags::ACK) {
+                let sender = &self.ends[SENDER];
+                let ack = packet.ack.unwrap_near(sender.initial_sequence(), sender.snd_una());
+                self.record.ack_dropped(ack.max(0) as u64);
+            }
+            return;
+        }
+        if packet.seq_len() > 0 {
+            let copy = copy_of(&packet, packet.copy());
+            let necessary = if packet.others() == Others::Arrived {
+                // The receiver had thrown the other copy away.
+                self.record.refused(copy, &mut recorder.tables)
+            } else {
+                self.record.dropped(copy, drop.cause, &mut recorder.tables)
+            };
+            self.correct_capture(necessary, recorder);
+        }
+    }
+
+    fn has_refused(&self, packet: PacketRef<'_>) -> bool {
+        packet.carries_data_direction() && self.record.has_refused(packet.copy())
+    }
+
+    /// True when a copy of a dropped packet that the network has made brings, or has brought, the
+    /// same bytes.
+    fn comes_in_a_copy(&self, packet: PacketRef<'_>) -> bool {
+        match packet.others() {
+            Others::None => false,
+            Others::OnTheirWay => true,
+            Others::Arrived => !self.has_refused(packet),
+        }
+    }
+
+    fn correct_capture(&self, necessary: FoundNecessary, recorder: &mut Recorder) {
+        if let Some(capture) = &mut recorder.capture {
+            for number in necessary {
+                capture.was_necessary(self.record.flow(), number);
+            }
+        }
+    }
+}
+
+fn copy_of(packet: &Packet, number: u64) -> SegmentCopy {
+    SegmentCopy { number, from: packet.position, to: packet.end() }
+}
+
+fn sent_segment(packet: &Packet, number: u64) -> SentSegment {
+    SentSegment { copy: copy_of(packet, number), payload_bytes: packet.payload_bytes() }
+}
