@@ -252,7 +252,12 @@ impl Connection {
         if in_order {
             receiver.rcv_nxt = right;
         } else if left < right {
+            // Linux joins a segment with what waits before it; else its memory counts only later.
+            let joins = receiver.out_of_order.contains(left - 1, left);
             receiver.take_with_gap(left, right);
+            if receiver.pending.is_linux() && left != old_nxt {
+                self.grow_window(segment, false, if joins { 0 } else { right - left }, now);
+            }
             self.acknowledge_gap(now, old_nxt);
         }
         let receiver = &mut self.receiver;
@@ -264,12 +269,12 @@ impl Connection {
             self.on_fin(now);
         }
         if !self.receiver.pending.is_linux() {
-            self.grow_window(segment, left == old_nxt && left < right, now);
+            self.grow_window(segment, left == old_nxt && left < right, 0, now);
             if in_order {
                 self.schedule_counted_ack(now);
             }
-        } else if left < right {
-            self.receive_as_linux(now, segment, left == old_nxt, in_order);
+        } else if left == old_nxt && left < right {
+            self.receive_as_linux(now, segment, in_order);
         }
     }
 
@@ -310,12 +315,13 @@ impl Connection {
     }
 
     /// New data let the window of a buffer that counts as memory grow (`tcp_event_data_recv`,
-    /// `tcp_data_queue_ofo`).
-    fn grow_window(&mut self, segment: &Segment, continues: bool, now: Time) {
+    /// `tcp_data_queue_ofo`). Of the bytes that wait, `uncounted` take no memory yet.
+    fn grow_window(&mut self, segment: &Segment, continues: bool, uncounted: u64, now: Time) {
         if self.receiver.memory.is_none() || segment.payload_bytes == 0 {
             return;
         }
-        let (position, waiting) = (self.receiver.position(), self.receiver.waiting());
+        let position = self.receiver.position();
+        let waiting = self.receiver.waiting().saturating_sub(uncounted);
         let Some(memory) = &mut self.receiver.memory else { return };
         if continues {
             memory.on_data_in_order(now, &position);
@@ -327,11 +333,8 @@ impl Connection {
         }
     }
 
-    /// New data under Linux's own policy: first its rhythm, then the window, then the ACK.
-    fn receive_as_linux(&mut self, now: Time, segment: &Segment, continues: bool, in_order: bool) {
-        if !continues {
-            return self.grow_window(segment, false, now);
-        }
+    /// New data in order under Linux's own policy: first its rhythm, then the window, then the ACK.
+    fn receive_as_linux(&mut self, now: Time, segment: &Segment, in_order: bool) {
         let arrival = self.arrival(now, segment);
         let position = self.receiver.position();
         let receiver = &mut self.receiver;
@@ -340,7 +343,7 @@ impl Connection {
         {
             memory.on_larger_segment(segment.payload_bytes, &position);
         }
-        self.grow_window(segment, true, now);
+        self.grow_window(segment, true, 0, now);
         if in_order {
             self.schedule_ack_as_linux(&arrival);
         }

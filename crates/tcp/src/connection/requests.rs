@@ -115,7 +115,7 @@ impl Sender {
         self.repair.get().and_then(|repair| repair.requests.get()).is_some_and(|it| it.asks)
     }
 
-    /// One sample, once.
+    /// True once if a keep-alive segment is due.
     pub fn take_question(&mut self) -> bool {
         self.requests_made().is_some_and(|requests| std::mem::take(&mut requests.asks))
     }
