@@ -110,6 +110,7 @@ def run(
     tables: bool = True,
     segments: bool = True,
     capture: list[tuple[str, str]] | None = None,
+    reference: bool = False,
 ) -> RawResult: ...
 def run_many(
     scenario: Scenario,
@@ -119,6 +120,7 @@ def run_many(
     threads: int,
     tables: bool = True,
     segments: bool = False,
+    reference: bool = False,
 ) -> list[RawResult]: ...
 def emulate(
     scenario: Scenario,

@@ -68,6 +68,7 @@ def run(
     segments: bool = True,
     pcap: str | os.PathLike[str] | None = None,
     pcap_at: str | Sequence[str] = (),
+    reference: bool = False,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     code: bool = True,
@@ -90,6 +91,9 @@ def run(
         pcap_at: Where packets are captured, as `"LINK@NODE"`, or several of these: at that node's
             end of the link, before its queue. By default where the first flow's data enter the
             network.
+        reference: Simulate without anything that exists only for speed: each hop by its own event,
+            each segment the long way through its connection. All results are the same but the
+            count of events; the run takes about twice as long.
         out: Write the result directory there, as `Result.save` does.
         force: Let an earlier result at `out` give way.
         code: False refuses a scenario that names code of its own, before any of it is loaded.
@@ -118,6 +122,7 @@ def run(
             segments=segments,
             pcap=pcap,
             pcap_at=pcap_at,
+            reference=reference,
             progress=progress,
         )
         if directory:
@@ -133,6 +138,7 @@ def run_parsed(
     segments: bool = True,
     pcap: str | os.PathLike[str] | None = None,
     pcap_at: str | Sequence[str] = (),
+    reference: bool = False,
     progress: Progress = None,
 ) -> Result:
     """As `run`, of a scenario that has been read."""
@@ -149,6 +155,7 @@ def run_parsed(
                 tables=tables,
                 segments=segments,
                 capture=points if capture else None,
+                reference=reference,
             ),
             progress,
         )
@@ -167,6 +174,7 @@ def replicate(
     overrides: Mapping[str, Any] | None = None,
     tables: bool = True,
     segments: bool = False,
+    reference: bool = False,
     threads: int | None = None,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
@@ -195,6 +203,7 @@ def replicate(
                 threads=threads,
                 tables=tables,
                 segments=segments,
+                reference=reference,
             ),
             progress,
         )

@@ -45,7 +45,14 @@ pub fn emulate(
         .map(|(host, command, waits)| ProgramAt { host, command, background: !waits })
         .collect();
     let settings = Settings {
-        record: Options { replication, segments, drops: tables, episodes: tables, capture },
+        record: Options {
+            replication,
+            segments,
+            drops: tables,
+            episodes: tables,
+            capture,
+            reference: false,
+        },
         backend,
         programs,
         lateness_bound: lateness_bound_s.map_or(LATENESS_BOUND, Duration::from_secs_f64),

@@ -10,13 +10,14 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 /// Simulates a scenario. `tables` records drops and episodes, `segments` segments and
-/// acknowledgments.
+/// acknowledgments. `reference` turns off everything that exists only for speed.
 ///
 /// `capture` are pairs of a link and the node at whose end of it packets are captured; with `None`
 /// there is no capture, with an empty list there is one where the first flow's data begin.
 #[pyfunction]
 #[pyo3(signature = (
-    scenario, control, *, replication = 0, tables = true, segments = true, capture = None
+    scenario, control, *, replication = 0, tables = true, segments = true, capture = None,
+    reference = false
 ))]
 pub fn run(
     py: Python<'_>,
@@ -26,12 +27,13 @@ pub fn run(
     tables: bool,
     segments: bool,
     capture: Option<Vec<(String, String)>>,
+    reference: bool,
 ) -> PyResult<RawResult> {
     let capture = match capture {
         Some(places) => scenario.capture_points(&places)?,
         None => Vec::new(),
     };
-    let options = Options { replication, ..options(tables, segments, capture) };
+    let options = Options { replication, reference, ..options(tables, segments, capture) };
     control.expect(1, scenario.inner.duration.as_nanos());
     // The models have no clock.
     let start = Instant::now();
@@ -46,7 +48,8 @@ pub fn run(
 /// are in order and do not depend on the number of threads.
 #[pyfunction]
 #[pyo3(signature = (
-    scenario, control, *, replications, threads, tables = true, segments = false
+    scenario, control, *, replications, threads, tables = true, segments = false,
+    reference = false
 ))]
 pub fn run_many(
     py: Python<'_>,
@@ -56,8 +59,9 @@ pub fn run_many(
     threads: NonZeroUsize,
     tables: bool,
     segments: bool,
+    reference: bool,
 ) -> PyResult<Vec<RawResult>> {
-    let options = options(tables, segments, Vec::new());
+    let options = Options { reference, ..options(tables, segments, Vec::new()) };
     let batch = Batch { first: 0, count: replications, threads };
     control.expect(replications, scenario.inner.duration.as_nanos());
     let known = scenario.inner.tcps.iter().any(|tcp| tcp.config.has_user_code());
@@ -79,5 +83,6 @@ pub fn prepared(work: &mut (dyn FnMut() + Send)) {
 }
 
 const fn options(tables: bool, segments: bool, capture: Vec<CapturePoint>) -> Options {
-    Options { replication: 0, segments, drops: tables, episodes: tables, capture }
+    let (drops, episodes) = (tables, tables);
+    Options { replication: 0, segments, drops, episodes, capture, reference: false }
 }

@@ -105,8 +105,12 @@ enum Special {
 }
 
 /// The TCPs, for connections to share.
-fn prepared(plan: &Plan) -> Vec<Prepared> {
-    plan.tcps.iter().map(|tcp| (&tcp.config).into()).collect()
+fn prepared(plan: &Plan, options: &Options) -> Vec<Prepared> {
+    let of = |tcp: &crate::plan::TcpPlan| {
+        let prepared = Prepared::from(&tcp.config);
+        if options.reference { prepared.without_short_ways() } else { prepared }
+    };
+    plan.tcps.iter().map(of).collect()
 }
 
 impl<'a> Engine<'a> {
@@ -118,7 +122,7 @@ impl<'a> Engine<'a> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
         let mut ways = Ways { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
         let starts: Vec<u32> = plan.routes.iter().map(|route| ways.lay(route)).collect();
-        let tcps = prepared(plan);
+        let tcps = prepared(plan, options);
         let flow = |(index, flow): (usize, &crate::plan::FlowPlan)| {
             let first_hops = flow.routes.map(|route| starts[route as usize]);
             Flow::new(index as u32, flow, &tcps[flow.tcp as usize], first_hops)
@@ -157,15 +161,17 @@ impl<'a> Engine<'a> {
         let Ways { mut routes, ports, .. } = ways;
         let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
         // A capture sees packets at each hop, at their time.
-        if recorder.capture.is_none() {
+        let hop_by_hop = options.reference || recorder.capture.is_some();
+        if !hop_by_hop {
             ahead::find_followers(&mut pipes, &routes, &plan.pipes);
         }
-        let places = routes::find_private(&mut routes, &flows, &pipes);
-        flows.iter_mut().for_each(|flow| flow.set_first_words(&routes));
+        let mut places = routes::find_private(&mut routes, &flows, &pipes);
         let mut targets = targets as u32;
-        // A capture has all happen at its time.
-        let waits = recorder.capture.is_none();
-        let funnels = Funnels::new(&routes, &mut pipes, (targets, waits));
+        let funnels = Funnels::new(&routes, &mut pipes, (targets, !hop_by_hop));
+        if options.reference {
+            routes::forget_private(&mut routes, &mut places);
+        }
+        flows.iter_mut().for_each(|flow| flow.set_first_words(&routes));
         targets += funnels.count();
         let lanes = Lanes::new(&pipes, targets, flows.len());
         let mut engine = Self {
@@ -183,7 +189,7 @@ impl<'a> Engine<'a> {
             stages: layout::stages(plan, key),
             unfinished: finite,
             over: false,
-            tcps: prepared(plan),
+            tcps: prepared(plan, options),
             flows,
             proxies: plan.proxies.iter().map(Proxy::new).collect(),
             chains: Vec::new(),

@@ -34,6 +34,9 @@ pub struct Options {
     pub episodes: bool,
     /// Capture packets at these points.
     pub capture: Vec<CapturePoint>,
+    /// Run without anything that exists only for speed: each hop by its own event, each segment
+    /// the long way through its connection. All results are the same but the count of events.
+    pub reference: bool,
 }
 
 /// A run seen from another thread.

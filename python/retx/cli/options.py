@@ -106,6 +106,13 @@ Span = Annotated[
     tuple[float, float] | None,
     typer.Option(metavar="T0 T1", help="Plot only from T0 to T1, in seconds; not for confusion."),
 ]
+Reference = Annotated[
+    bool,
+    typer.Option(
+        "--reference",
+        help="Simulate without anything that exists only for speed; results are the same.",
+    ),
+]
 NoSegments = Annotated[
     bool,
     typer.Option(

@@ -68,6 +68,7 @@ def command(
     flow: options.Flow = None,
     span: options.Span = None,
     no_segments: options.NoSegments = False,
+    reference: options.Reference = False,
 ) -> None:
     """Simulate a scenario and print a summary.
 
@@ -85,6 +86,7 @@ def command(
     arguments: dict[str, Any] = {
         "seed": seed,
         "overrides": overrides_of(settings or []),
+        "reference": reference,
         # What is not shown need not be recorded.
         "tables": out is not None or bool(outputs.figures),
         "segments": not no_segments

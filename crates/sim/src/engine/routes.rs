@@ -98,6 +98,18 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
     places
 }
 
+/// Makes all pipes and ends common again: each packet is asked where it is, and for whom.
+pub(super) fn forget_private(routes: &mut [u32], places: &mut [u32]) {
+    places.fill(ANY);
+    for word in routes {
+        if is_end(*word) {
+            *word = HOST;
+        } else if is_private(*word) {
+            *word = pipe_of(*word);
+        }
+    }
+}
+
 impl Engine<'_> {
     /// A packet leaves a pipe, or another hop: its next step.
     #[inline(always)]

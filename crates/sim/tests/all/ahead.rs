@@ -12,7 +12,8 @@ fn outcome(plan: &Plan, hop_by_hop: bool, tables: bool) -> Outcome {
     let point = CapturePoint::Link { link: 0, right: true };
     let capture = if hop_by_hop { vec![point] } else { vec![] };
     let [segments, drops, episodes] = [tables; 3];
-    let options = Options { replication: 0, segments, drops, episodes, capture };
+    let options =
+        Options { replication: 0, segments, drops, episodes, capture, ..Options::default() };
     run_plan(plan, &options, &Control::default()).expect("a sound run")
 }
 

@@ -12,8 +12,14 @@ use retx_sim::{Control, Options, run_plan};
 use retx_tcp::Size;
 use retx_units::{Duration, Rate, Time};
 
-const TABLES: Options =
-    Options { replication: 0, segments: true, drops: true, episodes: true, capture: vec![] };
+const TABLES: Options = Options {
+    replication: 0,
+    segments: true,
+    drops: true,
+    episodes: true,
+    capture: vec![],
+    reference: false,
+};
 
 /// The first byte of the 20th data segment.
 const TWENTIETH: u64 = 1 + 19 * 1460;

@@ -10,8 +10,14 @@ use std::collections::BTreeMap;
 fn outcome(text: &str, replication: u64) -> Outcome {
     let source = Source { name: "test.toml", text, overrides: &[] };
     let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
-    let options =
-        Options { replication, segments: true, drops: true, episodes: true, capture: vec![] };
+    let options = Options {
+        replication,
+        segments: true,
+        drops: true,
+        episodes: true,
+        capture: vec![],
+        ..Options::default()
+    };
     run(&scenario, &options, &Control::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 

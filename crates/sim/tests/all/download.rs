@@ -8,8 +8,14 @@ use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_tcp::Size;
 use retx_units::{Duration, Time};
 
-const TABLES: Options =
-    Options { replication: 0, segments: true, drops: true, episodes: true, capture: vec![] };
+const TABLES: Options = Options {
+    replication: 0,
+    segments: true,
+    drops: true,
+    episodes: true,
+    capture: vec![],
+    reference: false,
+};
 
 fn run(plan: &Plan) -> Outcome {
     run_plan(plan, &TABLES, &Control::default()).expect("a sound run")

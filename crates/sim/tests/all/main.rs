@@ -23,6 +23,7 @@ mod plans;
 mod presets_differ;
 mod queues;
 mod random;
+mod reference;
 mod relays;
 mod scenarios;
 mod split;

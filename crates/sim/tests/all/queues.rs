@@ -47,7 +47,14 @@ fn outcome(text: &str, set: &[(&str, &str)]) -> Outcome {
     let source = Source { name: "queues.toml", text, overrides: &overrides };
     let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
     let capture = vec![CapturePoint::Link { link: 0, right: true }];
-    let options = Options { replication: 0, segments: true, drops: true, episodes: true, capture };
+    let options = Options {
+        replication: 0,
+        segments: true,
+        drops: true,
+        episodes: true,
+        capture,
+        ..Options::default()
+    };
     run(&scenario, &options, &Control::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -5,8 +5,14 @@ use retx_record::capture::DropReason;
 use retx_scenario::{Source, parse};
 use retx_sim::{Control, Options, Outcome, build, run_plan};
 
-const TABLES: Options =
-    Options { replication: 0, segments: true, drops: true, episodes: true, capture: vec![] };
+const TABLES: Options = Options {
+    replication: 0,
+    segments: true,
+    drops: true,
+    episodes: true,
+    capture: vec![],
+    reference: false,
+};
 
 /// An example of the last hop, with changes; its outcome.
 fn last_hop(kind: &str, changes: &[(&str, &str)], replication: u64) -> Outcome {

@@ -65,7 +65,14 @@ fn everything() -> Options {
         CapturePoint::Link { link: 0, right: false },
         CapturePoint::Link { link: 1, right: true },
     ];
-    Options { replication: 0, segments: true, drops: true, episodes: true, capture }
+    Options {
+        replication: 0,
+        segments: true,
+        drops: true,
+        episodes: true,
+        capture,
+        ..Options::default()
+    }
 }
 
 fn run_of(scenario: &Scenario, replication: u64) -> Outcome {

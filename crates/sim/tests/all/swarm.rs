@@ -171,7 +171,14 @@ fn seed(seed: u64) {
     put_relays(&mut plan);
     let point = CapturePoint::Link { link: 0, right: true };
     let capture = if plan.pipes.is_empty() { vec![] } else { vec![point] };
-    let options = Options { replication: 0, segments: true, drops: true, episodes: true, capture };
+    let options = Options {
+        replication: 0,
+        segments: true,
+        drops: true,
+        episodes: true,
+        capture,
+        ..Options::default()
+    };
     let outcome = run_plan(&plan, &options, &Control::default())
         .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     check(&plan, &outcome);

@@ -14,8 +14,14 @@ use retx_tcp::presets::PRESETS;
 use retx_tcp::{Size, loss_cause};
 use retx_units::{Duration, Time};
 
-const TABLES: Options =
-    Options { replication: 0, segments: true, drops: true, episodes: true, capture: vec![] };
+const TABLES: Options = Options {
+    replication: 0,
+    segments: true,
+    drops: true,
+    episodes: true,
+    capture: vec![],
+    reference: false,
+};
 
 /// A row of the `segments` table, and what is to be known of it.
 #[derive(Debug, Clone, Copy)]

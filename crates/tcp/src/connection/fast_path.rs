@@ -54,9 +54,6 @@ pub(super) struct Course {
     pub receives: bool,
     /// To data beyond a gap, and to their acknowledgments.
     pub collects: bool,
-    /// A test wants none.
-    #[cfg(test)]
-    pub closed: bool,
 }
 
 /// What the short way of sending says.
@@ -126,9 +123,8 @@ impl Connection {
     /// Something has happened that no short way knows: which of them are open from here on?
     #[inline(never)]
     pub(super) fn settle(&mut self) {
-        let open = self.course.plain && self.state == State::Established && self.reply.is_none();
-        #[cfg(test)]
-        let open = open && !self.course.closed;
+        let plain = self.course.plain && self.parameters.short_ways;
+        let open = plain && self.state == State::Established && self.reply.is_none();
         let (simple, gap) = (open && self.receiver.is_simple(), self.receiver.has_gap());
         self.course.receives = simple && !gap;
         self.course.collects = simple && gap;

@@ -54,7 +54,6 @@ pub use requests::KeepAlive;
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::Segment;
 use sender::Sender;
-#[cfg(not(test))]
 use std::mem::offset_of;
 use std::sync::Arc;
 pub use validation::CwndValidation;
@@ -153,8 +152,7 @@ pub struct Connection {
     ecn: ecn::Notification,
 }
 
-// A flow keeps two, and there may be a hundred thousand flows. (Tests have a field more.)
-#[cfg(not(test))]
+// A flow keeps two, and there may be a hundred thousand flows.
 const _: () = {
     const LINE: usize = 64;
     assert!(size_of::<Connection>() <= 10 * LINE);

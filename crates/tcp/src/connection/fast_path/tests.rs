@@ -2,6 +2,7 @@
 //! happens to them, they say the same, and keep the same.
 
 use super::Course;
+use crate::connection::parameters::{Parameters, Prepared};
 use crate::connection::{Connection, Event, Polled, Transmit};
 use crate::{Config, CwndValidation, Size, congestion_control, loss_cause, presets, spurious};
 use retx_units::{Duration, SeqNr, Stream, StreamKey, Time};
@@ -38,6 +39,7 @@ struct World {
 fn kept(connection: &Connection) -> String {
     let mut connection = connection.clone();
     connection.course = Course::default();
+    connection.parameters = Parameters { short_ways: true, ..*connection.parameters }.into();
     connection.receiver.forget_told();
     connection.sender.board.tidy(connection.sender.snd_una);
     format!("{connection:?}")
@@ -107,16 +109,14 @@ fn chosen<T: serde::de::DeserializeOwned>(text: &str) -> T {
 impl World {
     fn new(seed: u64) -> Self {
         let mut stream = StreamKey { seed, replication: 0 }.stream("two ways");
-        let twice = |connection: Connection| {
-            let mut long = connection.clone();
-            long.course.closed = true;
-            [connection, long]
-        };
-        let configs = [(); 2].map(|()| config(&mut stream));
+        let configs = [(); 2].map(|()| {
+            let short = Prepared::from(&config(&mut stream));
+            [short.clone(), short.without_short_ways()]
+        });
         let [near, far] = [(); 2].map(|()| SeqNr(stream.next_u64() as u32));
         let ends = [
-            twice(Connection::connect(&configs[0], near)),
-            twice(Connection::listen(&configs[1], far)),
+            configs[0].each_ref().map(|config| Connection::connect_as(config, near)),
+            configs[1].each_ref().map(|config| Connection::listen_as(config, far)),
         ];
         let lost = pick(&mut stream, &[u64::MAX, 100, 15]);
         let late = pick(&mut stream, &[u64::MAX, 200, 20]);

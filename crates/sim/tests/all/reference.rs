@@ -1,0 +1,98 @@
+//! Nothing that exists only for speed changes a result: a run with it is the same as a
+//! [reference run](Options::reference), but for the count of events.
+
+use crate::random;
+use retx_record::tables::{LinkSamples, Tables};
+use retx_scenario::{Source, parse};
+use retx_sim::plan::Plan;
+use retx_sim::{CapturePoint, Control, Options, Outcome, build, run_plan};
+use retx_units::{Duration, Time};
+use std::path::Path;
+
+/// What is written down of a run besides its summary.
+#[derive(Debug, Clone, Copy)]
+enum Recorded {
+    Nothing,
+    Tables,
+    TablesAndCapture,
+}
+
+fn options(recorded: Recorded, reference: bool) -> Options {
+    let tables = !matches!(recorded, Recorded::Nothing);
+    let capture = match recorded {
+        Recorded::TablesAndCapture => vec![CapturePoint::Link { link: 0, right: true }],
+        Recorded::Nothing | Recorded::Tables => vec![],
+    };
+    let (segments, drops, episodes) = (tables, tables, tables);
+    Options { segments, drops, episodes, capture, reference, ..Options::default() }
+}
+
+/// Everything that a run tells, but for the count of events.
+fn told(outcome: &Outcome) -> String {
+    let queues = outcome.tables.link_samples.as_ref().map(LinkSamples::rows);
+    let tables = Tables { link_samples: None, ..outcome.tables.clone() };
+    let Outcome { flows, datagrams, links, wlans, relays, capture, .. } = outcome;
+    format!("{flows:#?}{datagrams:#?}{links:#?}{wlans:#?}{relays:#?}{queues:#?}{tables:#?}")
+        + &format!("{capture:?}")
+}
+
+/// Fails where the two runs differ first.
+fn check(plan: &Plan, name: &str) {
+    for recorded in [Recorded::Nothing, Recorded::Tables, Recorded::TablesAndCapture] {
+        if matches!(recorded, Recorded::TablesAndCapture) && plan.pipes.is_empty() {
+            // Captures are taken at links.
+            continue;
+        }
+        let [fast, reference] = [false, true].map(|reference| {
+            run_plan(plan, &options(recorded, reference), &Control::default()).expect("a sound run")
+        });
+        let [fast_told, told] = [told(&fast), told(&reference)];
+        let differs = fast_told.lines().zip(told.lines()).position(|(fast, plain)| fast != plain);
+        if let Some(line) = differs {
+            let from = line.saturating_sub(12);
+            let part = |text: &str| text.lines().skip(from).take(15).collect::<Vec<_>>().join("\n");
+            panic!("{name}, {recorded:?}: {}\nreference:\n{}", part(&fast_told), part(&told));
+        }
+        assert_eq!(fast_told.len(), told.len(), "{name}, {recorded:?}");
+        assert!(fast.engine.events <= reference.engine.events, "{name}, {recorded:?}");
+    }
+}
+
+fn check_random(seed: u64) {
+    let plan = random::plan(seed);
+    if !plan.pipes.is_empty() {
+        check(&plan, &format!("random plan {seed}"));
+    }
+}
+
+#[test]
+fn random_networks_are_as_in_the_reference() {
+    (0..80).for_each(check_random);
+}
+
+/// `cargo test --release -p retx-sim --test all thousands -- --ignored`
+#[test]
+#[ignore = "takes minutes"]
+fn thousands_of_random_networks_are_as_in_the_reference() {
+    (0..2_000).for_each(check_random);
+}
+
+#[test]
+fn shipped_scenarios_are_as_in_the_reference() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut count = 0;
+    for file in std::fs::read_dir(root.join("scenarios")).expect("there are some") {
+        let path = file.expect("a file").path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let name = path.display().to_string();
+            let text = std::fs::read_to_string(&path).expect("it can be read");
+            let source = Source { name: &name, text: &text, overrides: &[] };
+            let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
+            let mut plan = build::plan(&scenario);
+            plan.end = plan.end.min(Time::ZERO + Duration::from_secs(20));
+            check(&plan, &name);
+            count += 1;
+        }
+    }
+    assert!(count >= 10, "{count} scenarios");
+}
