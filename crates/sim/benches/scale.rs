@@ -1,6 +1,7 @@
 //! What a delivered segment costs as one thing grows: `scale AXIS VALUE [SECONDS [RUNS]]` simulates
 //! so many seconds (2) so many times (once) and prints a line of JSON about the last run, for those
 //! who count the instructions, the memory or the time of the process (`bench/scale.py`).
+//! `--reference` simulates without anything that exists only for speed.
 //!
 //! Axes: `flows` over a bottleneck; `shares`, flows over one that has 10 Mbit/s for each; `hops` of
 //! one flow; `window` of one flow, in segments, without loss; `lossy_window`, the same with SACK
@@ -61,7 +62,9 @@ fn run(axis: &str, value: &str, plan: &Plan) {
 }
 
 fn finished(plan: &Plan) -> Engine<'_> {
-    let mut engine = Engine::new(plan, &Options::default()).expect("it fits");
+    let reference = std::env::args().any(|argument| argument == "--reference");
+    let options = Options { reference, ..Options::default() };
+    let mut engine = Engine::new(plan, &options).expect("it fits");
     while !engine.is_over() {
         engine.step();
     }

@@ -7,7 +7,7 @@
 
 use crate::agenda::Agenda;
 use crate::datagram::DatagramFlow;
-use crate::event_queue::{MAX_TARGETS, Target};
+use crate::event_queue::MAX_TARGETS;
 use crate::flow::Flow;
 use crate::packet::{Packets, Unpacked};
 use crate::plan::{Plan, Port, Sampling, Side};
@@ -15,35 +15,30 @@ use crate::proxy::Proxy;
 use crate::recorder::{Drop, Recorder};
 use crate::run::{Options, RunError};
 use retx_link::Pipe;
-use retx_link::stage::{Entry, Packet};
 use retx_tcp::{Prepared, Transmit};
 use retx_units::{StreamKey, Time};
 
 mod agents;
-mod ahead;
-mod calendar;
 mod closing;
 mod datagrams;
-mod funnel;
-mod funnels;
+mod express;
+mod hops;
 mod hosts;
-mod lanes;
 mod layout;
-mod otherwise;
 mod outside;
+mod owners;
 mod relay;
 mod routes;
 mod sampling;
 mod stages;
 
 pub use closing::Baseline;
-use funnels::Funnels;
-use lanes::Lanes;
+use express::{Funnels, Lanes};
 use layout::{Placed, Ways};
 use outside::Outside;
 pub use outside::{Arriving, Left};
+use owners::{Owner, Owners};
 pub use relay::Chain;
-use routes::{Step, is_private, pipe_of};
 
 /// A run.
 #[derive(Debug)]
@@ -53,10 +48,13 @@ pub struct Engine<'a> {
     now: Time,
     agenda: Agenda,
     packets: Packets,
+    owners: Owners,
     /// The hops of all routes: a pipe's index, or the number of pipes plus the index of a port.
     /// What else a word may say: [`routes`].
     routes: Vec<u32>,
-    /// Where in them each private pipe is.
+    /// Packets may go by [`express`]; else each hop is an event of its own.
+    is_express: bool,
+    /// Where in the routes each private pipe is.
     places: Vec<u32>,
     lanes: Lanes,
     funnels: Funnels,
@@ -94,16 +92,6 @@ struct Counts {
     forgotten: u64,
 }
 
-/// Targets that are neither pipes nor hosts; stages follow them, then flows of UDP.
-#[derive(Debug, Clone, Copy)]
-enum Special {
-    End,
-    Warmup,
-    Sample,
-    /// Not a target: how many there are.
-    Count,
-}
-
 /// The TCPs, for connections to share.
 fn prepared(plan: &Plan, options: &Options) -> Vec<Prepared> {
     let of = |tcp: &crate::plan::TcpPlan| {
@@ -111,6 +99,17 @@ fn prepared(plan: &Plan, options: &Options) -> Vec<Prepared> {
         if options.reference { prepared.without_short_ways() } else { prepared }
     };
     plan.tcps.iter().map(of).collect()
+}
+
+/// Refuses a plan with more owners of events than an event can name.
+fn check_size(plan: &Plan, flows: usize, datagrams: usize) -> Result<(), RunError> {
+    let pipes = plan.pipes.len() as u64;
+    let targets = pipes + (plan.stages.len() + datagrams + 2 * flows) as u64 + 3;
+    // There may be a lane behind each pipe, or a funnel before it.
+    if targets + 2 * pipes > u64::from(MAX_TARGETS) {
+        return Err(RunError::TooLarge { targets });
+    }
+    Ok(())
 }
 
 impl<'a> Engine<'a> {
@@ -145,12 +144,9 @@ impl<'a> Engine<'a> {
         datagrams: Vec<DatagramFlow>,
     ) -> Result<Self, RunError> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
-        let hosts = 2 * flows.len() as u64 + Special::Count as u64;
-        let targets = (plan.pipes.len() + plan.stages.len() + datagrams.len()) as u64 + hosts;
-        // There may be a lane behind each pipe, or a funnel before it.
-        if targets + 2 * plan.pipes.len() as u64 > u64::from(MAX_TARGETS) {
-            return Err(RunError::TooLarge { targets });
-        }
+        check_size(plan, flows.len(), datagrams.len())?;
+        let stages = plan.stages.len();
+        let mut owners = Owners::new(plan.pipes.len(), flows.len(), stages, datagrams.len());
         let pipe = |pipe: &crate::plan::PipePlan| {
             // Hardly any draws: the name is put together for those that do.
             Pipe::new(&pipe.config, key, format_args!("link.{}.{}", pipe.link, pipe.direction))
@@ -161,24 +157,25 @@ impl<'a> Engine<'a> {
         let Ways { mut routes, ports, .. } = ways;
         let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
         // A capture sees packets at each hop, at their time.
-        let hop_by_hop = options.reference || recorder.capture.is_some();
-        if !hop_by_hop {
-            ahead::find_followers(&mut pipes, &routes, &plan.pipes);
+        let is_express = !options.reference && recorder.capture.is_none();
+        if is_express {
+            express::find_followers(&mut pipes, &routes, &plan.pipes);
         }
         let mut places = routes::find_private(&mut routes, &flows, &pipes);
-        let mut targets = targets as u32;
-        let funnels = Funnels::new(&routes, &mut pipes, (targets, !hop_by_hop));
-        if options.reference {
+        let funnels = Funnels::new(&routes, &mut pipes, (owners.first_funnel(), is_express));
+        if !is_express {
             routes::forget_private(&mut routes, &mut places);
         }
         flows.iter_mut().for_each(|flow| flow.set_first_words(&routes));
-        targets += funnels.count();
-        let lanes = Lanes::new(&pipes, targets, flows.len());
+        let first_lane = owners.add_funnels(funnels.count());
+        let lanes = Lanes::new(&pipes, first_lane, flows.len());
         let mut engine = Self {
             plan,
             key,
             now: Time::ZERO,
-            agenda: Agenda::new(targets + lanes.count()),
+            agenda: Agenda::new(first_lane + lanes.count()),
+            owners,
+            is_express,
             packets: Packets::default(),
             places,
             routes,
@@ -208,14 +205,14 @@ impl<'a> Engine<'a> {
     }
 
     fn first_events(&mut self) {
-        self.agenda.wake(self.target_of(Special::End), self.plan.end);
+        self.agenda.wake(self.owners.target(Owner::End), self.plan.end);
         if self.plan.warmup > Time::ZERO {
-            self.agenda.wake(self.target_of(Special::Warmup), self.plan.warmup);
+            self.agenda.wake(self.owners.target(Owner::Warmup), self.plan.warmup);
         } else {
             self.begin_without_baseline();
         }
         if matches!(self.plan.sampling, Sampling::Every(_)) {
-            self.agenda.wake(self.target_of(Special::Sample), Time::ZERO);
+            self.agenda.wake(self.owners.target(Owner::Sample), Time::ZERO);
         }
         for index in 0..self.flows.len() {
             for side in [Side::Sender, Side::Receiver] {
@@ -261,84 +258,28 @@ impl<'a> Engine<'a> {
         let (time, target) = self.agenda.take_first().expect("the end of the run is an event");
         self.now = time;
         self.events += 1;
-        let pipes = self.pipes.len() as u32;
-        let arrived = if let Some(lane) = self.lanes.by_target(target) {
-            self.lane_due(lane)
-        } else if target < pipes {
-            self.pipe_due(target)
-        } else {
-            return self.end_due(target - pipes);
+        let arrived = match self.owners.owner(target) {
+            Owner::Lane(lane) => self.lane_due(lane),
+            Owner::Pipe(index) if self.is_express => self.pipe_due_express(index),
+            owner => return self.owner_due(owner),
         };
         if let Some((id, to)) = arrived {
             self.deliver(id, to);
         }
     }
 
-    /// An end of a flow is due, or something else that is no pipe.
     #[inline(never)]
-    fn end_due(&mut self, host: u32) {
-        match host.checked_sub(2 * self.flows.len() as u32) {
-            None if host & 1 == 0 => self.host_due(host >> 1, Side::Sender),
-            None => self.host_due(host >> 1, Side::Receiver),
-            Some(special) => self.special(special),
-        }
-    }
-
-    /// The first packet of a pipe leaves it: returns it, and the end that it has reached. It may
-    /// also go on.
-    #[inline(always)]
-    fn pipe_due(&mut self, index: u32) -> Option<(u32, u32)> {
-        let pipe = &mut self.pipes[index as usize];
-        // Nearly all packets go this way.
-        if let Some(parcel) = pipe.poll_plain(self.now) {
-            self.agenda.wake(index, pipe.poll_timeout());
-            self.recorder.left(self.now, index, parcel.id, &mut self.packets);
-            return self.take(self.step_from(index, parcel));
-        }
-        self.pipe_due_otherwise(index);
-        None
-    }
-
-    /// A packet enters the hop that this word of its route names.
-    #[inline(always)]
-    fn enter(&mut self, word: u32, step: Step) {
-        let pipe = self.pipes.get(pipe_of(word) as usize);
-        if let Some(funnel) = pipe.and_then(Pipe::fed_by) {
-            self.carry_out(funnel);
-        }
-        self.enter_in_turn(word, step);
-    }
-
-    /// The same where no other packet comes before it.
-    #[inline(always)]
-    fn enter_in_turn(&mut self, word: u32, step: Step) {
-        let (index, id) = (pipe_of(word), step.parcel.id);
-        if self.recorder.capture.is_some() {
-            self.watch_entry(index, id);
-        }
-        let Some(pipe) = self.pipes.get_mut(index as usize) else {
-            self.write_hop(step);
-            return self.enter_stage(word, id);
-        };
-        if pipe.leads() {
-            return self.enter_leader(index, step);
-        }
-        let entry = if pipe.is_plain() {
-            pipe.handle_plain(self.now, step.parcel)
-        } else if pipe.loses() {
-            pipe.handle_losing(self.now, step.parcel, &self.packets.get(id).frame())
-        } else {
-            let packet = self.packets.get(id);
-            let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
-            pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable })
-        };
-        if !is_private(word) || entry != Entry::Accepted {
-            self.packets.set_hop(id, step.hop);
-        }
-        match entry {
-            Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
-            Entry::AcceptedTwice => self.copy(index, id),
-            Entry::QueueFull => self.turn_away(index, id),
+    fn owner_due(&mut self, owner: Owner) {
+        match owner {
+            Owner::Pipe(index) => self.pipe_due(index),
+            Owner::Host(flow, side) => self.host_due(flow, side),
+            Owner::End => self.over = true,
+            Owner::Warmup => self.take_baseline(),
+            Owner::Sample => self.sample_due(),
+            Owner::Stage(index) => self.stage_due(index),
+            Owner::Datagrams(index) => self.datagrams_due(index),
+            Owner::Funnel(index) => self.funnel_due(index),
+            Owner::Lane(_) => unreachable!("lanes are woken by `step`"),
         }
     }
 
@@ -364,29 +305,5 @@ impl<'a> Engine<'a> {
         flow.note_close();
         self.rearm(index, Side::Sender);
         self.rearm(index, Side::Receiver);
-    }
-
-    fn target_of(&self, special: Special) -> Target {
-        (self.pipes.len() + 2 * self.flows.len()) as u32 + special as u32
-    }
-
-    fn special(&mut self, which: u32) {
-        if let Some(stage) = which.checked_sub(Special::Count as u32) {
-            match stage.checked_sub(self.stages.len() as u32) {
-                None => self.stage_due(stage),
-                Some(number) => match number.checked_sub(self.datagrams.len() as u32) {
-                    None => self.datagrams_due(number),
-                    Some(funnel) => self.funnel_due(funnel),
-                },
-            }
-        } else if which == Special::End as u32 {
-            self.over = true;
-        } else if which == Special::Warmup as u32 {
-            self.take_baseline();
-        } else if let Sampling::Every(interval) = self.plan.sampling {
-            self.sample();
-            self.over |= self.recorder.sample_rows() > self.plan.samples_max;
-            self.agenda.wake(self.target_of(Special::Sample), self.now + interval);
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Flows of UDP in the engine. Their numbers follow those of the flows over TCP.
 
-use super::{Engine, Special};
+use super::Engine;
+use super::owners::Owner;
 use crate::datagram::{AWAITED, Datagram};
 use crate::recorder::Drop;
 use retx_wire::{Ecn, IPV4_HEADER_BYTES, Segment, UDP_HEADER_BYTES};
@@ -39,8 +40,7 @@ impl Engine<'_> {
             self.over |= self.unfinished == 0 && !self.plan.to_the_end;
         }
         let time = self.datagrams[index as usize].sender.poll_timeout();
-        let target = self.target_of(Special::Count) + self.stages.len() as u32 + index;
-        self.agenda.wake(target, time);
+        self.agenda.wake(self.owners.target(Owner::Datagrams(index)), time);
     }
 
     fn datagrams_of(&self, id: u32) -> u32 {

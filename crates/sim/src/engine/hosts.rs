@@ -2,25 +2,11 @@
 //! written out where it is done, once for each side.
 
 use super::Engine;
-use super::routes::{Step, is_private, pipe_of};
+use super::owners::Owner;
 use crate::flow::Context;
 use crate::packet::Arriving;
 use crate::plan::Side;
-use retx_link::pipe::Parcel;
-use retx_link::stage::Entry;
 use retx_tcp::Polled;
-
-/// How far an end has got with sending by itself.
-enum Outcome {
-    /// It has nothing more to send.
-    Done { wants_attention: bool },
-    /// A segment is written down.
-    Written,
-    /// A packet is to take this step.
-    Enters(Step),
-    /// The packet of this step has found no room in this pipe.
-    TurnedAway(Step, u32),
-}
 
 impl Engine<'_> {
     #[inline(never)]
@@ -85,81 +71,33 @@ impl Engine<'_> {
         self.transmit(index, side);
     }
 
-    /// Returns true when the flow wants attention.
+    /// Sends what an end wants to send; returns true when the flow wants attention.
     #[inline(always)]
     fn transmit(&mut self, index: u32, side: Side) -> bool {
-        loop {
-            match self.transmit_plain(index, side) {
-                Outcome::Done { wants_attention } => return wants_attention,
-                Outcome::Written => self.send_written(index, side),
-                Outcome::Enters(step) => self.send_into(step),
-                Outcome::TurnedAway(step, pipe) => {
-                    self.write_hop(step);
-                    self.turn_away(pipe, step.parcel.id);
-                }
-            }
+        if self.is_express {
+            self.transmit_express(index, side)
+        } else {
+            self.transmit_each(index, side)
         }
     }
 
-    /// Sends plain segments into a private pipe, as nearly all are, until something else is to be
-    /// done; asks at the end when to wake the flow.
-    // All that it needs of the engine is taken apart once.
-    #[inline(always)]
-    fn transmit_plain(&mut self, index: u32, side: Side) -> Outcome {
-        let Self { flows, packets, pipes, funnels, agenda, recorder, now, .. } = self;
-        let flow = &mut flows[index as usize];
+    #[inline(never)]
+    fn transmit_each(&mut self, index: u32, side: Side) -> bool {
         loop {
-            let plain = match flow.poll_transmit(*now, side, &mut self.transmit) {
+            match self.flows[index as usize].poll_transmit(self.now, side, &mut self.transmit) {
                 Polled::Nothing => break,
-                Polled::Written => return Outcome::Written,
-                Polled::Plain(plain) => plain,
-            };
-            self.counts.sent += 1;
-            let label = flow.send_plain(*now, side, &plain);
-            let (id, bytes) = packets.insert_plain(&plain, &label);
-            let parcel = Parcel { id, bytes };
-            let step = Step { parcel, hop: label.hop };
-            if recorder.notes_packets {
-                if recorder.keeps_segments() {
-                    flow.write_sent(*now, side, &mut packets.get_mut(id), recorder);
-                }
-                if recorder.capture.is_some() {
-                    return Outcome::Enters(step);
-                }
+                Polled::Plain(plain) => self.transmit = plain.transmit(),
+                Polled::Written => {}
             }
-            let word = flow.first_word(side);
-            let first = pipe_of(word);
-            let pipe = pipes.get_mut(first as usize);
-            let Some(pipe) = pipe.filter(|pipe| is_private(word) && !pipe.leads()) else {
-                return Outcome::Enters(step);
-            };
-            let entry = if let Some(number) = pipe.feeds() {
-                funnels.feed(number, (*now, step), (first, pipe), agenda)
-            } else {
-                let entry = if pipe.is_plain() {
-                    pipe.handle_plain(*now, parcel)
-                } else {
-                    pipe.handle_losing(*now, parcel, &packets.get(id).frame())
-                };
-                agenda.wake(first, pipe.poll_timeout());
-                entry
-            };
-            if entry != Entry::Accepted {
-                return Outcome::TurnedAway(step, first);
-            }
-            if !plain.more {
-                break;
-            }
+            self.send_written(index, side);
         }
-        if let Some(time) = flow.poll_wake(side) {
-            agenda.wake(pipes.len() as u32 + 2 * index + side as u32, time);
-        }
-        Outcome::Done { wants_attention: flow.wants_attention() }
+        self.rearm(index, side);
+        self.flows[index as usize].wants_attention()
     }
 
     /// The segment that an end has written down goes out.
     #[inline(never)]
-    fn send_written(&mut self, index: u32, side: Side) {
+    pub(super) fn send_written(&mut self, index: u32, side: Side) {
         self.counts.sent += 1;
         // In one place: a copy of what was just written would wait until it is in the cache.
         let transmit = &self.transmit;
@@ -171,7 +109,7 @@ impl Engine<'_> {
 
     #[inline]
     pub(super) fn rearm(&mut self, index: u32, side: Side) {
-        let target = self.pipes.len() as u32 + 2 * index + side as u32;
+        let target = self.owners.target(Owner::Host(index, side));
         if let Some(time) = self.flows[index as usize].poll_wake(side) {
             self.agenda.wake(target, time);
         }

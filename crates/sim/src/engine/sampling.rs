@@ -1,6 +1,7 @@
 //! Samples of senders and queues.
 
 use super::Engine;
+use super::owners::Owner;
 use crate::plan::Sampling;
 use crate::run::RunError;
 use retx_link::Pipe;
@@ -8,8 +9,17 @@ use retx_record::tables::LinkSample;
 use retx_units::{Duration, History, Time};
 
 impl Engine<'_> {
+    /// A sample is due, and another follows.
+    pub(super) fn sample_due(&mut self) {
+        if let Sampling::Every(interval) = self.plan.sampling {
+            self.sample();
+            self.over |= self.recorder.sample_rows() > self.plan.samples_max;
+            self.agenda.wake(self.owners.target(Owner::Sample), self.now + interval);
+        }
+    }
+
     /// Writes down how every sender and every queue is doing.
-    pub(super) fn sample(&mut self) {
+    fn sample(&mut self) {
         self.settle_funnels();
         for flow in &self.flows {
             flow.sample(self.now, &mut self.recorder);

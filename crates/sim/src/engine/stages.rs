@@ -1,8 +1,9 @@
 //! Stages that are no pipes: packets enter them, and what they say about packets is carried out.
 
+use super::Engine;
 use super::layout::Placed;
+use super::owners::Owner;
 use super::routes::SOURCE;
-use super::{Engine, Special};
 use crate::plan::Port;
 use crate::recorder::Drop;
 use crate::stage::Stage;
@@ -19,14 +20,14 @@ impl Engine<'_> {
             let port = self.port_of(departure.id());
             match departure {
                 Departure::Delivered { id } => self.move_on(first + u32::from(port.exit), id),
-                other => self.depart_otherwise(first + u32::from(port.entry), &other),
+                other => self.depart(first + u32::from(port.entry), &other),
             }
         }
         self.rearm_stage(index);
     }
 
     pub(super) fn rearm_stage(&mut self, index: u32) {
-        let target = self.target_of(Special::Count) + index;
+        let target = self.owners.target(Owner::Stage(index));
         self.agenda.wake(target, self.stages[index as usize].stage.poll_timeout());
     }
 

@@ -16,7 +16,7 @@ const ROWS: usize = 8;
 
 /// A packet in a funnel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Coming {
+pub(in crate::engine) struct Coming {
     pub arrival: Time,
     pub parcel: Parcel,
     /// Where on its route the bottleneck is.
@@ -25,7 +25,7 @@ pub(super) struct Coming {
 
 /// What has become of a packet that was to be put in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Put {
+pub(in crate::engine) enum Put {
     /// It arrives first.
     First,
     /// Others arrive before it, or at the same time.
@@ -36,7 +36,7 @@ pub(super) enum Put {
 
 /// Packets in the order in which they arrive; at the same time in that in which they were put in.
 #[derive(Debug, Clone)]
-pub(super) struct Funnel {
+pub(in crate::engine) struct Funnel {
     /// When the first of all rows arrives; [`Time::NEVER`] without any. It is in this row.
     first: Time,
     next: usize,

@@ -20,7 +20,7 @@ const UNKNOWN: u64 = 1 << 13;
 
 /// How long days are, and how many there are.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Days {
+pub(in crate::engine) struct Days {
     /// Binary logarithm of their length in nanoseconds.
     length: u32,
     /// A power of two, at least 64.
@@ -47,7 +47,7 @@ struct Noted {
 
 /// Packets in the order in which they arrive; at the same time in that in which they were put in.
 #[derive(Debug, Clone)]
-pub(super) struct Calendar {
+pub(in crate::engine) struct Calendar {
     days: Days,
     /// The last that was put into the list of each day.
     lists: Box<[u32]>,

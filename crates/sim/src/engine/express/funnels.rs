@@ -1,8 +1,9 @@
 //! Funnels: packets on their way to a bottleneck, each in a link of its own, wait together.
 //!
-//! *What feeds a bottleneck.* The first pipe of a route, if it is private ([`super::routes`]) and
-//! the bottleneck is behind it. When a packet enters such a pipe, its arrival at the bottleneck is
-//! settled; packets of all of them wait in one funnel, sorted by that arrival ([`super::funnel`]).
+//! *What feeds a bottleneck.* The first pipe of a route, if it is private
+//! ([`crate::engine::routes`]) and the bottleneck is behind it. When a packet enters such a pipe,
+//! its arrival at the bottleneck is settled; packets of all of them wait in one funnel, sorted by
+//! that arrival ([`super::funnel`]).
 //!
 //! *What that saves.* What a packet does to a plain bottleneck is felt nowhere else before the
 //! bottleneck's propagation delay is over. So all arrivals of so long a time, or of that which
@@ -18,12 +19,12 @@
 //! by an event: also with a capture, which sees each arrival at its time, when a funnel waits for
 //! nothing.
 
-use super::Engine;
 use super::calendar::Days;
 use super::funnel::{Coming, Funnel, Put};
 use super::lanes::{Abreast, Waiting};
-use super::routes::{Step, end_of, is_end, is_private, pipe_of};
 use crate::agenda::Agenda;
+use crate::engine::Engine;
+use crate::engine::routes::{Step, end_of, is_end, is_private, pipe_of};
 use crate::event_queue::Target;
 use retx_link::Pipe;
 use retx_link::pipe::Parcel;
@@ -53,7 +54,7 @@ struct Fed {
 
 /// All funnels.
 #[derive(Debug, Clone)]
-pub(super) struct Funnels {
+pub(in crate::engine) struct Funnels {
     all: Vec<Fed>,
     /// The first target that is a funnel; the others follow it, and nothing that is no lane.
     first: Target,
@@ -186,11 +187,9 @@ impl Onward<'_> {
 impl Engine<'_> {
     /// [`Self::enter`], for the first hop of a route, where that feeds this funnel.
     #[inline(never)]
-    pub(super) fn feed(&mut self, number: u32, step: Step) {
+    pub(in crate::engine) fn feed(&mut self, number: u32, step: Step) {
         let index = pipe_of(self.routes[step.hop as usize]);
-        if self.recorder.capture.is_some() {
-            self.watch_entry(index, step.parcel.id);
-        }
+        self.recorder.entered(self.now, index, step.parcel.id, &mut self.packets);
         let pipe = &mut self.pipes[index as usize];
         let entry = self.funnels.feed(number, (self.now, step), (index, pipe), &mut self.agenda);
         if entry != Entry::Accepted {
@@ -201,7 +200,7 @@ impl Engine<'_> {
 
     /// A funnel has waited for as long as it can.
     #[inline(never)]
-    pub(super) fn funnel_due(&mut self, number: u32) {
+    pub(in crate::engine) fn funnel_due(&mut self, number: u32) {
         self.carry_out(number);
         let Fed { funnel, patience, .. } = &self.funnels.all[number as usize];
         let first = funnel.first();
@@ -211,7 +210,7 @@ impl Engine<'_> {
     }
 
     /// Carries out all arrivals of a funnel that have been by now.
-    pub(super) fn carry_out(&mut self, number: u32) {
+    pub(in crate::engine) fn carry_out(&mut self, number: u32) {
         self.carry_out_by(self.now, number);
     }
 
@@ -219,7 +218,7 @@ impl Engine<'_> {
     fn carry_out_by(&mut self, time: Time, number: u32) {
         let now = self.now;
         let leader = self.funnels.all[number as usize].bottleneck;
-        let apart = self.recorder.capture.is_some() || self.lanes.behind(leader).is_none();
+        let apart = self.lanes.behind(leader).is_none();
         if apart {
             while let Some(coming) = self.funnels.all[number as usize].funnel.pop(time) {
                 self.carry_out_alone(&coming);
@@ -281,12 +280,12 @@ impl Engine<'_> {
     }
 
     /// Carries out all arrivals at bottlenecks that have been by now.
-    pub(super) fn settle_funnels(&mut self) {
+    pub(in crate::engine) fn settle_funnels(&mut self) {
         (0..self.funnels.count()).for_each(|number| self.carry_out(number));
     }
 
     /// The same at those that the packets of a flow come to.
-    pub(super) fn settle_funnels_of(&mut self, flow: u32) {
+    pub(in crate::engine) fn settle_funnels_of(&mut self, flow: u32) {
         for hop in self.flows[flow as usize].first_hops() {
             let first = self.pipes.get(pipe_of(self.routes[hop as usize]) as usize);
             if let Some(number) = first.and_then(Pipe::feeds) {
@@ -296,7 +295,7 @@ impl Engine<'_> {
     }
 
     /// The packets in all funnels.
-    pub(super) fn in_funnels(&self) -> impl Iterator<Item = Kept> {
+    pub(in crate::engine) fn in_funnels(&self) -> impl Iterator<Item = Kept> {
         self.funnels.all.iter().flat_map(|fed| fed.funnel.iter()).map(|coming| {
             let pipe = pipe_of(self.routes[coming.hop as usize - 1]);
             Kept { pipe, arrival: coming.arrival, bytes: coming.parcel.bytes }

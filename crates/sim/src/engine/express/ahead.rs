@@ -4,8 +4,8 @@
 //! All stays as it was, but for what happens at the same nanosecond: there the order is that of
 //! insertion, and the arrival behind such a hop is put in when the packet enters the hop before.
 
-use super::Engine;
-use super::routes::{HOST, Step, is_private, pipe_of};
+use crate::engine::Engine;
+use crate::engine::routes::{HOST, Step, is_private, pipe_of};
 use crate::plan::PipePlan;
 use retx_link::Pipe;
 use retx_link::pipe::ahead::{self, Crossing};
@@ -32,7 +32,7 @@ impl Feeders {
 }
 
 /// Lets pipes follow others where they can.
-pub(super) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plans: &[PipePlan]) {
+pub(in crate::engine) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plans: &[PipePlan]) {
     let mut feeders = vec![Feeders::Nobody; pipes.len()];
     let mut before = HOST;
     for word in routes {
@@ -55,7 +55,7 @@ pub(super) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plans: &[PipePl
 impl Engine<'_> {
     /// A packet enters a pipe that others follow: takes it as far as it gets without an event.
     #[inline(always)]
-    pub(super) fn enter_leader(&mut self, leader: u32, step: Step) {
+    pub(in crate::engine) fn enter_leader(&mut self, leader: u32, step: Step) {
         let Parcel { id, bytes } = step.parcel;
         let pipe = &mut self.pipes[leader as usize];
         let crossing = if pipe.is_plain() {
@@ -75,7 +75,7 @@ impl Engine<'_> {
     /// A packet arrives at `at`, at the far end of the pipe where it is, which others follow: takes
     /// it as far as it gets behind that.
     #[inline(always)]
-    pub(super) fn go_ahead(&mut self, leader: u32, (mut at, mut step): (Time, Step)) {
+    pub(in crate::engine) fn go_ahead(&mut self, leader: u32, (mut at, mut step): (Time, Step)) {
         let Parcel { bytes, .. } = step.parcel;
         let mut word = self.routes[step.hop as usize];
         loop {
@@ -101,7 +101,7 @@ impl Engine<'_> {
 
     /// A packet does not get through a pipe that others follow.
     #[inline(never)]
-    pub(super) fn stay_in_leader(&mut self, index: u32, step: Step, lost: bool) {
+    pub(in crate::engine) fn stay_in_leader(&mut self, index: u32, step: Step, lost: bool) {
         self.write_hop(step);
         if lost {
             self.agenda.wake(index, self.pipes[index as usize].poll_timeout());

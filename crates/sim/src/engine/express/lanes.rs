@@ -10,9 +10,9 @@
 //! lanes.) One that would be too early in each waits in the last pipe that it has passed, as it
 //! would without lanes.
 
-use super::Engine;
-use super::routes::{HOST, Step, end_of, is_private, pipe_of};
 use crate::agenda::Agenda;
+use crate::engine::Engine;
+use crate::engine::routes::{HOST, Step, end_of, is_private, pipe_of};
 use crate::event_queue::Target;
 use crate::flow::Flow;
 use crate::plan::Side;
@@ -39,7 +39,7 @@ const NONE: u32 = u32::MAX;
 
 /// A packet in a lane.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Waiting {
+pub(in crate::engine) struct Waiting {
     pub arrival: Time,
     pub id: u32,
     /// The end that it reaches then ([`Packet::to`]), or [`FURTHER`].
@@ -70,7 +70,7 @@ impl Lane {
 
 /// All lanes.
 #[derive(Debug, Clone)]
-pub(super) struct Lanes {
+pub(in crate::engine) struct Lanes {
     /// The first lane behind each pipe, or [`NONE`].
     of: Vec<u32>,
     all: Vec<Lane>,
@@ -120,16 +120,10 @@ impl Lanes {
         let lanes = self.all.get_mut(index as usize..)?.first_chunk_mut()?;
         Some(Abreast { lanes, first: self.first + index })
     }
-
-    /// The lane that is this target.
-    #[inline(always)]
-    pub const fn by_target(&self, target: Target) -> Option<u32> {
-        target.checked_sub(self.first)
-    }
 }
 
 /// The lanes behind one leader.
-pub(super) struct Abreast<'l> {
+pub(in crate::engine) struct Abreast<'l> {
     lanes: &'l mut [Lane; ABREAST],
     /// The target of the first of them.
     first: Target,
@@ -173,7 +167,7 @@ impl Engine<'_> {
     /// far end of the last of them, where it is on its route: into a lane, if there is one in which
     /// it is no earlier than those there; else it waits in that pipe.
     #[inline(always)]
-    pub(super) fn take_lane(&mut self, leader: u32, (at, step): (Time, Step)) {
+    pub(in crate::engine) fn take_lane(&mut self, leader: u32, (at, step): (Time, Step)) {
         let [word, next] = [step.hop, step.hop + 1].map(|hop| self.routes[hop as usize]);
         let (last, id) = (pipe_of(word), step.parcel.id);
         let to = end_of(next).unwrap_or_else(|| {
@@ -196,7 +190,7 @@ impl Engine<'_> {
     /// The first packet of a lane arrives: returns it, and the end that it has reached. It may also
     /// go on from where it is.
     #[inline(always)]
-    pub(super) fn lane_due(&mut self, index: u32) -> Option<(u32, u32)> {
+    pub(in crate::engine) fn lane_due(&mut self, index: u32) -> Option<(u32, u32)> {
         let lane = &mut self.lanes.all[index as usize];
         let Waiting { arrival, id, to } = lane.waiting.pop_front()?;
         debug_assert_eq!(arrival, self.now, "woken for it");
@@ -246,7 +240,7 @@ impl Engine<'_> {
     }
 
     /// The packets in all lanes.
-    pub(super) fn in_lanes(&self) -> impl Iterator<Item = Kept> {
+    pub(in crate::engine) fn in_lanes(&self) -> impl Iterator<Item = Kept> {
         let waiting = self.lanes.all.iter().flat_map(|lane| lane.waiting.iter());
         waiting.map(|Waiting { arrival, id, to }| {
             let packet = self.packets.get(*id);

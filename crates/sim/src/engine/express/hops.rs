@@ -1,0 +1,134 @@
+//! Packets between hosts and pipes by the express ways.
+
+use crate::engine::Engine;
+use crate::engine::owners::Owner;
+use crate::engine::routes::{Step, is_private, pipe_of};
+use crate::plan::Side;
+use retx_link::pipe::Parcel;
+use retx_link::stage::{Entry, Packet};
+use retx_tcp::Polled;
+
+/// How far an end has got with sending by itself.
+enum Outcome {
+    /// It has nothing more to send.
+    Done { wants_attention: bool },
+    /// A segment is written down.
+    Written,
+    /// A packet is to take this step.
+    Enters(Step),
+    /// The packet of this step has found no room in this pipe.
+    TurnedAway(Step, u32),
+}
+
+impl Engine<'_> {
+    /// The first packet of a pipe leaves it: returns it, and the end that it has reached. It may
+    /// also go on.
+    #[inline(always)]
+    pub(in crate::engine) fn pipe_due_express(&mut self, index: u32) -> Option<(u32, u32)> {
+        let pipe = &mut self.pipes[index as usize];
+        // Nearly all packets go this way.
+        if let Some(parcel) = pipe.poll_plain(self.now) {
+            self.agenda.wake(index, pipe.poll_timeout());
+            return self.take(self.step_from(index, parcel));
+        }
+        self.pipe_due(index);
+        None
+    }
+
+    /// A packet enters the hop that this word of its route names.
+    #[inline(always)]
+    pub(in crate::engine) fn enter_express(&mut self, word: u32, step: Step) {
+        let (index, id) = (pipe_of(word), step.parcel.id);
+        let Some(pipe) = self.pipes.get_mut(index as usize) else {
+            self.write_hop(step);
+            return self.enter_stage(word, id);
+        };
+        if pipe.leads() {
+            return self.enter_leader(index, step);
+        }
+        let entry = if pipe.is_plain() {
+            pipe.handle_plain(self.now, step.parcel)
+        } else if pipe.loses() {
+            pipe.handle_losing(self.now, step.parcel, &self.packets.get(id).frame())
+        } else {
+            let packet = self.packets.get(id);
+            let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
+            pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable })
+        };
+        if !is_private(word) || entry != Entry::Accepted {
+            self.packets.set_hop(id, step.hop);
+        }
+        match entry {
+            Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
+            Entry::AcceptedTwice => self.copy(index, id),
+            Entry::QueueFull => self.turn_away(index, id),
+        }
+    }
+
+    /// Sends what an end wants to send; returns true when the flow wants attention.
+    #[inline(always)]
+    pub(in crate::engine) fn transmit_express(&mut self, index: u32, side: Side) -> bool {
+        loop {
+            match self.transmit_plain(index, side) {
+                Outcome::Done { wants_attention } => return wants_attention,
+                Outcome::Written => self.send_written(index, side),
+                Outcome::Enters(step) => self.send_into(step),
+                Outcome::TurnedAway(step, pipe) => {
+                    self.write_hop(step);
+                    self.turn_away(pipe, step.parcel.id);
+                }
+            }
+        }
+    }
+
+    /// Sends plain segments into a private pipe, as nearly all are, until something else is to be
+    /// done; asks at the end when to wake the flow.
+    // All that it needs of the engine is taken apart once.
+    #[inline(always)]
+    fn transmit_plain(&mut self, index: u32, side: Side) -> Outcome {
+        let Self { flows, packets, pipes, funnels, agenda, owners, recorder, now, .. } = self;
+        let flow = &mut flows[index as usize];
+        loop {
+            let plain = match flow.poll_transmit(*now, side, &mut self.transmit) {
+                Polled::Nothing => break,
+                Polled::Written => return Outcome::Written,
+                Polled::Plain(plain) => plain,
+            };
+            self.counts.sent += 1;
+            let label = flow.send_plain(*now, side, &plain);
+            let (id, bytes) = packets.insert_plain(&plain, &label);
+            let parcel = Parcel { id, bytes };
+            let step = Step { parcel, hop: label.hop };
+            if recorder.keeps_segments() {
+                flow.write_sent(*now, side, &mut packets.get_mut(id), recorder);
+            }
+            let word = flow.first_word(side);
+            let first = pipe_of(word);
+            let pipe = pipes.get_mut(first as usize);
+            let Some(pipe) = pipe.filter(|pipe| is_private(word) && !pipe.leads()) else {
+                return Outcome::Enters(step);
+            };
+            let entry = if let Some(number) = pipe.feeds() {
+                funnels.feed(number, (*now, step), (first, pipe), agenda)
+            } else {
+                let entry = if pipe.is_plain() {
+                    pipe.handle_plain(*now, parcel)
+                } else {
+                    pipe.handle_losing(*now, parcel, &packets.get(id).frame())
+                };
+                agenda.wake(first, pipe.poll_timeout());
+                entry
+            };
+            if entry != Entry::Accepted {
+                return Outcome::TurnedAway(step, first);
+            }
+            if !plain.more {
+                break;
+            }
+        }
+        if let Some(time) = flow.poll_wake(side) {
+            agenda.wake(owners.target(Owner::Host(index, side)), time);
+        }
+        Outcome::Done { wants_attention: flow.wants_attention() }
+    }
+}

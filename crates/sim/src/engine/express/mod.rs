@@ -1,0 +1,41 @@
+//! Express ways: everything in the engine that exists only for speed.
+//!
+//! The plain engine ([`super::hops`], [`super::hosts`]) takes each packet through each hop by an
+//! event of its own. The express ways are open unless a run is a reference run
+//! ([`Options::reference`](crate::Options::reference)) or takes a capture, which sees every hop at
+//! its time.
+//!
+//! *What they may assume.* A plain pipe (droptail queue, constant rate and delay, no channel)
+//! settles a packet's arrival at its far end as the packet enters; so does a pipe whose channel
+//! only loses packets. The route of a flow never changes. Packets of a pipe leave it in order,
+//! unless its channel says otherwise.
+//!
+//! *What they must never change.* Any result but the count of events: counters, tables, samples,
+//! conservation of packets at each instant at which somebody asks, and the order of packets at each
+//! queue. `tests/all/reference.rs` and `tests/all/ahead.rs` compare. TCP's own short ways are in
+//! `retx_tcp`'s `connection/fast_path.rs`, under the same rule.
+//!
+//! *Parts.*
+//! - [`hops`]: packets are not asked what they need at each hop, nor looked at between their ends,
+//!   where nobody has to know (private pipes, [`super::routes`]).
+//! - [`ahead`]: a pipe that only one other feeds costs no event; a packet passes it as it enters
+//!   the pipe before.
+//! - [`lanes`]: access links behind a bottleneck share a few rows, where each had an entry in the
+//!   event queue. With more flows than caches hold, what the next packets need is fetched.
+//! - [`funnels`], [`funnel`], [`calendar`]: one event carries out many arrivals at a bottleneck
+//!   from links of one host each.
+//!
+//! *Order of ties.* Packets that come to a bottleneck at the same nanosecond by links of their own
+//! are taken in by when they were sent. Funnels keep that order; the plain engine uses them for it
+//! too, with an event for each arrival.
+
+mod ahead;
+mod calendar;
+mod funnel;
+mod funnels;
+mod hops;
+mod lanes;
+
+pub(super) use ahead::find_followers;
+pub(super) use funnels::Funnels;
+pub(super) use lanes::Lanes;

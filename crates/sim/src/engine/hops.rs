@@ -1,0 +1,110 @@
+//! Hops: a packet enters one, leaves it, is dropped in it.
+
+use super::Engine;
+use super::routes::{Step, pipe_of};
+use crate::recorder::Drop;
+use retx_link::Pipe;
+use retx_link::pipe::Parcel;
+use retx_link::stage::{Departure, Entry, Packet};
+
+impl Engine<'_> {
+    /// A pipe wants to be woken: a packet leaves it, or is lost in it.
+    #[inline(never)]
+    pub(super) fn pipe_due(&mut self, index: u32) {
+        let pipe = &mut self.pipes[index as usize];
+        let departure = pipe.poll_transmit(self.now);
+        self.agenda.wake(index, pipe.poll_timeout());
+        if let Some(departure) = departure {
+            self.depart(index, &departure);
+        }
+    }
+
+    /// A packet leaves a pipe or another stage; `index` is the place where it came in.
+    pub(super) fn depart(&mut self, index: u32, departure: &Departure) {
+        match *departure {
+            Departure::Delivered { id } => self.move_on(index, id),
+            Departure::Lost { id, at, reason } => {
+                self.drop(id, &Drop::by_channel(at, index, reason));
+            }
+            Departure::Dropped { id, at } => self.drop(id, &Drop::by_queue(at, index)),
+            Departure::Marked { id } => self.packets.get_mut(id).mark(),
+            Departure::Copied { id } => self.copy(index, id),
+        }
+    }
+
+    /// A packet has left a pipe or another stage at this place: on to the next hop of its route, or
+    /// to its host.
+    #[inline(never)]
+    pub(super) fn move_on(&mut self, from: u32, id: u32) {
+        self.recorder.left(self.now, from, id, &mut self.packets);
+        let parcel = Parcel { id, bytes: self.packets.get(id).bytes() };
+        if let Some((id, to)) = self.take(self.step_from(from, parcel)) {
+            self.deliver_apart(id, to);
+        }
+    }
+
+    /// A packet enters this hop of its route.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, word: u32, step: Step) {
+        let pipe = self.pipes.get(pipe_of(word) as usize);
+        if let Some(funnel) = pipe.and_then(Pipe::fed_by) {
+            self.carry_out(funnel);
+        }
+        self.enter_in_turn(word, step);
+    }
+
+    /// A packet enters this hop where no other packet comes before it.
+    #[inline(always)]
+    pub(super) fn enter_in_turn(&mut self, word: u32, step: Step) {
+        if self.is_express {
+            self.enter_express(word, step);
+        } else {
+            self.enter_hop(word, step);
+        }
+    }
+
+    #[inline(never)]
+    fn enter_hop(&mut self, index: u32, step: Step) {
+        let id = step.parcel.id;
+        self.packets.set_hop(id, step.hop);
+        let Some(pipe) = self.pipes.get_mut(index as usize) else {
+            return self.enter_stage(index, id);
+        };
+        self.recorder.entered(self.now, index, id, &mut self.packets);
+        let packet = self.packets.get(id);
+        let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
+        match pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable }) {
+            Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
+            Entry::AcceptedTwice => self.copy(index, id),
+            Entry::QueueFull => self.turn_away(index, id),
+        }
+    }
+
+    /// A packet that a host sends enters the first hop of its route.
+    #[inline(never)]
+    pub(super) fn send_into(&mut self, step: Step) {
+        let word = self.routes[step.hop as usize];
+        let pipe = self.pipes.get(pipe_of(word) as usize);
+        if let Some(number) = pipe.and_then(Pipe::feeds) {
+            return self.feed(number, step);
+        }
+        self.enter(word, step);
+    }
+
+    /// A pipe's queue is full.
+    #[inline(never)]
+    pub(super) fn turn_away(&mut self, index: u32, id: u32) {
+        self.drop(id, &Drop::by_queue(self.now, index));
+    }
+
+    /// A channel has made a copy of a packet.
+    #[cold]
+    pub(super) fn copy(&mut self, index: u32, id: u32) {
+        self.counts.copied += 1;
+        let copy = self.packets.copy(id);
+        self.tell_of_copy(id, copy);
+        let pipe = &mut self.pipes[index as usize];
+        pipe.add_copy(copy);
+        self.agenda.wake(index, pipe.poll_timeout());
+    }
+}

@@ -1,0 +1,127 @@
+//! Owners of events: who is woken when an event is due.
+
+use crate::event_queue::Target;
+use crate::plan::Side;
+
+/// Who is woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The pipe with this index.
+    Pipe(u32),
+    /// This end of the flow with this index.
+    Host(u32, Side),
+    /// The end of the run.
+    End,
+    /// The end of the warm-up.
+    Warmup,
+    /// A sample of all senders and queues.
+    Sample,
+    /// The stage with this index.
+    Stage(u32),
+    /// The flow of UDP with this index.
+    Datagrams(u32),
+    /// The funnel with this index ([`super::express`]).
+    Funnel(u32),
+    /// The lane with this index ([`super::express`]).
+    Lane(u32),
+}
+
+/// How many owners of each kind there are, which numbers them as targets of events: kinds follow
+/// one another in the order of the enum.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Owners {
+    first_host: Target,
+    first_special: Target,
+    first_stage: Target,
+    first_datagrams: Target,
+    first_funnel: Target,
+    first_lane: Target,
+}
+
+/// The end, the warm-up and samples.
+const SPECIAL: u32 = 3;
+
+impl Owners {
+    /// Owners without funnels and lanes.
+    pub fn new(pipes: usize, flows: usize, stages: usize, datagrams: usize) -> Self {
+        let [pipes, flows, stages, datagrams] =
+            [pipes, flows, stages, datagrams].map(|count| count as u32);
+        let first_special = pipes + 2 * flows;
+        let first_stage = first_special + SPECIAL;
+        let first_datagrams = first_stage + stages;
+        let first_funnel = first_datagrams + datagrams;
+        let first_lane = first_funnel;
+        let first_host = pipes;
+        Self { first_host, first_special, first_stage, first_datagrams, first_funnel, first_lane }
+    }
+
+    /// The first target that is a funnel.
+    pub const fn first_funnel(&self) -> Target {
+        self.first_funnel
+    }
+
+    /// There are so many funnels. Returns the first target that is a lane.
+    pub const fn add_funnels(&mut self, count: u32) -> Target {
+        self.first_lane = self.first_funnel + count;
+        self.first_lane
+    }
+
+    /// Who is woken with this target.
+    #[inline(always)]
+    pub fn owner(&self, target: Target) -> Owner {
+        // Most events are those of lanes and pipes.
+        if target >= self.first_lane {
+            Owner::Lane(target - self.first_lane)
+        } else if target < self.first_host {
+            Owner::Pipe(target)
+        } else if target < self.first_special {
+            let end = target - self.first_host;
+            Owner::Host(end >> 1, if end & 1 == 0 { Side::Sender } else { Side::Receiver })
+        } else if target >= self.first_funnel {
+            Owner::Funnel(target - self.first_funnel)
+        } else if target >= self.first_datagrams {
+            Owner::Datagrams(target - self.first_datagrams)
+        } else if target >= self.first_stage {
+            Owner::Stage(target - self.first_stage)
+        } else {
+            match target - self.first_special {
+                0 => Owner::End,
+                1 => Owner::Warmup,
+                _ => Owner::Sample,
+            }
+        }
+    }
+
+    /// The target of an owner.
+    #[inline(always)]
+    pub const fn target(&self, owner: Owner) -> Target {
+        match owner {
+            Owner::Pipe(index) => index,
+            Owner::Host(flow, side) => self.first_host + 2 * flow + side as u32,
+            Owner::End => self.first_special,
+            Owner::Warmup => self.first_special + 1,
+            Owner::Sample => self.first_special + 2,
+            Owner::Stage(index) => self.first_stage + index,
+            Owner::Datagrams(index) => self.first_datagrams + index,
+            Owner::Funnel(index) => self.first_funnel + index,
+            Owner::Lane(index) => self.first_lane + index,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_has_one_owner() {
+        let mut owners = Owners::new(3, 2, 2, 1);
+        let lanes = owners.add_funnels(2);
+        for target in 0..lanes + 4 {
+            assert_eq!(owners.target(owners.owner(target)), target);
+        }
+        assert_eq!(owners.owner(6), Owner::Host(1, Side::Receiver));
+        assert_eq!(owners.owner(lanes - 1), Owner::Funnel(1));
+        assert_eq!(lanes, 3 + 4 + 3 + 2 + 1 + 2);
+    }
+}
