@@ -15,6 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+
 FILE_LINES, FILE_LINES_END = 400, 600
 FUNCTION_LINES = 70
 COLUMNS = 100
@@ -200,6 +202,82 @@ def test_crates_depend_downwards(manifest: Path) -> None:
     assert crate in MAY_USE, f"say in MAY_USE what crates/{crate} may use"
     beyond = dependencies(manifest) - MAY_USE[crate]
     assert not beyond, f"crates/{crate} must not use {sorted(beyond)}"
+
+
+def test_the_architecture_says_what_each_crate_may_use() -> None:
+    """Its table of rooms, beside `MAY_USE`."""
+    rows = re.findall(r"^\| `crates/(\w+)` \|.*\| ([^|]*) \|$", ARCHITECTURE.read_text(), re.M)
+    said = {crate: set(re.findall(r"`(\w+)`", used)) for crate, used in rows}
+    closed = {crate: closure(crate) for crate in MAY_USE}
+    beyond = {
+        crate: sorted(closed[crate] ^ {it for one in used for it in {one} | closure(one)})
+        for crate, used in said.items()
+        if "all above" not in dict(rows)[crate]
+    }
+    assert set(said) == set(MAY_USE)
+    assert not {crate: wrong for crate, wrong in beyond.items() if wrong}
+
+
+def closure(crate: str) -> set[str]:
+    """The crates that a crate may use, and what these may use."""
+    direct = MAY_USE[crate]
+    return direct | {it for one in direct for it in closure(one)}
+
+
+def modules_used(source: Path) -> dict[str, set[str]]:
+    """For each top-level module of a crate, the others that it names, tests not counted."""
+    used: dict[str, set[str]] = {}
+    names = {path.stem for path in source.iterdir()} - {"lib", "main", "bin"}
+    for path in tracked(f"{source.relative_to(ROOT)}/*.rs"):
+        parts = path.relative_to(source).parts
+        module = parts[0].removesuffix(".rs")
+        if module not in names or is_test(path) or parts[-1] == "testing.rs":
+            continue
+        code = [line for line in without_tests(path) if not line.lstrip().startswith("//")]
+        found = set(re.findall(r"\bcrate::(\w+)", "\n".join(code)))
+        for group in re.findall(r"\bcrate::\{(.*?)\};", "\n".join(code), re.S):
+            found |= set(re.findall(r"\w+", group))
+        used.setdefault(module, set()).update(found & names - {module})
+    return used
+
+
+def circles(used: dict[str, set[str]]) -> set[frozenset[str]]:
+    """The largest sets of modules of which each reaches each."""
+
+    def reached(start: str) -> set[str]:
+        found: set[str] = set()
+        to_do = [start]
+        while to_do:
+            for other in used.get(to_do.pop(), set()) - found:
+                found.add(other)
+                to_do.append(other)
+        return found
+
+    reach = {module: reached(module) for module in used}
+    return {
+        frozenset(other for other in reach[module] if module in reach.get(other, set()))
+        for module in used
+        if module in reach[module]
+    }
+
+
+# Circles between the top-level modules of a crate. It only shrinks.
+CIRCLES = {
+    "drill": ["play setup"],
+    "emulate": ["calibrate launch path results run summary worker"],
+    "scenario": [
+        "document file overrides relay repair routes scenario schedule schema tcp topology wlan"
+        " written"
+    ],
+    "store": ["batch file merge"],
+    "tcp": ["delivered scoreboard", "congestion_control loss_cause user"],
+}
+
+
+@pytest.mark.parametrize("crate", sorted(MAY_USE))
+def test_modules_have_no_new_circles(crate: str) -> None:
+    found = circles(modules_used(ROOT / "crates" / crate / "src"))
+    assert found == {frozenset(circle.split()) for circle in CIRCLES.get(crate, [])}
 
 
 def test_no_file_of_tests_is_left_out() -> None:

@@ -2,9 +2,12 @@
 //! they ask: a channel for each frame's fate, a queue for room.
 
 pub mod channel;
+mod checked;
+mod frame;
 pub mod modulation;
 pub mod pipe;
 pub mod queue;
+pub mod rates;
 pub mod relay;
 pub mod ring;
 pub mod stage;

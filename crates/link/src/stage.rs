@@ -4,7 +4,7 @@
 //! stations ([`crate::wlan`]). All have the same verbs: `handle_packet`, `poll_transmit`,
 //! `poll_timeout`, `handle_timeout`. None calls another; who drives them moves packets on.
 
-use crate::channel::{Frame, Reason};
+use crate::frame::{Frame, Reason};
 use retx_units::{Duration, Time};
 
 /// A packet as a stage sees it.

@@ -7,6 +7,7 @@ mod collected;
 pub mod counters;
 pub mod datagrams;
 pub mod distribution;
+mod drops;
 pub mod flow;
 mod json;
 pub mod pcapng;

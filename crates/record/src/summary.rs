@@ -1,10 +1,11 @@
 //! The summary of a run, as `retx run --json` prints it.
 
 use crate::FlowRow;
-use crate::counters::{Episodes, IdleTimes};
-use crate::distribution::{Distribution, DistributionSummary};
-pub use crate::flow::{FlowFrame, FlowSummary};
-use crate::reason::{Belief, Cause, EpisodeKind, SaidCause};
+pub use crate::drops::DropSummary;
+pub use crate::flow::{
+    BeliefSummary, CauseSummary, EpisodeSummary, ExchangeSummary, FlowFrame, FlowSummary,
+    IdleSummary, SaidSummary,
+};
 pub use crate::relay::RelaySummary;
 pub use crate::wireless::{AirtimeSummary, StationSummary, WlanCounts, WlanSummary};
 use serde::Serialize;
@@ -43,107 +44,6 @@ pub enum Cost {
     Repeatable { events: u64, simulated_s: f64 },
 }
 
-/// Requests and responses of a flow.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct ExchangeSummary {
-    /// How many have been answered.
-    pub count: Option<u64>,
-    /// How long they took, from asking to the last byte of the response.
-    #[serde(flatten)]
-    pub times: DistributionSummary,
-}
-
-impl From<&Distribution> for ExchangeSummary {
-    fn from(times: &Distribution) -> Self {
-        Self { count: Some(times.count()), times: times.summary() }
-    }
-}
-
-/// Episodes by kind and cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)]
-pub struct EpisodeSummary {
-    pub frr: CauseSummary,
-    pub rto: CauseSummary,
-}
-
-impl EpisodeSummary {
-    /// The episodes as they were counted.
-    pub fn of(episodes: &Episodes) -> Self {
-        let of = |kind| CauseSummary::of(|cause| episodes.count(kind, cause));
-        Self { frr: of(EpisodeKind::Frr), rto: of(EpisodeKind::Rto) }
-    }
-}
-
-/// Episodes by cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)]
-pub struct CauseSummary {
-    pub congestion: u64,
-    pub wireless: u64,
-    pub spurious: u64,
-}
-
-impl CauseSummary {
-    fn of(count: impl Fn(Cause) -> u64) -> Self {
-        Self {
-            congestion: count(Cause::Congestion),
-            wireless: count(Cause::Wireless),
-            spurious: count(Cause::Spurious),
-        }
-    }
-}
-
-/// Episodes by kind, cause said and true cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)]
-pub struct BeliefSummary {
-    pub frr: SaidSummary,
-    pub rto: SaidSummary,
-}
-
-impl BeliefSummary {
-    /// The episodes as they were counted.
-    pub fn of(episodes: &Episodes) -> Self {
-        let of =
-            |kind, said| CauseSummary::of(|cause| episodes.believed(Belief { kind, said }, cause));
-        let said = |kind| SaidSummary {
-            congestion: of(kind, SaidCause::Congestion),
-            corruption: of(kind, SaidCause::Corruption),
-        };
-        Self { frr: said(EpisodeKind::Frr), rto: said(EpisodeKind::Rto) }
-    }
-}
-
-/// Episodes by cause said and true cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)]
-pub struct SaidSummary {
-    pub congestion: CauseSummary,
-    pub corruption: CauseSummary,
-}
-
-/// Idle times by what ended them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct IdleSummary {
-    pub rto_s: f64,
-    pub window_s: f64,
-    /// There was nothing to send; not in the totals.
-    pub application_s: f64,
-}
-
-impl IdleSummary {
-    /// The pauses as they were counted.
-    pub fn of(idle: &IdleTimes) -> Self {
-        Self {
-            rto_s: idle.rto.as_secs_f64(),
-            window_s: idle.window.as_secs_f64(),
-            application_s: idle.application.as_secs_f64(),
-        }
-    }
-}
-
 /// Results of one direction of a link, from the end of the warm-up on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
@@ -176,16 +76,6 @@ pub struct LinkSummary {
     pub packets_queued: u64,
     /// In transmission or on their way when the run ended.
     pub packets_in_air: u64,
-}
-
-/// Packets dropped, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)]
-pub struct DropSummary {
-    pub queue: u64,
-    pub channel: u64,
-    pub retry_limit: u64,
-    pub script: u64,
 }
 
 /// What the run cost.

@@ -1,6 +1,6 @@
 //! Results of wlans, as `retx run --json` prints them.
 
-use crate::summary::DropSummary;
+use crate::drops::DropSummary;
 use serde::Serialize;
 
 /// Results of one wlan, from the end of the warm-up on.

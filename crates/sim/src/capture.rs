@@ -1,8 +1,8 @@
 //! Captures: which packets are seen where.
 
+use crate::drop::Drop;
 use crate::packet::{NONE, PacketRef, Packets, Transmission};
 use crate::plan::{PipePlan, Plan, Side};
-use crate::recorder::Drop;
 use retx_record::capture::{
     self, CaptureBuffer, CapturedPacket, Fate, FlowId, FlowNodes, LongName, PacketId, PlaceId,
 };

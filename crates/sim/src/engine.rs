@@ -7,13 +7,14 @@
 
 use crate::agenda::Agenda;
 use crate::datagram::DatagramFlow;
+use crate::drop::Drop;
 use crate::event_queue::MAX_TARGETS;
 use crate::flow::Flow;
+use crate::options::{Options, RunError};
 use crate::packet::{Packets, Unpacked};
 use crate::plan::{Plan, Port, Sampling, Side};
 use crate::proxy::Proxy;
-use crate::recorder::{Drop, Recorder};
-use crate::run::{Options, RunError};
+use crate::recorder::Recorder;
 use retx_link::Pipe;
 use retx_tcp::{Prepared, Transmit};
 use retx_units::{StreamKey, Time};

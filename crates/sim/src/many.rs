@@ -1,8 +1,9 @@
 //! Replications on several threads.
 
 use crate::build;
+use crate::options::{Options, RunError};
 use crate::pool::{Job, Pool, Within};
-use crate::run::{Control, Options, Outcome, RunError, run_plan};
+use crate::run::{Control, Outcome, run_plan};
 use retx_scenario::Scenario;
 use std::num::NonZeroUsize;
 use std::sync::Arc;

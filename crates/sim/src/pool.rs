@@ -4,8 +4,9 @@
 //! first run of each job tells by its events what the others will cost.
 
 use crate::build;
+use crate::options::{Options, RunError};
 use crate::plan::Plan;
-use crate::run::{Control, Options, Outcome, RunError, run_plan};
+use crate::run::{Control, Outcome, run_plan};
 use retx_scenario::Scenario;
 use std::any::Any;
 use std::cmp::Reverse;

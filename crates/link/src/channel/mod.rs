@@ -5,7 +5,9 @@ mod law;
 
 pub use law::LawKind;
 
-use crate::pipe::Rates;
+pub(crate) use crate::checked::checked;
+pub use crate::frame::{Frame, Reason};
+use crate::rates::Rates;
 use retx_units::{Duration, Rate, Stream, Time};
 use std::fmt::Debug;
 
@@ -14,26 +16,6 @@ retx_units::registry! { $
     tag = "model", schema = "Channel";
     bernoulli, ber, periodic, script, gilbert_elliott, gilbert_elliott_time, outage, random_delay,
     jitter, duplicate, reorder, fading, trace
-}
-
-/// A frame as a channel sees it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Frame {
-    /// Bytes of the IP packet in it.
-    pub bytes: u32,
-    /// The flow that it belongs to, by its index in the run.
-    pub flow: u32,
-    /// Position of its first payload byte in the stream: SYN 0, first byte of data 1.
-    pub position: u64,
-    /// Payload bytes.
-    pub payload_bytes: u32,
-}
-
-impl Frame {
-    /// A frame that belongs to no flow: an acknowledgment of the link, say.
-    pub const fn control(bytes: u32) -> Self {
-        Self { bytes, flow: u32::MAX, position: u64::MAX, payload_bytes: 0 }
-    }
 }
 
 /// What becomes of a frame.
@@ -73,20 +55,6 @@ impl Fate {
     pub const fn is_loss(self) -> bool {
         matches!(self, Self::Lose(_))
     }
-}
-
-/// What a loss in a channel counts as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// Errors of the medium.
-    Channel,
-    /// A script said so.
-    Script {
-        /// The script stands for a full queue.
-        as_congestion: bool,
-    },
-    /// The link has given up what the channel lost again and again. No model says so.
-    RetryLimit,
 }
 
 /// The frame arrives undelayed.
@@ -188,25 +156,3 @@ impl Model for Config {
 fn independent_burst(p: f64) -> Option<f64> {
     (p > 0.0 && p < 1.0).then(|| 1.0 / (1.0 - p))
 }
-
-/// For a configuration that is derived with `remote = "Self"`: reading it ends with its
-/// `check(&self) -> Result<(), String>`, whose message may carry a path
-/// ([`retx_units::choice::at`]).
-macro_rules! checked {
-    ($config:ty) => {
-        impl<'de> serde::Deserialize<'de> for $config {
-            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                let config = <$config>::deserialize(from)?;
-                config.check().map_err(serde::de::Error::custom)?;
-                Ok(config)
-            }
-        }
-
-        impl serde::Serialize for $config {
-            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                <$config>::serialize(self, to)
-            }
-        }
-    };
-}
-pub(crate) use checked;

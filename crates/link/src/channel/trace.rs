@@ -17,7 +17,7 @@
 //! other file.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked, independent_burst};
-use crate::pipe::Rates;
+use crate::rates::Rates;
 use retx_units::{Duration, Probability, Rate, Stream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! The queue's line and the rate: who waits, and when each transmission starts and ends.
 
 use super::later;
-use super::rates::{Job, Rates, Service};
 use super::turn::Turn;
 use crate::queue::{Occupancy, droptail};
+use crate::rates::{Job, Rates, Service};
 use crate::ring::Ring;
 use prefetch_index::prefetch_index;
 use retx_units::{Duration, History, Rate, Time};

@@ -14,7 +14,7 @@
 
 use super::control::{Control, Law, Source};
 use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting};
-use crate::channel::checked;
+use crate::checked::checked;
 use retx_units::{Duration, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -15,7 +15,7 @@
 
 use super::control::{Control, Law, Source};
 use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting, codel};
-use crate::channel::checked;
+use crate::checked::checked;
 use crate::ring::Ring;
 use retx_units::{Duration, Time, choice};
 use schemars::JsonSchema;

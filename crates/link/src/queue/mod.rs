@@ -17,7 +17,7 @@ mod fifo;
 
 pub(crate) use fifo::Fifo;
 
-use crate::channel::Frame;
+use crate::frame::Frame;
 use retx_units::{Rate, Stream, Time};
 use std::collections::VecDeque;
 

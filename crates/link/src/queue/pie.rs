@@ -17,7 +17,7 @@
 //! 0.02 when d is above 250 ms; the RFC does not.
 
 use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting, codel};
-use crate::channel::checked;
+use crate::checked::checked;
 use retx_units::{Duration, Probability, Stream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -19,7 +19,7 @@
 //! `wait`, which spaces the drops out further, and its adaptive form are left out.
 
 use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting, codel};
-use crate::channel::checked;
+use crate::checked::checked;
 use retx_units::{Duration, Probability, Stream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,9 +5,9 @@
 //! page of result columns follow from it. A new counter is one field of [`FlowCounters`] and one
 //! row.
 
+use super::{BeliefSummary, EpisodeSummary, ExchangeSummary, IdleSummary};
 use crate::counters::{Episodes, IdleTimes, Maximum, Measure, Moments, SeldomLevel, TimeMean};
 use crate::reason::EpisodeKind::{Frr, Rto};
-use crate::summary::{BeliefSummary, EpisodeSummary, ExchangeSummary, IdleSummary};
 use retx_units::Time;
 use serde::Serialize;
 

@@ -7,10 +7,14 @@
 
 mod columns;
 mod episode;
+mod parts;
 mod sending;
 
 pub use columns::{FlowCounters, FlowFrame, FlowSummary};
 pub use episode::EpisodeStart;
+pub use parts::{
+    BeliefSummary, CauseSummary, EpisodeSummary, ExchangeSummary, IdleSummary, SaidSummary,
+};
 pub use sending::SentSegment;
 
 use crate::counters::IdleEnd;

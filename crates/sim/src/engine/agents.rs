@@ -1,9 +1,9 @@
 //! Relays that look into segments: packets come by, and copies of them are kept and sent.
 
 use super::Engine;
+use crate::drop::Drop;
 use crate::packet::Others;
 use crate::plan::Port;
-use crate::recorder::Drop;
 use crate::stage::Stage;
 use retx_link::relay::{Order, Passing, Relay, Verdict, notice};
 use retx_record::capture::DropReason;

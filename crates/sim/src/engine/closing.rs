@@ -2,8 +2,8 @@
 
 use super::layout::Placed;
 use super::{Counts, Engine};
+use crate::options::RunError;
 use crate::proxy::Proxy;
-use crate::run::RunError;
 use crate::stage::Snapshot;
 use retx_link::pipe::Statistics;
 use retx_record::counters::Measure;

@@ -3,7 +3,7 @@
 use super::Engine;
 use super::owners::Owner;
 use crate::datagram::{AWAITED, Datagram};
-use crate::recorder::Drop;
+use crate::drop::Drop;
 use retx_wire::{Ecn, IPV4_HEADER_BYTES, Segment, UDP_HEADER_BYTES};
 
 impl Engine<'_> {

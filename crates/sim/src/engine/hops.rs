@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::routes::{Step, pipe_of};
-use crate::recorder::Drop;
+use crate::drop::Drop;
 use retx_link::Pipe;
 use retx_link::pipe::Parcel;
 use retx_link::stage::{Departure, Entry, Packet};

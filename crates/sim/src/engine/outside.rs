@@ -5,10 +5,10 @@
 //! free once it has left, so the list is to be emptied before the next packet comes in.
 
 use super::{Engine, Ways};
+use crate::drop::Drop;
+use crate::options::{Options, RunError};
 use crate::packet::{NONE, Others, Transmission};
 use crate::plan::{Plan, Side};
-use crate::recorder::Drop;
-use crate::run::{Options, RunError};
 use crate::source::Pace;
 use retx_record::capture::DropReason;
 use retx_record::tables::Tables;

@@ -2,8 +2,8 @@
 
 use super::Engine;
 use super::owners::Owner;
+use crate::options::RunError;
 use crate::plan::Sampling;
-use crate::run::RunError;
 use retx_link::Pipe;
 use retx_record::tables::LinkSample;
 use retx_units::{Duration, History, Time};

@@ -4,8 +4,8 @@ use super::Engine;
 use super::layout::Placed;
 use super::owners::Owner;
 use super::routes::SOURCE;
+use crate::drop::Drop;
 use crate::plan::Port;
-use crate::recorder::Drop;
 use crate::stage::Stage;
 use retx_link::stage::{Departure, Entry, Packet};
 

@@ -1,8 +1,9 @@
 //! A flow's record, fed from its two connections and from the packets between them.
 
 use super::{Flow, RECEIVER, SENDER};
+use crate::drop::Drop;
 use crate::packet::{Others, Packet, PacketMut, PacketRef};
-use crate::recorder::{Drop, Recorder};
+use crate::recorder::Recorder;
 use retx_record::capture::Transmission;
 use retx_record::flow::{EpisodeStart, FoundNecessary, SentSegment};
 use retx_record::reason::{Belief, EpisodeKind, SaidCause};

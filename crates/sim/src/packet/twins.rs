@@ -2,7 +2,7 @@
 
 use super::beside::Notes;
 use super::{NONE, Packets};
-use crate::recorder::Drop;
+use crate::drop::Drop;
 use retx_wire::Ecn;
 
 /// What is left of the copies that the network has made of one packet.

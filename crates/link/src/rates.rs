@@ -43,7 +43,7 @@ impl Rates {
 
 /// A packet that is to be transmitted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Job {
+pub(crate) struct Job {
     /// When its turn comes.
     pub start: Time,
     /// It has waited for the packet before it.
@@ -56,7 +56,7 @@ pub(super) struct Job {
 
 /// A transmitter whose rate changes.
 #[derive(Debug, Clone)]
-pub(super) struct Service {
+pub(crate) struct Service {
     rates: Rates,
     /// Where the current round of opportunities began, in nanoseconds.
     round: u64,
