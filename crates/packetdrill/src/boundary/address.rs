@@ -7,9 +7,9 @@ use std::net::Ipv4Addr;
 /// An IPv4 address and a port.
 ///
 /// # Safety
-/// `at` points to an address of `length` bytes.
+/// `at` points to an address of `length` bytes, or is null.
 pub unsafe fn endpoint_at(at: *const sockaddr, length: socklen_t) -> Option<Endpoint> {
-    if (length as usize) < size_of::<sockaddr_in>() {
+    if at.is_null() || (length as usize) < size_of::<sockaddr_in>() {
         return None;
     }
     // SAFETY: there are as many bytes, and any bytes are a `sockaddr_in`.
@@ -23,7 +23,7 @@ pub unsafe fn endpoint_at(at: *const sockaddr, length: socklen_t) -> Option<Endp
 /// Tells an address, as far as there is room.
 ///
 /// # Safety
-/// `at` points to `*length` bytes, or is null.
+/// `at` points to `*length` bytes, or one of both is null.
 pub unsafe fn put_endpoint(endpoint: Endpoint, at: *mut sockaddr, length: *mut socklen_t) {
     let address = sockaddr_in {
         sin_family: libc::AF_INET as u16,
@@ -31,7 +31,7 @@ pub unsafe fn put_endpoint(endpoint: Endpoint, at: *mut sockaddr, length: *mut s
         sin_addr: libc::in_addr { s_addr: u32::from(endpoint.address).to_be() },
         sin_zero: [0; 8],
     };
-    if at.is_null() {
+    if at.is_null() || length.is_null() {
         return;
     }
     // SAFETY: the caller's promise; no more is written than there is room for.

@@ -2,13 +2,13 @@
 
 use super::address::{endpoint_at, put_endpoint};
 use super::interface::{call, fails, opened, told};
+use super::memory::{value_mut, values, values_mut};
 use super::table::Data;
 use crate::options;
 use libc::{c_int, c_long, c_ulong, c_void, nfds_t, pollfd, sockaddr, socklen_t};
 use retx_drill::Operation;
 use retx_drill::host::Answer;
 use retx_units::{Duration, Time};
-use std::slice;
 
 pub extern "C" fn socket(_: Data, domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     if domain != libc::AF_INET {
@@ -77,6 +77,11 @@ pub extern "C" fn fcntl(_: Data, fd: c_int, command: c_int, argument: c_long) ->
 }
 
 pub unsafe extern "C" fn ioctl(_: Data, fd: c_int, request: c_ulong, bytes: *mut c_int) -> c_int {
+    // SAFETY: both requests have room for a number.
+    let bytes = match unsafe { value_mut(bytes) } {
+        Ok(bytes) => bytes,
+        Err(errno) => return fails(errno),
+    };
     let found = opened().with(|machine| match request {
         libc::FIONREAD => machine.in_queue(fd),
         libc::TIOCOUTQ => machine.out_queue(fd),
@@ -84,8 +89,7 @@ pub unsafe extern "C" fn ioctl(_: Data, fd: c_int, request: c_ulong, bytes: *mut
     });
     match found {
         Ok(Some(count)) => {
-            // SAFETY: both requests have room for a number.
-            unsafe { bytes.write(count as c_int) };
+            *bytes = count as c_int;
             0
         }
         Ok(None) => fails(libc::EINVAL),
@@ -117,7 +121,7 @@ pub unsafe extern "C" fn getsockopt(
 /// `getsockopt` on a descriptor of the machine.
 ///
 /// # Safety
-/// `value` points to a buffer of `*length` bytes.
+/// Unless they are null, `length` points to a length and `value` to a buffer of so many bytes.
 pub unsafe fn option_of(
     fd: c_int,
     level: c_int,
@@ -126,7 +130,17 @@ pub unsafe fn option_of(
     length: *mut socklen_t,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    let buffer = unsafe { slice::from_raw_parts_mut(value.cast::<u8>(), *length as usize) };
+    let found = unsafe {
+        value_mut(length).and_then(|length| {
+            // A negative length is one above those of a C `int`.
+            let count = c_int::try_from(*length).map_err(|_| libc::EINVAL)?;
+            Ok((values_mut(value.cast::<u8>(), count)?, length))
+        })
+    };
+    let (buffer, length) = match found {
+        Ok(found) => found,
+        Err(errno) => return fails(errno),
+    };
     let told = match (level, name) {
         (libc::IPPROTO_TCP, libc::TCP_INFO) => {
             opened().with(|machine| machine.information(fd)).map(Vec::from).ok_or(libc::EINVAL)
@@ -142,8 +156,7 @@ pub unsafe fn option_of(
         Ok(bytes) => {
             let count = bytes.len().min(buffer.len());
             buffer[..count].copy_from_slice(&bytes[..count]);
-            // SAFETY: the caller's promise.
-            unsafe { *length = count as socklen_t };
+            *length = count as socklen_t;
             0
         }
         Err(errno) => fails(errno),
@@ -158,9 +171,10 @@ pub unsafe extern "C" fn setsockopt(
     value: *const c_void,
     length: socklen_t,
 ) -> c_int {
+    let length = c_int::try_from(length).map_err(|_| libc::EINVAL);
     // SAFETY: as `setsockopt` has it, `length` bytes.
-    let bytes = unsafe { slice::from_raw_parts(value.cast::<u8>(), length as usize) };
-    match options::option(level, name, bytes) {
+    let bytes = length.and_then(|length| unsafe { values(value.cast::<u8>(), length) });
+    match bytes.and_then(|bytes| options::option(level, name, bytes)) {
         Ok(option) => call(&Operation::SetOption(fd, option)) as c_int,
         Err(errno) => fails(errno),
     }
@@ -173,7 +187,10 @@ pub unsafe extern "C" fn poll(
     timeout: c_int,
 ) -> c_int {
     // SAFETY: as `poll` has it, `count` entries.
-    let entries = unsafe { slice::from_raw_parts_mut(entries, count as usize) };
+    let entries = match unsafe { values_mut(entries, count) } {
+        Ok(entries) => entries,
+        Err(errno) => return fails(errno),
+    };
     let door = opened();
     let deadline = match u64::try_from(timeout) {
         Ok(millis) => door.with(|machine| machine.now) + Duration::from_millis(millis),

@@ -4,6 +4,7 @@
 //! buffers hold is not looked at: what is read is zeros.
 
 use super::calls::*;
+use super::memory::{value_mut, values, values_mut};
 use super::table::{Data, Interface};
 use super::transfers::*;
 use crate::door::Door;
@@ -17,7 +18,6 @@ use retx_drill::Operation;
 use retx_drill::host::{Answer, Fault};
 use retx_units::{Duration, Time};
 use std::ffi::CStr;
-use std::slice;
 use std::sync::OnceLock;
 
 static DOOR: OnceLock<Door> = OnceLock::new();
@@ -52,7 +52,8 @@ pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, table:
     unsafe { table.write(TABLE) };
 }
 
-const TABLE: Interface = Interface {
+/// Each function of packetdrill's table.
+pub const TABLE: Interface = Interface {
     userdata: std::ptr::null_mut(),
     free,
     socket,
@@ -119,7 +120,10 @@ extern "C" fn free(_: Data) {
 
 unsafe extern "C" fn netdev_send(_: Data, packet: *const c_void, bytes: size_t) -> c_int {
     // SAFETY: packetdrill passes a packet of so many bytes.
-    let packet = unsafe { slice::from_raw_parts(packet.cast::<u8>(), bytes) };
+    let packet = match unsafe { values(packet.cast::<u8>(), bytes) } {
+        Ok(packet) => packet,
+        Err(errno) => return fails(errno),
+    };
     told(opened().with(|machine| machine.arrive(packet)).map(|()| Answer::Done(0))) as c_int
 }
 
@@ -129,16 +133,21 @@ unsafe extern "C" fn netdev_receive(
     bytes: *mut size_t,
     micros: *mut c_longlong,
 ) -> c_int {
-    let next = opened().receive();
     // SAFETY: packetdrill passes a buffer of `*bytes` bytes, and room for the time.
-    unsafe {
-        let Some((at, packet)) = next else {
-            *bytes = 0;
-            return 0;
-        };
-        let count = packet.len().min(*bytes);
-        buffer.cast::<u8>().copy_from(packet.as_ptr(), count);
-        *bytes = count;
+    let places = unsafe {
+        value_mut(bytes).and_then(|bytes| {
+            let buffer = values_mut(buffer.cast::<u8>(), *bytes)?;
+            Ok((buffer, bytes, value_mut(micros)?))
+        })
+    };
+    let (buffer, bytes, micros) = match places {
+        Ok(places) => places,
+        Err(errno) => return fails(errno),
+    };
+    *bytes = 0;
+    if let Some((at, packet)) = opened().receive() {
+        *bytes = packet.len().min(buffer.len());
+        buffer[..*bytes].copy_from_slice(&packet[..*bytes]);
         *micros = ((at + EPOCH).as_nanos() / 1_000) as c_longlong;
     }
     0
@@ -150,10 +159,14 @@ extern "C" fn usleep(_: Data, micros: c_uint) -> c_int {
 }
 
 unsafe extern "C" fn gettimeofday(_: Data, now: *mut timeval, _zone: Data) -> c_int {
+    // SAFETY: as `gettimeofday` has it, room for a time.
+    let now = match unsafe { value_mut(now) } {
+        Ok(now) => now,
+        Err(errno) => return fails(errno),
+    };
     let micros = (opened().look() + EPOCH).as_nanos() / 1_000;
     let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);
-    // SAFETY: as `gettimeofday` has it, room for a time.
-    unsafe { now.write(timeval { tv_sec: seconds as i64, tv_usec: rest as i64 }) };
+    *now = timeval { tv_sec: seconds as i64, tv_usec: rest as i64 };
     0
 }
 

@@ -7,6 +7,9 @@
 mod address;
 mod calls;
 mod interface;
+mod memory;
 mod preload;
 mod table;
+#[cfg(test)]
+mod tests;
 mod transfers;

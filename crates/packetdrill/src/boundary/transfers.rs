@@ -1,11 +1,11 @@
 //! Calls that read and write.
 
 use super::interface::{call, fails, opened, told};
+use super::memory::{PARTS_MAX, value_mut, values};
 use super::table::Data;
 use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use retx_drill::{MessageFlags, Operation, Transfer};
 use retx_units::Time;
-use std::slice;
 
 /// Reads up to so many bytes.
 fn take(fd: c_int, bytes: u64, flags: c_int) -> i64 {
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn read(data: Data, fd: c_int, buffer: Data, bytes: size_t
 
 pub unsafe extern "C" fn readv(_: Data, fd: c_int, parts: *const iovec, count: c_int) -> ssize_t {
     // SAFETY: as `readv` has it, `count` parts.
-    unsafe { scatter(parts, count as usize, |bytes| take(fd, bytes, 0)) }
+    unsafe { scatter(parts, count, |bytes| take(fd, bytes, 0)) }
 }
 
 pub unsafe extern "C" fn recv(
@@ -86,9 +86,13 @@ pub unsafe extern "C" fn recvmsg(
 ) -> ssize_t {
     // SAFETY: as `recvmsg` has it, a message with its parts.
     unsafe {
-        (*message).msg_controllen = 0;
-        (*message).msg_flags = 0;
-        scatter((*message).msg_iov, (*message).msg_iovlen, |bytes| take(fd, bytes, flags))
+        let message = match value_mut(message) {
+            Ok(message) => message,
+            Err(errno) => return fails(errno) as ssize_t,
+        };
+        message.msg_controllen = 0;
+        message.msg_flags = 0;
+        scatter(message.msg_iov, message.msg_iovlen, |bytes| take(fd, bytes, flags))
     }
 }
 
@@ -98,7 +102,7 @@ pub extern "C" fn write(_: Data, fd: c_int, _buffer: *const c_void, bytes: size_
 
 pub unsafe extern "C" fn writev(_: Data, fd: c_int, parts: *const iovec, count: c_int) -> ssize_t {
     // SAFETY: as `writev` has it, `count` parts.
-    give(fd, unsafe { total(parts, count as usize) }, 0)
+    unsafe { gather(fd, parts, count, 0) }
 }
 
 pub extern "C" fn send(
@@ -129,25 +133,63 @@ pub unsafe extern "C" fn sendmsg(
     message: *const msghdr,
     flags: c_int,
 ) -> ssize_t {
-    // SAFETY: as `sendmsg` has it, a message with its parts.
-    let bytes = unsafe { total((*message).msg_iov, (*message).msg_iovlen) };
-    give(fd, bytes, flags)
+    // SAFETY: as `sendmsg` has it, a message with its parts; it is only read.
+    unsafe {
+        match value_mut(message.cast_mut()) {
+            Ok(message) => gather(fd, message.msg_iov, message.msg_iovlen, flags),
+            Err(errno) => fails(errno) as ssize_t,
+        }
+    }
 }
 
+/// Parts of a read or a write, and how many bytes they have together.
+///
 /// # Safety
-/// `parts` points to `count` parts.
-unsafe fn total(parts: *const iovec, count: usize) -> u64 {
+/// Unless it is null, `parts` points to `count` parts.
+unsafe fn parts_of<'a>(
+    parts: *const iovec,
+    count: impl TryInto<usize>,
+) -> Result<(&'a [iovec], u64), c_int> {
     // SAFETY: the caller's promise.
-    unsafe { slice::from_raw_parts(parts, count) }.iter().map(|part| part.iov_len as u64).sum()
+    let parts = unsafe { values(parts, count) }?;
+    let total = parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.iov_len));
+    match total.filter(|&total| parts.len() <= PARTS_MAX && isize::try_from(total).is_ok()) {
+        Some(total) => Ok((parts, total as u64)),
+        None => Err(libc::EINVAL),
+    }
+}
+
+/// Writes parts.
+///
+/// # Safety
+/// Unless it is null, `parts` points to `count` parts.
+unsafe fn gather(
+    fd: c_int,
+    parts: *const iovec,
+    count: impl TryInto<usize>,
+    flags: c_int,
+) -> ssize_t {
+    // SAFETY: the caller's promise.
+    match unsafe { parts_of(parts, count) } {
+        Ok((_, total)) => give(fd, total, flags),
+        Err(errno) => fails(errno) as ssize_t,
+    }
 }
 
 /// Reads into parts: zeros, for what stands in a stream is not kept.
 ///
 /// # Safety
-/// `parts` points to `count` buffers; those at null are not written.
-unsafe fn scatter(parts: *const iovec, count: usize, take: impl FnOnce(u64) -> i64) -> ssize_t {
+/// Unless it is null, `parts` points to `count` buffers; those at null are not written.
+unsafe fn scatter(
+    parts: *const iovec,
+    count: impl TryInto<usize>,
+    take: impl FnOnce(u64) -> i64,
+) -> ssize_t {
     // SAFETY: the caller's promise.
-    let (parts, room) = unsafe { (slice::from_raw_parts(parts, count), total(parts, count)) };
+    let (parts, room) = match unsafe { parts_of(parts, count) } {
+        Ok(found) => found,
+        Err(errno) => return fails(errno) as ssize_t,
+    };
     let taken = take(room);
     let mut left = usize::try_from(taken).unwrap_or(0);
     for part in parts {

@@ -1,0 +1,91 @@
+//! Memory that C passes, checked before it becomes a slice: a null pointer is as long as its
+//! length says only where that is 0, and a negative count has become a huge one on its way here.
+
+use libc::c_int;
+use std::slice;
+
+/// So many parts at most are read or written by one call (`UIO_MAXIOV` of Linux).
+pub const PARTS_MAX: usize = 1024;
+
+/// `count` values at `at`; else `EINVAL` for a count that cannot be, `EFAULT` for a pointer.
+///
+/// # Safety
+/// Unless it is null, `at` points to `count` values, which nobody changes meanwhile.
+pub unsafe fn values<'a, T>(at: *const T, count: impl TryInto<usize>) -> Result<&'a [T], c_int> {
+    match checked(at, count)? {
+        0 => Ok(&[]),
+        // SAFETY: neither null nor misaligned, the size fits, and the caller's promise.
+        count => Ok(unsafe { slice::from_raw_parts(at, count) }),
+    }
+}
+
+/// [`values`] that are to be changed.
+///
+/// # Safety
+/// Unless it is null, `at` points to `count` values, which nobody else uses meanwhile.
+pub unsafe fn values_mut<'a, T>(
+    at: *mut T,
+    count: impl TryInto<usize>,
+) -> Result<&'a mut [T], c_int> {
+    match checked(at, count)? {
+        0 => Ok(&mut []),
+        // SAFETY: neither null nor misaligned, the size fits, and the caller's promise.
+        count => Ok(unsafe { slice::from_raw_parts_mut(at, count) }),
+    }
+}
+
+/// The value at `at`, to be read or changed; `EFAULT` where there is none.
+///
+/// # Safety
+/// Unless it is null, `at` points to a value that nobody else uses meanwhile.
+pub unsafe fn value_mut<'a, T>(at: *mut T) -> Result<&'a mut T, c_int> {
+    checked(at, 1usize)?;
+    // SAFETY: neither null nor misaligned, and the caller's promise.
+    Ok(unsafe { &mut *at })
+}
+
+fn checked<T>(at: *const T, count: impl TryInto<usize>) -> Result<usize, c_int> {
+    let count = count.try_into().map_err(|_| libc::EINVAL)?;
+    let bytes = count.checked_mul(size_of::<T>());
+    if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+        return Err(libc::EINVAL);
+    }
+    if count > 0 && (at.is_null() || !at.is_aligned()) {
+        return Err(libc::EFAULT);
+    }
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr::{null, null_mut};
+
+    #[test]
+    fn null_is_a_slice_only_where_its_length_is_zero() {
+        // SAFETY: null pointers, and an array of three.
+        unsafe {
+            assert_eq!(values(null::<u64>(), 0), Ok(&[][..]));
+            assert_eq!(values_mut(null_mut::<u64>(), 0), Ok(&mut [][..]));
+            assert_eq!(values(null::<u64>(), 1), Err(libc::EFAULT));
+            assert_eq!(values_mut(null_mut::<u64>(), 7), Err(libc::EFAULT));
+            assert_eq!(value_mut(null_mut::<u64>()), Err(libc::EFAULT));
+            assert_eq!(values([1, 2, 3].as_ptr(), 3), Ok(&[1, 2, 3][..]));
+        }
+    }
+
+    #[test]
+    fn counts_that_cannot_be_are_refused_whatever_the_pointer() {
+        let mut word = 1u64;
+        // SAFETY: nothing is read: each count is refused.
+        unsafe {
+            for at in [null_mut(), &raw mut word] {
+                assert_eq!(values(at, -1), Err(libc::EINVAL));
+                assert_eq!(values(at, c_int::MIN), Err(libc::EINVAL));
+                assert_eq!(values(at, usize::MAX), Err(libc::EINVAL));
+                assert_eq!(values_mut(at, isize::MAX as usize / 8 + 1), Err(libc::EINVAL));
+            }
+            assert_eq!(values((&raw const word).byte_add(1), 1), Err(libc::EFAULT));
+        }
+    }
+}
