@@ -11,6 +11,9 @@ use std::collections::HashMap;
 
 type Error = serde::de::value::Error;
 
+/// Seconds by what limited a flow: in JSON they are keys, in a table each column has its unit.
+const LIMITED_BY: &str = "limited_by_";
+
 /// A column that grows.
 #[derive(Debug, Clone)]
 enum Cells {
@@ -130,7 +133,9 @@ impl Rows {
     /// The cell to be written, in a column that is new in the first row.
     fn next(&mut self, new: impl FnOnce() -> Cells) -> &mut Cells {
         if self.rows == 0 {
-            self.columns.push((self.name.clone(), new()));
+            let name = self.name.strip_prefix(LIMITED_BY);
+            let name = name.map_or_else(|| self.name.clone(), |key| format!("limited_{key}_s"));
+            self.columns.push((name, new()));
         }
         self.at += 1;
         &mut self.columns[self.at - 1].1
@@ -394,7 +399,10 @@ mod tests {
 
     /// The names of a row's cells as the summary's JSON has them.
     fn flat(prefix: &str, value: &Value, names: &mut Vec<String>) {
-        let Value::Object(table) = value else { return names.push(prefix.to_owned()) };
+        let Value::Object(table) = value else {
+            let key = prefix.strip_prefix(LIMITED_BY);
+            return names.push(key.map_or(prefix.to_owned(), |key| format!("limited_{key}_s")));
+        };
         for (key, value) in table.iter().filter(|(_, value)| !value.is_array()) {
             let dash = if prefix.is_empty() { "" } else { "_" };
             flat(&format!("{prefix}{dash}{key}"), value, names);

@@ -132,6 +132,12 @@ impl App {
         done
     }
 
+    /// The application has more of its file to write than the send buffer has taken.
+    #[inline(always)]
+    pub const fn has_more(&self) -> bool {
+        self.unwritten > 0
+    }
+
     /// The sender is a server, which answers requests.
     fn answers(&self) -> bool {
         matches!(*self.work, Work::Exchanges(_))

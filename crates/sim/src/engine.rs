@@ -12,6 +12,7 @@ use crate::event_queue::MAX_TARGETS;
 use crate::flow::Flow;
 use crate::options::{Options, RunError};
 use crate::packet::{Packets, Unpacked};
+use crate::path::{self, PathProduct};
 use crate::plan::{Plan, Port, Sampling, Side};
 use crate::proxy::Proxy;
 use crate::recorder::Recorder;
@@ -68,6 +69,8 @@ pub struct Engine<'a> {
     pub(crate) chains: Vec<Chain>,
     pub(crate) datagrams: Vec<DatagramFlow>,
     pub(crate) recorder: Recorder,
+    /// Bytes in flight over each pipe that is the bottleneck of some flow.
+    in_flight: Vec<u64>,
     pub(crate) baseline: Baseline,
     /// Finite flows not yet done.
     unfinished: usize,
@@ -125,9 +128,12 @@ impl<'a> Engine<'a> {
         let tcps = prepared(plan, options);
         let flow = |(index, flow): (usize, &crate::plan::FlowPlan)| {
             let first_hops = flow.routes.map(|route| starts[route as usize]);
-            Flow::new(index as u32, flow, &tcps[flow.tcp as usize], first_hops)
+            let mut new = Flow::new(index as u32, flow, &tcps[flow.tcp as usize], first_hops);
+            new.set_path(PathProduct::of(plan, flow));
+            new
         };
         let mut flows: Vec<Flow> = plan.flows.iter().enumerate().map(flow).collect();
+        path::find_shared(flows.iter_mut().filter_map(Flow::path_mut), plan.pipes.len());
         let chains = relay::chains(plan, &mut flows);
         let datagrams = layout::datagrams(plan, key, &mut ways);
         let mut engine = Self::between(plan, options, ways, flows, datagrams)?;
@@ -193,6 +199,7 @@ impl<'a> Engine<'a> {
             chains: Vec::new(),
             datagrams,
             recorder,
+            in_flight: vec![0; plan.pipes.len()],
             baseline: Baseline::default(),
             events: 0,
             counts: Counts::default(),

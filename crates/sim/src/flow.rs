@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::exchanges::Exchanges;
 use crate::packet::{Arriving, PacketRef};
+use crate::path::PathProduct;
 use crate::plan::{FlowPlan, Side, Work};
 use crate::recorder::Recorder;
 use leg::Leg;
@@ -13,6 +14,7 @@ use retx_units::{SeqNr, StreamKey, Time};
 
 mod ending;
 mod leg;
+mod limits;
 mod prefetch;
 mod recording;
 mod sample;
@@ -55,6 +57,8 @@ pub struct Flow {
     /// What it has to do with proxies; nothing for most.
     leg: Option<Box<Leg>>,
     app: App,
+    /// The product of its path, if that has one.
+    path: Option<Box<PathProduct>>,
     /// What is kept of it.
     pub record: FlowRecord,
     /// When it is to be opened, while it waits.
@@ -68,7 +72,7 @@ pub struct Flow {
 }
 
 // There may be a hundred thousand.
-const _: () = assert!(size_of::<Flow>() <= 1_728);
+const _: () = assert!(size_of::<Flow>() <= 1_760);
 
 const SENDER: usize = Side::Sender as usize;
 const RECEIVER: usize = Side::Receiver as usize;
@@ -90,6 +94,7 @@ impl Flow {
             exchanges: None,
             leg: None,
             app: App::new(plan.work.clone()),
+            path: None,
             record: FlowRecord::new(index),
             opens: plan.start,
             earlier_bytes: 0,
@@ -251,6 +256,7 @@ impl Flow {
                     self.record.note_finish(now);
                 }
             }
+            self.note_held_ack(now);
             self.drive_receiver(now, recorder);
         } else {
             self.record.note_sender_wakes();
@@ -325,7 +331,7 @@ impl Flow {
                 self.record_episode(now, (EpisodeKind::Rto, found), recorder);
             }
             Event::Recovered { .. } => self.record.end_episode(now, &mut recorder.tables),
-            Event::EchoTaken { .. } => self.record.counters.ecn_reductions += 1,
+            Event::EchoTaken { .. } => self.record.note_ecn_reduction(now),
             Event::Connected => self.connected = true,
             Event::Closed => self.end_closed(now, recorder),
             Event::Reset => self.reset(now, Side::Sender, recorder),

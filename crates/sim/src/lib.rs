@@ -19,6 +19,7 @@ mod flow;
 mod many;
 pub mod options;
 mod packet;
+mod path;
 pub mod plan;
 mod pool;
 mod proxy;

@@ -83,7 +83,14 @@ pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEnd {
     let chain = engine.flows[index].chain().map(|chain| &engine.chains[chain as usize]);
     let Some(chain) = chain.filter(|chain| chain.first as usize == index) else { return own };
     let last = of(chain.last as usize);
-    let counters = FlowCounters { bytes_delivered: last.counters.bytes_delivered, ..own.counters };
+    let mut limited_by = last.counters.limited_by;
+    // Until the last leg is opened, the way is not: the whole connection is being set up.
+    if let (Some(own), Some(last)) = (own.start, last.start) {
+        let from = own.max(engine.baseline.at);
+        limited_by.add_handshake(last.since(from));
+    }
+    let bytes_delivered = last.counters.bytes_delivered;
+    let counters = FlowCounters { bytes_delivered, limited_by, ..own.counters };
     let start = own.start.into_iter().chain(last.start).min();
     EndToEnd { counters, start, finish: last.finish }
 }

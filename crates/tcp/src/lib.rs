@@ -36,8 +36,8 @@ pub use config::{
     RttSamples,
 };
 pub use connection::{
-    Connection, CwndValidation, Episode, Event, Info, KeepAlive, LossState, PlainTransmit, Polled,
-    Prepared, State, Transmit,
+    Connection, CwndValidation, Episode, Event, Info, KeepAlive, Limit, LossState, PlainTransmit,
+    Polled, Prepared, State, Transmit,
 };
 pub use ranges::Ranges;
 pub use size::Size;

@@ -5,6 +5,7 @@
 //! page of result columns follow from it. A new counter is one field of [`FlowCounters`] and one
 //! row.
 
+use super::limits::{LimitSummary, Limits};
 use super::{BeliefSummary, EpisodeSummary, ExchangeSummary, IdleSummary};
 use crate::counters::{Episodes, IdleTimes, Maximum, Measure, Moments, SeldomLevel, TimeMean};
 use crate::reason::EpisodeKind::{Frr, Rto};
@@ -71,6 +72,8 @@ measures! {
         pub max_backoff: Maximum,
         /// Idle times of the sender.
         pub idle: IdleTimes,
+        /// What the flow waited for.
+        pub limited_by: Box<Limits>,
         /// Bytes acknowledged to the sender and not delivered, where proxies split the connection.
         pub undelivered: SeldomLevel,
     }
@@ -172,6 +175,9 @@ columns! {
         idle_max_s: f64 = counters.idle.longest.as_secs_f64(),
         /// All pauses longer than a smoothed RTT by what ended them.
         idle: IdleSummary = IdleSummary::of(&counters.idle),
+        /// The flow's life, from its start, or the end of the warm-up, to its finish or the end of
+        /// the run, by what limited it, in seconds: what the shares mean is in `docs/why.md`.
+        limited_by: LimitSummary = LimitSummary::of(counters.limited_by.times()),
         /// Mean of the raw RTT samples.
         rtt_mean_s: Option<f64> = counters.rtt.mean_s(),
         /// Standard deviation of the raw RTT samples.

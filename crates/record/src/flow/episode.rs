@@ -1,6 +1,7 @@
 //! Recovery episodes: counted, given their true cause, written down.
 
 use super::FlowRecord;
+use super::limits::Reduction;
 use crate::counters::IdleEnd;
 use crate::reason::{Belief, EpisodeKind};
 use crate::tables::{self, Segments, Tables, packet_number};
@@ -59,6 +60,9 @@ impl FlowRecord {
         let row = tables.episodes.as_ref().map(tables::Episodes::next_row);
         let (cause, sub_cause) = self.truth_mut().episode(belief, trigger, row, receiver);
         self.counters.episodes.add(belief, cause);
+        let episode = self.truth_mut().episodes();
+        let reduction = Reduction { episode, cause, by_timer: belief.kind == EpisodeKind::Rto };
+        self.counters.limited_by.reduce(start.at, self.last_data, &reduction);
         if belief.kind == EpisodeKind::Rto {
             self.idle_end = IdleEnd::Rto;
             self.counters.max_backoff.note(start.backoff_now);

@@ -7,11 +7,13 @@
 
 mod columns;
 mod episode;
+mod limits;
 mod parts;
 mod sending;
 
 pub use columns::{FlowCounters, FlowFrame, FlowSummary};
 pub use episode::EpisodeStart;
+pub use limits::{FlowLimit, LimitCauses, LimitSummary, LimitTimes, Limits, Reduction};
 pub use parts::{
     BeliefSummary, CauseSummary, EpisodeSummary, ExchangeSummary, IdleSummary, SaidSummary,
 };
@@ -43,6 +45,9 @@ pub struct FlowRecord {
     last_data: Time,
     /// Position after the last ever sent on this connection.
     sent_to: u64,
+    /// Since when the peer has held back the acknowledgment of all that was sent;
+    /// [`Time::NEVER`] while it does not.
+    ack_held: Time,
     /// Counters from the beginning of the run.
     pub counters: FlowCounters,
     /// Losses and retransmissions of this connection, once there are any.
@@ -68,6 +73,7 @@ impl FlowRecord {
             unacked: None,
             last_data: Time::NEVER,
             sent_to: 0,
+            ack_held: Time::NEVER,
             counters: FlowCounters::default(),
             episode: None,
             start: Time::NEVER,
@@ -85,7 +91,9 @@ impl FlowRecord {
     /// now on.
     pub fn begin_connection(&mut self, now: Time) {
         self.start = self.start.min(now);
+        self.counters.limited_by.begin_connection(now);
         self.sent_to = 0;
+        self.ack_held = Time::NEVER;
         self.truth = None;
         self.has_unresolved_losses = false;
         self.episode = None;
@@ -105,6 +113,34 @@ impl FlowRecord {
     /// The receiving application has read the last byte.
     pub fn note_finish(&mut self, now: Time) {
         self.finish = self.finish.min(now);
+        self.counters.limited_by.end(now);
+    }
+
+    /// The sender has nothing more to send now, for this reason.
+    #[inline(always)]
+    pub fn limited_by(&mut self, now: Time, limit: FlowLimit) {
+        self.counters.limited_by.set(now, limit, self.last_data);
+    }
+
+    /// A mark has reduced the window (ECN).
+    pub fn note_ecn_reduction(&mut self, now: Time) {
+        self.counters.ecn_reductions += 1;
+        let reduction = Reduction { episode: 0, cause: Cause::Congestion, by_timer: false };
+        self.counters.limited_by.reduce(now, self.last_data, &reduction);
+    }
+
+    /// The peer holds back the acknowledgment of all that was sent.
+    pub fn ack_is_held(&mut self, now: Time) {
+        self.ack_held = self.ack_held.min(now);
+    }
+
+    /// The peer sends an acknowledgment.
+    #[inline(always)]
+    pub fn ack_is_sent(&mut self, now: Time) {
+        if self.ack_held != Time::NEVER {
+            let from = std::mem::replace(&mut self.ack_held, Time::NEVER);
+            self.counters.limited_by.held_back(from, now);
+        }
     }
 
     /// An acknowledgment or a timer reaches the sender. Data that it sends now end a pause for
@@ -212,10 +248,11 @@ impl FlowRecord {
                     }
                     necessary.push(number);
                 }
-                Correction::Cause { episode, belief, cause, counted } => {
+                Correction::Cause { episode, number, belief, cause, counted } => {
                     if counted {
                         self.counters.episodes.correct(belief, cause);
                     }
+                    self.counters.limited_by.correct(number, cause);
                     if let (Some(row), Some(episodes)) = (episode, &mut tables.episodes) {
                         let row = episodes.row_mut(row);
                         row.cause = cause;
@@ -231,6 +268,7 @@ impl FlowRecord {
     pub fn begin_statistics(&mut self, now: Time) -> FlowCounters {
         self.counters.settle(now);
         self.counters.restart_maxima();
+        self.counters.limited_by.stop_correcting();
         if let Some(truth) = &mut self.truth {
             truth.stop_counting();
         }

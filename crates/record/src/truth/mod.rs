@@ -86,6 +86,8 @@ pub enum Correction {
     Cause {
         /// The episode.
         episode: Row,
+        /// Its number: [`Truth::episodes`] when it had begun.
+        number: u64,
         /// What the sender held it to be.
         belief: Belief,
         /// What was behind it.
@@ -113,6 +115,8 @@ struct Watched {
     trigger: u64,
     belief: Belief,
     episode: Row,
+    /// Number of the episode.
+    which: u64,
     counted: bool,
 }
 
@@ -126,6 +130,7 @@ pub struct Truth {
     thrown_away: Vec<SegmentCopy>,
     /// The highest acknowledgment that was dropped on its way.
     ack_dropped: u64,
+    episodes: u64,
 }
 
 impl Truth {
@@ -158,6 +163,7 @@ impl Truth {
             if hit {
                 corrections.push(Correction::Cause {
                     episode: watched.episode,
+                    number: watched.which,
                     belief: watched.belief,
                     cause,
                     counted: watched.counted,
@@ -251,6 +257,7 @@ impl Truth {
         row: Row,
         arrived: &impl Arrived,
     ) -> (Cause, Option<SubCause>) {
+        self.episodes += 1;
         let Trigger { position: trigger, repaired } = trigger;
         let newest = self.exceptions.newest(trigger, repaired);
         if let Some(cause) = newest.dropped {
@@ -264,7 +271,9 @@ impl Truth {
                 };
         if !settled {
             let number = newest.number;
-            self.watched.push(Watched { number, trigger, belief, episode: row, counted: true });
+            let which = self.episodes;
+            let episode = row;
+            self.watched.push(Watched { number, trigger, belief, episode, which, counted: true });
         }
         let refused_so_far = self.thrown_away.iter().any(|copy| match newest.number {
             Some(number) => copy.number == number,
@@ -280,6 +289,11 @@ impl Truth {
             EpisodeKind::Rto => SubCause::Delay,
         };
         (Cause::Spurious, Some(sub_cause))
+    }
+
+    /// Episodes so far: the number of the newest.
+    pub const fn episodes(&self) -> u64 {
+        self.episodes
     }
 
     /// Everything before `position` is acknowledged: no verdict will ask for it again, except those

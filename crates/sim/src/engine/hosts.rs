@@ -91,6 +91,9 @@ impl Engine<'_> {
             }
             self.send_written(index, side);
         }
+        if side == Side::Sender {
+            self.flows[index as usize].note_limit(self.now, &mut self.in_flight);
+        }
         self.rearm(index, side);
         self.flows[index as usize].wants_attention()
     }

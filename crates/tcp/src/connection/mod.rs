@@ -15,6 +15,7 @@ mod events;
 mod fast_path;
 mod header;
 mod info;
+mod limit;
 mod linux;
 mod model;
 mod mtu_probe;
@@ -46,6 +47,7 @@ use crate::timers::Timers;
 use crate::{Config, congestion_control::Window};
 use events::Events;
 pub use info::{Info, LossState};
+pub use limit::Limit;
 pub use outgoing::{PlainTransmit, Polled, Transmit};
 use parameters::Parameters;
 pub use parameters::Prepared;
@@ -319,6 +321,20 @@ impl Connection {
     /// Sequence space in flight: `SND.NXT − SND.UNA`.
     pub fn flight_size(&self) -> u64 {
         self.sender.flight_size()
+    }
+
+    /// Bytes that are believed to be in the network: in flight, and neither selectively
+    /// acknowledged nor lost.
+    #[inline]
+    pub fn pipe(&self) -> u64 {
+        self.sender.pipe()
+    }
+
+    /// True while the smoothed RTT is half as much again as the least, or more: segments wait
+    /// somewhere.
+    pub fn waits_in_queues(&self) -> bool {
+        let least = self.sender.least_rtt;
+        self.srtt().is_some_and(|srtt| srtt.as_nanos() / 3 >= least.as_nanos() / 2)
     }
 
     /// The window, in bytes.

@@ -8,6 +8,7 @@ mod backoff_policies;
 mod congestion_control;
 mod congestion_control_bulk_repeat;
 mod contract;
+mod limits;
 mod loss_cause_connection;
 mod loss_cause_contract;
 mod pacing;

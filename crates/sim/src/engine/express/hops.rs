@@ -86,7 +86,9 @@ impl Engine<'_> {
     // All that it needs of the engine is taken apart once.
     #[inline(always)]
     fn transmit_plain(&mut self, index: u32, side: Side) -> Outcome {
-        let Self { flows, packets, pipes, funnels, agenda, owners, recorder, now, .. } = self;
+        let Self {
+            flows, packets, pipes, funnels, agenda, owners, recorder, now, in_flight, ..
+        } = self;
         let flow = &mut flows[index as usize];
         loop {
             let plain = match flow.poll_transmit(*now, side, &mut self.transmit) {
@@ -125,6 +127,9 @@ impl Engine<'_> {
             if !plain.more {
                 break;
             }
+        }
+        if side == Side::Sender {
+            flow.note_limit(*now, in_flight);
         }
         if let Some(time) = flow.poll_wake(side) {
             agenda.wake(owners.target(Owner::Host(index, side)), time);

@@ -1,0 +1,380 @@
+//! How long each limit held a flow back: its whole life, divided without rest.
+//!
+//! *Rule* (`docs/decisions/0018-what-limits-a-flow.md`). The sender says which limit binds whenever
+//! it has nothing more to send; the limit holds until it next says so. Three things are known only
+//! later, and move time from one limit to another: a retransmission timer that fires claims the
+//! silence since the last data; an acknowledgment that the peer held back claims the time for which
+//! it did; and the true cause of an episode may turn out when a copy is dropped.
+
+use crate::counters::Measure;
+use crate::reason::Cause;
+use retx_units::{Duration, Time};
+use serde::Serialize;
+
+/// What a flow was waiting for. The order is that of the shares in a result.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum FlowLimit {
+    /// The connection was not yet established.
+    Handshake,
+    /// There was nothing to send.
+    #[default]
+    Application,
+    /// The send buffer was full, and all of it was sent.
+    SendBuffer,
+    /// The peer's window was full or closed.
+    ReceiveWindow,
+    /// The link: what was in flight kept its queue from emptying.
+    Bottleneck,
+    /// A congestion window that was never reduced.
+    SlowStart,
+    /// A congestion window that was reduced, for this reason.
+    Window(Cause),
+    /// Fast recovery, begun for this reason.
+    Recovery(Cause),
+    /// The retransmission timer, in silence.
+    Timeout(Cause),
+    /// The next segment's turn by pacing.
+    Pacing,
+    /// Nagle's rule or a cork.
+    Nagle,
+    /// The acknowledgment that the peer held back.
+    DelayedAck,
+}
+
+/// How many limits there are, each cause counted.
+const COUNT: usize = 18;
+
+impl FlowLimit {
+    const fn index(self) -> usize {
+        match self {
+            Self::Handshake => 0,
+            Self::Application => 1,
+            Self::SendBuffer => 2,
+            Self::ReceiveWindow => 3,
+            Self::Bottleneck => 4,
+            Self::SlowStart => 5,
+            Self::Window(cause) => 6 + cause as usize,
+            Self::Recovery(cause) => 9 + cause as usize,
+            Self::Timeout(cause) => 12 + cause as usize,
+            Self::Pacing => 15,
+            Self::Nagle => 16,
+            Self::DelayedAck => 17,
+        }
+    }
+
+    /// An acknowledgment could end it.
+    const fn waits_for_ack(self) -> bool {
+        matches!(self, Self::SlowStart | Self::Window(_) | Self::Recovery(_) | Self::Nagle)
+    }
+}
+
+/// Time by limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LimitTimes([Duration; COUNT]);
+
+impl LimitTimes {
+    /// The time for which this limit held.
+    pub const fn of(&self, limit: FlowLimit) -> Duration {
+        self.0[limit.index()]
+    }
+
+    /// All of it: the flow's life.
+    pub fn total(&self) -> Duration {
+        self.0.iter().fold(Duration::ZERO, |sum, time| sum + *time)
+    }
+
+    fn add(&mut self, limit: FlowLimit, time: Duration) {
+        let place = &mut self.0[limit.index()];
+        *place = *place + time;
+    }
+
+    fn take(&mut self, limit: FlowLimit, time: Duration) {
+        let place = &mut self.0[limit.index()];
+        *place = *place - time;
+    }
+}
+
+/// A reduction of the congestion window.
+#[derive(Debug, Clone, Copy)]
+pub struct Reduction {
+    /// Number of the episode; 0 if its cause is final.
+    pub episode: u64,
+    /// As far as is known.
+    pub cause: Cause,
+    /// The retransmission timer has fired.
+    pub by_timer: bool,
+}
+
+/// Reductions of which the cause may yet turn out: corrections come within a round trip.
+const MOST_CLAIMS: usize = 16;
+
+/// The times that an episode has claimed, while its cause may yet change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Claim {
+    episode: u64,
+    cause: Cause,
+    window: Duration,
+    recovery: Duration,
+    timeout: Duration,
+}
+
+/// Keeps the times of a flow's limits.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Limits {
+    times: LimitTimes,
+    /// The limit that holds, …
+    limit: FlowLimit,
+    /// … and since when; nothing before the flow begins.
+    since: Option<Time>,
+    /// The flow's life is over: nothing counts any more.
+    is_over: bool,
+    /// Of the time since then, the part that the peer's delayed acknowledgment claims.
+    held: Duration,
+    /// Limits that held, and no longer do, since data were sent last: a timer may yet claim them.
+    unclaimed: Vec<(FlowLimit, Time, Time)>,
+    /// The window was reduced, or is being repaired, by the newest of these.
+    claims: Vec<Claim>,
+    /// The window has been reduced on this connection.
+    is_reduced: bool,
+}
+
+impl Limits {
+    /// The limit that holds.
+    pub const fn limit(&self) -> FlowLimit {
+        self.limit
+    }
+
+    /// A connection begins; the first begins the flow's life.
+    pub fn begin_connection(&mut self, now: Time) {
+        if self.since.is_none() {
+            self.since = Some(now);
+            self.limit = FlowLimit::Handshake;
+        } else {
+            self.bind(now, FlowLimit::Handshake, now);
+        }
+        self.is_reduced = false;
+        self.claims.clear();
+    }
+
+    /// The congestion window's own limit: before its first reduction it is slow start.
+    pub fn window(&self) -> FlowLimit {
+        match self.claims.last() {
+            Some(claim) if self.is_reduced => FlowLimit::Window(claim.cause),
+            _ => FlowLimit::SlowStart,
+        }
+    }
+
+    /// Fast recovery's limit.
+    pub fn recovery(&self) -> FlowLimit {
+        self.claims.last().map_or(FlowLimit::SlowStart, |claim| FlowLimit::Recovery(claim.cause))
+    }
+
+    /// From now on this limit holds. Data were sent last at `last_data`.
+    #[inline(always)]
+    pub fn set(&mut self, now: Time, limit: FlowLimit, last_data: Time) {
+        if limit != self.limit {
+            self.bind(now, limit, last_data);
+        }
+    }
+
+    #[inline(never)]
+    fn bind(&mut self, now: Time, limit: FlowLimit, last_data: Time) {
+        self.close(now, last_data);
+        self.limit = limit;
+    }
+
+    /// Ends the span that is open. What came after the last data can still be claimed.
+    fn close(&mut self, now: Time, last_data: Time) {
+        let Some(since) = self.since.filter(|_| !self.is_over) else { return };
+        self.since = Some(now);
+        let held = std::mem::take(&mut self.held).min(now.since(since));
+        self.times.add(FlowLimit::DelayedAck, held);
+        self.add(self.limit, now.since(since) - held);
+        self.unclaimed.retain(|(_, _, to)| *to > last_data);
+        if held == Duration::ZERO && now > since && !matches!(self.limit, FlowLimit::Handshake) {
+            self.unclaimed.push((self.limit, since, now));
+        }
+    }
+
+    fn add(&mut self, limit: FlowLimit, time: Duration) {
+        self.times.add(limit, time);
+        if let Some(place) = self.claimed(limit) {
+            *place = *place + time;
+        }
+    }
+
+    fn take(&mut self, limit: FlowLimit, time: Duration) {
+        self.times.take(limit, time);
+        if let Some(place) = self.claimed(limit) {
+            *place = place.saturating_sub(time);
+        }
+    }
+
+    /// The newest episode's share in this limit.
+    fn claimed(&mut self, limit: FlowLimit) -> Option<&mut Duration> {
+        let claim = self.claims.last_mut()?;
+        match limit {
+            FlowLimit::Window(cause) if cause == claim.cause => Some(&mut claim.window),
+            FlowLimit::Recovery(cause) if cause == claim.cause => Some(&mut claim.recovery),
+            FlowLimit::Timeout(cause) if cause == claim.cause => Some(&mut claim.timeout),
+            _ => None,
+        }
+    }
+
+    /// The window is reduced for this reason. `episode` is the number by which [`Self::correct`]
+    /// may name it; 0 where nothing is left to turn out. `by_timer`: the retransmission timer has
+    /// fired, and the silence since the last data is its own.
+    pub fn reduce(&mut self, now: Time, last_data: Time, reduction: &Reduction) {
+        self.close(now, last_data);
+        let Reduction { episode, cause, by_timer } = *reduction;
+        let silence = if by_timer { std::mem::take(&mut self.unclaimed) } else { Vec::new() };
+        let mut claimed = Duration::ZERO;
+        for (limit, from, to) in silence {
+            let time = to.since(from.max(last_data));
+            self.take(limit, time);
+            claimed = claimed + time;
+        }
+        if self.claims.len() >= MOST_CLAIMS {
+            self.claims.remove(0);
+        }
+        self.is_reduced = true;
+        let [window, recovery, timeout] = [Duration::ZERO; 3];
+        self.claims.push(Claim { episode, cause, window, recovery, timeout });
+        self.add(FlowLimit::Timeout(cause), claimed);
+    }
+
+    /// The peer held back the acknowledgment of all that was sent, from then until now.
+    pub fn held_back(&mut self, from: Time, now: Time) {
+        if let Some(since) = self.since
+            && self.limit.waits_for_ack()
+        {
+            self.held = self.held + now.since(from.max(since));
+        }
+    }
+
+    /// The reduction of an episode was undone: before the first one it had been slow start.
+    pub fn undo(&mut self) {
+        self.is_reduced = self.claims.len() > 1;
+    }
+
+    /// The true cause of an episode has turned out.
+    pub fn correct(&mut self, episode: u64, cause: Cause) {
+        let Some(claim) =
+            self.claims.iter_mut().find(|claim| episode > 0 && claim.episode == episode)
+        else {
+            return;
+        };
+        let before = std::mem::replace(claim, Claim { cause, ..*claim });
+        let moves = [
+            (FlowLimit::Window as fn(Cause) -> FlowLimit, before.window),
+            (FlowLimit::Recovery, before.recovery),
+            (FlowLimit::Timeout, before.timeout),
+        ];
+        for (limit, time) in moves {
+            let time = time.min(self.times.of(limit(before.cause)));
+            self.times.take(limit(before.cause), time);
+            self.times.add(limit(cause), time);
+            if self.limit == limit(before.cause) {
+                self.limit = limit(cause);
+            }
+            for (unclaimed, _, _) in &mut self.unclaimed {
+                if *unclaimed == limit(before.cause) {
+                    *unclaimed = limit(cause);
+                }
+            }
+        }
+    }
+
+    /// The flow's life is over.
+    pub fn end(&mut self, now: Time) {
+        self.close(now, now);
+        self.is_over = true;
+    }
+
+    /// Before the flow's own life there was so much of a handshake elsewhere.
+    pub fn add_handshake(&mut self, time: Duration) {
+        self.times.add(FlowLimit::Handshake, time);
+    }
+
+    /// The times so far.
+    pub const fn times(&self) -> &LimitTimes {
+        &self.times
+    }
+
+    /// Statistics begin: what was claimed before is not corrected any more.
+    pub fn stop_correcting(&mut self) {
+        for claim in &mut self.claims {
+            let [window, recovery, timeout] = [Duration::ZERO; 3];
+            *claim = Claim { window, recovery, timeout, ..*claim };
+        }
+        self.unclaimed.clear();
+    }
+}
+
+impl Measure for Box<Limits> {
+    fn since(&self, start: &Self) -> Self {
+        let mut all = self.clone();
+        for (ours, theirs) in all.times.0.iter_mut().zip(&start.times.0) {
+            *ours = *ours - *theirs;
+        }
+        all
+    }
+
+    fn settle(&mut self, now: Time) {
+        // Nothing has been claimed by now: a run that ends here leaves it as it is.
+        self.close(now, Time::ZERO);
+    }
+}
+
+/// Shares by true cause, seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct LimitCauses {
+    pub congestion: f64,
+    pub wireless: f64,
+    pub spurious: f64,
+}
+
+/// A flow's life by what limited it, seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct LimitSummary {
+    pub handshake: f64,
+    pub application: f64,
+    pub send_buffer: f64,
+    pub receive_window: f64,
+    pub bottleneck: f64,
+    pub slow_start: f64,
+    pub window: LimitCauses,
+    pub recovery: LimitCauses,
+    pub timeout: LimitCauses,
+    pub pacing: f64,
+    pub nagle: f64,
+    pub delayed_ack: f64,
+}
+
+impl LimitSummary {
+    /// The times in seconds.
+    pub fn of(times: &LimitTimes) -> Self {
+        let seconds = |limit| times.of(limit).as_secs_f64();
+        let causes = |limit: fn(Cause) -> FlowLimit| LimitCauses {
+            congestion: seconds(limit(Cause::Congestion)),
+            wireless: seconds(limit(Cause::Wireless)),
+            spurious: seconds(limit(Cause::Spurious)),
+        };
+        Self {
+            handshake: seconds(FlowLimit::Handshake),
+            application: seconds(FlowLimit::Application),
+            send_buffer: seconds(FlowLimit::SendBuffer),
+            receive_window: seconds(FlowLimit::ReceiveWindow),
+            bottleneck: seconds(FlowLimit::Bottleneck),
+            slow_start: seconds(FlowLimit::SlowStart),
+            window: causes(FlowLimit::Window),
+            recovery: causes(FlowLimit::Recovery),
+            timeout: causes(FlowLimit::Timeout),
+            pacing: seconds(FlowLimit::Pacing),
+            nagle: seconds(FlowLimit::Nagle),
+            delayed_ack: seconds(FlowLimit::DelayedAck),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What holds a flow back, said whenever its sender has nothing more to send.
+//!
+//! The sender's connection knows which of its windows has no room; here is added what it cannot
+//! know: whether the application has more to write, whether what is in flight keeps the bottleneck
+//! busy, and whether the peer holds back the acknowledgment of all that was sent.
+
+use super::{Flow, Phase, SENDER};
+use crate::path::PathProduct;
+use retx_record::flow::FlowLimit;
+use retx_tcp::{Connection, Limit};
+use retx_units::Time;
+
+/// What is in flight over a bottleneck.
+#[derive(Debug, Clone, Copy)]
+struct Load {
+    /// This flow alone keeps it busy.
+    by_itself: bool,
+    /// All flows over it together do.
+    with_others: bool,
+}
+
+impl Flow {
+    /// The path's product, for a flow that has one.
+    pub fn set_path(&mut self, path: Option<Box<PathProduct>>) {
+        self.path = path;
+    }
+
+    /// The path's product, if it has one.
+    pub fn path_mut(&mut self) -> Option<&mut PathProduct> {
+        self.path.as_deref_mut()
+    }
+
+    /// The sender has nothing more to send: says why. `in_flight` holds the bytes in flight over
+    /// each pipe that is a bottleneck.
+    #[inline(always)]
+    pub fn note_limit(&mut self, now: Time, in_flight: &mut [u64]) {
+        let limit = if self.phase == Phase::Open {
+            self.limit(now, in_flight)
+        } else {
+            FlowLimit::Application
+        };
+        self.record.limited_by(now, limit);
+    }
+
+    #[inline(always)]
+    fn limit(&mut self, now: Time, in_flight: &mut [u64]) -> FlowLimit {
+        let sender = &self.ends[SENDER];
+        let load = load(self.path.as_deref_mut(), now, sender, in_flight);
+        let limits = &self.record.counters.limited_by;
+        match sender.limit(now) {
+            Limit::Handshake => FlowLimit::Handshake,
+            Limit::Nagle => FlowLimit::Nagle,
+            Limit::Data if !self.app.has_more() => FlowLimit::Application,
+            Limit::Data | Limit::ReceiveWindow if load.by_itself => FlowLimit::Bottleneck,
+            Limit::Data => FlowLimit::SendBuffer,
+            Limit::ReceiveWindow => FlowLimit::ReceiveWindow,
+            _ if load.with_others => FlowLimit::Bottleneck,
+            Limit::CongestionWindow | Limit::Deferral => limits.window(),
+            Limit::Recovery => limits.recovery(),
+            Limit::Pacing => FlowLimit::Pacing,
+        }
+    }
+
+    /// The receiver has taken data: does it hold back the acknowledgment of all that was sent?
+    #[inline(always)]
+    pub(super) fn note_held_ack(&mut self, now: Time) {
+        let [sender, receiver] = &self.ends;
+        if receiver.delays_ack() && receiver.rcv_nxt() == sender.snd_max() {
+            self.record.ack_is_held(now);
+        }
+    }
+}
+
+#[inline(always)]
+fn load(
+    path: Option<&mut PathProduct>,
+    now: Time,
+    sender: &Connection,
+    in_flight: &mut [u64],
+) -> Load {
+    let flight = sender.pipe();
+    let Some(path) = path else {
+        let waits = sender.waits_in_queues();
+        return Load { by_itself: waits, with_others: waits };
+    };
+    let by_itself = path.is_filled(now, flight);
+    if !path.is_shared {
+        return Load { by_itself, with_others: by_itself };
+    }
+    let all = &mut in_flight[path.pipe as usize];
+    *all = *all + flight - path.counted;
+    path.counted = flight;
+    Load { by_itself, with_others: by_itself || path.is_filled(now, *all) }
+}

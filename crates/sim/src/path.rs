@@ -1,0 +1,133 @@
+//! The product of a flow's path: what must be in flight to keep its bottleneck busy.
+//!
+//! *Definition.* The slowest link on the way of the data, times the round trip of a full segment
+//! and its acknowledgment that wait for nobody, in bytes of IP packets. It changes with the links.
+//! A way over a cell of stations, or over a link whose rate a trace dictates, has none.
+
+use crate::plan::{FlowPlan, Hop, PipePlan, Plan, StagePlan};
+use retx_link::channel::Model;
+use retx_units::{Duration, Rate, Time};
+
+/// TCP and IP headers without options: what the MSS leaves out.
+const HEADERS: u32 = 40;
+/// An acknowledgment with timestamps.
+const ACK: u32 = 52;
+
+/// The product of a path, and the flow's own part of what is in flight there.
+#[derive(Debug, Clone)]
+pub struct PathProduct {
+    /// The bottleneck: a pipe.
+    pub pipe: u32,
+    /// Other flows share the bottleneck.
+    pub is_shared: bool,
+    /// Bytes in flight that fill it now: 95 % of the product …
+    enough: u64,
+    /// … until then.
+    until: Time,
+    /// Bytes of this flow that were last counted in the bottleneck's sum.
+    pub counted: u64,
+    /// The product in bytes from each instant on, the first at 0.
+    steps: Box<[(Time, u64)]>,
+}
+
+impl PathProduct {
+    /// The product of this flow's path, if it has one.
+    pub fn of(plan: &Plan, flow: &FlowPlan) -> Option<Box<Self>> {
+        let [forward, reverse] = flow.routes.map(|route| pipes(plan, route));
+        let (forward, reverse) = (forward?, reverse?);
+        let segment = plan.tcps[flow.tcp as usize].config.mss + HEADERS;
+        let first = forward
+            .iter()
+            .filter_map(|pipe| Some((plan.pipes[*pipe as usize].config.rate?, *pipe)))
+            .min()?;
+        let all = forward.iter().chain(&reverse);
+        let changes = all.flat_map(|pipe| &plan.pipes[*pipe as usize].config.changes);
+        let mut times: Vec<Time> = changes.map(|change| change.at).collect();
+        times.push(Time::ZERO);
+        times.sort_unstable();
+        times.dedup();
+        let product = |at: Time| {
+            let mut base = Duration::ZERO;
+            let mut slowest = u64::MAX;
+            for (way, bytes) in [(&forward, segment), (&reverse, ACK)] {
+                for pipe in way {
+                    let (rate, delay) = at_time(&plan.pipes[*pipe as usize], at);
+                    let overhead = plan.pipes[*pipe as usize].config.overhead;
+                    base = base + delay;
+                    if let Some(rate) = rate {
+                        base = base + rate.duration_of(bytes + overhead);
+                        if bytes == segment {
+                            slowest = slowest.min(rate.as_bit_s());
+                        }
+                    }
+                }
+            }
+            // What is in flight is counted without headers.
+            let share = u128::from(segment - HEADERS) * 1_000_000_000 / u128::from(segment);
+            let bytes = u128::from(slowest) * u128::from(base.as_nanos()) / 8_000_000_000;
+            let bytes = bytes.saturating_mul(share) / 1_000_000_000;
+            (at, u64::try_from(bytes).unwrap_or(u64::MAX))
+        };
+        let steps = times.into_iter().map(product).collect();
+        let (enough, until, is_shared) = (0, Time::ZERO, false);
+        Some(Box::new(Self { pipe: first.1, is_shared, enough, until, counted: 0, steps }))
+    }
+
+    /// So many bytes in flight keep the bottleneck busy, but for one part in twenty.
+    #[inline(always)]
+    pub fn is_filled(&mut self, now: Time, flight: u64) -> bool {
+        if now >= self.until {
+            self.step(now);
+        }
+        flight >= self.enough
+    }
+
+    #[cold]
+    fn step(&mut self, now: Time) {
+        let after = self.steps.partition_point(|(from, _)| *from <= now);
+        self.until = self.steps.get(after).map_or(Time::NEVER, |(from, _)| *from);
+        self.enough = self.steps[after.saturating_sub(1)].1 / 20 * 19;
+    }
+}
+
+/// Tells the flows which of them share a bottleneck.
+pub fn find_shared<'a>(paths: impl Iterator<Item = &'a mut PathProduct>, pipes: usize) {
+    let mut over: Vec<Option<&mut PathProduct>> =
+        std::iter::repeat_with(|| None).take(pipes).collect();
+    for path in paths {
+        let place = path.pipe as usize;
+        if let Some(other) = &mut over[place] {
+            other.is_shared = true;
+            path.is_shared = true;
+        }
+        over[place] = Some(path);
+    }
+}
+
+/// The pipes of a route; `None` where it leads over a cell or a pipe whose rate is not known.
+fn pipes(plan: &Plan, route: u32) -> Option<Vec<u32>> {
+    let mut pipes = Vec::new();
+    for hop in &plan.routes[route as usize] {
+        match *hop {
+            Hop::Pipe(pipe) => pipes.push(pipe),
+            Hop::Stage(port) => {
+                if matches!(plan.stages[port.stage as usize], StagePlan::Wlan(_)) {
+                    return None;
+                }
+            }
+        }
+    }
+    let is_known = |pipe: &u32| {
+        let config = &plan.pipes[*pipe as usize].config;
+        config.rate.is_some() || !config.channel.iter().any(|model| Model::rates(model).is_some())
+    };
+    pipes.iter().all(is_known).then_some(pipes)
+}
+
+fn at_time(pipe: &PipePlan, at: Time) -> (Option<Rate>, Duration) {
+    let config = &pipe.config;
+    let passed = config.changes.iter().take_while(|change| change.at <= at);
+    passed.fold((config.rate, config.delay), |(rate, delay), change| {
+        (change.rate.or(rate), change.delay.unwrap_or(delay))
+    })
+}
