@@ -161,5 +161,7 @@ def _print_rest(answer: Answer, out: Any) -> None:  # noqa: ANN401
     out.print(f"{stop['runs']} runs in {seconds(stop['took_s'])}; ended as {plain(stop['text'])}.")
     names = ", ".join(item["name"] for item in content["left_out"])
     if names:
-        out.print(f"Left out, as nothing there is for them to mend: {plain(names)}.")
+        out.print(
+            f"Left out, as there is nothing for them to mend (--json says why): {plain(names)}."
+        )
     out.print(f"\n{plain(answer.summary)}")

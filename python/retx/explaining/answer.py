@@ -13,7 +13,7 @@ from retx import _native
 from retx.errors import UsageError
 from retx.explaining.path import LOSING, Hop
 from retx.explaining.search import Search
-from retx.explaining.trial import Gain, Trial
+from retx.explaining.trial import Gain, Trial, geometric
 from retx.explaining.wording import paragraph, stopped
 from retx.shares import flat
 
@@ -174,7 +174,7 @@ def _bounds(search: Search) -> list[dict[str, Any]]:
     bounds: list[dict[str, Any]] = []
     limit = situation.link_limit_bit_s
     if limit:
-        own = _mean_goodput(search)
+        own = geometric([run.goodput_bit_s for run in search.baseline.values()])
         hop = situation.path.bottleneck.name
         text = f"all that {hop} carries, were it never idle and never shared"
         gain = limit / own if own else None
@@ -184,7 +184,7 @@ def _bounds(search: Search) -> list[dict[str, Any]]:
         found = search.bound(lossless)
         if found:
             text = "the same without the losses of the channels"
-            rate = found.mean * _mean_goodput(search)
+            rate = found.mean * geometric([run.goodput_bit_s for run in search.baseline.values()])
             bounds.append(_bound("no_channel_losses", text, rate, found))
     return bounds
 

@@ -105,14 +105,16 @@ def _losses(situation: Situation, kind: str, cause: str) -> str:
     rows = situation.rows
     fast = sum(row["episodes"]["frr"][cause] for row in rows)
     timeouts = sum(row["episodes"]["rto"][cause] for row in rows)
-    counted = f"{count(fast)} fast retransmits and {count(timeouts)} timeouts {_BY[cause]}"
+    kinds = ((fast, "fast retransmit"), (timeouts, "timeout"))
+    parts = [f"{count(n)} {name}{'' if n == 1 else 's'}" for n, name in kinds if n]
+    counted = f"{' and '.join(parts) or 'recoveries'} {_BY[cause]}"
     if cause == "spurious":
         needless = sum(row["retransmissions_unnecessary"] for row in rows)
         return f"{counted}; {count(needless)} retransmissions were needless"
     lost = _lost(situation, cause)
     if kind == "timeout":
         longest = max((row["max_backoff"] or 0 for row in rows), default=0)
-        doubled = f", the timer doubled up to {count(longest)} times in a row" if longest else ""
+        doubled = f", the timer doubled {count(longest)} times in a row" if longest > 1 else ""
         return f"{counted}{doubled}; {lost}"
     return f"{counted}; {lost}"
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from retx.study.figures import Figure
 
 MOST_FLOWS = 20
+MOST_SHOWN = 10
+"""Remedies that are not folded away."""
 LONG_RUN_SEGMENTS = 300_000
 """Of a longer run the fate of each segment is not recorded: there is no ladder."""
 LEAST_SHARE = 0.001
@@ -54,6 +56,7 @@ def page(answer: Answer) -> str:
         flows=content["flows"][:MOST_FLOWS],
         more_flows=max(0, len(content["flows"]) - MOST_FLOWS),
         ticks=scale.ticks,
+        shown=MOST_SHOWN,
         figures=_figures(answer),
     )
 

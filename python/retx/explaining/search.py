@@ -19,16 +19,17 @@ from retx.shares import shares
 
 TOP = 5
 """So many ranks have to be clear."""
-CONTENDERS = 8
+CONTENDERS = 6
 MOST_DRAWS = 30
 ALIKE = 1.02
 """Gains that differ by less, intervals included, need not be told apart."""
 SAME = 1.01
 """A larger size of the same remedy is preferred when it gains so much more."""
-FIRST_SHARE, SINGLE_SHARE = 0.45, 0.55
-"""Of the budget: until then each remedy has its first draw; until then single ones are tried."""
-MOST_COMBINED = 8
-SHOWN, FEW_DRAWS = 4, 3
+FIRST_SHARE, SINGLE_SHARE, LAST_SHARE = 0.5, 0.75, 0.9
+"""Of the budget: until then each remedy has its first draw, until then single ones are tried, and
+until then combinations."""
+MOST_COMBINED = 6
+SHOWN, FEW_DRAWS = 5, 3
 """Combinations that are kept, and the draws of each."""
 DEEPEST = 3
 """Remedies of a combination."""
@@ -179,7 +180,10 @@ class Search:
             behind = [trial for trial in front if len(trial.runs) == least]
             # A variance from two draws says little: the second and the third come together.
             steps = 2 if least == 1 else 1
-            if not self._run([(it, draw) for it in behind for draw in _next(it, steps)], until):
+            wanted = [
+                (it, draw) for step in range(steps) for it in behind for draw in _next(it, step)
+            ]
+            if not self._run(wanted, until):
                 return
 
     def _separated(self, ranked: Sequence[Trial]) -> bool:
@@ -192,14 +196,14 @@ class Search:
         known = {trial.name: self.gain(trial).mean for trial in self.singles}
         part = SINGLE_SHARE
         while best and len(best.remedies) < DEEPEST:
-            part = (0.95 + part) / 2
+            part = (LAST_SHARE + part) / 2
             trials, _ = proposals(_after(best, self._flow_of(best)), best)
             order = sorted(trials, key=lambda it: -known.get(it.remedies[-1].name, 1.0) * it.weight)
             tried = self._try(order[:MOST_COMBINED], self._until(part))
             front = self._ranked(tried)[:SHOWN]
             if not self.plan.draws:
                 more = [(it, draw) for draw in range(FEW_DRAWS) for it in front]
-                self._run(more, self._until(part + 0.05))
+                self._run(more, self._until(part))
             self.combined = self._ranked([*self.combined, *front])[:SHOWN]
             better = [it for it in front if self.gain(it).mean > ALIKE * self.gain(best).mean]
             best = self._ranked(better)[0] if better else None
@@ -209,9 +213,9 @@ class Search:
         return next(flow for flow in flows if flow["name"] == self.flow["name"])
 
 
-def _next(trial: Trial, steps: int) -> list[int]:
-    """The first draws that a trial lacks."""
-    return [draw for draw in range(MOST_DRAWS) if draw not in trial.runs][:steps]
+def _next(trial: Trial, step: int) -> list[int]:
+    """The first draw that a trial lacks, or one that follows it."""
+    return [draw for draw in range(MOST_DRAWS) if draw not in trial.runs][step : step + 1]
 
 
 def _after(trial: Trial, flow: Mapping[str, Any]) -> Situation:

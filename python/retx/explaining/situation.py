@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from retx.explaining.path import HEADERS, Path, path_of
+from retx.explaining.path import HEADERS, Hop, Path, path_of
 from retx.explaining.units import bytes_of
 
 NIL = 0.005
@@ -87,6 +87,25 @@ class Situation:
     def has_standing_queue(self) -> bool:
         """True when data wait in queues for long, compared with the way."""
         return self.queueing_s > STANDING * self.path.rtt_s
+
+    @cached_property
+    def queue_hop(self) -> Hop:
+        """Where the longest queue stands, on the way of data or of acknowledgments.
+
+        Where none is long, the bottleneck.
+        """
+        waits = {
+            (link["name"], link["direction"]): link["queue_mean_packets"] or 0.0
+            for link in self.summary["links"]
+        }
+
+        def wait(hop: Hop) -> float:
+            rate = hop.rate_bit_s or 0.0
+            packets = float(waits.get((hop.name, hop.direction), 0.0))
+            return packets * hop.packet_bits / rate if rate else 0.0
+
+        longest = max((*self.path.forward, *self.path.back), key=wait)
+        return longest if wait(longest) > STANDING * self.path.rtt_s else self.path.bottleneck
 
     @property
     def link_limit_bit_s(self) -> float:

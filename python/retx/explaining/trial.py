@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import exp, log, sqrt
@@ -48,6 +48,11 @@ def gain_of(ratios: list[float]) -> Gain:
 
     half = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2)) * deviation / sqrt(n)
     return Gain(exp(mean), exp(mean - half), exp(mean + half), n)
+
+
+def geometric(values: Sequence[float]) -> float:
+    """Geometric mean; 0 where one of them is 0."""
+    return exp(sum(map(log, values)) / len(values)) if all(value > 0 for value in values) else 0.0
 
 
 @dataclass

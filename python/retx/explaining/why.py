@@ -56,7 +56,11 @@ def why(
         threads = whole("threads", threads, 1)
     with trusting(code=code, files_anywhere=files_anywhere):
         resolved = resolve(scenario, seed=seed, overrides=overrides)
-        search = Search(Runs(scenario, seed, overrides, threads), _chosen(resolved, flow), plan)
+        chosen = _chosen(resolved, flow)
+        if _shares_tcp(resolved, chosen):
+            scenario, chosen = _with_own_tcp(resolved, chosen)
+            seed, overrides = None, None  # of which the resolved scenario has the values
+        search = Search(Runs(scenario, seed, overrides, threads), chosen, plan)
         search.search()
         return answer_of(search)
 
@@ -86,3 +90,22 @@ def _chosen(scenario: Mapping[str, Any], name: str | None) -> Mapping[str, Any]:
             return dict(flow)
     names = ", ".join(flow["name"] for flow in flows)
     raise UsageError(f"flow {name!r}: no flow over TCP has that name; there is {names}")
+
+
+def _shares_tcp(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:
+    """True when other flows have the same TCP: a change of it would change them, too."""
+    same = [it for it in scenario["flow"] if it.get("tcp") == flow["tcp"]]
+    return len(same) > 1
+
+
+def _with_own_tcp(
+    scenario: Mapping[str, Any], flow: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The scenario with a copy of the flow's TCP, called as the flow, that is its own."""
+    name = flow["name"]
+    while name in scenario["tcp"]:
+        name += "_own"
+    own = {**flow, "tcp": name}
+    flows = [own if it["name"] == flow["name"] else it for it in scenario["flow"]]
+    tcp = {**scenario["tcp"], name: scenario["tcp"][flow["tcp"]]}
+    return {**scenario, "tcp": tcp, "flow": flows}, own

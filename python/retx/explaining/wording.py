@@ -103,7 +103,12 @@ def _cause(search: Search, content: Mapping[str, Any]) -> str:
     )
     if len(limits) > 1 and limits[1][1] >= 0.1:
         second, part = limits[1]
-        more = evidence(situation, second)
+        # Of one cause the figures are the same.
+        more = (
+            ""
+            if first.rpartition(".")[2] == second.rpartition(".")[2]
+            else evidence(situation, second)
+        )
         cause += f" Another {per_cent(part)} is limited {PHRASES.get(second, second)}"
         cause += f": {more}." if more else "."
     return cause

@@ -9,29 +9,29 @@ from retx.explaining.remedy import Remedy
 
 FAMILIES = (
     "buffers",
-    "initial_window",
-    "queue_size",
-    "active_queue",
-    "explicit_congestion",
-    "loss_detection",
+    "one_connection",
     "congestion_control",
+    "link_repair",
     "linux_stack",
-    "backoff",
-    "timeout_bounds",
+    "active_queue",
+    "initial_window",
+    "relay",
+    "parallel",
+    "queue_size",
     "spurious",
+    "timeout_bounds",
+    "loss_detection",
     "delayed_ack",
     "nagle",
-    "loss_cause",
-    "link_repair",
-    "relay",
-    "pacing",
-    "parallel",
-    "one_connection",
     "idle_restart",
     "reordering",
+    "pacing",
+    "explicit_congestion",
+    "backoff",
+    "loss_cause",
     "proposals",
 )
-"""Modules of this package; each has `REMEDIES`."""
+"""Modules of this package; each has `REMEDIES`. What helps most often is tried first."""
 
 
 @cache

@@ -14,10 +14,10 @@ DISCIPLINES = {
 
 def _propose(discipline: str, text: str) -> Propose:
     def changes(situation: Situation) -> list[Change]:
-        hop = situation.path.bottleneck
+        hop = situation.queue_hop
         if (hop.value("queue") or {}).get("discipline") == discipline:
             return []
-        shaped = f"{0.95 * situation.path.rate_bit_s / 1e3:.0f}kbit"
+        shaped = f"{0.95 * (hop.rate_bit_s or 0) / 1e3:.0f}kbit"
         return [
             Change(
                 {f"{hop.key}.queue": discipline},

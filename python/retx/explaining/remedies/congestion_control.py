@@ -9,13 +9,13 @@ from retx.explaining.situation import Situation
 
 CUBIC = {"name": "cubic", "variant": "linux", "slow_start": "hystart"}
 MODULES: dict[str, tuple[str | dict[str, Any], str]] = {
-    "reno": ("reno_linux", "Reno"),
-    "cubic": (CUBIC, "CUBIC"),
     "bbr": ("bbr", "BBR"),
+    "cubic": (CUBIC, "CUBIC"),
+    "hybla": ("hybla_linux", "Hybla"),
     "vegas": ("vegas_linux", "Vegas"),
     "veno": ("veno_linux", "Veno"),
     "westwood": ("westwood_linux", "Westwood+"),
-    "hybla": ("hybla_linux", "Hybla"),
+    "reno": ("reno_linux", "Reno"),
 }
 """The kernel's name, the scenario's value, the name that people use."""
 PRICES = {

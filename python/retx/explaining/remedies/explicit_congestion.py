@@ -13,7 +13,7 @@ MARKING = ("codel", "fq_codel", "pie", "red")
 def _propose(situation: Situation) -> list[Change]:
     if situation.tcp["ecn"]:
         return []
-    hop = situation.path.bottleneck
+    hop = situation.queue_hop
     overrides: dict[str, Any] = {f"{situation.tcp_key}.ecn": True}
     discipline = (hop.value("queue") or {}).get("discipline")
     if discipline not in MARKING:

@@ -43,7 +43,9 @@ def _propose(preset: str, keys: tuple[str, ...], text: str, apply: tuple[str, ..
             for key in keys
             if situation.tcp.get(key) != wanted.get(key) and key in wanted
         }
-        return [Change(differing, text, apply)] if differing else []
+        # A congestion control alone is another remedy.
+        alone = {f"{situation.tcp_key}.{key}" for key in ("congestion_control", "pacing")}
+        return [Change(differing, text, apply)] if differing.keys() - alone else []
 
     return changes
 

@@ -14,14 +14,14 @@ NEAR = 0.2
 
 
 def _propose(situation: Situation) -> list[Change]:
-    hop = situation.path.bottleneck
+    hop = situation.queue_hop
     queue = hop.value("queue") or {}
-    if queue.get("discipline") != "droptail" or not situation.path.rate_bit_s:
+    if queue.get("discipline") != "droptail" or not hop.rate_bit_s:
         return []
     changes = []
     for part, text in PARTS:
         packets = max(
-            LEAST_PACKETS, ceil(part * 8 * situation.path.product_bytes / hop.packet_bits)
+            LEAST_PACKETS, ceil(part * situation.path.rtt_s * hop.rate_bit_s / hop.packet_bits)
         )
         now = queue.get("packets")
         if now and abs(packets - now) <= NEAR * now:

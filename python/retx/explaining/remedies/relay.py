@@ -55,7 +55,8 @@ def _eln(situation: Situation) -> list[Change]:
 
 def _split(situation: Situation) -> list[Change]:
     between = situation.path.nodes_between
-    if not between or situation.scenario.get("relay"):
+    one_way = situation.flow["app"]["kind"] != "request_response"
+    if not between or not one_way or situation.scenario.get("relay"):
         return []
     lossy = _lossy(situation)
     longest = max(between, key=lambda item: item[1].delay_s)
