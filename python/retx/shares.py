@@ -58,15 +58,16 @@ def flat(limited_by: Mapping[str, Any] | None) -> dict[str, float]:
     Raises:
         NoAccountingError: There is nothing to flatten.
     """
-    if limited_by is None:
-        raise NoAccountingError("a flow has no limited_by: this extension does not account for it")
-    found: dict[str, float] = {}
-    for key, value in limited_by.items():
+    found: dict[str, float | None] = {}
+    for key, value in (limited_by or {}).items():
         if isinstance(value, Mapping):
-            found |= {f"{key}.{cause}": float(part) for cause, part in value.items()}
+            found |= {f"{key}.{cause}": part for cause, part in value.items()}
         else:
-            found[key] = float(value)
-    return found
+            found[key] = value
+    known = {key: float(value) for key, value in found.items() if value is not None}
+    if not known or len(known) < len(found):
+        raise NoAccountingError("it was not kept what limited this flow: limited_by is null")
+    return known
 
 
 def shares(seconds: Mapping[str, float]) -> dict[str, float]:
@@ -100,6 +101,14 @@ def sentence(of_life: Mapping[str, float], least: float = 0.01, most: int = 5) -
     shown = [(key, share) for key, share in ranked(of_life) if share >= least][:most]
     parts = [f"{per_cent(share)} {PHRASES.get(key, f'by {key}')}" for key, share in shown]
     return f"limited {', '.join(parts)}" if parts else ""
+
+
+def line(limited_by: Mapping[str, Any] | None) -> str:
+    """As `sentence`, of a flow's `limited_by`; "" where it was not kept."""
+    try:
+        return sentence(shares(flat(limited_by)))
+    except NoAccountingError:
+        return ""
 
 
 def per_cent(share: float) -> str:

@@ -15,7 +15,7 @@ from retx.explaining.path import LOSING, Hop
 from retx.explaining.search import Search
 from retx.explaining.trial import Gain, Trial, geometric
 from retx.explaining.wording import paragraph, stopped
-from retx.shares import flat
+from retx.shares import flat, line
 
 if TYPE_CHECKING:
     from retx.explaining.runs import Runs
@@ -68,9 +68,9 @@ class Answer:
     @cached_property
     def plot(self) -> Figure:
         """Shares as a bar over the ranked remedies with their intervals."""
-        from retx.plots.why import why
+        from retx.plots.remedies import remedies
 
-        return why(self.content)
+        return remedies(self.content)
 
     @property
     def first_connection(self) -> str:
@@ -117,7 +117,9 @@ def answer_of(search: Search) -> Answer:
         "goodput_bit_s": _mean_goodput(search),
         "response_s": search.baseline[0].response_s,
         "measure": _measure(search),
-        "flows": [_limits(row) for row in search.summary["flows"][:MOST_FLOWS] if row["tcp"]],
+        "flows": [
+            _limits(row) for row in search.summary["flows"][:MOST_FLOWS] if line(row["limited_by"])
+        ],
         "limited_by": dict(search.baseline[0].seconds),
         "remedies": remedies,
         "combinations": combinations,

@@ -63,7 +63,7 @@ def page(answer: Answer) -> str:
 
 def _parts(limited_by: Mapping[str, float]) -> list[dict[str, Any]]:
     """Parts of the bar: the colours are those of `--plot why`."""
-    from retx.plots.why import KIND_HATCH, look
+    from retx.plots.limits import KIND_HATCH, look
 
     found = []
     for key, share in ranked(shares(limited_by)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx.explaining.evidence import evidence
 from retx.quantities import rate, seconds
-from retx.shares import PHRASES, flat, per_cent, ranked, sentence, shares
+from retx.shares import PHRASES, line, per_cent, ranked
 
 if TYPE_CHECKING:
     from retx.explaining.search import Search
@@ -202,4 +202,4 @@ def plain_text(content: Mapping[str, Any]) -> str:
 
 def limits_line(flow: Mapping[str, Any]) -> str:
     """`limited 63 % by …` of a flow."""
-    return sentence(shares(flat(flow["limited_by"]))) or "no life was measured"
+    return line(flow["limited_by"]) or "no life was measured"
