@@ -129,7 +129,7 @@ def _flows(flows: First) -> Table:
 def _print_limits(out: Console, flows: First) -> None:
     """What limited each flow, in one line, over the table of links."""
     for flow in flows:
-        limits = line(flow["limited_by"])
+        limits = line(flow.get("limited_by"))
         if limits:
             out.print(f"{plain(flow['name'])}: {limits}.")
 

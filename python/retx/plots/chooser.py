@@ -113,7 +113,7 @@ class Plot:
         from retx.plots.limits import why
 
         result = self._result
-        limits = {row["name"]: row["limited_by"] for row in result.summary["flows"]}
+        limits = {row["name"]: row.get("limited_by") for row in result.summary["flows"]}
         episodes = result.tables.get("episodes")
         return why(result.samples, episodes, limits, flow=flow, span=span)
 

@@ -59,7 +59,7 @@ def look(key: str) -> tuple[str, str]:
 def why(
     samples: pl.DataFrame,
     episodes: pl.DataFrame | None,
-    limited_by: Mapping[str, Mapping[str, Any]],
+    limited_by: Mapping[str, Mapping[str, Any] | None],
     *,
     flow: str | None = None,
     span: tuple[float, float] | None = None,
