@@ -99,7 +99,8 @@ class Search:
         self.singles = self._best_of_each(tried)
         self._sharpen(self.singles, self._until(SINGLE_SHARE))
         self._combine()
-        self._sharpen([*self.singles, *self.combined[:FEW_DRAWS]], self._until(1.0))
+        # All of them: a rank from three draws may be that of luck.
+        self._sharpen([*self.singles, *self.combined], self._until(1.0))
         self.singles, self.combined = self._ranked(self.singles), self._ranked(self.combined)
         self.is_separated = self._separated(self.singles)
 
@@ -174,8 +175,8 @@ class Search:
         while time.monotonic() < until and not self._separated(self._ranked(trials)):
             front = self._ranked(trials)[:CONTENDERS]
             least = min((len(trial.runs) for trial in front), default=MOST_DRAWS)
-            if least >= MOST_DRAWS:
-                self.is_exhausted = True
+            self.is_exhausted = least >= MOST_DRAWS
+            if self.is_exhausted:
                 return
             behind = [trial for trial in front if len(trial.runs) == least]
             # A variance from two draws says little: the second and the third come together.
