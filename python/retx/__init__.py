@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from retx.drills import Drill, drill
     from retx.emulation import emulate
     from retx.errors import NothingMeasuredWarning
+    from retx.explaining.answer import Answer
+    from retx.explaining.why import why
     from retx.listing import describe, schema
     from retx.replications import Replications
     from retx.results import NotRecordedError, Result
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Ack": "retx._native",
+    "Answer": "retx.explaining.answer",
     "Comparison": "retx.comparing.comparison",
     "CongestionControl": "retx.decisions",
     "Drill": "retx.drills",
@@ -80,10 +83,12 @@ _HOME = {
     "sweep": "retx.sweeps.running",
     "sweep_status": "retx.sweeps.status",
     "tune": "retx.tuning.search",
+    "why": "retx.explaining.why",
 }
 
 __all__ = [
     "Ack",
+    "Answer",
     "Comparison",
     "CongestionControl",
     "Drill",
@@ -122,6 +127,7 @@ __all__ = [
     "sweep_status",
     "topology",
     "tune",
+    "why",
 ]
 
 

@@ -15,7 +15,7 @@ TABLES = (
 
 FIGURES = (
     "cwnd", "sequence", "rtt", "ladder", "queue",
-    "episodes", "goodput", "fairness", "bursts", "confusion",
+    "episodes", "goodput", "fairness", "bursts", "confusion", "why",
 )  # fmt: skip
 """The kinds of figures of a run."""
 

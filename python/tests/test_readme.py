@@ -21,6 +21,7 @@ PAGES = [
     "docs/tutorial.md",
     "docs/a-silence-of-57-seconds.md",
     *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/how-to/*.md")),
+    *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/questions/*.md")),
 ]
 KERNEL = re.compile("retx (emulate|compare)")
 SLOW = ("make ", "retx study")

@@ -12,7 +12,7 @@ from conftest import LOSSY
 
 import retx
 
-COMMANDS = ["init", "run", "tune", "compare", "drill", "list", "schema", "study"]
+COMMANDS = ["init", "run", "why", "tune", "compare", "drill", "list", "schema", "study"]
 
 
 def test_init_writes_a_scenario_that_runs(cli, tmp_path) -> None:

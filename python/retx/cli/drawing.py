@@ -18,7 +18,7 @@ from retx.results import HOW_TO_RECORD, NotRecordedError
 if TYPE_CHECKING:
     from retx.results import Result
 
-SAMPLED = ("cwnd", "rtt", "queue", "goodput", "fairness")
+SAMPLED = ("cwnd", "rtt", "queue", "goodput", "fairness", "why")
 OF_SEGMENTS = ("sequence", "rtt", "ladder", "bursts")
 OF_ALL_FLOWS, OF_ALL_TIME = ("queue", "fairness"), ("confusion",)
 PICTURES, DATA = (".png", ".svg", ".pdf"), (".csv", ".parquet")

@@ -23,6 +23,7 @@ BAD_INPUT, FAULT, KILLED, INTERRUPTED, PIPE_CLOSED = 2, 70, 128, 130, 141
 COMMANDS = {
     "init": "retx.cli.init:command",
     "run": "retx.cli.run:command",
+    "why": "retx.cli.why:command",
     "sweep": "retx.cli.sweep:command",
     "tune": "retx.cli.tune:command",
     "emulate": "retx.cli.emulate:command",
@@ -40,6 +41,7 @@ HELP = """Finds out why TCP is slow over links that lose, corrupt and delay pack
     To begin:
       retx init                            writes scenario.toml
       retx run scenario.toml               simulates it
+      retx why scenario.toml               says what limits it, and what would help
       retx run scenario.toml --plot cwnd   draws the congestion window
       retx list                            what a scenario can name
     """

@@ -94,8 +94,9 @@ Plots = Annotated[
         "--plot",
         metavar="KIND[=FILE]",
         autocompletion=completion.kinds_of_plots,
-        help="Draw cwnd, sequence, rtt, ladder, queue, episodes, goodput, fairness, bursts or "
-        "confusion; FILE ends in .png, .svg, .pdf, or .csv or .parquet for the data. Repeatable.",
+        help="Draw cwnd, sequence, rtt, ladder, queue, episodes, goodput, fairness, bursts, "
+        "confusion or why; FILE ends in .png, .svg, .pdf, or .csv or .parquet for the data. "
+        "Repeatable.",
     ),
 ]
 Flow = Annotated[

@@ -13,6 +13,7 @@ from retx.cli.console import console
 from retx.cli.network import airtime_table, relays_table, wlans_table
 from retx.cli.tables import First, plain, shortened, table
 from retx.quantities import count, mean_count, rate, seconds, share
+from retx.shares import line
 
 if TYPE_CHECKING:
     from retx.replications import Replications
@@ -41,6 +42,7 @@ def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
     ):
         if one.row_count:
             out.print(one)
+    _print_limits(out, flows.tcp)
     if len(summary["links"]):
         out.print(_links(summary["links"]))
     if summary["wlans"]:
@@ -122,6 +124,14 @@ def _flows(flows: First) -> Table:
         )
 
     return shortened(made, flows, add)
+
+
+def _print_limits(out: Console, flows: First) -> None:
+    """What limited each flow, in one line, over the table of links."""
+    for flow in flows:
+        limits = line(flow.get("limited_by"))
+        if limits:
+            out.print(f"{plain(flow['name'])}: {limits}.")
 
 
 def _exchanges(flows: First) -> Table:

@@ -22,6 +22,7 @@ NEEDS = {
     "fairness": ("samples",),
     "bursts": ("segments",),
     "confusion": (),
+    "why": ("samples",),
 }
 """The plots, and the tables without which there is nothing to draw."""
 
@@ -106,6 +107,15 @@ class Plot:
         from retx.plots.fairness import fairness
 
         return fairness(self._result.samples, interval_s=interval_s, span=span)
+
+    def why(self, *, flow: str | None = None, span: Span | None = None) -> Figure:
+        """The window's course, and a bar of what limited the flow."""
+        from retx.plots.limits import why
+
+        result = self._result
+        limits = {row["name"]: row.get("limited_by") for row in result.summary["flows"]}
+        episodes = result.tables.get("episodes")
+        return why(result.samples, episodes, limits, flow=flow, span=span)
 
     def confusion(self, *, flow: str | None = None) -> Figure:
         """What senders took losses for, beside what was true."""

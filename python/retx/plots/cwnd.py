@@ -55,9 +55,9 @@ def cwnd(
         figure, panels = new_figure(len(flows))
         for axes, name in zip(panels, flows, strict=True):
             marked = None if episodes is None else of_flow(episodes, name)
-            _draw_window(axes, of_flow(samples, name), marked, span)
+            draw_window(axes, of_flow(samples, name), marked, span)
             if marked is not None:
-                _mark_episodes(axes, within(marked, "start_s", span))
+                mark_episodes(axes, within(marked, "start_s", span))
             axes.set_title(name, pad=16)
             axes.set_ylabel("window (kB)")
             axes.set_ylim(bottom=0)
@@ -69,12 +69,13 @@ def cwnd(
     return figure
 
 
-def _draw_window(
+def draw_window(
     axes: Any,  # noqa: ANN401
     samples: pl.DataFrame,
     episodes: pl.DataFrame | None,
     span: tuple[float, float] | None,
 ) -> None:
+    """Window, threshold and flight size of one flow."""
     timeouts = _after_timeouts(episodes)
     samples, timeouts = within(samples, "time_s", span), within(timeouts, "time_s", span)
     if samples.is_empty():
@@ -104,7 +105,8 @@ def _after_timeouts(episodes: pl.DataFrame | None) -> pl.DataFrame:
     return left.drop_nulls().cast(columns)
 
 
-def _mark_episodes(axes: Any, episodes: pl.DataFrame) -> None:  # noqa: ANN401
+def mark_episodes(axes: Any, episodes: pl.DataFrame) -> None:  # noqa: ANN401
+    """Marks along the top of a panel for the recoveries of one flow."""
     for (kind, cause), rows in episodes.group_by("kind", "cause", maintain_order=True):
         axes.scatter(
             rows["start_s"],

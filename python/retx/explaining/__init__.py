@@ -1,0 +1,1 @@
+"""Why a flow is slow, and what would make it faster (`retx why`)."""

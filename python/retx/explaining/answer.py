@@ -1,0 +1,214 @@
+"""The answer: shares, ranked remedies, bounds, and a paragraph to forward."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retx import _native
+from retx.errors import UsageError
+from retx.explaining.path import LOSING, Hop
+from retx.explaining.search import Search
+from retx.explaining.trial import Gain, Trial, geometric
+from retx.explaining.wording import paragraph, stopped
+from retx.shares import flat, line
+
+if TYPE_CHECKING:
+    from retx.explaining.runs import Runs
+    from retx.plots.style import Figure
+    from retx.results import Result
+
+MOST_FLOWS = 1000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What limits the flows of a scenario, and what would make one of them faster.
+
+    `remedies` and `combinations` hold dicts with `name`, `change` (overrides, as `--set` takes
+    them), `text`, `gain`, `gain_low`, `gain_high`, `draws`, `goodput_bit_s`, `price`, `apply`;
+    best first.
+    """
+
+    content: Mapping[str, Any]
+    runs: Runs | None = None
+
+    @property
+    def flow(self) -> str:
+        """The flow for which remedies were tried."""
+        return str(self.content["flow"])
+
+    @property
+    def flows(self) -> Sequence[Mapping[str, Any]]:
+        """Each flow with its `limited_by`, in seconds."""
+        flows: Sequence[Mapping[str, Any]] = self.content["flows"]
+        return flows
+
+    @property
+    def remedies(self) -> Sequence[Mapping[str, Any]]:
+        """Single changes, best first."""
+        remedies: Sequence[Mapping[str, Any]] = self.content["remedies"]
+        return remedies
+
+    @property
+    def combinations(self) -> Sequence[Mapping[str, Any]]:
+        """Two or three changes together, best first."""
+        combinations: Sequence[Mapping[str, Any]] = self.content["combinations"]
+        return combinations
+
+    @property
+    def summary(self) -> str:
+        """Cause, evidence, fix and expected gain, as a paragraph to forward."""
+        return str(self.content["summary"])
+
+    @cached_property
+    def plot(self) -> Figure:
+        """Shares as a bar over the ranked remedies with their intervals."""
+        from retx.plots.remedies import remedies
+
+        return remedies(self.content)
+
+    @property
+    def first_connection(self) -> str:
+        """The name of its flow's row: that of the first one where it has several connections."""
+        names = [str(flow["name"]) for flow in self.flows]
+        return self.flow if self.flow in names else f"{self.flow}.0"
+
+    def detailed(self, most_segments: int) -> Result:
+        """Draw 0 once more, with samples, and with segments where there are not too many.
+
+        Raises:
+            UsageError: This answer does not come from a search.
+        """
+        if self.runs is None:
+            raise UsageError("this answer has no scenario: make it by retx.why")
+        return self.runs.detailed(most_segments)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes one self-contained HTML page."""
+        from retx.directory import new_file
+        from retx.explaining.page import page
+
+        with new_file(Path(path)) as target:
+            target.write_text(page(self), encoding="utf-8")
+
+    def __str__(self) -> str:
+        from retx.explaining.wording import plain_text
+
+        return plain_text(self.content)
+
+    def __repr__(self) -> str:
+        return f"<retx why: {self.flow}, {len(self.remedies)} remedies tried>"
+
+
+def answer_of(search: Search) -> Answer:
+    """What a search has found."""
+    remedies = [_row(search, trial) for trial in search.singles]
+    combinations = [_row(search, trial) for trial in search.combined]
+    content: dict[str, Any] = {
+        "title": search.scenario.get("title") or "",
+        "version": _native.__version__,
+        "seed": search.summary["seed"],
+        "flow": search.flow["name"],
+        "goodput_bit_s": _mean_goodput(search),
+        "response_s": search.baseline[0].response_s,
+        "measure": _measure(search),
+        "flows": [
+            _limits(row) for row in search.summary["flows"][:MOST_FLOWS] if line(row["limited_by"])
+        ],
+        "limited_by": dict(search.baseline[0].seconds),
+        "remedies": remedies,
+        "combinations": combinations,
+        "left_out": [{"name": it.name, "reason": it.reason} for it in search.left_out],
+        "bounds": _bounds(search),
+        "stopped": stopped(search),
+    }
+    content["summary"] = paragraph(search, content)
+    return Answer(content, search.runs)
+
+
+def _measure(search: Search) -> str:
+    """What a gain is a ratio of."""
+    kind = search.flow["app"]["kind"]
+    return "response time" if kind == "request_response" else "goodput"
+
+
+def _mean_goodput(search: Search) -> float:
+    speeds = [run.goodput_bit_s for run in search.baseline.values()]
+    return sum(speeds) / len(speeds)
+
+
+def _limits(row: Mapping[str, Any]) -> dict[str, Any]:
+    seconds = flat(row.get("limited_by"))
+    return {
+        "name": row["name"],
+        "life_s": sum(seconds.values()),
+        "goodput_bit_s": row["goodput_bit_s"],
+        "limited_by": row["limited_by"],
+    }
+
+
+def _row(search: Search, trial: Trial) -> dict[str, Any]:
+    gain = search.gain(trial)
+    runs = list(trial.runs.values())
+    return {
+        "name": trial.name,
+        "change": trial.overrides,
+        "text": trial.text,
+        "gain": gain.mean,
+        "gain_low": gain.low,
+        "gain_high": gain.high,
+        "draws": gain.draws,
+        "goodput_bit_s": sum(run.goodput_bit_s for run in runs) / len(runs),
+        "in_linux": trial.in_linux,
+        "price": trial.price(search.baseline),
+        "apply": trial.apply,
+    }
+
+
+def _bounds(search: Search) -> list[dict[str, Any]]:
+    """The link's limit, and the gain that a channel without losses would bring."""
+    situation = search.situation
+    bounds: list[dict[str, Any]] = []
+    limit = situation.link_limit_bit_s
+    if limit:
+        own = geometric([run.goodput_bit_s for run in search.baseline.values()])
+        hop = situation.path.bottleneck.name
+        text = f"all that {hop} carries, were it never idle and never shared"
+        gain = limit / own if own else None
+        bounds.append(_bound("link", text, limit, gain))
+    lossless = _lossless([*situation.path.forward, *situation.path.back])
+    if lossless:
+        found = search.bound(lossless)
+        if found:
+            text = "the same without the losses of the channels"
+            rate = found.mean * geometric([run.goodput_bit_s for run in search.baseline.values()])
+            bounds.append(_bound("no_channel_losses", text, rate, found))
+    return bounds
+
+
+def _bound(name: str, text: str, rate: float, gain: Gain | float | None) -> dict[str, Any]:
+    low, high = (gain.low, gain.high) if isinstance(gain, Gain) else (gain, gain)
+    mean = gain.mean if isinstance(gain, Gain) else gain
+    return {
+        "name": name,
+        "text": text,
+        "goodput_bit_s": rate,
+        "gain": mean,
+        "gain_low": low,
+        "gain_high": high,
+    }
+
+
+def _lossless(hops: Sequence[Hop]) -> dict[str, Any]:
+    """Overrides that take models that lose frames out of the channels."""
+    overrides: dict[str, Any] = {}
+    for hop in hops:
+        kept = [dict(model) for model in hop.channel if model["model"] not in LOSING]
+        if len(kept) < len(hop.channel):
+            overrides[f"{hop.key}.channel"] = kept
+    return overrides

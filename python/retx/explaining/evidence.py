@@ -1,0 +1,147 @@
+"""Figures of a run that show why a limit binds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from retx.explaining.situation import Situation
+from retx.quantities import count, rate, seconds, share, size
+
+
+def evidence(situation: Situation, key: str) -> str:
+    """A clause with the figures that speak for this limit."""
+    kind, _, cause = key.partition(".")
+    found = _LIMITS.get(kind)
+    if found:
+        return found(situation)
+    return _losses(situation, kind, cause) if cause else ""
+
+
+def _product(situation: Situation) -> str:
+    path = situation.path
+    return (
+        f"{rate(path.rate_bit_s)} over {seconds(path.rtt_s)} take {size(path.product_bytes)} in "
+        "flight"
+    )
+
+
+def _receive_window(situation: Situation) -> str:
+    limit = situation.window("advertised_window") or situation.window("receive_buffer")
+    bound = size(limit) if limit else "bounded"
+    return f"the receive buffer is {bound}, and {_product(situation)}"
+
+
+def _send_buffer(situation: Situation) -> str:
+    limit = situation.window("send_autotuning") or situation.window("send_buffer")
+    bound = size(limit) if limit else "bounded"
+    return f"the send buffer is at most {bound}, and {_product(situation)}"
+
+
+def _bottleneck(situation: Situation) -> str:
+    hop = situation.path.bottleneck
+    busy = [
+        link["utilisation"]
+        for link in situation.summary["links"]
+        if link["name"] == hop.name and link["direction"] == hop.direction
+    ]
+    used = f"{hop.name} is busy {share(busy[0])} of the time" if busy else f"{hop.name} is full"
+    if situation.has_standing_queue:
+        used += (
+            f", and packets wait {seconds(situation.queueing_s)} in queues, on a way of "
+            f"{seconds(situation.path.rtt_s)}"
+        )
+    return used
+
+
+def _slow_start(situation: Situation) -> str:
+    first = situation.window("initial_window") or 0
+    return (
+        f"the window begins at {size(first)} and doubles per round trip, and {_product(situation)}"
+    )
+
+
+def _handshake(situation: Situation) -> str:
+    flow = "each exchange opens a connection of its own, and " if _opens_each(situation) else ""
+    return f"{flow}a handshake takes {seconds(situation.path.rtt_s)}, or the timer's time when lost"
+
+
+def _opens_each(situation: Situation) -> bool:
+    return bool(situation.flow["app"].get("connection") == "each")
+
+
+def _application(situation: Situation) -> str:
+    kind = situation.flow["app"]["kind"]
+    return f"the application ({kind}) had nothing to send, so TCP was not what it waited for"
+
+
+def _delayed_ack(situation: Situation) -> str:
+    timer = situation.tcp["delayed_ack"].get("timeout", "")
+    return f"the receiver holds an acknowledgment back for up to {timer}"
+
+
+def _nagle(situation: Situation) -> str:
+    return "a small segment waits until the one before is acknowledged"
+
+
+def _pacing(situation: Situation) -> str:
+    control = situation.tcp["congestion_control"]["name"]
+    return f"the sender ({control}) spreads segments by a rate of its own"
+
+
+_LIMITS: dict[str, Callable[[Situation], str]] = {
+    "receive_window": _receive_window,
+    "send_buffer": _send_buffer,
+    "bottleneck": _bottleneck,
+    "slow_start": _slow_start,
+    "handshake": _handshake,
+    "application": _application,
+    "delayed_ack": _delayed_ack,
+    "nagle": _nagle,
+    "pacing": _pacing,
+}
+
+
+def _losses(situation: Situation, kind: str, cause: str) -> str:
+    rows = situation.rows
+    fast = sum(row["episodes"]["frr"][cause] for row in rows)
+    timeouts = sum(row["episodes"]["rto"][cause] for row in rows)
+    kinds = ((fast, "fast retransmit"), (timeouts, "timeout"))
+    parts = [f"{count(n)} {name}{'' if n == 1 else 's'}" for n, name in kinds if n]
+    counted = f"{' and '.join(parts) or 'recoveries'} {_BY[cause]}"
+    if cause == "spurious":
+        needless = sum(row["retransmissions_unnecessary"] for row in rows)
+        return f"{counted}; {count(needless)} retransmissions were needless"
+    lost = _lost(situation, cause)
+    if kind == "timeout":
+        longest = max((row["max_backoff"] or 0 for row in rows), default=0)
+        doubled = f", the timer doubled {count(longest)} times in a row" if longest > 1 else ""
+        return f"{counted}{doubled}; {lost}"
+    return f"{counted}; {lost}"
+
+
+_BY = {
+    "congestion": "by congestion",
+    "wireless": "by losses of the channel",
+    "spurious": "without a loss",
+}
+
+
+def _lost(situation: Situation, cause: str) -> str:
+    """The share of packets lost, and what the queue that dropped them holds."""
+    hops = {(hop.name, hop.direction): hop for hop in situation.path.forward}
+    drops = packets = 0
+    for link in situation.summary["links"]:
+        if (link["name"], link["direction"]) in hops:
+            reasons = link["drops"]
+            drops += reasons["queue"] if cause == "congestion" else sum(
+                reasons[reason] for reason in ("channel", "retry_limit", "script")
+            )  # fmt: skip
+            packets = max(packets, link["packets_in"])
+    told = f"{share(drops / packets if packets else 0)} of the packets were lost"
+    if cause == "congestion":
+        room = (situation.path.bottleneck.value("queue") or {}).get("packets")
+        product = 8 * situation.path.product_bytes / situation.path.bottleneck.packet_bits
+        if room:
+            told += f" in queues of {count(room)} packets, where the way holds {product:.0f}"
+        return told
+    return f"{told} on the channel"

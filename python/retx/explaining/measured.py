@@ -1,0 +1,81 @@
+"""How fast a flow was in one run, and at what price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from retx.explaining.situation import own_rows
+from retx.shares import flat, summed
+
+FLOOR = 1e-9
+"""Stands for the speed of a flow that got nothing through, so that its ratio exists."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run of one flow table.
+
+    Args:
+        speed: Larger is faster: bits per second, or exchanges per second of response time.
+        goodput_bit_s: Of all its connections together.
+        response_s: Mean response time; None without exchanges, or before the last byte.
+        rtt_s: Mean round-trip time; None where none was measured.
+        needless: Retransmissions that were not necessary, as a share of what was sent.
+        others_bit_s: Goodput of the other flows together.
+        seconds: By key of `limited_by`, of all its connections together.
+    """
+
+    speed: float
+    goodput_bit_s: float
+    response_s: float | None
+    rtt_s: float | None
+    needless: float
+    others_bit_s: float
+    seconds: Mapping[str, float]
+
+
+def measured(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Measured:
+    """What a run says of the flow of this table."""
+    rows = own_rows(summary, flow)
+    own = {row["name"] for row in rows}
+    # A split connection has a row for each leg beside the flow's own.
+    others = [row for row in summary["flows"] if row["name"] not in own and "@" not in row["name"]]
+    goodput = _goodput(rows, flow, summary["engine"]["simulated_s"])
+    response = _response(rows, flow)
+    answers = flow["app"]["kind"] == "request_response"
+    speed = (1 / response if response else 0.0) if answers else goodput
+    sent = sum(row["segments_sent"] or 0 for row in rows)
+    needless = sum(row["retransmissions_unnecessary"] or 0 for row in rows)
+    times = [row["rtt_mean_s"] for row in rows if row["rtt_mean_s"] is not None]
+    return Measured(
+        speed=max(speed, FLOOR),
+        goodput_bit_s=goodput,
+        response_s=response,
+        rtt_s=sum(times) / len(times) if times else None,
+        needless=needless / sent if sent else 0.0,
+        others_bit_s=sum(row["goodput_bit_s"] or 0.0 for row in others),
+        seconds=summed(flat(row.get("limited_by")) for row in rows),
+    )
+
+
+def _goodput(
+    rows: Sequence[Mapping[str, Any]], flow: Mapping[str, Any], simulated_s: float
+) -> float:
+    """Of all connections together; of a transfer, until the last one has its part."""
+    if flow["app"]["kind"] != "transfer":
+        return float(sum(row["goodput_bit_s"] or 0.0 for row in rows))
+    ends = [simulated_s if row["finish_s"] is None else row["finish_s"] for row in rows]
+    life = max(ends) - min(row["start_s"] for row in rows)
+    whole = sum(row["bytes_delivered"] or 0 for row in rows)
+    return 8.0 * whole / life if life > 0 else 0.0
+
+
+def _response(rows: Sequence[Mapping[str, Any]], flow: Mapping[str, Any]) -> float | None:
+    if flow["app"]["kind"] == "request_response":
+        counted = [row["exchanges"] for row in rows if row["exchanges"]["count"]]
+        number = sum(times["count"] for times in counted)
+        return sum(it["mean_s"] * it["count"] for it in counted) / number if number else None
+    times = [row["response_time_s"] for row in rows if row["finish_s"] is not None]
+    return max(times) if times and len(times) == len(rows) else None

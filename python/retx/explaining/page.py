@@ -1,0 +1,165 @@
+"""One self-contained page of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from math import log
+from typing import TYPE_CHECKING, Any
+
+from retx.explaining.wording import factor, interval, limits_line, price
+from retx.plots.flows import PlotError
+from retx.quantities import rate, seconds
+from retx.shares import PHRASES, per_cent, ranked, shares
+from retx.source import toml_value
+
+if TYPE_CHECKING:
+    from retx.explaining.answer import Answer
+    from retx.results import Result
+    from retx.study.figures import Figure
+
+MOST_FLOWS = 20
+MOST_SHOWN = 10
+"""Remedies that are not folded away."""
+LONG_RUN_SEGMENTS = 300_000
+"""Of a longer run the fate of each segment is not recorded: there is no ladder."""
+LEAST_SHARE = 0.001
+
+
+def page(answer: Answer) -> str:
+    """The page as HTML: no other file, and nothing from elsewhere, is needed to show it."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2.loaders import ChoiceLoader
+
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader("retx.explaining"), PackageLoader("retx.study")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "factor": factor,
+        "interval": interval,
+        "price": price,
+        "limits": limits_line,
+        "rate": rate,
+        "seconds": seconds,
+        "toml": toml_value,
+    }
+    content = answer.content
+    scale = Scale([*content["remedies"], *content["combinations"], *content["bounds"]])
+    environment.filters["place"] = scale.place
+    return environment.get_template("why.html").render(
+        content=content,
+        parts=_parts(content["limited_by"]),
+        flows=content["flows"][:MOST_FLOWS],
+        more_flows=max(0, len(content["flows"]) - MOST_FLOWS),
+        ticks=scale.ticks,
+        shown=MOST_SHOWN,
+        figures=_figures(answer),
+    )
+
+
+def _parts(limited_by: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Parts of the bar: the colours are those of `--plot why`."""
+    from retx.plots.limits import KIND_HATCH, look
+
+    found = []
+    for key, share in ranked(shares(limited_by)):
+        if share < LEAST_SHARE:
+            continue
+        kind = key.partition(".")[0]
+        found.append(
+            {
+                "width": f"{100 * share:.2f}",
+                "colour": look(key)[0],
+                "kind": kind if KIND_HATCH.get(kind) else "",
+                "share": per_cent(share),
+                "phrase": PHRASES.get(key, key),
+                "seconds": seconds(limited_by[key]),
+            }
+        )
+    return found
+
+
+class Scale:
+    """A logarithmic axis for gains, from 0 to 100 per cent of its width."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        values = [
+            row[key]
+            for row in rows
+            for key in ("gain", "gain_low", "gain_high")
+            if row[key] and row[key] > 0
+        ]
+        self._low = min([0.8, *(max(value, 0.1) for value in values)])
+        self._high = max([1.25, *values]) * 1.05
+
+    def place(self, value: float) -> str:
+        """Per cent of the width at which a gain stands."""
+        bounded = min(max(value, self._low), self._high)
+        return f"{100 * log(bounded / self._low) / log(self._high / self._low):.2f}"
+
+    @property
+    def ticks(self) -> list[float]:
+        """Gains to be named along the axis, some five of them."""
+        candidates = [m * 10**e for e in range(-1, 5) for m in (1, 2, 5)]
+        inside = [value for value in candidates if self._low <= value <= self._high]
+        return inside if len(inside) <= 6 else [it for it in inside if f"{it:g}"[0] == "1"]
+
+
+def _figures(answer: Answer) -> list[Figure]:
+    """The window's course and the costliest episode, of draw 0."""
+    from retx.study.figures import Figure
+
+    result = answer.detailed(LONG_RUN_SEGMENTS)
+    flow = str(result.flows["name"][0]) if len(answer.flows) == 1 else answer.first_connection
+    found = []
+    with suppress(PlotError):
+        found.append(
+            Figure(
+                "window",
+                result.plot.cwnd(flow=flow),
+                f"Congestion window of {flow} in the first draw; recoveries stand along the top, "
+                "coloured by their true cause.",
+                f"Congestion window of {flow} against time",
+            )
+        )
+    ladder = _ladder(result, flow)
+    if ladder:
+        found.append(ladder)
+    return found
+
+
+def _ladder(result: Result, flow: str) -> Figure | None:
+    """The episode that took longest, with what surrounds it."""
+    import polars as pl
+
+    from retx.study.figures import Figure
+
+    if "segments" not in result.tables:
+        return None
+    mine = result.episodes.filter(pl.col("flow").cast(pl.String) == flow)
+    ended = mine.filter(pl.col("end_s").is_not_null())
+    if ended.is_empty():
+        return None
+    row = ended.row(int((ended["end_s"] - ended["start_s"]).arg_max() or 0), named=True)
+    kind = {"frr": "fast recovery", "rto": "recovery after a timeout"}[row["kind"]]
+    length = row["end_s"] - row["start_s"]
+    for before, after in ((0.3, 0.2), (0.1, 0.0), (0.02, -0.5), (0.0, -0.8), (0.0, -0.95)):
+        with suppress(PlotError):
+            drawn = result.plot.ladder(
+                row["start_s"] - before * length,
+                row["end_s"] + after * length,
+                flow=flow,
+                shorten=True,
+            )
+            return Figure(
+                "episode",
+                drawn,
+                f"The costliest episode: a {kind} of {seconds(length)} from "
+                f"{row['start_s']:.4g} s on, whose true cause was {row['cause']}.",
+                "Packets between sender and receiver during the costliest episode",
+            )
+    return None

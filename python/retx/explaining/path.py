@@ -1,0 +1,179 @@
+"""The way of a flow through a resolved scenario: hops, bottleneck, round-trip time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from retx.explaining.units import rate_of, seconds_of
+
+WLAN_EFFICIENCY = 0.5
+"""Of a cell's rate, about so much carries data: the rest are contention, preambles and ACKs."""
+LOSING = (
+    "bernoulli", "ber", "periodic", "script", "gilbert_elliott", "gilbert_elliott_time",
+    "outage", "fading",
+)  # fmt: skip
+"""Models of channels that lose frames and do nothing else."""
+HEADERS = 40
+"""Bytes of the headers of IPv4 and TCP without options."""
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One link or wlan, as the data of a flow pass it."""
+
+    kind: str
+    name: str
+    direction: str
+    left: str
+    """The node at which data enter."""
+    table: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """Where its keys begin: `link.air.forward`, `wlan.cell`."""
+        return f"link.{self.name}.{self.direction}" if self.kind == "link" else f"wlan.{self.name}"
+
+    def value(self, name: str) -> Any:  # noqa: ANN401
+        """The value of a key in this direction."""
+        own = self.table.get(self.direction) or {}
+        return own.get(name, self.table.get(name))
+
+    @property
+    def rate_bit_s(self) -> float | None:
+        """Rate; the largest one where it changes; None where only a file gives it."""
+        rates = [rate_of(self.value("rate"))] if self.value("rate") else []
+        if self.kind == "wlan":
+            return WLAN_EFFICIENCY * rates[0]
+        for change in self.table.get("schedule") or ():
+            own = (change.get(self.direction) or {}).get("rate", change.get("rate"))
+            rates += [rate_of(own)] if own else []
+        for model in self.channel:
+            points = model.get("points") or ()
+            rates += [rate_of(point["rate"]) for point in points if point.get("rate")]
+            instants = model.get("opportunities_ms") or ()
+            if instants:
+                rates.append(len(instants) * 12_000_000 / max(max(instants), 1))
+        return max(rates, default=None)
+
+    @property
+    def delay_s(self) -> float:
+        """Propagation delay; that of a cell is next to nothing."""
+        delay = self.value("delay")
+        return seconds_of(delay) if isinstance(delay, str) else 0.0
+
+    @property
+    def channel(self) -> list[Mapping[str, Any]]:
+        """Models of the channel, none or several."""
+        channel = self.value("channel") or []
+        return [channel] if isinstance(channel, Mapping) else list(channel)
+
+    @property
+    def loses(self) -> bool:
+        """True when its channel loses frames."""
+        traced = any(
+            float(point.get("loss") or 0) > 0
+            for model in self.channel
+            for point in model.get("points") or ()
+        )
+        return traced or any(model["model"] in LOSING for model in self.channel)
+
+    @property
+    def packet_bits(self) -> float:
+        """Bits on the wire of the largest packet."""
+        return 8.0 * ((self.value("mtu") or 1500) + (self.value("overhead") or 0))
+
+
+@dataclass(frozen=True)
+class Path:
+    """What data pass, and what their acknowledgments pass."""
+
+    forward: Sequence[Hop]
+    back: Sequence[Hop]
+
+    @property
+    def bottleneck(self) -> Hop:
+        """The hop of the least rate; the first of several."""
+        return min(self.forward, key=lambda hop: hop.rate_bit_s or float("inf"))
+
+    @property
+    def rate_bit_s(self) -> float:
+        """Rate of the bottleneck; 0 where none is known."""
+        return self.bottleneck.rate_bit_s or 0.0
+
+    @property
+    def rtt_s(self) -> float:
+        """Least time of a full packet to the receiver and back."""
+        hops = [*self.forward, *self.back]
+        sending = sum(hop.packet_bits / hop.rate_bit_s for hop in self.forward if hop.rate_bit_s)
+        return sum(hop.delay_s for hop in hops) + sending
+
+    @property
+    def product_bytes(self) -> float:
+        """Bandwidth-delay product."""
+        return self.rate_bit_s * self.rtt_s / 8
+
+    @property
+    def nodes_between(self) -> list[tuple[str, Hop]]:
+        """Nodes between the ends, each with the hop that data enter there."""
+        return [(hop.left, hop) for hop in self.forward[1:]]
+
+
+def path_of(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> Path:
+    """The way of a flow: over given routes, else by the fewest hops."""
+    return Path(_way(scenario, flow["from"], flow["to"]), _way(scenario, flow["to"], flow["from"]))
+
+
+def _way(scenario: Mapping[str, Any], start: str, end: str) -> list[Hop]:
+    for route in scenario.get("route") or ():
+        if (route["from"], route["to"]) == (start, end):
+            found = _along(scenario, start, end, route["via"])
+            if found:
+                return found
+    before: dict[str, Hop | None] = {start: None}
+    waiting = deque([start])
+    while waiting and end not in before:
+        node = waiting.popleft()
+        for hop, to in _hops_from(scenario, node):
+            if to not in before:
+                before[to] = hop
+                waiting.append(to)
+    hops: list[Hop] = []
+    last = before.get(end)
+    while last is not None:
+        hops.insert(0, last)
+        last = before[last.left]
+    return hops
+
+
+def _along(
+    scenario: Mapping[str, Any], start: str, end: str, via: Sequence[str]
+) -> list[Hop] | None:
+    """Hops of a route; None where it names stations, which are not followed."""
+    hops: list[Hop] = []
+    node = start
+    for name in via:
+        found = [(hop, to) for hop, to in _hops_from(scenario, node) if hop.name == name]
+        step = next(((hop, to) for hop, to in found if to == end), found[0] if found else None)
+        if step is None:
+            return None
+        hops.append(step[0])
+        node = step[1]
+    return hops if node == end else None
+
+
+def _hops_from(scenario: Mapping[str, Any], node: str) -> list[tuple[Hop, str]]:
+    found = []
+    for link in scenario.get("link") or ():
+        left, right = link["ends"]
+        if left == node:
+            found.append((Hop("link", link["name"], "forward", node, link), right))
+        elif right == node:
+            found.append((Hop("link", link["name"], "reverse", node, link), left))
+    for wlan in scenario.get("wlan") or ():
+        if node in wlan["stations"]:
+            others = [station for station in wlan["stations"] if station != node]
+            found += [(Hop("wlan", wlan["name"], "", node, wlan), other) for other in others]
+    return found

@@ -1,0 +1,79 @@
+"""Remedies that can matter for a flow, and why the others are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from retx._native import ScenarioError
+from retx.explaining.remedies import remedies
+from retx.explaining.remedy import Remedy
+from retx.explaining.runs import Runs
+from retx.explaining.situation import NIL, Situation
+from retx.explaining.trial import Trial
+from retx.running import Parsed
+from retx.shares import per_cent
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A remedy that was not tried.
+
+    Args:
+        name: Its word.
+        reason: Why, as a sentence without a full stop.
+    """
+
+    name: str
+    reason: str
+
+
+def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial], list[LeftOut]]:
+    """Trials, those that matter for the largest share first.
+
+    Args:
+        situation: The flow.
+        on: A trial on which the others build; None for single remedies.
+    """
+    trials, left_out = [], []
+    for remedy in remedies():
+        weight = remedy.weight(situation)
+        if not weight:
+            left_out.append(LeftOut(remedy.name, _immaterial(remedy)))
+            continue
+        changes = remedy.propose(situation)
+        if not changes:
+            left_out.append(LeftOut(remedy.name, "the flow has it, or there is no place for it"))
+        for change in changes:
+            if on is None:
+                trials.append(Trial((remedy,), (change,), weight))
+            elif not _meet(change.overrides, on.overrides) and remedy not in on.remedies:
+                trials.append(Trial((*on.remedies, remedy), (*on.changes, change), weight))
+    return sorted(trials, key=lambda trial: -trial.weight), left_out
+
+
+def _immaterial(remedy: Remedy) -> str:
+    keys = ", ".join(_shown(key) for key in remedy.matters_for)
+    return f"matters for {keys}: less than {per_cent(NIL)} of the life"
+
+
+def _shown(key: str) -> str:
+    return f"*{key}" if key.startswith(".") else key
+
+
+def _meet(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """True where changes set one value twice, or one inside another."""
+    return any(a == b or a.startswith(f"{b}.") or b.startswith(f"{a}.") for a in one for b in other)
+
+
+def fitting(runs: Runs, trials: list[Trial]) -> tuple[list[tuple[Trial, Parsed]], list[LeftOut]]:
+    """Trials with their scenarios; those that the scenario refuses are left out."""
+    found, left_out = [], []
+    for trial in trials:
+        try:
+            found.append((trial, runs.parse(trial.overrides)))
+        except ScenarioError as error:
+            reason = str(error.args[-1] if error.args else error)
+            left_out.append(LeftOut(trial.name, f"does not fit: {reason}"))
+    return found, left_out

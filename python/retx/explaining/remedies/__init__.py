@@ -1,0 +1,42 @@
+"""The remedies: a new one is a file here, and a word in `FAMILIES`."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from retx.explaining.remedy import Remedy
+
+FAMILIES = (
+    "buffers",
+    "one_connection",
+    "congestion_control",
+    "link_repair",
+    "linux_stack",
+    "active_queue",
+    "initial_window",
+    "relay",
+    "parallel",
+    "queue_size",
+    "spurious",
+    "timeout_bounds",
+    "loss_detection",
+    "delayed_ack",
+    "nagle",
+    "idle_restart",
+    "reordering",
+    "pacing",
+    "explicit_congestion",
+    "backoff",
+    "loss_cause",
+    "proposals",
+)
+"""Modules of this package; each has `REMEDIES`. What helps most often is tried first."""
+
+
+@cache
+def remedies() -> tuple[Remedy, ...]:
+    """Every remedy, in the order of the families."""
+    return tuple(
+        remedy for family in FAMILIES for remedy in import_module(f"{__name__}.{family}").REMEDIES
+    )

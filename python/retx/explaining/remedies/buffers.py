@@ -1,0 +1,79 @@
+"""Receive and send buffers of the path's bandwidth-delay product."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retx.explaining.remedy import Change, Remedy
+from retx.explaining.situation import Situation
+from retx.explaining.units import power_of_two
+from retx.quantities import size
+
+LEAST = 1 << 18
+ROOM = 4
+"""The larger of the sizes has room for so many products: for a queue, and for repairs."""
+
+
+def _sizes(situation: Situation) -> list[int]:
+    product = situation.path.product_bytes
+    sizes = {max(power_of_two(product), LEAST), max(power_of_two(ROOM * product), LEAST)}
+    return sorted(sizes)
+
+
+def _receive(situation: Situation) -> list[Change]:
+    tcp, key = situation.tcp, situation.tcp_key
+    changes = []
+    for wanted in _sizes(situation):
+        overrides: dict[str, Any] = {f"{key}.receive_buffer": wanted}
+        if situation.window("receive_autotuning") is not None:
+            overrides[f"{key}.receive_autotuning"] = 2 * wanted
+        if situation.window("advertised_window") is not None:
+            overrides[f"{key}.advertised_window"] = "none"
+        if not tcp["window_scaling"]:
+            overrides[f"{key}.window_scaling"] = True
+        if (situation.window("receive_buffer") or 0) >= wanted and len(overrides) == 1:
+            continue
+        text = f"a receive buffer of {size(wanted)} at the receiver"
+        apply = (
+            f'at the receiver: sysctl -w net.ipv4.tcp_rmem="4096 131072 {2 * wanted}"',
+            f"for programs that set SO_RCVBUF: sysctl -w net.core.rmem_max={wanted}, and "
+            f"setsockopt(fd, SOL_SOCKET, SO_RCVBUF, {wanted}) before connect() or listen()",
+            "sysctl -w net.ipv4.tcp_window_scaling=1",
+        )
+        changes.append(Change(overrides, text, apply, size(wanted)))
+    return changes
+
+
+def _send(situation: Situation) -> list[Change]:
+    key = situation.tcp_key
+    changes = []
+    for wanted in _sizes(situation):
+        overrides: dict[str, Any] = {f"{key}.send_buffer": wanted}
+        if situation.window("send_autotuning") is not None:
+            overrides[f"{key}.send_autotuning"] = 2 * wanted
+        elif (situation.window("send_buffer") or 0) >= wanted:
+            continue
+        text = f"a send buffer of {size(wanted)} at the sender"
+        apply = (
+            f'at the sender: sysctl -w net.ipv4.tcp_wmem="4096 16384 {2 * wanted}"',
+            f"for programs that set SO_SNDBUF: sysctl -w net.core.wmem_max={wanted}, and "
+            f"setsockopt(fd, SOL_SOCKET, SO_SNDBUF, {wanted})",
+        )
+        changes.append(Change(overrides, text, apply, size(wanted)))
+    return changes
+
+
+REMEDIES = (
+    Remedy(
+        "receive_buffer",
+        ("receive_window",),
+        _receive,
+        "Memory at the receiver; a window larger than the path's product fills the queue.",
+    ),
+    Remedy(
+        "send_buffer",
+        ("send_buffer",),
+        _send,
+        "Memory at the sender; data wait longer in the socket.",
+    ),
+)

@@ -1,0 +1,60 @@
+"""The congestion controls of Linux that retx has, on the flow's own loss detection and timers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retx.explaining.remedy import LOSSES, Change, Propose, Remedy
+from retx.explaining.situation import Situation
+
+CUBIC = {"name": "cubic", "variant": "linux", "slow_start": "hystart"}
+MODULES: dict[str, tuple[str | dict[str, Any], str]] = {
+    "bbr": ("bbr", "BBR"),
+    "cubic": (CUBIC, "CUBIC"),
+    "hybla": ("hybla_linux", "Hybla"),
+    "vegas": ("vegas_linux", "Vegas"),
+    "veno": ("veno_linux", "Veno"),
+    "westwood": ("westwood_linux", "Westwood+"),
+    "reno": ("reno_linux", "Reno"),
+}
+"""The kernel's name, the scenario's value, the name that people use."""
+PRICES = {
+    "bbr": "Retransmits much in a short queue, and takes more than its share there.",
+    "hybla": "Bursts, and losses in a short queue.",
+    "vegas": "Gives way to other congestion controls.",
+}
+
+
+def _propose(module: str, value: str | dict[str, Any], called: str) -> Propose:
+    def changes(situation: Situation) -> list[Change]:
+        now = situation.tcp["congestion_control"]
+        wanted = {"name": value} if isinstance(value, str) else value
+        if all(now.get(key) == part for key, part in wanted.items()):
+            return []
+        return [
+            Change(
+                {f"{situation.tcp_key}.congestion_control": value},
+                f"{called} as Linux has it, with the loss detection and timers of now",
+                (
+                    f"at the sender: modprobe tcp_{module}; sysctl -w "
+                    f"net.ipv4.tcp_congestion_control={module}",
+                    f'for one program: setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "{module}", '
+                    f"{len(module)})",
+                    f"for one route: ip route change PREFIX via GATEWAY congctl {module}",
+                ),
+            )
+        ]
+
+    return changes
+
+
+REMEDIES = tuple(
+    Remedy(
+        module,
+        ("slow_start", *LOSSES),
+        _propose(module, value, called),
+        PRICES.get(module, "Other flows may lose or win."),
+        queues=True,
+    )
+    for module, (value, called) in MODULES.items()
+)

@@ -1,0 +1,44 @@
+"""Explicit congestion notification (RFC 3168) with a queue that marks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retx.explaining.remedy import CONGESTION, Change, Remedy
+from retx.explaining.situation import Situation
+
+MARKING = ("codel", "fq_codel", "pie", "red")
+
+
+def _propose(situation: Situation) -> list[Change]:
+    if situation.tcp["ecn"]:
+        return []
+    hop = situation.queue_hop
+    overrides: dict[str, Any] = {f"{situation.tcp_key}.ecn": True}
+    discipline = (hop.value("queue") or {}).get("discipline")
+    if discipline not in MARKING:
+        discipline = "codel"
+        overrides[f"{hop.key}.queue"] = {"discipline": discipline, "ecn": True}
+    elif not hop.value("queue").get("ecn"):
+        overrides[f"{hop.key}.queue.ecn"] = True
+    return [
+        Change(
+            overrides,
+            f"ECN at both ends, with a queue before {hop.name} that marks",
+            (
+                "at both ends: sysctl -w net.ipv4.tcp_ecn=1",
+                f"at the router: tc qdisc replace dev DEV root {discipline} ecn",
+            ),
+        )
+    ]
+
+
+REMEDIES = (
+    Remedy(
+        "ecn",
+        CONGESTION,
+        _propose,
+        "Works only where every queue that fills marks; a few middleboxes drop such SYNs.",
+        queues=True,
+    ),
+)

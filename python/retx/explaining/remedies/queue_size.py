@@ -1,0 +1,52 @@
+"""A queue before the bottleneck of one bandwidth-delay product, or less."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from retx.explaining.remedy import CONGESTION, Change, Remedy
+from retx.explaining.situation import Situation
+
+PARTS = ((1.0, "one product"), (0.25, "a quarter of a product"))
+LEAST_PACKETS = 4
+NEAR = 0.2
+"""A queue that differs by less is as good as the same."""
+
+
+def _propose(situation: Situation) -> list[Change]:
+    hop = situation.queue_hop
+    queue = hop.value("queue") or {}
+    if queue.get("discipline") != "droptail" or not hop.rate_bit_s:
+        return []
+    changes = []
+    for part, text in PARTS:
+        packets = max(
+            LEAST_PACKETS, ceil(part * situation.path.rtt_s * hop.rate_bit_s / hop.packet_bits)
+        )
+        now = queue.get("packets")
+        if now and abs(packets - now) <= NEAR * now:
+            continue
+        changes.append(
+            Change(
+                {f"{hop.key}.queue": {"discipline": "droptail", "packets": packets}},
+                f"a queue of {packets} packets ({text}) before {hop.name}",
+                (
+                    f"at the router: tc qdisc replace dev DEV root pfifo limit {packets}",
+                    "the queue of the driver below it has to be short: ethtool -G DEV tx 64, or a "
+                    "shaper slightly below the link's rate",
+                ),
+                str(packets),
+            )
+        )
+    return changes
+
+
+REMEDIES = (
+    Remedy(
+        "queue_size",
+        (*CONGESTION, "timeout.spurious"),
+        _propose,
+        "A longer queue adds delay, a shorter one drops more.",
+        queues=True,
+    ),
+)

@@ -1,0 +1,234 @@
+"""Tries remedies on the same draws until their ranks are clear or the time is over."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from retx.explaining.measured import Measured, measured
+from retx.explaining.proposals import LeftOut, fitting, proposals
+from retx.explaining.runs import Runs
+from retx.explaining.situation import Situation
+from retx.explaining.trial import Gain, Trial
+from retx.running import Parsed
+from retx.shares import shares
+
+TOP = 5
+"""So many ranks have to be clear."""
+CONTENDERS = 6
+MOST_DRAWS = 30
+ALIKE = 1.02
+"""Gains that differ by less, intervals included, need not be told apart."""
+SAME = 1.01
+"""A larger size of the same remedy is preferred when it gains so much more."""
+FIRST_SHARE, SINGLE_SHARE, LAST_SHARE = 0.5, 0.75, 0.9
+"""Of the budget: until then each remedy has its first draw, until then single ones are tried, and
+until then combinations."""
+MOST_COMBINED = 6
+SHOWN, FEW_DRAWS = 5, 3
+"""Combinations that are kept, and the draws of each."""
+DEEPEST = 3
+"""Remedies of a combination."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long the search may take.
+
+    Args:
+        budget_s: Seconds; None for no limit.
+        draws: Of each remedy; None for as many as it takes.
+    """
+
+    budget_s: float | None
+    draws: int | None
+
+
+@dataclass
+class Search:
+    """Trials of one flow.
+
+    Args:
+        runs: Runs scenarios.
+        flow: The flow's table in the resolved scenario.
+        plan: How long it may take.
+    """
+
+    runs: Runs
+    flow: Mapping[str, Any]
+    plan: Plan
+    baseline: dict[int, Measured] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+    singles: list[Trial] = field(default_factory=list)
+    combined: list[Trial] = field(default_factory=list)
+    is_separated: bool = False
+    is_exhausted: bool = False
+    untried: int = 0
+
+    def __post_init__(self) -> None:
+        self._begun = time.monotonic()
+        self._parsed: dict[int, Parsed] = {}
+        self._base = self.runs.parse({})
+        self.scenario = json.loads(self._base.scenario.to_json())
+        self.summary = self.runs.first(self._base)
+        self.baseline[0] = measured(self.summary, self.flow)
+        self.situation = Situation(
+            self.scenario, self.flow, shares(self.baseline[0].seconds), self.summary
+        )
+
+    @property
+    def took_s(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self._begun
+
+    def gain(self, trial: Trial) -> Gain:
+        """Of a trial, against the runs without a change."""
+        return trial.gain(self.baseline)
+
+    def search(self) -> None:
+        """Tries single remedies, then the best ones together."""
+        trials, self.left_out = proposals(self.situation)
+        tried = self._try(trials, self._until(FIRST_SHARE))
+        self.untried = (
+            len(trials) - len(tried) - sum("not fit" in it.reason for it in self.left_out)
+        )
+        self.singles = self._best_of_each(tried)
+        self._sharpen(self.singles, self._until(SINGLE_SHARE))
+        self._combine()
+        # All of them: a rank from three draws may be that of luck.
+        self._sharpen([*self.singles, *self.combined], self._until(1.0))
+        self.singles, self.combined = self._ranked(self.singles), self._ranked(self.combined)
+        self.is_separated = self._separated(self.singles)
+
+    def bound(self, overrides: Mapping[str, Any]) -> Gain | None:
+        """The gain of a change that is no remedy, such as a channel without losses."""
+        trial = Trial((), (), 1.0)
+        self._parsed[id(trial)] = self.runs.parse(overrides)
+        until = float("inf") if self.plan.draws else self._until(1.5)
+        self._run([(trial, draw) for draw in sorted(self.baseline)[:MOST_DRAWS]], until)
+        return self.gain(trial) if trial.runs else None
+
+    def _until(self, part: float) -> float:
+        """The moment at which a part of the budget is spent."""
+        if self.plan.budget_s is None:
+            return float("inf")
+        return self._begun + part * self.plan.budget_s
+
+    def _try(self, trials: Sequence[Trial], until: float) -> list[Trial]:
+        """First draws; with a given number of draws all of them."""
+        fit, refused = fitting(self.runs, list(trials))
+        if not self.singles:
+            self.left_out += refused
+        self._parsed |= {id(trial): parsed for trial, parsed in fit}
+        draws = range(self.plan.draws or 1)
+        self._run([(trial, draw) for draw in draws for trial, _ in fit], until)
+        return [trial for trial, _ in fit if trial.runs.keys() & self.baseline]
+
+    def _run(self, wanted: Sequence[tuple[Trial, int]], until: float) -> int:
+        """Makes draws of trials, those of the unchanged scenario first; returns how many ended."""
+        missing = sorted({draw for _, draw in wanted} - self.baseline.keys())
+        labels: list[tuple[Trial | None, int]] = [(None, draw) for draw in missing]
+        labels += [(it, draw) for it, draw in wanted if draw not in it.runs]
+        jobs = [(self._base if it is None else self._parsed[id(it)], draw) for it, draw in labels]
+        done = 0
+        for index, summary in self.runs.finished(jobs, until):
+            trial, draw = labels[index]
+            if isinstance(summary, Exception):
+                continue
+            done += 1
+            if trial is None:
+                self.baseline[draw] = measured(summary, self.flow)
+                continue
+            trial.runs[draw] = measured(summary, self._flow_in(summary))
+            if draw == 0:
+                trial.summary, trial.scenario = summary, summary["scenario"]
+        return done
+
+    def _flow_in(self, summary: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The flow's table in a changed scenario, which may have another count."""
+        name = self.flow["name"]
+        found: Mapping[str, Any] = next(
+            flow for flow in summary["scenario"]["flow"] if flow["name"] == name
+        )
+        return found
+
+    def _best_of_each(self, trials: Sequence[Trial]) -> list[Trial]:
+        """One trial per remedy: of several sizes the one that gains more."""
+        best: dict[str, Trial] = {}
+        for trial in trials:
+            other = best.get(trial.name)
+            if not other or self.gain(trial).mean > SAME * self.gain(other).mean:
+                best[trial.name] = trial
+        return list(best.values())
+
+    def _ranked(self, trials: Sequence[Trial]) -> list[Trial]:
+        return sorted(trials, key=lambda trial: -self.gain(trial).mean)
+
+    def _sharpen(self, trials: Sequence[Trial], until: float) -> None:
+        """More draws for those in front, until their ranks are clear."""
+        if self.plan.draws:
+            return
+        while time.monotonic() < until and not self._separated(self._ranked(trials)):
+            front = self._ranked(trials)[:CONTENDERS]
+            least = min((len(trial.runs) for trial in front), default=MOST_DRAWS)
+            self.is_exhausted = least >= MOST_DRAWS
+            if self.is_exhausted:
+                return
+            behind = [trial for trial in front if len(trial.runs) == least]
+            # A variance from two draws says little: the second and the third come together.
+            steps = 2 if least == 1 else 1
+            wanted = [
+                (it, draw) for step in range(steps) for it in behind for draw in _next(it, step)
+            ]
+            if not self._run(wanted, until):
+                return
+
+    def _separated(self, ranked: Sequence[Trial]) -> bool:
+        gains = [self.gain(trial) for trial in ranked[: TOP + 1]]
+        return all(_apart(one, other) for one, other in pairwise(gains))
+
+    def _combine(self) -> None:
+        """Adds to the best remedy what helps most against the limits that remain."""
+        best = next((it for it in self._ranked(self.singles) if self.gain(it).mean > SAME), None)
+        known = {trial.name: self.gain(trial).mean for trial in self.singles}
+        part = SINGLE_SHARE
+        while best and len(best.remedies) < DEEPEST:
+            part = (LAST_SHARE + part) / 2
+            trials, _ = proposals(_after(best, self._flow_of(best)), best)
+            order = sorted(trials, key=lambda it: -known.get(it.remedies[-1].name, 1.0) * it.weight)
+            tried = self._try(order[:MOST_COMBINED], self._until(part))
+            front = self._ranked(tried)[:SHOWN]
+            if not self.plan.draws:
+                more = [(it, draw) for draw in range(FEW_DRAWS) for it in front]
+                self._run(more, self._until(part))
+            self.combined = self._ranked([*self.combined, *front])[:SHOWN]
+            better = [it for it in front if self.gain(it).mean > ALIKE * self.gain(best).mean]
+            best = self._ranked(better)[0] if better else None
+
+    def _flow_of(self, trial: Trial) -> Mapping[str, Any]:
+        flows = (trial.scenario or self.scenario)["flow"]
+        return next(flow for flow in flows if flow["name"] == self.flow["name"])
+
+
+def _next(trial: Trial, step: int) -> list[int]:
+    """The first draw that a trial lacks, or one that follows it."""
+    return [draw for draw in range(MOST_DRAWS) if draw not in trial.runs][step : step + 1]
+
+
+def _after(trial: Trial, flow: Mapping[str, Any]) -> Situation:
+    """The flow with a change."""
+    if trial.scenario is None or trial.summary is None:
+        raise ValueError(f"{trial.name} has not run")
+    first = trial.runs[min(trial.runs)]
+    return Situation(trial.scenario, flow, shares(first.seconds), trial.summary)
+
+
+def _apart(one: Gain, other: Gain) -> bool:
+    """True where the ranks of two gains are clear, or do not matter."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return False
+    return one.low > other.high or max(one.high, other.high) < ALIKE * min(one.low, other.low)

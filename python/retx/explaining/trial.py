@@ -1,0 +1,130 @@
+"""Runs with one change beside runs without it, draw by draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import exp, log, sqrt
+from typing import Any
+
+from retx.explaining.measured import Measured
+from retx.explaining.remedy import Change, Remedy
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Ratio of speeds with and without a change: the geometric mean over the draws.
+
+    Args:
+        mean: 1 where nothing changes.
+        low: Of the 95 % interval (Student's t on the logarithms); None of a single draw.
+        high: The other end.
+        draws: How many pairs went into it.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    draws: int
+
+    @property
+    def is_certain(self) -> bool:
+        """True when the interval lies above 1."""
+        return self.low is not None and self.low > 1
+
+
+def gain_of(ratios: list[float]) -> Gain:
+    """Mean and interval of ratios."""
+    logs = [log(ratio) for ratio in ratios]
+    n = len(logs)
+    mean = sum(logs) / n
+    if n < 2:
+        return Gain(exp(mean), None, None, n)
+    deviation = sqrt(sum((it - mean) ** 2 for it in logs) / (n - 1))
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2)) * deviation / sqrt(n)
+    return Gain(exp(mean), exp(mean - half), exp(mean + half), n)
+
+
+def geometric(values: Sequence[float]) -> float:
+    """Geometric mean; 0 where one of them is 0."""
+    return exp(sum(map(log, values)) / len(values)) if all(value > 0 for value in values) else 0.0
+
+
+@dataclass
+class Trial:
+    """A change, and what its runs measured.
+
+    Args:
+        remedies: Whose change it is; several of a combination.
+        changes: One of each.
+        weight: Share of the life that it may matter for.
+    """
+
+    remedies: tuple[Remedy, ...]
+    changes: tuple[Change, ...]
+    weight: float
+    runs: dict[int, Measured] = field(default_factory=dict)
+    summary: Mapping[str, Any] | None = None
+    """Of draw 0."""
+    scenario: Mapping[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """Words of its remedies."""
+        return " + ".join(remedy.name for remedy in self.remedies)
+
+    @property
+    def text(self) -> str:
+        """What is changed."""
+        return ", and ".join(change.text for change in self.changes)
+
+    @property
+    def apply(self) -> list[str]:
+        """How a person does it."""
+        return [line for change in self.changes for line in change.apply]
+
+    @property
+    def price_text(self) -> str:
+        """What it can cost."""
+        return " ".join(remedy.price for remedy in self.remedies)
+
+    @property
+    def in_linux(self) -> bool:
+        """True when people can have all of it."""
+        return all(remedy.in_linux for remedy in self.remedies)
+
+    @cached_property
+    def overrides(self) -> dict[str, Any]:
+        """All changes together."""
+        merged: dict[str, Any] = {}
+        for change in self.changes:
+            merged |= change.overrides
+        return merged
+
+    def gain(self, baseline: Mapping[int, Measured]) -> Gain:
+        """Against runs without the change."""
+        return gain_of([run.speed / base.speed for run, base in self._pairs(baseline)])
+
+    def _pairs(self, baseline: Mapping[int, Measured]) -> list[tuple[Measured, Measured]]:
+        return [(self.runs[draw], baseline[draw]) for draw in sorted(self.runs.keys() & baseline)]
+
+    def price(self, baseline: Mapping[int, Measured]) -> dict[str, Any]:
+        """What it costs, in means over the draws.
+
+        `rtt_s`: change of the mean round-trip time; `needless`: change of the share of needless
+        retransmissions; `others`: ratio of the other flows' goodput, None without any.
+        """
+        pairs = self._pairs(baseline)
+        times = [a.rtt_s - b.rtt_s for a, b in pairs if a.rtt_s is not None and b.rtt_s is not None]
+        others = sum(b.others_bit_s for _, b in pairs)
+        return {
+            "rtt_s": sum(times) / len(times) if times else None,
+            "needless": sum(a.needless - b.needless for a, b in pairs) / len(pairs),
+            "others": sum(a.others_bit_s for a, _ in pairs) / others if others else None,
+            "note": self.price_text,
+        }

@@ -1,0 +1,111 @@
+"""Says why a flow is slow, and what would make it faster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from retx.checks import whole
+from retx.errors import UsageError
+from retx.explaining.answer import Answer, answer_of
+from retx.explaining.runs import Runs
+from retx.explaining.search import Plan, Search
+from retx.explaining.units import seconds_of
+from retx.running import resolve
+from retx.source import Scenario
+from retx.trust import trusting
+
+BUDGET_S = 4.0
+"""Seconds that it takes by default."""
+
+
+def why(
+    scenario: Scenario,
+    *,
+    flow: str | None = None,
+    budget: str | float | None = None,
+    replications: int | None = None,
+    seed: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+    code: bool = True,
+    files_anywhere: bool = False,
+) -> Answer:
+    """Finds what limits a flow, and tries remedies on the same draws.
+
+    Args:
+        scenario: As `retx.run` takes it.
+        flow: A flow's name in the scenario; the first over TCP by default.
+        budget: How long it may take, as `"10 s"` or in seconds; 4 s by default. The first run is
+            made in any case.
+        replications: So many draws of each remedy, without a limit of time unless `budget` is
+            given; without it, as many as it takes to tell the five best apart.
+        seed: Takes the place of the scenario's.
+        overrides: Values by their key in the scenario, as for `retx.run`.
+        threads: Runs at a time; the number of cores by default.
+        code: False refuses a scenario that names code of its own.
+        files_anywhere: Data files may lie outside the scenario's folder.
+
+    Raises:
+        OSError: A file cannot be read.
+        ScenarioError: The scenario is wrong; the message says where, what, and what instead.
+        UsageError: An argument is wrong, or no flow uses TCP.
+    """
+    plan = _plan(budget, replications)
+    if threads is not None:
+        threads = whole("threads", threads, 1)
+    with trusting(code=code, files_anywhere=files_anywhere):
+        resolved = resolve(scenario, seed=seed, overrides=overrides)
+        chosen = _chosen(resolved, flow)
+        if _shares_tcp(resolved, chosen):
+            scenario, chosen = _with_own_tcp(resolved, chosen)
+            seed, overrides = None, None  # of which the resolved scenario has the values
+        search = Search(Runs(scenario, seed, overrides, threads), chosen, plan)
+        search.search()
+        return answer_of(search)
+
+
+def _plan(budget: str | float | None, replications: int | None) -> Plan:
+    draws = None if replications is None else whole("replications", replications, 1)
+    if budget is None:
+        return Plan(None if draws else BUDGET_S, draws)
+    try:
+        allowed = seconds_of(budget) if isinstance(budget, str) else float(budget)
+    except (TypeError, ValueError):
+        allowed = float("nan")
+    if not 0 < allowed < float("inf"):
+        raise UsageError(f'budget is {budget!r}: a time is needed, such as "10 s"')
+    return Plan(allowed, draws)
+
+
+def _chosen(scenario: Mapping[str, Any], name: str | None) -> Mapping[str, Any]:
+    flows = [flow for flow in scenario["flow"] if flow.get("tcp")]
+    if not flows:
+        raise UsageError("no flow of the scenario uses TCP: there is nothing to explain")
+    if name is None:
+        first: Mapping[str, Any] = flows[0]
+        return first
+    for flow in flows:
+        if flow["name"] == name:
+            return dict(flow)
+    names = ", ".join(flow["name"] for flow in flows)
+    raise UsageError(f"flow {name!r}: no flow over TCP has that name; there is {names}")
+
+
+def _shares_tcp(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:
+    """True when other flows have the same TCP: a change of it would change them, too."""
+    same = [it for it in scenario["flow"] if it.get("tcp") == flow["tcp"]]
+    return len(same) > 1
+
+
+def _with_own_tcp(
+    scenario: Mapping[str, Any], flow: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The scenario with a copy of the flow's TCP, called as the flow, that is its own."""
+    name = flow["name"]
+    while name in scenario["tcp"]:
+        name += "_own"
+    own = {**flow, "tcp": name}
+    flows = [own if it["name"] == flow["name"] else it for it in scenario["flow"]]
+    tcp = {**scenario["tcp"], name: scenario["tcp"][flow["tcp"]]}
+    return {**scenario, "tcp": tcp, "flow": flows}, own

@@ -1,0 +1,140 @@
+"""What limited a flow: a bar of shares, alone or under the course of its window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from retx.plots.cwnd import draw_window, mark_episodes
+from retx.plots.flows import check_span, of_flow, one_flow, within
+from retx.plots.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PANEL_INCHES,
+    PURPLE,
+    RED,
+    SKY,
+    WIDTH_INCHES,
+    Figure,
+    shared_legend,
+    styled,
+)
+from retx.shares import PHRASES, flat, per_cent, ranked, shares
+
+MOST_NAMED = 6
+BAR_INCHES, LINE_INCHES = 0.75, 0.18
+LEAST_LABELLED = 0.06
+
+LOOKS: dict[str, tuple[str, str]] = {
+    "handshake": (SKY, "...."),
+    "application": ("#DDDDDD", ""),
+    "send_buffer": (ORANGE, "////"),
+    "receive_window": (ORANGE, ""),
+    "bottleneck": (GREEN, ""),
+    "slow_start": (SKY, ""),
+    "congestion": (BLACK, ""),
+    "wireless": (RED, ""),
+    "spurious": (PURPLE, ""),
+    "pacing": (BLUE, "...."),
+    "nagle": (BLUE, "////"),
+    "delayed_ack": (BLUE, ""),
+}
+"""Colour and hatch of a key, or of its cause."""
+KIND_HATCH = {"window": "", "recovery": "////", "timeout": "xxxx"}
+
+
+def look(key: str) -> tuple[str, str]:
+    """Colour and hatch of a key of `limited_by`: causes by colour, their kinds by hatch."""
+    kind, _, cause = key.partition(".")
+    if cause:
+        return LOOKS.get(cause, (GREY, ""))[0], KIND_HATCH.get(kind, "")
+    return LOOKS.get(key, (GREY, ""))
+
+
+def why(
+    samples: pl.DataFrame,
+    episodes: pl.DataFrame | None,
+    limited_by: Mapping[str, Mapping[str, Any] | None],
+    *,
+    flow: str | None = None,
+    span: tuple[float, float] | None = None,
+) -> Figure:
+    """The window's course of one flow, and under it what limited the whole of its life.
+
+    Args:
+        samples: The `samples` table.
+        episodes: The `episodes` table.
+        limited_by: Of each flow, by name.
+        flow: Which; needed when there are several.
+        span: From and to, in seconds of the run, of the window's course.
+
+    Raises:
+        PlotError: There is no such flow, or nothing to draw within the span.
+    """
+    name = one_flow(samples, flow)
+    own = of_flow(samples, name)
+    check_span(span, [within(own, "time_s", span)])
+    marked = None if episodes is None else of_flow(episodes, name)
+    seconds = flat(limited_by.get(name))
+    inches = [PANEL_INCHES, bar_inches(seconds)]
+    with styled():
+        figure = Figure(figsize=(WIDTH_INCHES, sum(inches)), layout="constrained")
+        top, bottom = figure.subfigures(2, 1, squeeze=False, height_ratios=inches)[:, 0]
+        axes = top.subplots()
+        draw_window(axes, own, marked, span)
+        if marked is not None:
+            mark_episodes(axes, within(marked, "start_s", span))
+        axes.set_title(name, pad=16)
+        axes.set_ylabel("window (kB)")
+        axes.set_xlabel("time (s)")
+        axes.set_ylim(bottom=0)
+        if span is not None:
+            axes.set_xlim(span)
+        shared_legend(top, [axes])
+        draw_shares(bottom.subplots(), seconds, name)
+    figure.data = {"shares": share_table(seconds), "samples": within(own, "time_s", span)}
+    return figure
+
+
+def bar_inches(seconds: Mapping[str, float]) -> float:
+    """Height of a bar with the names of its parts."""
+    return BAR_INCHES + LINE_INCHES * min(MOST_NAMED, sum(it > 0 for it in seconds.values()))
+
+
+def draw_shares(axes: Any, seconds: Mapping[str, float], name: str) -> None:  # noqa: ANN401
+    """One bar of the flow's life."""
+    left = 0.0
+    parts = [(key, share) for key, share in ranked(shares(seconds)) if share > 0]
+    for key, share in parts:
+        colour, hatch = look(key)
+        axes.barh(
+            0, share, left=left, height=0.7, color=colour, hatch=hatch, edgecolor="white",
+            linewidth=0.8, label=f"{per_cent(share)} {PHRASES.get(key, key)}",
+        )  # fmt: skip
+        if share >= LEAST_LABELLED:
+            dark = colour in (BLACK, BLUE, RED, GREEN)
+            axes.text(
+                left + share / 2, 0, per_cent(share), ha="center", va="center",
+                color="white" if dark else "black", fontsize=8,
+                bbox={"facecolor": colour, "edgecolor": "none", "pad": 1.0},
+            )  # fmt: skip
+        left += share
+    axes.set_xlim(0, 1)
+    axes.set_title(f"{name}: limited …")
+    axes.axis("off")
+    handles, labels = axes.get_legend_handles_labels()
+    axes.figure.legend(handles[:MOST_NAMED], labels[:MOST_NAMED], loc="outside lower left", ncols=1)
+
+
+def share_table(seconds: Mapping[str, float]) -> pl.DataFrame:
+    """Seconds and shares by key, the largest first."""
+    rows = [
+        {"key": key, "seconds": seconds[key], "share": share}
+        for key, share in ranked(shares(seconds))
+    ]
+    return pl.DataFrame(rows)

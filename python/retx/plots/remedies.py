@@ -1,0 +1,75 @@
+"""Ranked remedies with their intervals, under what limited the flow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import shorten
+from typing import Any
+
+import polars as pl
+
+from retx.plots.limits import bar_inches, draw_shares, share_table
+from retx.plots.style import BLUE, GREEN, GREY, WIDTH_INCHES, Figure, label_decades, styled
+
+MOST_REMEDIES = 12
+ROW_INCHES, AROUND_INCHES = 0.27, 1.0
+LABEL_CHARACTERS = 52
+
+
+def remedies(content: Mapping[str, Any]) -> Figure:
+    """The picture of an answer.
+
+    Args:
+        content: That of `retx.Answer`.
+    """
+    shown = [*content["combinations"][:2], *content["remedies"]][:MOST_REMEDIES]
+    rows = sorted(shown, key=lambda row: row["gain"])
+    inches = [bar_inches(content["limited_by"]), AROUND_INCHES + ROW_INCHES * len(rows)]
+    with styled():
+        figure = Figure(figsize=(WIDTH_INCHES, sum(inches)), layout="constrained")
+        # Two figures in one, so that the names below do not narrow the bar above.
+        top, bottom = figure.subfigures(2, 1, squeeze=False, height_ratios=inches)[:, 0]
+        draw_shares(top.subplots(), content["limited_by"], content["flow"])
+        if rows:
+            draw_gains(bottom.subplots(), rows, content)
+    figure.data = {"shares": share_table(content["limited_by"]), "remedies": _gain_table(rows)}
+    return figure
+
+
+def draw_gains(
+    axes: Any,  # noqa: ANN401
+    rows: Sequence[Mapping[str, Any]],
+    content: Mapping[str, Any],
+) -> None:
+    """A point with its interval per remedy, the best at the top, and lines for the bounds."""
+    for place, row in enumerate(rows):
+        low = row["gain"] if row["gain_low"] is None else row["gain_low"]
+        high = row["gain"] if row["gain_high"] is None else row["gain_high"]
+        single = row["gain_low"] is None
+        axes.errorbar(
+            row["gain"], place, xerr=[[row["gain"] - low], [high - row["gain"]]], fmt="o",
+            ms=5, capsize=3, color=BLUE if row["gain"] >= 1 else GREY,
+            markerfacecolor="white" if single else None,
+        )  # fmt: skip
+    axes.axvline(1, color=GREY, lw=1.0)
+    for bound, line in zip(content["bounds"], ("--", ":"), strict=False):
+        if bound["gain"]:
+            label = {"link": "the link's limit"}.get(bound["name"], "without channel losses")
+            axes.axvline(bound["gain"], color=GREEN, lw=1.2, ls=line, label=label)
+    labels = [shorten(row["text"], LABEL_CHARACTERS, placeholder=" …") for row in rows]
+    axes.set_yticks(range(len(rows)), labels)
+    axes.set_ylim(-0.6, len(rows) - 0.4)
+    axes.grid(visible=False, axis="y")
+    axes.set_xscale("log")
+    label_decades(axes.xaxis)
+    axes.set_xlabel(f"gain in {content['measure']}, with 95 % intervals (hollow: one draw)")
+    if content["bounds"]:
+        axes.figure.legend(loc="outside upper right", ncols=2)
+
+
+def _gain_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    columns = {"name": pl.String, "gain": pl.Float64, "gain_low": pl.Float64}
+    schema = {**columns, "gain_high": pl.Float64}
+    return pl.DataFrame(
+        [{name: row[name] for name in schema} for row in reversed(rows)], schema=schema
+    )

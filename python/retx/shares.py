@@ -1,0 +1,120 @@
+"""What limited a flow: the keys of `limited_by`, in the words of a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+CAUSES = ("congestion", "wireless", "spurious")
+KEYS = (
+    "handshake",
+    "application",
+    "send_buffer",
+    "receive_window",
+    "bottleneck",
+    "slow_start",
+    *(f"{kind}.{cause}" for kind in ("window", "recovery", "timeout") for cause in CAUSES),
+    "pacing",
+    "nagle",
+    "delayed_ack",
+)
+"""Every key, nested ones with a dot, in the order in which they bind."""
+
+_LOSSES = {
+    "congestion": "after losses in a queue",
+    "wireless": "after losses of the channel",
+    "spurious": "where nothing was lost",
+}
+_KINDS = {
+    "window": "by windows reduced",
+    "recovery": "by fast recovery",
+    "timeout": "by silence until the retransmission timer",
+}
+PHRASES = {
+    "handshake": "by the handshake",
+    "application": "by the application",
+    "send_buffer": "by the send buffer",
+    "receive_window": "by the receiver's window",
+    "bottleneck": "by the link's rate",
+    "slow_start": "by slow start",
+    **{
+        f"{kind}.{cause}": f"{_KINDS[kind]} {_LOSSES[cause]}" for kind in _KINDS for cause in CAUSES
+    },
+    "pacing": "by its own pacing",
+    "nagle": "by Nagle's algorithm",
+    "delayed_ack": "by delayed acknowledgments",
+    "unknown": "by something unknown",
+}
+"""Completes "limited 63 % …"."""
+
+
+class NoAccountingError(LookupError):
+    """A result without `limited_by`."""
+
+
+def flat(limited_by: Mapping[str, Any] | None) -> dict[str, float]:
+    """Seconds by key, nested keys with a dot: `window.congestion`.
+
+    Raises:
+        NoAccountingError: There is nothing to flatten.
+    """
+    found: dict[str, float | None] = {}
+    for key, value in (limited_by or {}).items():
+        if isinstance(value, Mapping):
+            found |= {f"{key}.{cause}": part for cause, part in value.items()}
+        else:
+            found[key] = value
+    known = {key: float(value) for key, value in found.items() if value is not None}
+    if not known or len(known) < len(found):
+        raise NoAccountingError("it was not kept what limited this flow: limited_by is null")
+    return known
+
+
+def shares(seconds: Mapping[str, float]) -> dict[str, float]:
+    """Shares of the life; all 0 of a life that took no time."""
+    life = sum(seconds.values())
+    return {key: value / life if life > 0 else 0.0 for key, value in seconds.items()}
+
+
+def summed(flows: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Seconds of several flows together."""
+    total = dict.fromkeys(KEYS, 0.0)
+    for flow in flows:
+        for key, value in flow.items():
+            total[key] = total.get(key, 0.0) + value
+    return total
+
+
+def ranked(of_life: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Keys with their shares, the largest first; those of equal share in the order of `KEYS`."""
+    return sorted(of_life.items(), key=lambda item: -item[1])
+
+
+def sentence(of_life: Mapping[str, float], least: float = 0.01, most: int = 5) -> str:
+    """`limited 63 % by the receiver's window, 21 % by slow start`; "" where nothing limited.
+
+    Args:
+        of_life: Shares by key.
+        least: Smaller shares are left out.
+        most: So many parts.
+    """
+    shown = [(key, share) for key, share in ranked(of_life) if share >= least][:most]
+    parts = [f"{per_cent(share)} {PHRASES.get(key, f'by {key}')}" for key, share in shown]
+    return f"limited {', '.join(parts)}" if parts else ""
+
+
+def line(limited_by: Mapping[str, Any] | None) -> str:
+    """As `sentence`, of a flow's `limited_by`; "" where it was not kept."""
+    try:
+        return sentence(shares(flat(limited_by)))
+    except NoAccountingError:
+        return ""
+
+
+def per_cent(share: float) -> str:
+    """`63 %`; `0.4 %` of what is small, and never 100 of what is not all."""
+    if 0 < share < 0.01:
+        return f"{100 * share:.1g} %"
+    if 0.99 <= share < 1:
+        return f"{int(1000 * share) / 10:g} %"
+    return f"{100 * share:.0f} %"
