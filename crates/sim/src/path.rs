@@ -53,9 +53,9 @@ impl PathProduct {
                 for pipe in way {
                     let (rate, delay) = at_time(&plan.pipes[*pipe as usize], at);
                     let overhead = plan.pipes[*pipe as usize].config.overhead;
-                    base = base + delay;
+                    base += delay;
                     if let Some(rate) = rate {
-                        base = base + rate.duration_of(bytes + overhead);
+                        base += rate.duration_of(bytes + overhead);
                         if bytes == segment {
                             slowest = slowest.min(rate.as_bit_s());
                         }

@@ -94,7 +94,7 @@ impl ObservedFlow {
     /// A flow of which nothing has been seen yet, whose full segments carry `smss` bytes.
     pub fn new(flow: u32, tcp: &retx_tcp::Config, smss: u32) -> Self {
         Self {
-            record: FlowRecord::new(flow),
+            record: FlowRecord::without_limits(flow),
             smss,
             tcp: tcp.clone(),
             answers: false,

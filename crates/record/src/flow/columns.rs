@@ -176,7 +176,8 @@ columns! {
         /// All pauses longer than a smoothed RTT by what ended them.
         idle: IdleSummary = IdleSummary::of(&counters.idle),
         /// The flow's life, from its start, or the end of the warm-up, to its finish or the end of
-        /// the run, by what limited it, in seconds: what the shares mean is in `docs/why.md`.
+        /// the run, by what limited it, in seconds: what each key means is in
+        /// `docs/decisions/0018-what-limits-a-flow.md`.
         limited_by: LimitSummary = LimitSummary::of(counters.limited_by.times()),
         /// Mean of the raw RTT samples.
         rtt_mean_s: Option<f64> = counters.rtt.mean_s(),

@@ -85,7 +85,7 @@ impl LimitTimes {
 
     fn add(&mut self, limit: FlowLimit, time: Duration) {
         let place = &mut self.0[limit.index()];
-        *place = *place + time;
+        *place += time;
     }
 
     fn take(&mut self, limit: FlowLimit, time: Duration) {
@@ -199,7 +199,7 @@ impl Limits {
     fn add(&mut self, limit: FlowLimit, time: Duration) {
         self.times.add(limit, time);
         if let Some(place) = self.claimed(limit) {
-            *place = *place + time;
+            *place += time;
         }
     }
 
@@ -232,7 +232,7 @@ impl Limits {
         for (limit, from, to) in silence {
             let time = to.since(from.max(last_data));
             self.take(limit, time);
-            claimed = claimed + time;
+            claimed += time;
         }
         if self.claims.len() >= MOST_CLAIMS {
             self.claims.remove(0);
@@ -248,13 +248,8 @@ impl Limits {
         if let Some(since) = self.since
             && self.limit.waits_for_ack()
         {
-            self.held = self.held + now.since(from.max(since));
+            self.held += now.since(from.max(since));
         }
-    }
-
-    /// The reduction of an episode was undone: before the first one it had been slow start.
-    pub fn undo(&mut self) {
-        self.is_reduced = self.claims.len() > 1;
     }
 
     /// The true cause of an episode has turned out.
@@ -283,6 +278,11 @@ impl Limits {
                 }
             }
         }
+    }
+
+    /// Nothing is said about limits, so no time is counted.
+    pub const fn leave_out(&mut self) {
+        self.is_over = true;
     }
 
     /// The flow's life is over.

@@ -81,6 +81,13 @@ impl FlowRecord {
         }
     }
 
+    /// The record of a flow of which nobody says what limits it.
+    pub fn without_limits(flow: u32) -> Self {
+        let mut record = Self::new(flow);
+        record.counters.limited_by.leave_out();
+        record
+    }
+
     /// Index of the flow.
     #[inline(always)]
     pub const fn flow(&self) -> u32 {

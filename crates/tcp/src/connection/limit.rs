@@ -97,9 +97,18 @@ impl Connection {
         }
     }
 
-    /// When a segment with data or a FIN was sent last.
-    pub fn last_sent(&self) -> Time {
-        self.sender.last_sent
+    /// Bytes that are believed to be in the network: in flight, and neither selectively
+    /// acknowledged nor lost.
+    #[inline]
+    pub fn pipe(&self) -> u64 {
+        self.sender.pipe()
+    }
+
+    /// True while the smoothed RTT is half as much again as the least, or more: segments wait
+    /// somewhere.
+    pub fn waits_in_queues(&self) -> bool {
+        let least = self.sender.least_rtt;
+        self.srtt().is_some_and(|srtt| srtt.as_nanos() / 3 >= least.as_nanos() / 2)
     }
 
     /// True while an acknowledgment waits for more data or for its timer (RFC 9293 §3.8.6.3).

@@ -323,20 +323,6 @@ impl Connection {
         self.sender.flight_size()
     }
 
-    /// Bytes that are believed to be in the network: in flight, and neither selectively
-    /// acknowledged nor lost.
-    #[inline]
-    pub fn pipe(&self) -> u64 {
-        self.sender.pipe()
-    }
-
-    /// True while the smoothed RTT is half as much again as the least, or more: segments wait
-    /// somewhere.
-    pub fn waits_in_queues(&self) -> bool {
-        let least = self.sender.least_rtt;
-        self.srtt().is_some_and(|srtt| srtt.as_nanos() / 3 >= least.as_nanos() / 2)
-    }
-
     /// The window, in bytes.
     pub fn window(&self) -> &Window {
         &self.sender.window
