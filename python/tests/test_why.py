@@ -198,7 +198,7 @@ def test_a_number_of_draws_is_kept_and_repeatable() -> None:
 
 
 def test_a_budget_ends_the_search(tmp_path: Path) -> None:
-    found = retx.why(SCENARIOS / "why-backup.toml", budget="1 s")
+    found = retx.why(SCENARIOS / "why-backup.toml", budget="0.3 s")
     stop = found.content["stopped"]
     assert (stop["rule"], "not tried" in stop["text"]) == ("budget", True)
     assert stop["took_s"] < 10

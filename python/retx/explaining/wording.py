@@ -22,7 +22,7 @@ MOST_ROWS = 12
 def stopped(search: Search) -> dict[str, Any]:
     """Which rule ended the search."""
     plan, took = search.plan, search.took_s
-    if search.is_separated and not plan.draws:
+    if search.is_separated and not plan.draws and search.untried == 0:
         rule, text = "separated", "the intervals tell the five best apart, or differ by under 2 %"
     elif plan.draws and plan.budget_s is None:
         rule, text = "replications", f"{plan.draws} draws of each remedy are made"
