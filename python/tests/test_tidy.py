@@ -42,6 +42,7 @@ MAY_USE = {
     "link": {"units", "wire"},
     "scenario": {"units", "tcp", "link"},
     "sim": {"units", "wire", "record", "tcp", "link", "scenario"},
+    "diagnose": set(),
     "drill": {"units", "wire", "tcp", "scenario"},
     "packetdrill": {"units", "wire", "tcp", "drill"},
     "emulate": {"units", "wire", "record", "tcp", "scenario", "sim"},

@@ -1,0 +1,141 @@
+//! IPv4 and IPv6 with extension headers, and the tunnels that they carry.
+
+use super::{Otherwise, View, link, tcp, word};
+use crate::packet::{End, Packet};
+
+const TCP: u8 = 6;
+/// The port of VXLAN (RFC 7348).
+const VXLAN: u16 = 4789;
+
+/// Reads an IP packet of either version.
+#[inline]
+pub fn read(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+    match view.head(1)?[0] >> 4 {
+        4 => version_4(view, packet),
+        6 => version_6(view, packet),
+        _ => Err(Otherwise::Malformed),
+    }
+}
+
+#[inline]
+fn version_4(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+    let head = view.head(20)?;
+    let header = usize::from(head[0] & 15) * 4;
+    let total = u32::from(word(head, 2));
+    if header < 20 || total != 0 && (total as usize) < header {
+        return Err(Otherwise::Malformed);
+    }
+    if word(head, 6) & 0x1fff != 0 {
+        return Err(Otherwise::Fragment);
+    }
+    packet.ecn = head[1] & 3;
+    packet.ip_id = word(head, 4);
+    packet.hops = head[8];
+    packet.source = End::v4([head[12], head[13], head[14], head[15]], 0);
+    packet.destination = End::v4([head[16], head[17], head[18], head[19]], 0);
+    // Segmentation offload leaves the length 0, since it would not fit.
+    let body = if total == 0 { view } else { view.shortened(total) };
+    carried(head[9], body.after(header)?, packet)
+}
+
+fn version_6(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+    let head = view.head(40)?;
+    packet.ecn = (head[1] >> 4) & 3;
+    packet.ip_id = 0;
+    packet.hops = head[7];
+    packet.source = End { address: address(head, 8), port: 0 };
+    packet.destination = End { address: address(head, 24), port: 0 };
+    let payload = u32::from(word(head, 4));
+    let jumbo = if payload == 0 && head[6] == 0 { jumbo_bytes(view) } else { None };
+    let body = match (payload, jumbo) {
+        (_, Some(bytes)) => view.shortened(bytes.saturating_add(40)),
+        (0, None) => view,
+        (bytes, None) => view.shortened(bytes + 40),
+    };
+    extensions(head[6], body.after(40)?, packet)
+}
+
+fn address(head: &[u8], at: usize) -> [u8; 16] {
+    let mut address = [0; 16];
+    address.copy_from_slice(&head[at..at + 16]);
+    address
+}
+
+/// The payload length in a hop-by-hop option (RFC 2675), which BIG TCP writes, too.
+fn jumbo_bytes(view: View<'_>) -> Option<u32> {
+    let options = view.data.get(42..)?;
+    let length = usize::from(view.data[41]) * 8 + 6;
+    let mut options = &options[..options.len().min(length)];
+    while let [kind, rest @ ..] = options {
+        if *kind == 0 {
+            options = rest;
+            continue;
+        }
+        let (length, value) = rest.split_first()?;
+        let value = value.get(..usize::from(*length))?;
+        if let (0xc2, [a, b, c, d]) = (*kind, value) {
+            return Some(u32::from_be_bytes([*a, *b, *c, *d]));
+        }
+        options = &rest[1 + value.len()..];
+    }
+    None
+}
+
+/// Passes over extension headers (RFC 8200 §4).
+fn extensions(mut next: u8, mut view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+    loop {
+        let length = match next {
+            0 | 43 | 60 | 135 | 139 | 140 => (usize::from(view.head(2)?[1]) + 1) * 8,
+            // Authentication counts in words of 4 bytes, less 2.
+            51 => (usize::from(view.head(2)?[1]) + 2) * 4,
+            44 => {
+                if word(view.head(8)?, 2) & 0xfff8 != 0 {
+                    return Err(Otherwise::Fragment);
+                }
+                8
+            }
+            _ => return carried(next, view, packet),
+        };
+        next = view.head(1)?[0];
+        view = view.after(length)?;
+    }
+}
+
+/// What an IP packet carries.
+#[inline]
+fn carried(protocol: u8, view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+    match protocol {
+        TCP => tcp::read(view, packet),
+        4 | 41 => read(view, packet),
+        17 => vxlan(view, packet),
+        47 => gre(view, packet),
+        _ => Err(Otherwise::Protocol),
+    }
+}
+
+fn vxlan(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+    let head = view.head(16)?;
+    if word(head, 2) != VXLAN || head[8] & 8 == 0 {
+        return Err(Otherwise::Protocol);
+    }
+    link::ethernet(view.marked(&head[12..15]).after(16)?, packet)
+}
+
+/// Generic routing encapsulation (RFC 2784, 2890), and PPTP's version of it (RFC 2637).
+fn gre(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+    let head = view.head(4)?;
+    let (flags, kind) = (word(head, 0), word(head, 2));
+    let has = |bit: u16| usize::from(flags & bit != 0);
+    if flags & 7 == 1 {
+        let body = view.after(8 + 4 * has(0x1000) + 4 * has(0x0080))?;
+        return link::ppp(body, packet);
+    }
+    // Checksum and routing share a word.
+    let options = usize::from(flags & 0xc000 != 0) + has(0x2000) + has(0x1000);
+    let body = view.after(4 + 4 * options)?;
+    match kind {
+        // ERSPAN I has no header of its own, and GRE then no sequence number.
+        0x88be if flags & 0x1000 == 0 => link::ethernet(body, packet),
+        _ => link::ethertype(kind, body, packet),
+    }
+}

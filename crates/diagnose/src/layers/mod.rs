@@ -1,0 +1,104 @@
+//! From the bytes of a frame to the TCP segment in it, through whatever encapsulations.
+//!
+//! Frames may be cut by the capture's snap length at any place: as much is read as was captured.
+//! Checksums are never looked at, since network cards compute them after the capture.
+
+mod internet;
+mod link;
+mod tcp;
+
+use crate::packet::Packet;
+use crate::reader::Frame;
+
+/// Encapsulations within each other; more are taken for damage.
+const DEPTH_MAX: u32 = 16;
+
+/// Why a frame yields no segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Otherwise {
+    /// Another protocol.
+    Protocol,
+    /// A later fragment of an IP packet.
+    Fragment,
+    /// The capture cut it before the sequence numbers.
+    Cut,
+    /// Lengths that cannot be.
+    Malformed,
+    /// A link type that is not understood.
+    LinkType(u16),
+}
+
+/// Bytes of a frame that are not read yet.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    /// The bytes captured.
+    data: &'a [u8],
+    /// The bytes that there were on the wire, at least as many.
+    original: u32,
+    /// Encapsulations so far.
+    depth: u32,
+    /// Fingerprint of the headers so far.
+    link: u32,
+}
+
+impl<'a> View<'a> {
+    /// What follows a header.
+    #[inline]
+    fn after(self, bytes: usize) -> Result<Self, Otherwise> {
+        if self.depth >= DEPTH_MAX || bytes as u64 > u64::from(self.original) {
+            return Err(Otherwise::Malformed);
+        }
+        let data = self.data.get(bytes..).ok_or(Otherwise::Cut)?;
+        let (original, depth) = (self.original - bytes as u32, self.depth + 1);
+        Ok(Self { data, original, depth, ..self })
+    }
+
+    /// Without what lies behind a packet of this length, such as the padding of a short frame.
+    fn shortened(self, bytes: u32) -> Self {
+        let original = self.original.min(bytes);
+        let captured = self.data.len().min(original as usize);
+        Self { data: &self.data[..captured], original, ..self }
+    }
+
+    /// The header's bytes.
+    #[inline]
+    fn head(self, bytes: usize) -> Result<&'a [u8], Otherwise> {
+        self.data.get(..bytes).ok_or(Otherwise::Cut)
+    }
+
+    /// Takes a header's bytes into the fingerprint of the link.
+    #[inline]
+    fn marked(mut self, bytes: &[u8]) -> Self {
+        for part in bytes.chunks(4) {
+            let mut word = [0; 4];
+            word[..part.len()].copy_from_slice(part);
+            let mixed = (self.link ^ u32::from_le_bytes(word)).wrapping_mul(0x9e37_79b1);
+            self.link = mixed ^ mixed >> 15;
+        }
+        self
+    }
+}
+
+/// A 16-bit number in network order.
+#[inline]
+fn word(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// The TCP segment in a frame.
+///
+/// # Errors
+/// Why there is none.
+#[inline]
+pub fn decode(frame: &Frame<'_>) -> Result<Packet, Otherwise> {
+    let original = frame.original_bytes.max(frame.data.len() as u32);
+    let view = View { data: frame.data, original, depth: 0, link: 0 };
+    let mut packet = Packet {
+        number: frame.number,
+        time_ns: frame.time_ns,
+        interface: frame.interface,
+        ..Packet::default()
+    };
+    link::read(frame.link_type, view, &mut packet)?;
+    Ok(packet)
+}

@@ -1,0 +1,145 @@
+//! A TCP segment as a capture shows it.
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// An IP address and a port.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct End {
+    /// The address; IPv4 addresses in the form ::ffff:a.b.c.d.
+    pub address: [u8; 16],
+    /// The port.
+    pub port: u16,
+}
+
+impl End {
+    /// The form of an IPv4 address.
+    pub fn v4(address: [u8; 4], port: u16) -> Self {
+        Self { address: Ipv4Addr::from(address).to_ipv6_mapped().octets(), port }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = Ipv6Addr::from(self.address);
+        match address.to_ipv4_mapped() {
+            Some(address) => write!(formatter, "{address}:{}", self.port),
+            None => write!(formatter, "[{address}]:{}", self.port),
+        }
+    }
+}
+
+impl fmt::Debug for End {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// SACK blocks of an acknowledgment, in their order: with DSACK the first tells of a duplicate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Blocks {
+    blocks: [(u32, u32); 4],
+    count: u8,
+}
+
+impl Blocks {
+    /// Adds a block; a fifth finds no room in a header.
+    pub fn push(&mut self, left: u32, right: u32) {
+        if let Some(free) = self.blocks.get_mut(usize::from(self.count)) {
+            *free = (left, right);
+            self.count += 1;
+        }
+    }
+
+    /// The blocks, each as left and right edge.
+    pub fn as_slice(&self) -> &[(u32, u32)] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+/// Options of a segment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Maximum segment size.
+    pub mss: Option<u16>,
+    /// Window scale, at most 14 (RFC 7323 §2.3).
+    pub window_scale: Option<u8>,
+    /// SACK is permitted.
+    pub sack_permitted: bool,
+    /// `TSval` and `TSecr`.
+    pub timestamps: Option<(u32, u32)>,
+    /// SACK blocks.
+    pub sack: Blocks,
+    /// An option of Multipath TCP: duplicate ACKs may be about another subflow.
+    pub multipath: bool,
+}
+
+/// The control bits FIN, SYN, RST, PSH, ACK, URG, ECE and CWR.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Control(pub u8);
+
+impl Control {
+    /// FIN.
+    pub const FIN: u8 = 1;
+    /// SYN.
+    pub const SYN: u8 = 2;
+    /// RST.
+    pub const RST: u8 = 4;
+    /// ACK.
+    pub const ACK: u8 = 16;
+    /// ECN echo.
+    pub const ECE: u8 = 64;
+    /// Congestion window reduced.
+    pub const CWR: u8 = 128;
+
+    /// True when one of these bits is set.
+    pub const fn any(self, bits: u8) -> bool {
+        self.0 & bits != 0
+    }
+}
+
+/// A TCP segment as a capture shows it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Packet {
+    /// Number of the frame in the file, from 1.
+    pub number: u64,
+    /// Nanoseconds since 1970-01-01 00:00:00 UTC.
+    pub time_ns: i64,
+    /// The end that sent it.
+    pub source: End,
+    /// The end that it is sent to.
+    pub destination: End,
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgment number.
+    pub ack: u32,
+    /// Payload bytes, as the IP header says, however little was captured.
+    pub payload_bytes: u32,
+    /// The window field, not scaled.
+    pub window: u16,
+    /// IP identification; 0 in IPv6.
+    pub ip_id: u16,
+    /// TCP checksum; 0 when the header was cut before it.
+    pub checksum: u16,
+    /// Time to live, or hop limit.
+    pub hops: u8,
+    /// The ECN field of the IP header.
+    pub ecn: u8,
+    /// Control bits.
+    pub control: Control,
+    /// Interface in the file.
+    pub interface: u32,
+    /// Fingerprint of what surrounds the IP packet: addresses and tags of the link layer.
+    pub link: u32,
+    /// Options, as far as they were captured.
+    pub options: Options,
+}
+
+impl Packet {
+    /// Sequence space: payload, SYN and FIN.
+    pub const fn seq_len(&self) -> u32 {
+        self.payload_bytes
+            + self.control.any(Control::SYN) as u32
+            + self.control.any(Control::FIN) as u32
+    }
+}

@@ -1,0 +1,202 @@
+//! Bytes of a file, however it is compressed, through a buffer of bounded size.
+
+use flate2::read::MultiGzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::io::{self, BufReader, Chain, Cursor, Read};
+
+/// Bytes asked for at a time.
+const CHUNK: usize = 256 << 10;
+
+/// A window that slides over a stream.
+pub struct Input<R> {
+    source: R,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Bytes of the stream before the window.
+    passed: u64,
+    /// The stream has ended, or cannot be read any further.
+    exhausted: bool,
+    /// Why it cannot be read any further.
+    failure: Option<io::Error>,
+}
+
+impl<R: Read> Input<R> {
+    /// A window at the start of a stream.
+    pub fn new(source: R) -> Self {
+        let buffer = vec![0; 2 * CHUNK];
+        Self { source, buffer, start: 0, end: 0, passed: 0, exhausted: false, failure: None }
+    }
+
+    /// The next bytes: at least `least` of them, unless the stream ends before.
+    #[inline]
+    pub fn peek(&mut self, least: usize) -> &[u8] {
+        if self.end - self.start < least {
+            self.fill(least);
+        }
+        &self.buffer[self.start..self.end]
+    }
+
+    #[cold]
+    fn fill(&mut self, least: usize) {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        if self.buffer.len() < least + CHUNK {
+            self.buffer.resize(least + CHUNK, 0);
+        }
+        while self.end < least && !self.exhausted {
+            match self.source.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.exhausted = true,
+                Ok(count) => self.end += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.exhausted = true;
+                    self.failure = Some(error);
+                }
+            }
+        }
+    }
+
+    /// Passes bytes that [`Self::peek`] has shown.
+    #[inline]
+    pub fn consume(&mut self, bytes: usize) {
+        debug_assert!(bytes <= self.end - self.start);
+        self.start += bytes;
+        self.passed += bytes as u64;
+    }
+
+    /// Passes `passed` bytes and shows the first `shown` of them.
+    #[inline]
+    pub fn take(&mut self, shown: usize, passed: usize) -> &[u8] {
+        let start = self.start;
+        self.consume(passed);
+        &self.buffer[start..start + shown]
+    }
+
+    /// Passes any number of bytes; false when the stream ends before.
+    pub fn skip(&mut self, mut bytes: u64) -> bool {
+        while bytes > 0 {
+            let step = (self.peek(1).len() as u64).min(bytes);
+            if step == 0 {
+                return false;
+            }
+            self.consume(step as usize);
+            bytes -= step;
+        }
+        true
+    }
+
+    /// Bytes of the stream before the next one.
+    pub fn position(&self) -> u64 {
+        self.passed
+    }
+
+    /// Why the stream cannot be read any further, if so.
+    pub fn failure(&self) -> Option<&io::Error> {
+        self.failure.as_ref()
+    }
+}
+
+/// The bytes looked at to find the compression, and the stream behind them.
+type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
+
+/// A stream that is decompressed where it is compressed by gzip or Zstandard.
+pub enum Decompressed<R: Read> {
+    /// As it is.
+    Plain(Whole<R>),
+    /// One or more members of gzip.
+    Gzip(Box<MultiGzDecoder<Whole<R>>>),
+    /// One or more frames of Zstandard.
+    Zstandard(Box<Frames<Whole<R>>>),
+}
+
+impl<R: Read> Decompressed<R> {
+    /// Looks at the first bytes.
+    ///
+    /// # Errors
+    /// What reading them reports.
+    pub fn new(mut source: R) -> io::Result<Self> {
+        let mut first = Vec::with_capacity(4);
+        (&mut source).take(4).read_to_end(&mut first)?;
+        let found = first.clone();
+        let whole = Cursor::new(first).chain(source);
+        Ok(match found.as_slice() {
+            [0x1f, 0x8b, ..] => Self::Gzip(Box::new(MultiGzDecoder::new(whole))),
+            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
+                Self::Zstandard(Box::new(Frames::new(whole)))
+            }
+            _ => Self::Plain(whole),
+        })
+    }
+}
+
+impl<R: Read> Read for Decompressed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(source) => source.read(buffer),
+            Self::Gzip(source) => source.read(buffer),
+            Self::Zstandard(source) => source.read(buffer),
+        }
+    }
+}
+
+/// Frames of Zstandard, one after the other, skippable ones passed over (RFC 8878 §3.1).
+pub struct Frames<R: Read> {
+    source: BufReader<R>,
+    decoder: FrameDecoder,
+    in_frame: bool,
+}
+
+impl<R: Read> Frames<R> {
+    fn new(source: R) -> Self {
+        let source = BufReader::with_capacity(CHUNK, source);
+        Self { source, decoder: FrameDecoder::new(), in_frame: false }
+    }
+
+    /// Begins the next frame; false when there is none.
+    fn begin(&mut self) -> io::Result<bool> {
+        loop {
+            if io::BufRead::fill_buf(&mut self.source)?.is_empty() {
+                return Ok(false);
+            }
+            match self.decoder.reset(&mut self.source) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let skipped =
+                        io::copy(&mut (&mut self.source).take(u64::from(length)), &mut io::sink())?;
+                    if skipped < u64::from(length) {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+    }
+}
+
+impl<R: Read> Read for Frames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if !self.in_frame && !self.begin()? {
+                return Ok(0);
+            }
+            self.in_frame = true;
+            while self.decoder.can_collect() < buffer.len().min(CHUNK)
+                && !self.decoder.is_finished()
+            {
+                let strategy = BlockDecodingStrategy::UptoBytes(CHUNK);
+                self.decoder.decode_blocks(&mut self.source, strategy).map_err(io::Error::other)?;
+            }
+            let count = self.decoder.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            self.in_frame = false;
+        }
+    }
+}

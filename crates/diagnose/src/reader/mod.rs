@@ -1,0 +1,209 @@
+//! Capture files as a stream of frames: pcap and pcapng, plain or compressed.
+//!
+//! The memory that reading takes is bounded by the longest record. A damaged or truncated file
+//! yields everything up to the damage, and then [`Reader::damage`] says where and what it is.
+
+mod bytes;
+mod input;
+mod pcap;
+mod pcapng;
+
+use bytes::Order;
+use input::{Decompressed, Input};
+use std::io::{self, Read};
+
+/// Longest record that is taken for one; a longer length means that the file is damaged.
+const RECORD_MAX_BYTES: u32 = 16 << 20;
+
+/// A frame of a capture.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
+    /// Its number in the file, from 1.
+    pub number: u64,
+    /// Nanoseconds since 1970-01-01 00:00:00 UTC.
+    pub time_ns: i64,
+    /// The link type of the interface, as in the registry `LINKTYPE_…` of pcap.
+    pub link_type: u16,
+    /// The interface in the file, from 0; sections are numbered on.
+    pub interface: u32,
+    /// Bytes that the frame had on the wire.
+    pub original_bytes: u32,
+    /// Bytes that were captured.
+    pub data: &'a [u8],
+}
+
+/// Why a file is no capture.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Nothing can be read from it.
+    #[error("cannot read it: {0}")]
+    Io(#[from] io::Error),
+    /// The file is empty.
+    #[error("the file is empty: a capture begins with the header of pcap or pcapng")]
+    Empty,
+    /// The file begins with something else.
+    #[error(
+        "the file begins with {first:02x?}: no capture in the format pcap or pcapng, plain or \
+         compressed by gzip or Zstandard"
+    )]
+    Format {
+        /// Its first bytes.
+        first: Vec<u8>,
+    },
+}
+
+/// Where a file ends before its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// Offset in the decompressed file.
+    pub offset: u64,
+    /// Description of the damage.
+    pub reason: String,
+}
+
+/// What a file says about the capturing itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Frames that the capturing program or its kernel says it dropped.
+    pub dropped: u64,
+    /// Frames without a time of their own (simple packet blocks).
+    pub without_time: u64,
+    /// Packet blocks that name an interface that is not described.
+    pub without_interface: u64,
+}
+
+/// Frames of a file in their order.
+pub struct Reader<R: Read> {
+    input: Input<Decompressed<R>>,
+    format: Format,
+    number: u64,
+    damage: Option<Damage>,
+    statistics: Statistics,
+}
+
+enum Format {
+    Pcap(pcap::Header),
+    Pcapng(pcapng::Section),
+}
+
+/// What the next record of a file is.
+enum Record {
+    /// A frame, whose captured bytes are the next ones in the input; after them `padding` bytes
+    /// follow that belong to the record.
+    Frame { head: Head, padding: usize },
+    /// Something else, which has been passed over.
+    Other,
+    /// There are no more.
+    End,
+    /// The file is damaged here.
+    Damaged(String),
+}
+
+/// A frame without its bytes.
+#[derive(Clone, Copy)]
+struct Head {
+    time_ns: i64,
+    link_type: u16,
+    interface: u32,
+    original_bytes: u32,
+    captured_bytes: u32,
+}
+
+impl<R: Read> Reader<R> {
+    /// Looks at the beginning of a file.
+    ///
+    /// # Errors
+    /// A file that is no capture.
+    pub fn new(source: R) -> Result<Self, ReadError> {
+        let mut input = Input::new(Decompressed::new(source)?);
+        let first = input.peek(4);
+        let first = first[..first.len().min(4)].to_vec();
+        if let Some(failure) = input.failure() {
+            return Err(ReadError::Io(io::Error::new(failure.kind(), failure.to_string())));
+        }
+        if first.is_empty() {
+            return Err(ReadError::Empty);
+        }
+        let format = if first == pcapng::SECTION_HEADER {
+            Format::Pcapng(pcapng::Section::default())
+        } else {
+            let header = pcap::Header::read(&mut input);
+            Format::Pcap(header.ok_or(ReadError::Format { first })?)
+        };
+        Ok(Self { input, format, number: 0, damage: None, statistics: Statistics::default() })
+    }
+
+    /// The next frame; none at the end of the file, or where it is damaged.
+    #[inline]
+    pub fn next_frame(&mut self) -> Option<Frame<'_>> {
+        if self.damage.is_some() {
+            return None;
+        }
+        loop {
+            let record = match &mut self.format {
+                Format::Pcap(header) => header.next(&mut self.input),
+                Format::Pcapng(section) => section.next(&mut self.input, &mut self.statistics),
+            };
+            match record {
+                Record::Frame { head, padding } => return self.frame(head, padding),
+                Record::Other => {}
+                Record::End => {
+                    if let Some(reason) = self.input.failure().map(ToString::to_string) {
+                        self.damaged(format!("cannot be read any further: {reason}"));
+                    }
+                    return None;
+                }
+                Record::Damaged(reason) => {
+                    self.damaged(reason);
+                    return None;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn frame(&mut self, head: Head, padding: usize) -> Option<Frame<'_>> {
+        let captured = head.captured_bytes as usize;
+        let has = self.input.peek(captured + padding).len();
+        if has < captured {
+            self.damaged(format!("a frame of {captured} bytes ends after {has}"));
+            return None;
+        }
+        self.number += 1;
+        if has < captured + padding {
+            self.damaged("the last block is not complete".to_owned());
+        }
+        let number = self.number;
+        let data = self.input.take(captured, captured + padding.min(has - captured));
+        let Head { time_ns, link_type, interface, original_bytes, .. } = head;
+        Some(Frame { number, time_ns, link_type, interface, original_bytes, data })
+    }
+
+    fn damaged(&mut self, reason: String) {
+        let reason = match self.input.failure() {
+            Some(failure) => format!("{reason} ({failure})"),
+            None => reason,
+        };
+        self.damage = Some(Damage { offset: self.input.position(), reason });
+    }
+
+    /// Frames so far.
+    pub fn frames(&self) -> u64 {
+        self.number
+    }
+
+    /// Where and how the file is damaged, once [`Self::next_frame`] has come to it.
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.as_ref()
+    }
+
+    /// What the file says about the capturing itself, so far.
+    pub fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+}
+
+/// The order of bytes in a file.
+const fn order(is_big: bool) -> Order {
+    if is_big { Order::Big } else { Order::Little }
+}

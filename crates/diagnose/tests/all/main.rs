@@ -1,0 +1,9 @@
+//! What this crate owes to those who use it. One program for all, since each more would be
+//! optimised and linked on its own.
+//!
+//! `cargo test -p retx-diagnose --test all FILE::` runs one file.
+
+mod build;
+mod damage;
+mod encapsulations;
+mod formats;
