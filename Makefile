@@ -19,9 +19,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-build: $(VENV)/built
+# For daily use and for measures: optimised as a whole. What else needs retx takes either build.
+build: $(VENV)/released
 
-demo: build
+demo: $(VENV)/built
 	$(BIN)/retx study high-ber --quick
 
 # Two at a time: what has one thread, such as the extension's last optimisation, leaves the other core
@@ -110,15 +111,25 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit(f"retx needs Python 3.10 or newer; this is {sys.version}")'
 	$(PYTHON) -m venv $(VENV)
 
-# The extension module and the command, with what they need to run.
-$(VENV)/built: $(RUST_SOURCES) pyproject.toml | $(BIN)/python
-	tools/packages.sh cc=build-essential
-	$(BIN)/python -m pip install --quiet 'maturin>=1.9,<2'
-	$(RUST) $(BIN)/maturin develop --release --locked
-	$(BIN)/python -m compileall -q python/retx
-	touch $@
+# The extension module and the command, with what they need to run: PROFILE of Cargo.toml.
+PROFILE := develop
+define install
+tools/packages.sh cc=build-essential
+$(BIN)/python -m pip install --quiet 'maturin>=1.9,<2'
+$(RUST) $(BIN)/maturin develop --profile $(PROFILE) --locked
+$(BIN)/python -m compileall -q python/retx
+touch $@
+endef
 
-# What the tests need on top.
+$(VENV)/built: $(RUST_SOURCES) pyproject.toml | $(BIN)/python
+	$(install)
+
+$(VENV)/released: PROFILE := release
+$(VENV)/released: $(RUST_SOURCES) pyproject.toml | $(BIN)/python
+	$(install)
+	touch $(VENV)/built
+
+# What the tests need on top: retx itself is there already, so pip adds what its extra names.
 $(VENV)/tested: $(VENV)/built
-	$(RUST) $(BIN)/maturin develop --release --locked --extras test
+	$(BIN)/python -m pip install --quiet 'retx[test]'
 	touch $@

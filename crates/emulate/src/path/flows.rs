@@ -402,9 +402,12 @@ mod tests {
             segments_retransmitted: 1,
             retransmissions_unnecessary: 1,
             acks_sent: 1,
+            // Emulations leave the limits out: no sender tells the observer what holds it back.
+            limited_by: counts.limited_by.clone(),
             ..FlowCounters::default()
         };
         assert_eq!(counts, expected);
+        assert_eq!(counts.limited_by.times().total(), Duration::ZERO);
     }
 
     #[test]
