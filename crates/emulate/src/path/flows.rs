@@ -407,7 +407,7 @@ mod tests {
             ..FlowCounters::default()
         };
         assert_eq!(counts, expected);
-        assert_eq!(counts.limited_by.times().total(), Duration::ZERO);
+        assert_eq!(counts.limited_by.times().total(), retx_units::Duration::ZERO);
     }
 
     #[test]
