@@ -1,4 +1,4 @@
-//! What some runs found, as threads and machines bring it.
+//! Batches: the results of some runs, as threads and machines deliver them.
 
 use crate::columns::{Columns, append, column, numbers, texts};
 use crate::file::{self, ReadError};
@@ -7,65 +7,65 @@ use retx_record::Column;
 use retx_record::table::{NO_INTEGER, NO_NAME};
 
 /// Tables by name. Each row begins with the `point` and `replication` of its run; `runs` has a row
-/// for each run. Rows of one run stand together, in order; the runs are in no order.
+/// for each run. Rows of one run are contiguous and in order; the runs are in no particular order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Batch {
     tables: Vec<(String, Columns)>,
 }
 
-/// The runs of a point in a batch.
+/// Runs of one point of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OfPoint {
     /// The point.
     pub point: u64,
-    /// Its runs.
+    /// Number of runs.
     pub runs: u64,
-    /// Events of the last of them.
+    /// Events of the last run.
     pub last_events: u64,
-    /// Events of all of them.
+    /// Events of all runs.
     pub events: u64,
 }
 
-/// A quantity of one run.
+/// A derived quantity of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value {
     /// The run's point.
     pub point: u64,
     /// The run's replication.
     pub replication: u64,
-    /// Whose or what it is.
+    /// Name of the quantity.
     pub name: String,
-    /// The quantity; NaN where there is none.
+    /// Value; NaN if undefined.
     pub value: f64,
 }
 
-/// The table of all runs.
+/// Table with one row per run.
 const RUNS: &str = "runs";
-/// The table of quantities that code of the user's own derives.
+/// Table of quantities that user code derives from a run.
 const DERIVED: &str = "derived";
 
 impl Batch {
-    /// A batch of these tables.
+    /// Creates a batch from tables by name.
     pub fn new(tables: impl IntoIterator<Item = (String, Columns)>) -> Self {
         Self { tables: tables.into_iter().collect() }
     }
 
-    /// True without a run.
+    /// True if the batch has no run.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }
 
-    /// The names of its tables.
+    /// Names of the tables.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tables.iter().map(|(name, _)| name.as_str())
     }
 
-    /// A table.
+    /// Table of the given name, if the batch has it.
     pub fn table(&self, name: &str) -> Option<&Columns> {
         self.tables.iter().find(|(known, _)| known == name).map(|(_, table)| table)
     }
 
-    /// Its runs, summed up by point; a point may come several times.
+    /// Sums of the runs by point; a point may occur several times.
     pub fn runs(&self) -> Vec<OfPoint> {
         let Some(table) = self.table(RUNS) else { return Vec::new() };
         let mut found: Vec<OfPoint> = Vec::new();
@@ -83,8 +83,8 @@ impl Batch {
         found
     }
 
-    /// A measure in the rows of a table whose `name` (where `of` says one) and `direction` (where
-    /// `way` says one) are these; nothing without such a table or column.
+    /// Values of a column in the rows that have the given `name` (if `of` is set) and `direction`
+    /// (if `way` is set); empty if the table or column does not exist.
     pub fn series(
         &self,
         table: &str,
@@ -113,7 +113,7 @@ impl Batch {
         (0..points.len()).filter(wanted).map(value).collect()
     }
 
-    /// The batch without some tables, and with the quantities that were derived from its runs.
+    /// Copy of the batch without some tables and with quantities derived from its runs.
     #[must_use]
     pub fn derived(&self, without: &[String], values: &[Value]) -> Self {
         let kept = self.tables.iter().filter(|(name, _)| !without.contains(name));
@@ -124,7 +124,7 @@ impl Batch {
         Self { tables }
     }
 
-    /// The batch as bytes, to be sent elsewhere: name and file of each table, with their lengths.
+    /// Serializes the batch: name and Parquet file of each table, each preceded by its length.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (name, table) in &self.tables {
@@ -136,10 +136,10 @@ impl Batch {
         bytes
     }
 
-    /// The reverse of [`Self::to_bytes`].
+    /// Reads the output of [`Self::to_bytes`].
     ///
     /// # Errors
-    /// The bytes are not what was sent.
+    /// The bytes are not a serialized batch.
     pub fn from_bytes(mut bytes: &[u8]) -> Result<Self, ReadError> {
         let mut tables = Vec::new();
         while !bytes.is_empty() {
@@ -156,7 +156,7 @@ impl Batch {
     }
 }
 
-/// The next bytes behind their length.
+/// Reads a length and the bytes that follow it.
 fn next<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], ReadError> {
     let cut = || ReadError::new("the bytes end too early");
     let (length, rest) = bytes.split_first_chunk().ok_or_else(cut)?;

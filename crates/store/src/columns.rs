@@ -1,4 +1,4 @@
-//! Columns: appended, and rows picked out of them.
+//! Columns: appending, and selecting rows.
 
 use retx_record::Column;
 use retx_record::table::NO_NAME;
@@ -7,15 +7,15 @@ use std::collections::HashMap;
 /// A table: columns of equal length, by name.
 pub type Columns = Vec<(String, Column)>;
 
-/// The column of that name.
+/// Column of the given name.
 pub fn column<'a>(columns: &'a [(String, Column)], name: &str) -> Option<&'a Column> {
     columns.iter().find(|(known, _)| known == name).map(|(_, column)| column)
 }
 
-/// The whole numbers of that name.
+/// Integer column of the given name.
 ///
 /// # Panics
-/// When there is no such column, or it holds something else.
+/// If there is no such column, or it has another type.
 pub fn numbers<'a>(columns: &'a [(String, Column)], name: &str) -> &'a [u64] {
     match column(columns, name) {
         Some(Column::Integer(values)) => values,
@@ -23,10 +23,10 @@ pub fn numbers<'a>(columns: &'a [(String, Column)], name: &str) -> &'a [u64] {
     }
 }
 
-/// The codes and texts of that name.
+/// Codes and texts of the text column of the given name.
 ///
 /// # Panics
-/// When there is no such column, or it holds something else.
+/// If there is no such column, or it has another type.
 pub fn texts<'a>(columns: &'a [(String, Column)], name: &str) -> (&'a [u32], &'a [String]) {
     match column(columns, name) {
         Some(Column::Name { codes, names }) => (codes, names),
@@ -34,10 +34,10 @@ pub fn texts<'a>(columns: &'a [(String, Column)], name: &str) -> (&'a [u32], &'a
     }
 }
 
-/// Adds rows; without a column yet, these become the first.
+/// Appends rows; an empty table takes over the columns of `more`.
 ///
 /// # Panics
-/// When the columns are not the same.
+/// If the columns differ.
 pub fn append(columns: &mut Columns, more: &[(String, Column)]) {
     if columns.is_empty() {
         columns.extend_from_slice(more);
@@ -69,7 +69,7 @@ pub fn append(columns: &mut Columns, more: &[(String, Column)]) {
     }
 }
 
-/// The rows of these numbers, in their order. Texts are numbered as they first appear.
+/// Selects rows by number, in the given order. Texts are renumbered in order of first appearance.
 pub fn picked(column: &Column, rows: &[u32]) -> Column {
     fn each<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
         rows.iter().map(|row| values[*row as usize]).collect()
@@ -82,7 +82,7 @@ pub fn picked(column: &Column, rows: &[u32]) -> Column {
     }
 }
 
-/// Names numbered as they first appear; those that do not appear are left out.
+/// Renumbers texts in order of first appearance and drops those that do not appear.
 fn in_order(mut codes: Vec<u32>, names: &[String]) -> Column {
     let mut map = vec![NO_NAME; names.len()];
     let mut found = Vec::new();

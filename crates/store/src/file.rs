@@ -13,7 +13,7 @@ mod write;
 pub use read::{ReadError, Reader};
 pub use write::write;
 
-/// Rows of a group, which is what is read at a time.
+/// Rows per row group, the unit of reading.
 const GROUP_ROWS: usize = 1 << 17;
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! What many runs found: tables joined, put in the order of a plan, and kept as Parquet files.
+//! Results of many runs: tables joined, sorted in the order of a plan, and stored as Parquet files.
 //!
-//! Threads and machines bring [`Batch`]es, whose rows say by numbers of a plan which run they
-//! belong to. [`joined`] makes one table of them, whose rows say so by the names of points, and
-//! [`file::write`] the file of it. [`merged`] takes runs out of several such files.
+//! Threads and machines deliver [`Batch`]es, whose rows identify their run by point number.
+//! [`joined`] combines them into one table that identifies runs by the key of their point, and
+//! [`file::write`] writes it. [`merged`] selects runs from several such files.
 //!
-//! The bytes of a file depend on its rows alone, whichever batches they came in: texts are numbered
-//! as they first appear.
+//! The bytes of a file depend only on its rows, not on the batches that they came in: texts are
+//! numbered in order of first appearance.
 
 mod batch;
 mod columns;
@@ -16,5 +16,5 @@ pub use batch::{Batch, OfPoint, Value};
 pub use columns::Columns;
 pub use merge::{KEY, REPLICATION, Range, Runs, Source, joined, merged, runs_of};
 
-/// The column of a batch that tells a run's point.
+/// Column of a batch that holds the point number of a run.
 pub const POINT: &str = "point";

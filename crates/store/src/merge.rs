@@ -1,4 +1,4 @@
-//! One table of several: of batches, or of files.
+//! Merging several batches or files into one table.
 
 use crate::POINT;
 use crate::batch::Batch;
@@ -8,31 +8,31 @@ use retx_record::Column;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// The column that names a run's point.
+/// Column that holds the key of a run's point.
 pub const KEY: &str = "key";
-/// The column of a run's replication.
+/// Column that holds the replication number of a run.
 pub const REPLICATION: &str = "replication";
 
-/// Replications, from the first to before the last.
+/// Half-open range of replications.
 pub type Range = std::ops::Range<u64>;
 /// Runs by the key of their point.
 pub type Runs = Vec<(String, Vec<Range>)>;
 
-/// A file and the runs to be taken from it.
+/// A file and the runs to take from it.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The file.
     pub path: PathBuf,
-    /// What is wanted of it.
+    /// Runs to take.
     pub runs: Runs,
 }
 
-/// A table of some batches together, sorted by point and replication; None when none has it.
+/// Joins one table of several batches, sorted by point and replication; `None` if no batch has it.
 ///
-/// `keys` name the points: the column `key` comes in place of `point`.
+/// `keys` are the keys of the points: the column `key` replaces `point`.
 ///
 /// # Panics
-/// When a batch has a point without a key.
+/// If a batch has a point without a key.
 pub fn joined(batches: &[&Batch], keys: &[String], name: &str) -> Option<Columns> {
     let mut table = Columns::new();
     for part in batches.iter().filter_map(|batch| batch.table(name)) {
@@ -50,8 +50,8 @@ pub fn joined(batches: &[&Batch], keys: &[String], name: &str) -> Option<Columns
     Some(sorted(&table, &|key| key))
 }
 
-/// A table of the runs that are wanted from some files, in the order of `keys`, then replication;
-/// without a file nothing. No more than it and a group of rows of a file is in memory at a time.
+/// Merges the selected runs of several files, sorted by the order of `keys`, then by replication;
+/// empty without files. Memory holds at most the result and one row group.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -78,7 +78,7 @@ pub fn merged(sources: &[Source], keys: &[String]) -> Result<Columns, ReadError>
     Ok(sorted(&table, &|key| order[key as usize]))
 }
 
-/// The runs that a table with `key` and `replication` holds, in its order.
+/// Runs in a table with columns `key` and `replication`, in its order.
 pub fn runs_of(table: &Columns) -> Runs {
     let (codes, names) = texts(table, KEY);
     let mut found: Vec<(u32, Vec<Range>)> = Vec::new();
@@ -96,7 +96,7 @@ pub fn runs_of(table: &Columns) -> Runs {
     found.into_iter().map(|(key, ranges)| (names[key as usize].clone(), ranges)).collect()
 }
 
-/// The rows, by number, of runs that are wanted.
+/// Row numbers of the wanted runs.
 fn rows_of(runs: &Columns, wanted: &HashMap<&str, &[Range]>) -> Vec<u32> {
     let (codes, names) = texts(runs, KEY);
     let ranges: Vec<&[Range]> =
@@ -113,7 +113,8 @@ fn all_picked(table: &Columns, rows: &[u32]) -> Columns {
     table.iter().map(|(name, column)| (name.clone(), picked(column, rows))).collect()
 }
 
-/// The rows by the place of their point, then by replication; those of one run stay in order.
+/// Sorts the rows by the rank of their point, then by replication; rows of one run keep their
+/// order.
 fn sorted(table: &Columns, place: &dyn Fn(u32) -> u32) -> Columns {
     let codes = texts(table, KEY).0;
     let replications = numbers(table, REPLICATION);

@@ -100,7 +100,7 @@ pub fn split_path(text: &str) -> (&str, &str) {
 /// Writes a choice as a table: the tag first, then every parameter.
 ///
 /// # Errors
-/// Those of the serializer.
+/// Errors of the serializer.
 pub fn write<S: Serializer>(
     serializer: S,
     tag: &str,
@@ -138,7 +138,7 @@ pub fn schema(tag: &str, choices: Vec<(&'static str, schemars::Schema)>) -> sche
     schemars::json_schema!({ "anyOf": forms })
 }
 
-/// One list, and all that follows from it.
+/// Declares a registry: a list of module names, and everything that follows from the list.
 ///
 /// Each word is a module with `pub struct Config` (serde, `JsonSchema`, `Clone`, `Debug`,
 /// `PartialEq`; its doc comment is what listings show) and `pub struct State`. The macro declares
@@ -245,7 +245,7 @@ macro_rules! registry {
             };
         }
 
-        /// The same over configurations.
+        /// `dispatch_config!(config, it => it.method())`: a `match` over the configurations.
         #[allow(unused_macros)]
         macro_rules! dispatch_config {
             ($dollar config:expr, $dollar it:ident => $dollar call:expr) => {
@@ -269,7 +269,7 @@ macro_rules! registry {
     };
 }
 
-/// How the running form of a choice is kept.
+/// Type that holds a running form: the form itself, or a `Box` of it where `boxed` is given.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! kept {

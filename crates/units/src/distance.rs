@@ -23,12 +23,12 @@ impl Distance {
         self.0
     }
 
-    /// A distance of so many millimetres.
+    /// Distance of `mm` millimetres.
     pub const fn from_mm(mm: u64) -> Self {
         Self(mm)
     }
 
-    /// In millimetres.
+    /// Length in millimetres.
     pub const fn as_mm(self) -> u64 {
         self.0
     }

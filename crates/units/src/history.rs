@@ -1,9 +1,9 @@
-//! How many waited somewhere, at every instant: a step function in few bytes.
+//! Queue length over time: a step function, stored compactly.
 
 use crate::Time;
 use std::iter::{self, Peekable};
 
-/// Who came to a queue and who left it, each in order of time.
+/// Arrivals at and departures from a queue, each in order of time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct History {
     came: Instants,
@@ -11,22 +11,22 @@ pub struct History {
 }
 
 impl History {
-    /// One comes at `came`, and leaves at `left`, which may lie ahead. Of either, none before was
-    /// later.
+    /// Records a stay from `came` to `left`, which may lie in the future. Arrivals must not go back
+    /// in time, and neither may departures.
     #[inline(always)]
     pub fn stay(&mut self, came: Time, left: Time) {
         self.came.push(came);
         self.left.push(left);
     }
 
-    /// At `at` so many become so many. None before was later.
+    /// Changes the number waiting from `from` to `to` at `at`. Instants must not go back in time.
     pub fn change(&mut self, at: Time, from: u64, to: u64) {
         (from..to).for_each(|_| self.came.push(at));
         (to..from).for_each(|_| self.left.push(at));
     }
 
-    /// How many there were at first, at time 0, and after each change up to `end`. Who comes and
-    /// leaves at one instant changes nothing.
+    /// The number waiting at time 0, then after each change up to `end`. Arrivals and departures
+    /// that cancel out at one instant yield no change.
     pub fn changes(&self, end: Time) -> impl Iterator<Item = (Time, u64)> {
         let (mut came, mut left) = (self.came.iter().peekable(), self.left.iter().peekable());
         let mut here = take(&mut came, Time::ZERO) - take(&mut left, Time::ZERO);
@@ -48,13 +48,13 @@ impl History {
     }
 }
 
-/// Goes on behind `at`; returns how many there were at that instant.
+/// Consumes the instants up to `at`; returns how many of them equal `at`.
 fn take(instants: &mut Peekable<Reader<'_>>, at: Time) -> u64 {
     iter::from_fn(|| instants.next_if_eq(&at)).count() as u64
 }
 
-/// Instants in order: of each the nanoseconds since the one before, in 32 bits, or [`FAR`] and two
-/// words more.
+/// Ascending instants, stored as 32-bit differences in nanoseconds; a larger difference is [`FAR`]
+/// and two further words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Instants {
     words: Vec<u32>,
@@ -113,8 +113,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever stays, near or far, long or for no time: at each instant as many are here as
-        /// have come and not left, and each row tells of a change.
+        /// For arbitrary stays, short or long, the step function counts arrivals minus departures
+        /// at every instant, and each row is a change.
         #[test]
         fn each_change_is_told(
             stays in prop::collection::vec((0u64..4, 0u64..6, 0u32..3), 0..60),

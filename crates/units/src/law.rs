@@ -1,22 +1,23 @@
-//! Laws by which amounts are drawn: times, sizes.
+//! Distributions from which times and sizes are drawn.
 
 use crate::Stream;
 
-/// A law with its parameters, all in one unit.
+/// A distribution with its parameters, all in one unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {
-    /// Always so much.
+    /// Constant.
     Constant(f64),
-    /// Exponential with this mean.
+    /// Exponential with the given mean.
     Exponential(f64),
-    /// Uniform from the first to the second.
+    /// Uniform between the first and the second value.
     Uniform(f64, f64),
-    /// Pareto from so much on, with this exponent: above t with probability (least/t)^exponent.
+    /// Pareto with a minimum and an exponent: P(X > t) = (minimum/t)^exponent.
     Pareto(f64, f64),
 }
 
 impl Law {
-    /// One amount. Every law takes one draw, so that laws can be compared pairwise.
+    /// Draws one value. Every law consumes one random number, so that runs with different laws can
+    /// be compared in pairs.
     #[inline]
     pub fn draw(self, stream: &mut Stream) -> f64 {
         let uniform = stream.uniform();
@@ -28,7 +29,7 @@ impl Law {
         }
     }
 
-    /// The mean; infinite for a Pareto law whose exponent is 1 or less.
+    /// Mean; infinite for a Pareto distribution with an exponent of 1 or less.
     pub fn mean(self) -> f64 {
         match self {
             Self::Constant(mean) | Self::Exponential(mean) => mean,
@@ -39,9 +40,9 @@ impl Law {
         }
     }
 
-    /// The mean of amounts that are held between `least` and `most`, the latter not below.
+    /// Mean of values clamped to `least` … `most`; `most` must not be below `least`.
     pub fn mean_within(self, least: f64, most: f64) -> f64 {
-        // From the least on it is the integral of the probability to exceed an amount.
+        // For a non-negative variable, the mean is the integral of P(X > t).
         match self {
             Self::Constant(amount) => amount.clamp(least, most),
             Self::Exponential(mean) if mean > 0.0 => {
@@ -68,7 +69,7 @@ impl Law {
         }
     }
 
-    /// The probability of at most `amount`.
+    /// Cumulative distribution function: P(X ≤ `amount`).
     pub fn cumulative(self, amount: f64) -> f64 {
         match self {
             Self::Constant(always) => f64::from(u8::from(amount >= always)),
@@ -95,7 +96,7 @@ mod tests {
         (0..DRAWS).map(|_| law.draw(&mut stream)).collect()
     }
 
-    /// Ends below, within and above where the amounts lie.
+    /// Clamping bounds below, within and above the support.
     #[test]
     fn means_of_amounts_that_are_held_between_two() {
         let laws = [
@@ -124,8 +125,9 @@ mod tests {
         }
     }
 
-    /// Below the quartiles, the median and far into the tail lie as many draws as the law says, at
-    /// four standard deviations; what has a variance has its mean, too.
+    /// The share of draws below the quartiles, the median and points far in the tail agrees with
+    /// the distribution within four standard deviations; so does the mean where the variance is
+    /// finite.
     #[test]
     fn draws_follow_the_law() {
         let laws = [

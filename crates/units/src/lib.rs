@@ -1,6 +1,6 @@
-//! The quantities that every other crate speaks in: instants and durations in whole nanoseconds,
-//! rates in bits per second, probabilities and laws, 32-bit sequence numbers, and named random
-//! streams; and how many wait at each instant.
+//! Quantities used by every other crate: instants and durations in whole nanoseconds, rates in bits
+//! per second, probabilities and distributions, 32-bit sequence numbers, named random streams, and
+//! queue lengths over time.
 //!
 //! Each type reads and writes itself as the text that a scenario file holds (`"20 ms"`,
 //! `"10 Mbit/s"`), so a unit can be neither forgotten nor mixed up.

@@ -7,15 +7,15 @@ use serde::de::Error;
 pub struct Probability(f64);
 
 impl Probability {
-    /// Never.
+    /// Zero.
     pub const ZERO: Self = Self(0.0);
 
-    /// `None` outside 0 … 1 and for NaN.
+    /// Returns a probability; `None` outside 0 … 1 and for NaN.
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Self(value))
     }
 
-    /// The number itself.
+    /// Value from 0 to 1.
     pub const fn value(self) -> f64 {
         self.0
     }

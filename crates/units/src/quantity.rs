@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a text is not a quantity. Its display says what was found and what is allowed.
+/// Error for a text that is not a quantity; its message says what was found and what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuantityError {
     message: String,
@@ -22,7 +22,7 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// What a quantity is called, and its units with the number of base units in each.
+/// Name of a quantity, and its units with the number of base units in each.
 pub(crate) struct Units {
     pub what: &'static str,
     pub example: &'static str,
@@ -37,7 +37,7 @@ impl Units {
             .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-' | 'e' | 'E')))
             .unwrap_or(trimmed.len());
         let (mut number, mut unit) = trimmed.split_at(split);
-        // "3e" belongs to no unit we know, yet "1e-3 s" does: the exponent has been taken above.
+        // A trailing "e" is not an exponent: the exponent, if any, has been read above.
         number = number.trim();
         unit = unit.trim();
         let value: f64 = number.replace('_', "").parse().map_err(|_| {
@@ -103,7 +103,7 @@ impl Units {
         write!(f, " {}", best.0)
     }
 
-    /// The refusal of a bare number where a unit is needed.
+    /// Error for a bare number where a unit is required.
     pub fn bare(&self, value: impl fmt::Display) -> QuantityError {
         QuantityError::new(format!(
             "{value} lacks a unit: write {} like {}",
@@ -112,8 +112,8 @@ impl Units {
     }
 }
 
-/// A plain decimal number times `scale`, to the nearest whole, without the rounding of floats;
-/// `None` for exponents and for more digits than are ever needed.
+/// Multiplies a decimal number by `scale` and rounds to the nearest integer without floating point;
+/// `None` for numbers with an exponent or too many digits.
 fn exact(number: &str, scale: u128) -> Option<u64> {
     const DIGITS_MAX: usize = 20;
     let number = number.replace('_', "");

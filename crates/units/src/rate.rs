@@ -24,17 +24,17 @@ impl Rate {
         self.0
     }
 
-    /// A rate of so many bits per second.
+    /// Rate of `bit_s` bits per second.
     pub const fn from_bit_s(bit_s: u64) -> Self {
         Self(bit_s)
     }
 
-    /// In bits per second.
+    /// Rate in bits per second.
     pub const fn as_bit_s(self) -> u64 {
         self.0
     }
 
-    /// How long `bytes` take at this rate, to the nearest nanosecond.
+    /// Time to transmit `bytes` at this rate, to the nearest nanosecond.
     ///
     /// # Panics
     /// At a rate of zero; scenarios refuse it.

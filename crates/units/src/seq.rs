@@ -5,7 +5,7 @@
 pub struct SeqNr(pub u32);
 
 impl SeqNr {
-    /// The number `bytes` further on.
+    /// The sequence number `bytes` after this one.
     #[must_use]
     pub const fn add(self, bytes: u32) -> Self {
         Self(self.0.wrapping_add(bytes))
@@ -16,8 +16,8 @@ impl SeqNr {
         self.0.wrapping_sub(other.0) as i32
     }
 
-    /// Places this number on the unwrapped line of stream positions: the position nearest to
-    /// `near`, which must lie less than 2^31 away from it. `origin` is position 0.
+    /// Unwraps this number into a 64-bit stream position: the position nearest to `near`, which
+    /// must be less than 2^31 away. `origin` is position 0.
     ///
     /// A number from before position 0 gives a negative position.
     pub const fn unwrap_near(self, origin: Self, near: u64) -> i64 {

@@ -6,12 +6,12 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
-/// What all streams of a run have in common.
+/// Seed and replication, which all streams of a run share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamKey {
     /// The scenario's seed.
     pub seed: u64,
-    /// Which repetition of the scenario this is, from 0.
+    /// Number of the replication, from 0.
     pub replication: u64,
 }
 

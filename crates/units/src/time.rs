@@ -24,7 +24,7 @@ pub struct Duration(u64);
 quantity!(Duration, UNITS, "Duration", r"^\s*[0-9._eE+-]+\s*(ns|us|µs|ms|s|min|h)\s*$");
 
 impl Duration {
-    /// No time at all.
+    /// Zero length.
     pub const ZERO: Self = Self(0);
     /// Longer than any run.
     pub const MAX: Self = Self(u64::MAX / 4);
@@ -37,22 +37,22 @@ impl Duration {
         self.0
     }
 
-    /// A duration of so many nanoseconds.
+    /// Duration of `nanos` nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// A duration of so many microseconds.
+    /// Duration of `micros` microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
-    /// A duration of so many milliseconds.
+    /// Duration of `millis` milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
-    /// A duration of so many seconds.
+    /// Duration of `secs` seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * 1_000_000_000)
     }
@@ -62,17 +62,17 @@ impl Duration {
         Self(libm::round(secs * 1e9) as u64).min(Self::MAX)
     }
 
-    /// In nanoseconds.
+    /// Length in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// In seconds.
+    /// Length in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// True for no time at all.
+    /// True if the length is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -87,7 +87,7 @@ impl Duration {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// The product, held at [`Duration::MAX`].
+    /// Product, saturating at [`Duration::MAX`].
     pub fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor)).min(Self::MAX)
     }
@@ -137,7 +137,7 @@ impl Time {
     /// Later than any event.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The instant so many nanoseconds after the beginning.
+    /// The instant `nanos` nanoseconds after the start of the run.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
@@ -152,17 +152,17 @@ impl Time {
         self.0 as f64 / 1e9
     }
 
-    /// The time that has passed since `earlier`; zero when `earlier` is later.
+    /// Time elapsed since `earlier`; zero when `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// The first instant at or after this one that lies on a grid of `step` (zero: no grid).
+    /// The first instant at or after this one on a grid of `step`; unchanged if `step` is zero.
     pub const fn align_up(self, step: Duration) -> Self {
         if step.0 == 0 { self } else { Self(self.0.div_ceil(step.0) * step.0) }
     }
 
-    /// The last instant at or before this one that lies on a grid of `step` (zero: no grid).
+    /// The last instant at or before this one on a grid of `step`; unchanged if `step` is zero.
     pub const fn align_down(self, step: Duration) -> Self {
         if step.0 == 0 { self } else { Self(self.0 - self.0 % step.0) }
     }

@@ -1,4 +1,4 @@
-//! From bytes to headers.
+//! Decoding: bytes to headers.
 
 use crate::packet::{Ecn, Endpoint, Ipv4Header, Packet, Transport, UdpHeader};
 use crate::{Flags, Options, Segment, WireError};
@@ -8,23 +8,23 @@ use etherparse::{IpNumber, Ipv4HeaderSlice, TcpSlice, UdpHeaderSlice};
 use retx_units::SeqNr;
 use std::ops::Range;
 
-/// A packet's headers, and where in its bytes the payload stands.
+/// Headers of a packet, and the byte range of its payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded {
-    /// What the headers say.
+    /// Decoded headers.
     pub packet: Packet,
-    /// The payload's place in the bytes that were decoded.
+    /// Byte range of the payload in the decoded bytes.
     pub payload: Range<usize>,
 }
 
 /// Reads the headers of an IPv4 packet that carries TCP or UDP.
 ///
-/// Bytes behind the packet's total length (a short Ethernet frame's padding) are ignored, and so
-/// are IP options and TCP options of unknown kinds. Checksums are not looked at: a kernel that
-/// leaves them to the network card hands out packets without; see [`verify_checksums`].
+/// Bytes after the packet's total length (padding of a short Ethernet frame) are ignored, and so
+/// are IP options and TCP options of unknown kinds. Checksums are not verified, because a kernel
+/// with checksum offload hands out packets without them; see [`verify_checksums`].
 ///
 /// # Errors
-/// The first thing in the bytes that makes no sense, or that retx does not understand.
+/// The first field that is malformed or unsupported.
 pub fn decode_packet(bytes: &[u8]) -> Result<Decoded, WireError> {
     let (header, body) = split_ipv4(bytes)?;
     let (ports, transport, payload_start) = match header.protocol() {
@@ -134,7 +134,7 @@ fn decode_tcp(body: &[u8]) -> Result<(Ports, Transport, usize), WireError> {
         // The eight control bits are a byte of their own in the header.
         flags: Flags(body[13]),
         payload_bytes: slice.payload().len() as u32,
-        // It is not among the bytes.
+        // The notice is not part of the encoded header.
         loss_notice: false,
         options: Options::decode(slice.options())?,
     };
@@ -263,7 +263,7 @@ mod tests {
         let mut bytes = SYN[..32].to_vec();
         bytes[3] = 32;
         bytes[9] = 17;
-        // Length 9: one byte of payload, and three that belong to nobody.
+        // Length 9: one byte of payload; the last three bytes belong to no datagram.
         bytes[24..28].copy_from_slice(&[0, 9, 0, 0]);
         bytes[10..12].fill(0);
         let checksum = Sum16BitWords::new().add_slice(&bytes[..20]).ones_complement();

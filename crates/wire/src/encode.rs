@@ -1,15 +1,15 @@
-//! From headers to bytes.
+//! Encoding: headers to bytes.
 
 use crate::packet::{Ecn, Endpoint, Ipv4Header, Packet, Transport};
 use crate::{Flags, IPV4_HEADER_BYTES, Segment};
 use etherparse::{IpEcn, IpNumber, TcpHeader};
 
-/// Appends the bytes of `packet` to `out`, with valid checksums. `fill` is called once, with the
-/// payload's place, and writes the payload there.
+/// Appends the bytes of `packet` to `out`, with valid checksums. `fill` is called once to write the
+/// payload into the given slice.
 ///
 /// # Panics
-/// When the packet exceeds 65,535 bytes, or its options [`crate::TCP_OPTIONS_MAX_BYTES`]: such a
-/// packet does not exist, so whoever made its headers is wrong.
+/// If the packet exceeds 65,535 bytes or its options exceed [`crate::TCP_OPTIONS_MAX_BYTES`]: no
+/// such packet exists, so the caller built wrong headers.
 pub fn encode_packet(packet: &Packet, fill: &mut dyn FnMut(&mut [u8]), out: &mut Vec<u8>) {
     let bytes = packet.packet_bytes();
     let Ok(total) = u16::try_from(bytes) else {

@@ -1,63 +1,63 @@
-//! What can be wrong with the bytes of a packet.
+//! Errors of decoding.
 
-/// Why bytes are not a packet that retx understands.
+/// Reason why bytes cannot be decoded as a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// The bytes end early, or a length field claims too many.
+    /// The bytes end early, or a length field exceeds them.
     #[error("{part} takes {needs} bytes, and there are {has}")]
     Truncated {
-        /// What does not fit.
+        /// Part of the packet that is incomplete.
         part: &'static str,
-        /// Bytes that it takes.
+        /// Bytes required.
         needs: usize,
-        /// Bytes that are there.
+        /// Bytes available.
         has: usize,
     },
-    /// Not IPv4.
+    /// The IP version is not 4.
     #[error("IP version {version}: only version 4 is understood")]
     Version {
         /// The version field.
         version: u8,
     },
-    /// A length field is smaller than the header that it stands in.
+    /// A length field is smaller than its own header.
     #[error("a length field of the {header} header says {says} bytes; it takes at least {least}")]
     HeaderLength {
         /// `IPv4`, `TCP` or `UDP`.
         header: &'static str,
-        /// What the field says, in bytes.
+        /// Value of the length field, in bytes.
         says: usize,
-        /// What is the least, in bytes.
+        /// Minimum length, in bytes.
         least: usize,
     },
-    /// A part of a fragmented packet.
+    /// The packet is a fragment.
     #[error("a fragment at byte {offset} of an IPv4 packet: reassemble the packet first")]
     Fragment {
-        /// The fragment's place in the packet's payload, in bytes.
+        /// Fragment offset, in bytes.
         offset: u32,
     },
-    /// Neither TCP nor UDP.
+    /// The protocol is neither TCP nor UDP.
     #[error("IP protocol {protocol}: only TCP (6) and UDP (17) are understood")]
     Protocol {
         /// The protocol field.
         protocol: u8,
     },
-    /// A TCP option whose length is not one that its kind can have.
+    /// A TCP option has a length that its kind does not allow.
     #[error("TCP option of kind {kind} says that it has {length} bytes; it cannot have")]
     OptionLength {
         /// The option's kind.
         kind: u8,
-        /// Its length field.
+        /// Length field of the option.
         length: u8,
     },
-    /// A TCP option that runs beyond the header.
+    /// A TCP option extends beyond the header.
     #[error("TCP option of kind {kind} runs beyond the header, which has {has} bytes left for it")]
     OptionTruncated {
         /// The option's kind.
         kind: u8,
-        /// Bytes from its kind to the end of the header.
+        /// Bytes from the option's kind to the end of the header.
         has: usize,
     },
-    /// A checksum that does not match.
+    /// A checksum does not match.
     #[error("the {header} checksum does not match: the packet was changed on its way")]
     Checksum {
         /// `IPv4`, `TCP` or `UDP`.

@@ -1,5 +1,4 @@
-//! What a packet says: small structs for the meaning of IPv4, TCP and UDP headers, and their
-//! translation to and from the bytes that Wireshark and the kernel read.
+//! Meaning of IPv4, TCP and UDP headers in small structs, and their translation to and from bytes.
 
 mod decode;
 mod encode;

@@ -4,7 +4,7 @@ use crate::{Options, SackBlock, SackBlocks, TCP_OPTIONS_MAX_BYTES, Timestamps, W
 use etherparse::{TcpOptionElement, TcpOptionReadError, TcpOptionsIterator, tcp_option};
 use retx_units::SeqNr;
 
-/// Encoded options: whole 32-bit words.
+/// Encoded options, padded to 32-bit words.
 #[derive(Debug, Clone)]
 pub struct OptionBytes {
     bytes: [u8; TCP_OPTIONS_MAX_BYTES as usize],
@@ -29,19 +29,19 @@ impl OptionBytes {
 }
 
 impl Options {
-    /// The options' bytes, in the order and with the padding that Linux uses.
+    /// Encodes the options in the order and with the padding that Linux uses.
     ///
     /// # Panics
-    /// When they take more than [`TCP_OPTIONS_MAX_BYTES`].
+    /// If they take more than [`TCP_OPTIONS_MAX_BYTES`].
     pub fn encode(&self) -> OptionBytes {
         encode(self)
     }
 
-    /// Reads the options of a TCP header. Unknown kinds are skipped; of a repeated kind the last
-    /// counts.
+    /// Reads the options of a TCP header. Unknown kinds are skipped; if a kind is repeated, the
+    /// last one counts.
     ///
     /// # Errors
-    /// An option whose length cannot be.
+    /// An option has an invalid length.
     pub fn decode(bytes: &[u8]) -> Result<Self, WireError> {
         decode(bytes)
     }
@@ -84,7 +84,7 @@ fn encode(options: &Options) -> OptionBytes {
             out.put_pair(block.left.0, block.right.0);
         }
     }
-    // What remains of the last word is zero: end of the option list.
+    // The rest of the last word stays zero, which is the end-of-option-list kind.
     out.len = out.len.next_multiple_of(4);
     assert_eq!(out.len as u32, bytes, "{options:?}");
     out
@@ -130,8 +130,8 @@ fn apply(options: &mut Options, element: &TcpOptionElement) {
     }
 }
 
-/// What follows an option of unknown kind: every kind but END and NOP has a length (RFC 9293
-/// §3.1), which counts the kind and the length too.
+/// Skips an option of unknown kind: every kind but END and NOP has a length (RFC 9293 §3.1), which
+/// counts the kind and length bytes too.
 fn after_unknown(kind: u8, option: &[u8]) -> Result<&[u8], WireError> {
     let truncated = WireError::OptionTruncated { kind, has: option.len() };
     let length = *option.get(1).ok_or(truncated)?;
@@ -183,7 +183,8 @@ mod tests {
 
     #[test]
     fn unknown_options_are_skipped() {
-        // MPTCP (30), timestamps, an experiment (254), window scale, end, and rubbish behind it.
+        // MPTCP (30), timestamps, an experimental kind (254), window scale, end of list, then
+        // garbage.
         let bytes = [30, 4, 9, 9, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 254, 2, 3, 3, 9, 1, 0, 77, 99, 1];
         let expected = Options {
             window_scale: Some(9),

@@ -1,12 +1,12 @@
-//! IPv4 packets: what their headers say.
+//! IPv4 packets as headers.
 
 use crate::{IPV4_HEADER_BYTES, Segment};
 use std::net::Ipv4Addr;
 
-/// A UDP header.
+/// Length of a UDP header, bytes.
 pub const UDP_HEADER_BYTES: u32 = 8;
 
-/// One end of a connection.
+/// Address and port of one end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Endpoint {
     /// IPv4 address.
@@ -18,7 +18,7 @@ pub struct Endpoint {
 /// The ECN field of an IP header (RFC 3168 §5).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Ecn {
-    /// Not ECN-capable.
+    /// ECN-incapable transport.
     #[default]
     NotEct,
     /// ECT(1).
@@ -29,26 +29,26 @@ pub enum Ecn {
     Ce,
 }
 
-/// What retx uses of an IPv4 header, the addresses aside: those are in [`Packet`]'s endpoints.
-/// Written without options and with "don't fragment" set.
+/// Fields of the IPv4 header that retx uses; the addresses are in [`Packet`]'s endpoints. Encoded
+/// without options and with "don't fragment" set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ipv4Header {
-    /// Identification: tells copies of a packet apart in a capture.
+    /// Identification; distinguishes copies of a packet in a capture.
     pub identification: u16,
-    /// Hops left.
+    /// Time to live, hops.
     pub time_to_live: u8,
     /// The ECN field.
     pub ecn: Ecn,
 }
 
-/// What a UDP header says, the ports aside.
+/// UDP header; the ports are in [`Packet`]'s endpoints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct UdpHeader {
     /// Payload bytes.
     pub payload_bytes: u32,
 }
 
-/// What an IPv4 packet carries.
+/// Transport header of an IPv4 packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// A TCP segment.
@@ -60,18 +60,18 @@ pub enum Transport {
 /// The headers of an IPv4 packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Packet {
-    /// Who sends it.
+    /// Sender.
     pub source: Endpoint,
-    /// Who is to have it.
+    /// Receiver.
     pub destination: Endpoint,
-    /// The rest of the IPv4 header.
+    /// IPv4 header.
     pub ip: Ipv4Header,
-    /// What it carries.
+    /// Transport header.
     pub transport: Transport,
 }
 
 impl Packet {
-    /// Payload bytes, behind all headers.
+    /// Payload bytes after all headers.
     pub const fn payload_bytes(&self) -> u32 {
         match &self.transport {
             Transport::Tcp(segment) => segment.payload_bytes,
@@ -79,7 +79,7 @@ impl Packet {
         }
     }
 
-    /// Bytes of the packet, headers and payload.
+    /// Length of the packet in bytes, headers included.
     pub const fn packet_bytes(&self) -> u32 {
         match &self.transport {
             Transport::Tcp(segment) => segment.packet_bytes(),

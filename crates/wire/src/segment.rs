@@ -1,15 +1,15 @@
-//! A TCP segment's meaning, without addresses and without its payload's bytes.
+//! TCP segments: header fields and payload length, without addresses and payload bytes.
 
 use retx_units::SeqNr;
 
-/// An IPv4 header without options.
+/// Length of an IPv4 header without options, bytes.
 pub const IPV4_HEADER_BYTES: u32 = 20;
-/// A TCP header without options.
+/// Length of a TCP header without options, bytes.
 pub const TCP_HEADER_BYTES: u32 = 20;
-/// The room for options: a header length field of four bits counts 15 words at most.
+/// Maximum length of the options: the 4-bit data offset counts at most 15 words.
 pub const TCP_OPTIONS_MAX_BYTES: u32 = 40;
 
-/// The control bits of a TCP header (RFC 9293 §3.1), in their place in the header's 14th byte.
+/// Control bits of a TCP header (RFC 9293 §3.1), in the bit positions of the header's 14th byte.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Flags(pub u8);
 
@@ -31,12 +31,12 @@ impl Flags {
     /// Congestion window reduced (RFC 3168).
     pub const CWR: Self = Self(0x80);
 
-    /// True when every bit of `other` is set.
+    /// True if every bit of `other` is set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// The bits of both.
+    /// Union of both sets of bits.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -46,18 +46,18 @@ impl Flags {
 /// The timestamps option (RFC 7323 §3).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Timestamps {
-    /// TSval: the sender's clock.
+    /// TSval, the sender's timestamp clock.
     pub value: u32,
-    /// TSecr: the peer's clock, echoed.
+    /// TSecr, the echoed timestamp of the peer.
     pub echo: u32,
 }
 
-/// One block of a SACK option: bytes `left` to `right` − 1 have arrived (RFC 2018 §3).
+/// Block of a SACK option: bytes `left` to `right` − 1 have arrived (RFC 2018 §3).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct SackBlock {
     /// First sequence number of the block.
     pub left: SeqNr,
-    /// The sequence number after its last.
+    /// Sequence number after the last of the block.
     pub right: SeqNr,
 }
 
@@ -69,7 +69,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Appends a block; a fifth is dropped, as no header has room for it.
+    /// Appends a block; a fifth block is dropped, because no header has room for it.
     pub fn push(&mut self, block: SackBlock) {
         if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
             *slot = block;
@@ -77,30 +77,30 @@ impl SackBlocks {
         }
     }
 
-    /// The blocks, first to last.
+    /// Blocks, first to last.
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.len)]
     }
 
-    /// True when there are none.
+    /// True if there is no block.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// True when this block is among them.
+    /// True if `block` is among the blocks.
     #[inline]
     pub fn contains(&self, block: &SackBlock) -> bool {
         self.as_slice().contains(block)
     }
 }
 
-/// The options that retx's TCP sends and understands.
+/// Options that retx's TCP sends and understands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Options {
     /// Maximum segment size (RFC 9293 §3.2), on SYNs.
     pub mss: Option<u16>,
-    /// Window scale shift (RFC 7323 §2), on SYNs. As it stands in the header: whoever uses it takes
-    /// a value above 14 as 14 (§2.3).
+    /// Window scale shift (RFC 7323 §2), on SYNs. Kept as in the header: a user of the value treats
+    /// a shift above 14 as 14 (§2.3).
     pub window_scale: Option<u8>,
     /// SACK-permitted (RFC 2018 §2), on SYNs.
     pub sack_permitted: bool,
@@ -111,8 +111,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Appends a SACK block when the header has room for it beside the other options (with
-    /// timestamps for three, without for four); returns whether it had.
+    /// Appends a SACK block if the header has room for it (three blocks with timestamps, four
+    /// without); returns whether it had.
     pub fn push_sack(&mut self, block: SackBlock) -> bool {
         let mut longer = *self;
         longer.sack.push(block);
@@ -124,18 +124,18 @@ impl Options {
         fits
     }
 
-    /// The bytes that these options take in the header, padded to whole 32-bit words. Laid out as
-    /// Linux does: timestamps and SACK blocks each preceded by two NOPs. Only a set that exceeds
-    /// [`TCP_OPTIONS_MAX_BYTES`] that way is written without NOPs.
+    /// Length of the encoded options, padded to 32-bit words. Linux's layout is used: timestamps
+    /// and SACK blocks are each preceded by two NOPs. A set that would then exceed
+    /// [`TCP_OPTIONS_MAX_BYTES`] is encoded without NOPs.
     ///
-    /// More than [`TCP_OPTIONS_MAX_BYTES`] cannot be written at all; what adds SACK blocks with
-    /// [`Options::push_sack`] stays below.
+    /// A length above [`TCP_OPTIONS_MAX_BYTES`] cannot be encoded; SACK blocks added with
+    /// [`Options::push_sack`] never lead to one.
     pub const fn encoded_bytes(&self) -> u32 {
         let aligned = self.aligned_bytes();
         if aligned > TCP_OPTIONS_MAX_BYTES { self.dense_bytes() } else { aligned }
     }
 
-    /// Every option on a 32-bit boundary, by NOPs.
+    /// Length if NOPs align every option to 32 bits.
     pub(crate) const fn aligned_bytes(&self) -> u32 {
         let mut bytes = 0;
         if self.mss.is_some() {
@@ -156,7 +156,7 @@ impl Options {
         bytes
     }
 
-    /// No NOPs, padding at the end alone.
+    /// Length without NOPs, padded only at the end.
     const fn dense_bytes(&self) -> u32 {
         let mut bytes = 0;
         if self.mss.is_some() {
@@ -185,46 +185,46 @@ pub struct Segment {
     pub seq: SeqNr,
     /// Acknowledgment number; significant with [`Flags::ACK`].
     pub ack: SeqNr,
-    /// The window field as it stands in the header, not yet scaled.
+    /// Window field of the header, unscaled.
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
     /// Payload bytes.
     pub payload_bytes: u32,
-    /// Explicit loss notification: what the acknowledgment asks for was lost on a bad channel. It
-    /// lies beside the header, and is not among its bytes.
+    /// Explicit loss notification: the segment requested by this acknowledgment was corrupted on
+    /// the channel. Simulated beside the header; not encoded.
     pub loss_notice: bool,
     /// Options.
     pub options: Options,
 }
 
 impl Segment {
-    /// Sequence space that the segment takes: payload, SYN and FIN (SEG.LEN, RFC 9293 §3.3.1).
+    /// Length in sequence space: payload, SYN and FIN (SEG.LEN, RFC 9293 §3.3.1).
     pub const fn seq_len(&self) -> u32 {
         self.payload_bytes
             + self.flags.contains(Flags::SYN) as u32
             + self.flags.contains(Flags::FIN) as u32
     }
 
-    /// TCP header bytes, options included.
+    /// Length of the TCP header, options included.
     pub const fn header_bytes(&self) -> u32 {
         TCP_HEADER_BYTES + self.options.encoded_bytes()
     }
 
-    /// Bytes of the IPv4 packet that carries the segment.
+    /// Length of the IPv4 packet that carries the segment.
     pub const fn packet_bytes(&self) -> u32 {
         IPV4_HEADER_BYTES + self.header_bytes() + self.payload_bytes
     }
 }
 
-/// A segment without options and without a notice: what nearly all are.
+/// Segment without options and loss notice, the most common kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct PlainSegment {
     /// Sequence number of the first byte.
     pub seq: SeqNr,
     /// Acknowledgment number.
     pub ack: SeqNr,
-    /// The window field, not yet scaled.
+    /// Window field, unscaled.
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
@@ -233,7 +233,7 @@ pub struct PlainSegment {
 }
 
 impl PlainSegment {
-    /// The same as any segment.
+    /// Converts to a general [`Segment`].
     pub fn segment(&self) -> Segment {
         let Self { seq, ack, window, flags, payload_bytes } = *self;
         let options = Options::default();
@@ -242,7 +242,7 @@ impl PlainSegment {
 }
 
 impl Segment {
-    /// It without its options and its notice.
+    /// Drops the options and the loss notice.
     #[inline]
     pub const fn without_options(&self) -> PlainSegment {
         let Self { seq, ack, window, flags, payload_bytes, .. } = *self;

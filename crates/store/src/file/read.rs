@@ -1,4 +1,4 @@
-//! From the bytes of a file to columns.
+//! Reading Parquet files.
 
 use crate::columns::Columns;
 use crate::merge::{KEY, REPLICATION};
@@ -13,13 +13,13 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 
-/// A file that cannot be read; the message says what is wrong.
+/// Error of reading a file; the message says what is wrong.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ReadError(String);
 
 impl ReadError {
-    /// An error with this message.
+    /// Creates an error with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
@@ -31,7 +31,7 @@ impl From<ParquetError> for ReadError {
     }
 }
 
-/// A file that [`super::write`] made, read by groups of rows.
+/// Reader of a file written by [`super::write`], one row group at a time.
 pub struct Reader {
     file: Box<dyn FileReader>,
 }
@@ -40,7 +40,7 @@ impl Reader {
     /// Opens a file.
     ///
     /// # Errors
-    /// It cannot be read, or is no Parquet file.
+    /// The file cannot be read, or is not a Parquet file.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let named =
             |error: &dyn std::error::Error| ReadError::new(format!("{}: {error}", path.display()));
@@ -49,28 +49,28 @@ impl Reader {
         Ok(Self { file: Box::new(file) })
     }
 
-    /// The same for bytes in memory.
+    /// Opens a file that is held in memory.
     ///
     /// # Errors
-    /// They are no Parquet file.
+    /// The bytes are not a Parquet file.
     pub fn of_bytes(bytes: Vec<u8>) -> Result<Self, ReadError> {
         Ok(Self { file: Box::new(SerializedFileReader::new(bytes::Bytes::from(bytes))?) })
     }
 
-    /// Number of rows, as the file's metadata have it.
+    /// Number of rows according to the file's metadata.
     pub fn rows(&self) -> u64 {
         u64::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
-    /// How many groups of rows there are.
+    /// Number of row groups.
     pub fn groups(&self) -> usize {
         self.file.num_row_groups()
     }
 
-    /// The columns without a row.
+    /// The columns, without rows.
     ///
     /// # Panics
-    /// When a column is of a kind that is never written.
+    /// If a column has a type that [`super::write`] never produces.
     pub fn empty(&self) -> Columns {
         let schema = self.file.metadata().file_metadata().schema_descr();
         let empty = |kind| match kind {
@@ -84,18 +84,18 @@ impl Reader {
         columns.map(|it| (it.name().to_owned(), empty(it.physical_type()))).collect()
     }
 
-    /// The rows of a group.
+    /// Reads a row group.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The group cannot be read.
     pub fn group(&self, number: usize) -> Result<Columns, ReadError> {
         self.chosen(number, |_| true)
     }
 
-    /// Whose the rows of a group are: `key` and `replication` alone.
+    /// Reads only the columns `key` and `replication` of a row group.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The group cannot be read.
     pub fn runs(&self, number: usize) -> Result<Columns, ReadError> {
         self.chosen(number, |name| name == KEY || name == REPLICATION)
     }
@@ -150,7 +150,7 @@ fn read_column(reader: ColumnReader, rows: usize) -> Result<Column, ReadError> {
     }
 }
 
-/// All values of a column, with `none` where there is none.
+/// All values of a column, with `none` in place of nulls.
 fn values<T: DataType, V: Copy>(
     mut reader: ColumnReaderImpl<T>,
     rows: usize,

@@ -1,4 +1,4 @@
-//! What is written is what is read.
+//! Round trips: reading returns the rows that were written.
 
 use super::{GROUP_ROWS, Reader, write};
 use crate::columns::{Columns, append};
@@ -15,7 +15,7 @@ fn read(bytes: Vec<u8>) -> Columns {
     columns
 }
 
-/// A column as text: with the bits of floats, and what the codes of names stand for.
+/// Text form of a column: floats by their bits, codes by the texts they stand for.
 fn shown(column: &Column) -> Vec<String> {
     match column {
         Column::Float(values) => values
@@ -45,7 +45,7 @@ fn named(columns: Vec<Column>) -> Columns {
     columns.into_iter().enumerate().map(|(at, column)| (format!("c{at}"), column)).collect()
 }
 
-/// Columns of some kind, with so many rows.
+/// Arbitrary column with `rows` rows.
 fn any_column(rows: usize) -> impl Strategy<Value = Column> {
     let number = prop_oneof![
         Just(f64::NAN),
@@ -73,7 +73,7 @@ fn any_column(rows: usize) -> impl Strategy<Value = Column> {
         prop::collection::vec(whole, rows).prop_map(Column::Integer),
         prop::collection::vec(any::<bool>(), rows).prop_map(Column::Flag),
         name,
-        // What is the same in all rows, or in none.
+        // Constant and all-null columns.
         Just(Column::Float(vec![f64::NAN; rows])),
         Just(Column::Integer(vec![7; rows])),
     ]

@@ -1,4 +1,4 @@
-//! From columns to the bytes of a file.
+//! Writing Parquet files.
 
 use super::GROUP_ROWS;
 use crate::merge::REPLICATION;
@@ -16,10 +16,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A table as a Parquet file. The same rows give the same bytes.
+/// Writes a table as a Parquet file. Equal rows give equal bytes.
 ///
 /// # Panics
-/// When a whole number does not fit: into 63 bits, or for `replication` into 32.
+/// If an integer does not fit into 63 bits, or a `replication` into 32.
 pub fn write(columns: &[(String, Column)]) -> Vec<u8> {
     written(columns).expect("the columns fit the schema, and memory takes every byte")
 }
@@ -67,8 +67,8 @@ fn properties(columns: &[(String, Column)]) -> WriterProperties {
     properties.build()
 }
 
-/// Whether a dictionary makes a column smaller: names, and numbers of which few differ, as rows
-/// here and there tell. What is the same everywhere needs none.
+/// Whether a dictionary makes a column smaller: true for texts, and for numbers with few distinct
+/// values in a sample of rows; false for constant columns.
 fn is_repetitive(column: &Column) -> bool {
     const LOOKED_AT: usize = 1024;
     const FEW: usize = LOOKED_AT / 4;
@@ -136,7 +136,7 @@ fn write_column(
     }
 }
 
-/// Writes the values that are there; levels say where none is.
+/// Writes the non-null values, with definition levels for the nulls.
 fn put<T: DataType, V>(
     writer: &mut SerializedColumnWriter<'_>,
     values: &[V],

@@ -1,4 +1,4 @@
-//! Tables of batches and of files, joined.
+//! Merging batches and files.
 
 use super::{KEY, REPLICATION, Range, Source, joined, merged, runs_of};
 use crate::batch::{Batch, Value};
@@ -14,7 +14,7 @@ fn keys() -> Vec<String> {
     KEYS.map(String::from).to_vec()
 }
 
-/// A run of two rows, which tell whose they are, and which comes first.
+/// A run of two rows that hold its identity and their order.
 fn rows(runs: &[(u64, u64)]) -> Columns {
     let twice = || runs.iter().flat_map(|run| [*run, *run]);
     let texts: Vec<String> =
@@ -36,7 +36,7 @@ fn batch(runs: &[(u64, u64)]) -> Batch {
     Batch::new([("runs".to_owned(), rows(runs))])
 }
 
-/// Whose the rows are, and what they say.
+/// Point, replication and text of each row.
 fn said(table: &Columns) -> Vec<(String, u64, String)> {
     let [(_, Column::Name { codes, names }), (_, Column::Integer(replications)), _, text] =
         table.as_slice()
@@ -116,7 +116,7 @@ fn what_is_derived_comes_in_place_of_what_it_was_derived_from() {
     assert_eq!(table[2], ("quantity".into(), Column::Name { codes: vec![0, 1, 0], names }));
 }
 
-/// Runs, each in one of some batches.
+/// Runs, each assigned to one of some batches.
 fn any_runs() -> impl Strategy<Value = Vec<Vec<(u64, u64)>>> {
     let run = (0..3_u64, 0..40_u64);
     prop::collection::hash_map(run, 0..4_usize, 1..60).prop_map(|runs| {
@@ -184,7 +184,7 @@ fn a_run_that_is_not_wanted_stays_where_it_is() {
     assert_eq!(said(&found), expected(vec![(0, 2)]));
 }
 
-/// A folder for a while.
+/// Temporary directory, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -1,7 +1,7 @@
-//! Hostile bytes: the decoder never panics, and whatever it accepts can be encoded again and
-//! decodes to the same.
+//! Fuzzing: the decoder never panics, and every packet that it accepts can be encoded again and
+//! decodes to an equal packet.
 //!
-//! `RETX_FUZZ_ITERATIONS` sets how long; the bytes are the same at each run.
+//! `RETX_FUZZ_ITERATIONS` sets the number of iterations; every run uses the same bytes.
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -19,7 +19,7 @@ fn iterations() -> u64 {
     }
 }
 
-/// Prints the bytes in hand when a panic passes by.
+/// Prints the current input if the test panics.
 struct Culprit<'a>(&'a [u8]);
 
 impl Drop for Culprit<'_> {
@@ -30,10 +30,10 @@ impl Drop for Culprit<'_> {
     }
 }
 
-/// Returns whether the decoder accepted the bytes.
+/// Returns true if the decoder accepts the bytes.
 fn check(bytes: &[u8]) -> bool {
     let _culprit = Culprit(bytes);
-    // Called for its own sake too: it must not panic on anything.
+    // Called even if the result is unused: it must not panic on any input.
     let checksums = verify_checksums(bytes);
     let decoded = match decode_packet(bytes) {
         Ok(decoded) => decoded,
@@ -59,7 +59,7 @@ fn random_bytes(stream: &mut Stream, len: u64) -> Vec<u8> {
     (0..len).map(|_| stream.next_u64().to_le_bytes()[0]).collect()
 }
 
-/// Valid packets to start from, short enough for many mutations per second.
+/// Valid packets to start from, kept short so that many mutations fit into a second.
 fn seeds() -> Vec<Vec<u8>> {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
@@ -75,7 +75,7 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Random bytes behind an IPv4 header that is right about its length.
+/// Random bytes after an IPv4 header with a correct length.
 fn plausible(stream: &mut Stream) -> Vec<u8> {
     let len = 20 + stream.below(120);
     let mut bytes = random_bytes(stream, len);
@@ -95,7 +95,7 @@ fn plausible(stream: &mut Stream) -> Vec<u8> {
     bytes
 }
 
-/// Options of all kinds known and unknown, most of them as long as they claim.
+/// Options of known and unknown kinds, most with a correct length.
 fn scatter_options(stream: &mut Stream, room: &mut [u8]) {
     const LENGTHS: [(u8, u8); 12] = [
         (0, 1),
@@ -138,7 +138,7 @@ fn mutated(stream: &mut Stream, seeds: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// A valid packet whose end is missing; most of them admit it in their total length.
+/// A valid packet that is cut off; in most cases its total length is adjusted.
 fn truncated(stream: &mut Stream, seeds: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = seeds[stream.below(seeds.len() as u64) as usize].clone();
     bytes.truncate(stream.below(bytes.len() as u64) as usize);
@@ -170,7 +170,7 @@ fn the_decoder_stands_hostile_bytes() {
         accepted[kind] += u64::from(check(&bytes));
     }
     println!("{iterations} inputs; accepted (random, plausible, mutated, truncated): {accepted:?}");
-    // Both outcomes have to be common, or the encoder was hardly tried.
+    // Both outcomes have to be common; otherwise the encoder was hardly exercised.
     if iterations >= ITERATIONS {
         assert!(accepted[1..].iter().all(|&count| count > iterations / 200), "{accepted:?}");
     }

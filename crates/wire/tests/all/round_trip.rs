@@ -1,10 +1,10 @@
-//! What is encoded decodes to itself.
+//! Round trips: an encoded packet decodes to itself.
 
 use crate::generate::packet;
 use proptest::prelude::*;
 use retx_wire::{Packet, Transport, WireError, decode_packet, encode_packet, verify_checksums};
 
-/// Payload that differs from place to place and from packet to packet.
+/// Payload bytes that depend on position and packet.
 fn fill(payload: &mut [u8], salt: u16) {
     for (index, byte) in payload.iter_mut().enumerate() {
         *byte = (index as u16).wrapping_mul(31).wrapping_add(salt).to_le_bytes()[0];
@@ -49,8 +49,8 @@ proptest! {
         prop_assert!(is_truncated, "{result:?}");
     }
 
-    /// A checksum of 16 bits finds every error that is confined to one byte, as long as that byte
-    /// does not say what the checksum covers, or that there is none.
+    /// A 16-bit checksum detects every error within one byte, unless that byte is a length or marks
+    /// the checksum as absent.
     #[test]
     fn a_changed_byte_is_found(packet in packet(), place: prop::sample::Index, change in 1u8..) {
         let mut bytes = encode(&packet);

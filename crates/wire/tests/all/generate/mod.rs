@@ -7,7 +7,7 @@ use retx_wire::{
     TCP_OPTIONS_MAX_BYTES, Timestamps, Transport, UdpHeader,
 };
 
-/// Any options that fit into a header.
+/// Arbitrary options that fit into a header.
 pub fn options() -> impl Strategy<Value = Options> {
     let timestamps =
         (any::<u32>(), any::<u32>()).prop_map(|(value, echo)| Timestamps { value, echo });
@@ -52,7 +52,7 @@ fn segment() -> impl Strategy<Value = Segment> {
     )
 }
 
-/// Mostly what links carry; now and then up to the largest packet.
+/// Mostly common payload lengths; occasionally up to the largest packet.
 fn payload_bytes() -> impl Strategy<Value = u32> {
     prop_oneof![2 => Just(0u32), 8 => 0..=1_460u32, 1 => 0..=65_455u32]
 }
@@ -62,7 +62,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
         .prop_map(|(address, port)| Endpoint { address: address.into(), port })
 }
 
-/// Any packet.
+/// An arbitrary packet.
 pub fn packet() -> impl Strategy<Value = Packet> {
     let ecn = prop::sample::select(vec![Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce]);
     let transport = prop_oneof![
