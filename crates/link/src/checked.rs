@@ -1,7 +1,7 @@
-//! Configurations that check their values as they are read.
+//! Configurations that check their values when they are read.
 
-/// For a configuration that is derived with `remote = "Self"`: reading it ends with its
-/// `check(&self) -> Result<(), String>`, whose message may carry a path
+/// Implements reading for a configuration derived with `remote = "Self"`: after reading, its
+/// `check(&self) -> Result<(), String>` is called, whose message may carry a path
 /// ([`retx_units::choice::at`]).
 macro_rules! checked {
     ($config:ty) => {

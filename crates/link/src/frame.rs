@@ -1,35 +1,35 @@
-//! Frames as channels and queues see them, and why one is lost.
+//! Frames as channels and queues see them, and reasons for losing one.
 
-/// A frame as a channel sees it.
+/// Frame as a channel sees it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Frame {
-    /// Bytes of the IP packet in it.
+    /// Length of the IP packet, bytes.
     pub bytes: u32,
-    /// The flow that it belongs to, by its index in the run.
+    /// Index of its flow in the run.
     pub flow: u32,
-    /// Position of its first payload byte in the stream: SYN 0, first byte of data 1.
+    /// Stream position of the first payload byte: SYN 0, first byte of data 1.
     pub position: u64,
     /// Payload bytes.
     pub payload_bytes: u32,
 }
 
 impl Frame {
-    /// A frame that belongs to no flow: an acknowledgment of the link, say.
+    /// Frame that belongs to no flow, such as a link-layer acknowledgment.
     pub const fn control(bytes: u32) -> Self {
         Self { bytes, flow: u32::MAX, position: u64::MAX, payload_bytes: 0 }
     }
 }
 
-/// Why a channel or a link loses a frame.
+/// Reason why a channel or a link loses a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// Errors of the medium.
     Channel,
-    /// A script said so.
+    /// Named by a script.
     Script {
-        /// The script stands for a full queue.
+        /// True if the loss stands for a full queue.
         as_congestion: bool,
     },
-    /// The link has given up what the channel lost again and again. No model says so.
+    /// Given up by the link after the last retry. No channel model returns it.
     RetryLimit,
 }

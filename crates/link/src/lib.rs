@@ -1,5 +1,5 @@
-//! What lies between endpoints: stages that take a packet and hand it on later, and the models that
-//! they ask: a channel for each frame's fate, a queue for room.
+//! Links: stages that take a packet and hand it on later, with their channels (the fate of each
+//! frame) and queues (room for each packet).
 
 pub mod channel;
 mod checked;

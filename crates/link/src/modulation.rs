@@ -12,7 +12,7 @@
 
 use std::sync::OnceLock;
 
-/// How bits become signals.
+/// Modulations of 802.11b.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Modulation {
     /// 1 Mbit/s.
@@ -25,15 +25,15 @@ pub enum Modulation {
     Cck11,
 }
 
-/// The lowest ratio of the tables, in dB; below it they say what they say there.
+/// Lowest ratio of the tables, in dB; lower ratios use the value there.
 const FIRST_DB: f64 = -20.0;
-/// From one entry to the next.
+/// Step from one entry to the next, dB.
 const STEP_DB: f64 = 0.05;
-/// Up to 20 dB, where a CCK symbol is wrong once in e^200.
+/// Number of entries: up to 20 dB, where a CCK symbol error has probability e^−200.
 const ENTRIES: usize = 801;
 
 impl Modulation {
-    /// The one of a rate of 802.11b, in bit/s.
+    /// Modulation of an 802.11b rate given in bit/s.
     pub const fn of_rate(bit_s: u64) -> Option<Self> {
         match bit_s {
             1_000_000 => Some(Self::Dbpsk),
@@ -44,7 +44,7 @@ impl Modulation {
         }
     }
 
-    /// Bits that are right or wrong together.
+    /// Number of bits in a symbol.
     pub const fn symbol_bits(self) -> f64 {
         match self {
             Self::Dbpsk | Self::Dqpsk => 1.0,
@@ -53,7 +53,7 @@ impl Modulation {
         }
     }
 
-    /// The probability that a symbol is wrong (for DBPSK and DQPSK: a bit), at the ratio `snr`.
+    /// Symbol error probability at the ratio `snr` (DBPSK and DQPSK: bit error probability).
     pub fn symbol_error_rate(self, snr: f64) -> f64 {
         match self {
             Self::Dbpsk => 0.5 * libm::exp(-22.0 * snr),
@@ -72,7 +72,7 @@ impl Modulation {
         }
     }
 
-    /// The probability that a frame of `bytes` has an error, at the ratio `snr`.
+    /// Probability that a frame of `bytes` has an error at the ratio `snr`.
     pub fn frame_error_rate(self, snr: f64, bytes: u32) -> f64 {
         let symbols = 8.0 * f64::from(bytes) / self.symbol_bits();
         let hazard = match self {
@@ -82,7 +82,7 @@ impl Modulation {
         -libm::expm1(-symbols * hazard)
     }
 
-    /// −ln(1 − SER), from a table of its logarithm.
+    /// −ln(1 − SER), interpolated in a table of its logarithm.
     fn tabled(self, snr: f64) -> f64 {
         static TABLES: [OnceLock<Vec<f64>>; 2] = [const { OnceLock::new() }; 2];
         let table = TABLES[usize::from(self == Self::Cck11)].get_or_init(|| {
@@ -100,8 +100,8 @@ impl Modulation {
     }
 }
 
-/// S(e): with u = x + β it is Φ(−β) + ∫_0^∞ (1 − (1 − erfc(u/√2))⁷) φ(u − β) du, in which nothing
-/// cancels. Simpson's rule; the integrand is smooth, and below e^−32 at the end.
+/// S(e): substituting u = x + β gives Φ(−β) + ∫_0^∞ (1 − (1 − erfc(u/√2))⁷) φ(u − β) du, which is
+/// free of cancellation. Simpson's rule; the integrand is smooth, and below e^−32 at the upper end.
 fn cck_error_rate(e: f64) -> f64 {
     const STEPS_PER_UNIT: f64 = 40.0;
     let root = std::f64::consts::SQRT_2;
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Without a signal a biorthogonal symbol of 16 is guessed.
+    /// At vanishing SNR one of the 16 biorthogonal symbols is guessed.
     #[test]
     fn no_signal_is_a_guess() {
         assert!((Modulation::Cck5.symbol_error_rate(0.0) - 15.0 / 16.0).abs() < 1e-9);
@@ -153,7 +153,7 @@ mod tests {
         assert!((Modulation::Dbpsk.symbol_error_rate(0.0) - 0.5).abs() < 1e-15);
     }
 
-    /// The integral as it is printed, by the trapezoidal rule in 200,000 steps, elsewhere.
+    /// Reference values: the printed integral by the trapezoidal rule with 200,000 steps.
     #[test]
     fn symbol_errors_of_cck() {
         let anchors = [
@@ -166,13 +166,13 @@ mod tests {
             let snr = libm::pow(10.0, db / 10.0);
             for (modulation, anchor) in [(Modulation::Cck5, five), (Modulation::Cck11, eleven)] {
                 let rate = modulation.symbol_error_rate(snr);
-                // Simpson's rule at steps of 1/40 is off by some h⁴/180 = 2e-9.
+                // The error of Simpson's rule with steps of 1/40 is about h⁴/180 = 2e-9.
                 assert!((rate - anchor).abs() < 2e-9, "{modulation:?} at {db} dB: {rate}");
             }
         }
     }
 
-    /// The table against the integral, half-way between its entries.
+    /// The table agrees with the integral half-way between its entries.
     #[test]
     fn the_table_is_the_curve() {
         for modulation in [Modulation::Cck5, Modulation::Cck11] {
@@ -183,7 +183,7 @@ mod tests {
                 let symbols = 8.0 * 1500.0 / modulation.symbol_bits();
                 let exact = -libm::expm1(symbols * libm::log1p(-exact));
                 let tabled = modulation.frame_error_rate(snr, 1500);
-                // Linear in the logarithm: off by the curvature over a step of 0.05 dB.
+                // The error of linear interpolation is the curvature over a step of 0.05 dB.
                 let off = (tabled - exact).abs();
                 assert!(off < 2e-3 * exact + 1e-12, "{modulation:?} at {db} dB: {tabled} {exact}");
             }

@@ -1,31 +1,31 @@
-//! Rates that change: how long a transmission takes that may see several of them.
+//! Changing rates: the length of transmissions during which the rate changes.
 
 use retx_units::{Duration, Rate, Time};
 
-/// A rate over time.
+/// Rate as a function of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rates {
-    /// A rate from each instant on, which may be 0 for a while. A frame in transmission goes on at
+    /// Piecewise constant rate, which may be 0 for a while. A frame in transmission continues at
     /// the new rate.
     Steps {
-        /// The instants in ascending order, the first at 0.
+        /// Instants in ascending order, the first at 0.
         steps: Vec<(Duration, Rate)>,
-        /// They come again after so long, above all instants; some rate is above 0 then.
+        /// Period, longer than the last instant; the rate is above 0 somewhere in it.
         period: Option<Duration>,
     },
-    /// Instants at which so many bytes of IP packets may leave, as in Mahimahi's traces. What an
-    /// instant finds no packet for is lost; a packet that does not fit waits for the next one with
-    /// what is left of it.
+    /// Instants at which a number of bytes of IP packets may leave, as in Mahimahi's traces. An
+    /// opportunity without a waiting packet is lost; a packet that does not fit uses what is left
+    /// and continues with the next opportunity.
     Opportunities {
-        /// The instants in ascending order; they come again after the last, which is above 0.
+        /// Instants in ascending order; they repeat after the last, which is above 0.
         at: Vec<Duration>,
-        /// What may leave at each.
+        /// Bytes per opportunity.
         bytes: u32,
     },
 }
 
 impl Rates {
-    /// What it comes to, roughly: the first rate above 0, or that of the opportunities of a round.
+    /// Approximate rate: the first rate above 0, or the mean rate of the opportunities of a period.
     pub fn mean(&self) -> Option<Rate> {
         match self {
             Self::Steps { steps, .. } => {
@@ -41,28 +41,28 @@ impl Rates {
     }
 }
 
-/// A packet that is to be transmitted.
+/// Packet to be transmitted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
-    /// When its turn comes.
+    /// Start of its service.
     pub start: Time,
-    /// It has waited for the packet before it.
+    /// True if it was queued behind another packet.
     pub waited: bool,
-    /// Bytes of the IP packet.
+    /// Length of the IP packet, bytes.
     pub bytes: u32,
-    /// Bytes of the frame.
+    /// Length of the frame, bytes.
     pub on_wire: u32,
 }
 
-/// A transmitter whose rate changes.
+/// Transmitter with a changing rate.
 #[derive(Debug, Clone)]
 pub(crate) struct Service {
     rates: Rates,
-    /// Where the current round of opportunities began, in nanoseconds.
+    /// Start of the current period of opportunities, in nanoseconds.
     round: u64,
-    /// The next opportunity in it.
+    /// Index of the next opportunity in the period.
     next: usize,
-    /// What is left of the opportunity used last.
+    /// Bytes left of the most recently used opportunity.
     left: u32,
 }
 
@@ -71,7 +71,7 @@ impl Service {
         Self { rates, round: 0, next: 0, left: 0 }
     }
 
-    /// When the transmission ends; [`Time::NEVER`] when the rate stays at 0.
+    /// End of the transmission; [`Time::NEVER`] if the rate stays 0.
     pub fn end(&mut self, job: &Job) -> Time {
         let start = job.start.as_nanos();
         Time::from_nanos(match &self.rates {
@@ -119,9 +119,9 @@ impl Service {
     }
 }
 
-/// When `bits` have been sent that begin at `start`.
+/// End of the transmission of `bits` that begins at `start`.
 fn end_by_steps(steps: &[(Duration, Rate)], period: u64, start: u64, bits: u64) -> u64 {
-    // In bits times nanoseconds per second.
+    // Work in units of bits × 10⁹, so that rates multiply with nanoseconds.
     let mut work = u128::from(bits) * 1_000_000_000;
     let mut round = start / period * period;
     let mut index = steps.partition_point(|(at, _)| round.saturating_add(at.as_nanos()) <= start);
@@ -145,7 +145,7 @@ fn end_by_steps(steps: &[(Duration, Rate)], period: u64, start: u64, bits: u64) 
         index += 1;
         if index == steps.len() {
             index = 0;
-            // Whole rounds at once.
+            // Whole periods in one step.
             let each = work_of_round(steps, period);
             let rounds = u64::try_from((work - 1) / each).unwrap_or(u64::MAX);
             work -= u128::from(rounds) * each;
@@ -155,7 +155,7 @@ fn end_by_steps(steps: &[(Duration, Rate)], period: u64, start: u64, bits: u64) 
     }
 }
 
-/// What one round transmits, in bits times nanoseconds per second.
+/// Bits transmitted in one period, times 10⁹.
 fn work_of_round(steps: &[(Duration, Rate)], period: u64) -> u128 {
     let ends = steps.iter().skip(1).map(|(at, _)| at.as_nanos()).chain([period]);
     let each = steps
@@ -177,7 +177,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a transmitter that goes nanosecond by nanosecond.
+        /// Agrees with a transmitter that advances nanosecond by nanosecond.
         #[test]
         fn the_integral_over_the_steps(
             gaps in prop::collection::vec((1u64..40, 0u64..4), 1..6),
@@ -186,7 +186,7 @@ mod tests {
             bytes in 1u32..30,
             repeats in any::<bool>(),
         ) {
-            // Rates in whole bits per nanosecond, so that the plain count is exact.
+            // Rates in whole bits per nanosecond make the reference exact.
             let mut at = 0;
             let steps: Vec<(Duration, Rate)> = gaps.iter().map(|&(gap, rate)| {
                 let step = (Duration::from_nanos(at), Rate::from_bit_s(rate * 1_000_000_000));
@@ -209,7 +209,7 @@ mod tests {
                 left -= last_rate;
                 now += 1;
             }
-            // The plain count ends on a whole nanosecond; the integral rounds to the nearest.
+            // The reference ends on a whole nanosecond; the integral rounds to the nearest.
             let early = u64::from(2 * -left > last_rate);
             let rates = Rates::Steps {
                 steps: steps.clone(),
@@ -232,7 +232,8 @@ mod tests {
         assert_eq!(service.end(&Job { start: Time::NEVER, ..job(0, 1000) }), Time::NEVER);
     }
 
-    /// Packets of 600 bytes share opportunities of 1500; what no packet waits for is lost.
+    /// Packets of 600 bytes share opportunities of 1500 bytes; opportunities without a waiting
+    /// packet are lost.
     #[test]
     fn opportunities_are_shared_and_lost() {
         let ms = Duration::from_millis;
@@ -243,13 +244,13 @@ mod tests {
             service.end(&Job { waited, ..job(at(start), bytes) }).as_nanos() / 1_000_000
         };
         assert_eq!(send(0, false, 600), 2);
-        // In the rest of the first, and with 300 bytes in the second.
+        // The rest of the first opportunity, and 300 bytes of the second.
         assert_eq!(send(2, true, 1200), 2);
-        // Nobody waited: both are gone.
+        // No packet waited: both opportunities are lost.
         assert_eq!(send(2, false, 100), 5);
         assert_eq!(send(5, false, 1500), 7);
         assert_eq!(send(7, true, 1501), 10);
-        // Three rounds later.
+        // Three periods later.
         assert_eq!(send(21, false, 1500), 22);
         assert_eq!(send(22, true, 4500), 27);
     }

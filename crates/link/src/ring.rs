@@ -1,14 +1,14 @@
-//! A queue in a ring whose size is a power of two, so that a place is found by a mask.
+//! Ring buffer whose size is a power of two, so that a mask finds a slot.
 
 use prefetch_index::prefetch_index;
 
-/// First in, first out.
+/// FIFO queue in a ring buffer.
 #[derive(Debug, Clone)]
 pub struct Ring<T> {
     slots: Box<[T]>,
-    /// Counts what was ever taken out, modulo 2^32; the first is at this place, modulo the size.
+    /// Number of items removed so far, modulo 2^32; masked, the slot of the first item.
     head: u32,
-    /// Counts what was ever put in, in the same way.
+    /// Number of items appended so far, modulo 2^32.
     tail: u32,
 }
 
@@ -18,17 +18,17 @@ impl<T> Default for Ring<T> {
     }
 }
 
-/// The size of the first ring.
+/// Initial number of slots.
 const FIRST_SIZE: usize = 2;
 
 impl<T: Copy + Default> Ring<T> {
-    /// How many there are.
+    /// Number of items.
     #[inline]
     pub const fn len(&self) -> usize {
         self.tail.wrapping_sub(self.head) as usize
     }
 
-    /// True when there are none.
+    /// True if there are no items.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.tail == self.head
@@ -39,32 +39,32 @@ impl<T: Copy + Default> Ring<T> {
         count as usize & self.slots.len().wrapping_sub(1)
     }
 
-    /// The first.
+    /// First item.
     #[inline]
     pub fn front(&self) -> Option<&T> {
         if self.is_empty() { None } else { Some(&self.slots[self.place(self.head)]) }
     }
 
-    /// That which so many come before.
+    /// Item at `index`, counted from the front.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
         let place = self.place(self.head.wrapping_add(index as u32));
         if index < self.len() { self.slots.get(place) } else { None }
     }
 
-    /// Lets the processor fetch that which so many come before.
+    /// Prefetches the item at `index`.
     #[inline]
     pub fn prefetch(&self, index: u32) {
         prefetch_index(&self.slots, self.place(self.head.wrapping_add(index)));
     }
 
-    /// Lets the processor fetch the place of one that comes behind all others and so many more.
+    /// Prefetches the slot that the item after `others` further ones will take.
     #[inline(always)]
     pub fn prefetch_back(&self, others: u32) {
         prefetch_index(&self.slots, self.place(self.tail.wrapping_add(others)));
     }
 
-    /// Takes out the first.
+    /// Removes and returns the first item.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
         let first = *self.front()?;
@@ -72,14 +72,14 @@ impl<T: Copy + Default> Ring<T> {
         Some(first)
     }
 
-    /// Leaves out the first, which has been looked at.
+    /// Drops the first item, whose presence the caller has checked.
     #[inline(always)]
     pub fn drop_front(&mut self) {
         debug_assert!(!self.is_empty(), "there is a first");
         self.head = self.head.wrapping_add(1);
     }
 
-    /// Puts one in behind all others.
+    /// Appends an item at the back.
     #[inline(always)]
     pub fn push_back(&mut self, item: T) {
         if self.len() == self.slots.len() {
@@ -90,7 +90,7 @@ impl<T: Copy + Default> Ring<T> {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Puts one in before all others.
+    /// Inserts an item at the front.
     #[inline]
     pub fn push_front(&mut self, item: T) {
         if self.len() == self.slots.len() {
@@ -101,7 +101,7 @@ impl<T: Copy + Default> Ring<T> {
         self.slots[place] = item;
     }
 
-    /// Puts one in before all that at the end for which `after` holds.
+    /// Inserts an item before the trailing items for which `after` holds.
     #[cold]
     pub fn insert_before(&mut self, item: T, after: impl Fn(&T) -> bool) {
         self.push_back(item);
@@ -119,7 +119,7 @@ impl<T: Copy + Default> Ring<T> {
         self.slots[here] = item;
     }
 
-    /// Takes out the last for which `is` holds.
+    /// Removes the last item for which `is` holds.
     #[cold]
     pub fn remove(&mut self, is: impl Fn(&T) -> bool) {
         let count = self.len();
@@ -135,7 +135,7 @@ impl<T: Copy + Default> Ring<T> {
         self.tail = self.tail.wrapping_sub(1);
     }
 
-    /// How many there are from the first on for which `is` holds, as it does for no other.
+    /// Number of leading items for which `is` holds; it must hold for no later item.
     pub fn partition_point(&self, is: impl Fn(&T) -> bool) -> usize {
         let (mut from, mut to) = (0, self.len());
         while from < to {
@@ -149,13 +149,13 @@ impl<T: Copy + Default> Ring<T> {
         from
     }
 
-    /// Empties it.
+    /// Removes all items.
     #[inline]
     pub const fn clear(&mut self) {
         self.head = self.tail;
     }
 
-    /// All, first to last.
+    /// Items from first to last.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len() as u32).map(|index| &self.slots[self.place(self.head.wrapping_add(index))])
     }
@@ -180,7 +180,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Against the standard library's queue.
+        /// Agrees with the standard library's queue.
         #[test]
         fn agrees_with_a_queue(steps in prop::collection::vec((0u8..5, 0u32..50), 0..400)) {
             let mut ring = Ring::default();

@@ -1,75 +1,75 @@
-//! What all stages share: a packet as they see it, and what they say of it.
+//! Types shared by all stages: packets, and the outcome of entering and leaving.
 //!
-//! A stage is what packets pass between nodes: a direction of a link ([`crate::pipe`]), a cell of
-//! stations ([`crate::wlan`]). All have the same verbs: `handle_packet`, `poll_transmit`,
-//! `poll_timeout`, `handle_timeout`. None calls another; who drives them moves packets on.
+//! Packets cross stages on their way between nodes: a direction of a link ([`crate::pipe`]) or a
+//! cell of stations ([`crate::wlan`]). All have the same methods: `handle_packet`, `poll_transmit`,
+//! `poll_timeout`, `handle_timeout`. No stage calls another; the engine moves packets between them.
 
 use crate::frame::{Frame, Reason};
 use retx_units::{Duration, Time};
 
-/// A packet as a stage sees it.
+/// Packet as a stage sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet {
-    /// What the caller calls it.
+    /// The caller's id of the packet.
     pub id: u32,
-    /// What the channel may know of it; `bytes` are those of the IP packet.
+    /// Properties visible to the channel; `bytes` is the length of the IP packet.
     pub frame: Frame,
-    /// A queue can mark it instead of dropping it: its ECN field says ECT or CE (RFC 3168 §5).
+    /// True if its ECN field is ECT or CE (RFC 3168 §5): a queue can mark it instead of dropping
+    /// it.
     pub ecn_capable: bool,
 }
 
-/// What became of a packet that wanted to enter.
+/// Outcome of entering a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Entry {
-    /// It is in the stage.
+    /// Accepted.
     Accepted,
-    /// It is in the stage, and so is a copy of it, for which the caller has to find a name at once
-    /// (`add_copy`).
+    /// Accepted and duplicated: the caller must assign an id to the copy at once (`add_copy`).
     AcceptedTwice,
-    /// The queue turned it away.
+    /// Dropped by the queue.
     QueueFull,
 }
 
-/// A packet that leaves a stage, or to which something else happens in it.
+/// Packet that leaves a stage, or another event that concerns a packet in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Departure {
-    /// Where its way through the stage leads.
+    /// Delivered at the end of its path through the stage.
     Delivered {
-        /// What the caller called it.
+        /// The caller's id of the packet.
         id: u32,
     },
-    /// Into nothing: a channel lost it, or a link gave it up.
+    /// Lost by a channel, or given up by a link.
     Lost {
-        /// What the caller called it.
+        /// The caller's id of the packet.
         id: u32,
-        /// When its transmission ended.
+        /// End of its transmission.
         at: Time,
-        /// What the loss counts as.
+        /// Reason of the loss.
         reason: Reason,
     },
-    /// Into nothing: it has waited, and the queue drops it.
+    /// Dropped by the queue after waiting.
     Dropped {
-        /// What the caller called it.
+        /// The caller's id of the packet.
         id: u32,
-        /// When.
+        /// Time of the drop.
         at: Time,
     },
-    /// It stays in the stage: the queue has marked it, congestion experienced.
+    /// Marked by the queue with congestion experienced; the packet stays in the stage.
     Marked {
-        /// What the caller called it.
+        /// The caller's id of the packet.
         id: u32,
     },
-    /// It stays in the stage, and so does a copy of it, for which the caller has to find a name at
+    /// Duplicated; the packet stays in the stage, and the caller must assign an id to the copy at
     /// once (`add_copy`).
     Copied {
-        /// What the caller called it.
+        /// The caller's id of the packet.
         id: u32,
     },
 }
 
 impl Departure {
-    /// What the caller called the packet.
+    /// The caller's id of the packet.
     pub const fn id(&self) -> u32 {
         let (Self::Delivered { id }
         | Self::Lost { id, .. }
@@ -80,13 +80,13 @@ impl Departure {
     }
 }
 
-/// An instant that no delay can carry past the end of time.
+/// `time + by`, saturating at the end of time.
 #[inline]
 pub(crate) fn later(time: Time, by: Duration) -> Time {
     Time::from_nanos(time.as_nanos().saturating_add(by.as_nanos()))
 }
 
-/// The sum of two delays, which may each be as long as they like.
+/// `a + b`, saturating.
 #[inline]
 pub(crate) fn later_by(a: Duration, b: Duration) -> Duration {
     Duration::from_nanos(a.as_nanos().saturating_add(b.as_nanos()))

@@ -11,31 +11,32 @@ use retx_units::{Probability, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Independent bit errors; a frame with any is lost. Of its L bits those of the IP packet count,
-/// without the link's `overhead`; in a wlan all, with the `mac_overhead`.
+/// Independent bit errors; a frame with at least one is lost. The L bits counted are those of the
+/// IP packet, without the link's `overhead`; in a wlan those of the whole frame, including
+/// `mac_overhead`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Bit error rate.
     pub ber: Probability,
-    /// How the rate becomes a frame's loss probability.
+    /// Formula for a frame's loss probability.
     #[serde(default)]
     pub form: Form,
 }
 
-/// From bit error rate to packet error rate.
+/// Formulas for the packet error rate, given the bit error rate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// 1 − (1 − BER)^L, L the bits that count.
+    /// 1 − (1 − BER)^L, where L is the number of bits counted.
     #[default]
     Exact,
-    /// BER·L, at most 1: the first term of the exact form, as papers often write it.
+    /// BER·L, at most 1: first-order approximation, common in papers.
     Linear,
 }
 
 impl Config {
-    /// The probability of losing a packet of so many bytes.
+    /// Probability of losing a packet of `bytes`.
     pub fn error_rate(&self, bytes: u32) -> f64 {
         let bits = 8.0 * f64::from(bytes);
         match self.form {
@@ -45,7 +46,7 @@ impl Config {
     }
 }
 
-/// A running channel; remembers the probability of the last two packet sizes seen.
+/// Running channel; caches the probabilities of the last two packet sizes.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
@@ -53,7 +54,7 @@ pub struct State {
 }
 
 impl State {
-    /// A channel with these parameters.
+    /// Creates a channel with these parameters.
     pub fn new(config: Config) -> Self {
         Self { config, known: [(0, 0.0); 2] }
     }

@@ -22,7 +22,7 @@ pub struct State {
 }
 
 impl State {
-    /// A channel with these parameters.
+    /// Creates a channel with these parameters.
     pub fn new(config: Config) -> Self {
         Self { p: config.p.value() }
     }
@@ -46,7 +46,7 @@ impl Model for Config {
 
 impl Channel for State {
     fn fate(&mut self, _: Time, _: &Frame, stream: &mut Stream) -> Fate {
-        // One draw per frame, also at p = 0: runs that differ in p alone stay paired.
+        // One draw per frame, even at p = 0, so that runs that differ only in p stay paired.
         if stream.uniform() < self.p { Fate::Lose(Reason::Channel) } else { DELIVER }
     }
 }

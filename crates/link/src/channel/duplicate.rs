@@ -2,21 +2,22 @@
 //!
 //! *Equations.* Copies per frame that arrives: p.
 //!
-//! A copy is made of what arrives: whatever else the channel's list does to the frame, the copy
-//! comes `after` it. It is a packet of its own from then on, and may be lost on the next link.
+//! A copy is made of every frame that arrives: it follows `after` the frame, whatever other models
+//! of the list do to the frame. From then on it is a packet in its own right and may be lost on the
+//! next link.
 
 use super::{Channel, DELIVER, Fate, Frame, Model};
 use retx_units::{Duration, Probability, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Each frame arrives a second time with probability p.
+/// Each frame is duplicated with probability p.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Probability that a frame is duplicated.
     pub p: Probability,
-    /// From the frame's arrival to the copy's; others may come in between.
+    /// Time from the frame's arrival to the copy's; other frames may arrive in between.
     #[serde(default)]
     pub after: Duration,
 }

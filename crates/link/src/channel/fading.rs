@@ -47,25 +47,25 @@ pub struct Config {
     /// a wlan that of each frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// How the ratio varies.
+    /// Process by which the ratio varies.
     #[serde(default)]
     pub process: Process,
 }
 
 checked!(Config);
 
-/// How the signal-to-noise ratio varies.
+/// Processes of the signal-to-noise ratio.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Process {
-    /// A sum of 32 sinusoids (Clarke's model): the ratio varies continuously.
+    /// Sum of 32 sinusoids (Clarke's model): the ratio varies continuously.
     #[default]
     Sinusoids,
-    /// A Markov chain of 2 dB steps; Rayleigh only, and several times faster.
+    /// Markov chain with steps of 2 dB; Rayleigh only, and several times faster.
     Markov,
 }
 
-/// Sinusoids in a sum.
+/// Number of sinusoids in the sum.
 const SINUSOIDS: usize = 32;
 
 impl Config {
@@ -101,7 +101,7 @@ impl Config {
         libm::pow(10.0, self.mean_snr_db / 10.0)
     }
 
-    /// ∫ FER(mean·x) p(x) dx from one of the ends to the other; x is the power over its mean.
+    /// ∫ FER(mean·x) p(x) dx between the two ends; x is the power over its mean.
     fn error_integral(
         &self,
         (modulation, bytes): (Modulation, u32),
@@ -110,7 +110,7 @@ impl Config {
     ) -> f64 {
         const STEPS: usize = 4000;
         let mean = self.mean_snr();
-        // In √x, which spreads the deep fades, where errors happen.
+        // Integrated over √x, which resolves the deep fades, where errors occur.
         let (from, to) = (libm::sqrt(ends.0), libm::sqrt(ends.1));
         let width = (to - from) / STEPS as f64;
         let at = |index: usize| {
@@ -138,7 +138,7 @@ impl Model for Config {
     }
 
     fn loss_rate(&self, bytes: u32) -> Option<f64> {
-        // Power beyond 60 times its mean has a probability of e^−60.
+        // Power beyond 60 times its mean has probability e^−60.
         const ALL: (f64, f64) = (0.0, 60.0);
         let uneven = match self.process {
             _ if self.rician_k > 0.0 => return None,
@@ -163,14 +163,14 @@ pub struct State {
     source: Source,
 }
 
-/// What the power over its mean comes from.
+/// Source of the power relative to its mean.
 #[derive(Debug, Clone)]
 enum Source {
     Sinusoids(Box<Sinusoids>),
     Markov(Box<Chain>),
 }
 
-/// Directions and phases, drawn with the first frame.
+/// Directions and phases; drawn with the first frame.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sinusoids {
     drawn: bool,
@@ -213,39 +213,39 @@ impl Sinusoids {
     }
 }
 
-/// A frame's modulation and its bytes.
+/// Modulation and length in bytes of a frame.
 type Kind = (Modulation, u32);
-/// Kinds of frames whose errors are remembered.
+/// Number of kinds of frames whose error probabilities are cached.
 const KNOWN_MAX: usize = 16;
 
-/// States of the chain.
+/// Number of states of the chain.
 const STATES: usize = 21;
-/// The first border, in dB over the mean; the others follow 2 dB apart.
+/// Lowest border, in dB relative to the mean; the others follow in steps of 2 dB.
 const FIRST_BORDER_DB: f64 = -30.0;
 
-/// The way of a chain through its states. Its draws are its own and come one after another, however
-/// often it is asked: two TCPs with the same seed and replication meet the same fades.
+/// Trajectory of the chain. It has its own stream and draws sojourn after sojourn, however often it
+/// is asked, so two TCPs with the same seed and replication meet the same fades.
 #[derive(Debug, Clone)]
 struct Path {
     stream: Stream,
     state: usize,
-    /// When it leaves the state, in nanoseconds.
+    /// End of the current sojourn, in nanoseconds.
     until: u64,
 }
 
-/// The Rayleigh process as a chain: state k has a power between borders k and k + 1.
+/// Rayleigh process as a Markov chain: in state k the power lies between borders k and k + 1.
 #[derive(Debug, Clone)]
 struct Chain {
     borders: [f64; STATES + 1],
-    /// Share of time in each state.
+    /// Stationary probability of each state.
     share: [f64; STATES],
-    /// Rates of going down and up, per second.
+    /// Transition rates down and up, per second.
     rates: [(f64, f64); STATES],
-    /// What the path is drawn from; drawn itself with the first frame.
+    /// Seed of the trajectory; drawn with the first frame.
     key: Option<u64>,
-    /// Where it is; nowhere before the first frame.
+    /// Current position; `None` before the first frame.
     path: Option<Path>,
-    /// The error probabilities of the states for the kinds of frames seen last.
+    /// Error probabilities of all states for the most recent kinds of frames.
     known: Vec<(Kind, [f64; STATES])>,
 }
 
@@ -280,7 +280,7 @@ impl Chain {
             .unwrap_or(STATES - 1)
     }
 
-    /// The state at `now`.
+    /// State at `now`.
     fn state(&mut self, now: Time, stream: &mut Stream) -> usize {
         let mut path = self.path.take().unwrap_or_else(|| {
             let seed = *self.key.get_or_insert_with(|| stream.next_u64());
@@ -300,7 +300,7 @@ impl Chain {
         state
     }
 
-    /// For how long a state lasts, in nanoseconds.
+    /// Draws the length of a sojourn in a state, in nanoseconds.
     fn sojourn(&self, state: usize, stream: &mut Stream) -> u64 {
         let (down, up) = self.rates[state];
         if down + up > 0.0 { (stream.exponential() / (down + up) * 1e9) as u64 } else { u64::MAX }
@@ -324,7 +324,7 @@ impl Chain {
 }
 
 impl State {
-    /// The signal-to-noise ratio at `now`, in dB; for a chain, the middle of its state.
+    /// Signal-to-noise ratio at `now`, in dB; for a chain, the middle of its state.
     pub fn snr_db(&mut self, now: Time, stream: &mut Stream) -> f64 {
         let power = match &mut self.source {
             Source::Sinusoids(sinusoids) => {
@@ -369,7 +369,7 @@ impl Channel for State {
         }
     }
 
-    /// The paths stay; a change of the Doppler shift lets their phases jump.
+    /// Keeps the trajectories; a change of the Doppler shift makes the phases jump.
     fn adopt(&mut self, new: Self) {
         let old = std::mem::replace(self, new);
         let same_pace = self.config.doppler_hz.to_bits() == old.config.doppler_hz.to_bits();
@@ -377,7 +377,7 @@ impl Channel for State {
             (Source::Sinusoids(own), Source::Sinusoids(old)) => *own = old,
             (Source::Markov(own), Source::Markov(old)) => {
                 own.key = old.key;
-                // At another pace the way is another one, from the beginning.
+                // With other transition rates the old trajectory is meaningless: start a new one.
                 own.path = old.path.filter(|_| same_pace);
             }
             _ => {}

@@ -30,16 +30,16 @@ pub struct Config {
     /// Probability of going from the bad to the good state, per frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r: Option<Probability>,
-    /// Probability that a frame survives the good state; 1 without it.
+    /// Probability that a frame survives the good state; 1 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k: Option<Probability>,
-    /// Probability that a frame survives the bad state; 0 without it.
+    /// Probability that a frame survives the bad state; 0 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub h: Option<Probability>,
     /// Loss rate; the bad state then loses every frame and the good one none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<Probability>,
-    /// Mean number of frames lost in a row, at least 1.
+    /// Mean number of consecutive losses, at least 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_burst: Option<f64>,
 }
@@ -49,9 +49,9 @@ checked!(Config);
 /// The chain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chain {
-    /// From good to bad.
+    /// Transition probability from good to bad.
     pub p: f64,
-    /// From bad to good.
+    /// Transition probability from bad to good.
     pub r: f64,
     /// Loss probability in the good state.
     pub good_loss: f64,
@@ -64,10 +64,10 @@ impl Config {
         self.read().map(|_| ())
     }
 
-    /// The chain, from either form.
+    /// Derives the chain from either form.
     ///
     /// # Errors
-    /// A mixture of the two forms, an incomplete one, a chain that cannot be.
+    /// A mixture of the two forms, an incomplete form, or impossible values.
     fn read(&self) -> Result<Chain, String> {
         let chain = [("p", self.p), ("r", self.r), ("k", self.k), ("h", self.h)];
         let given = chain.iter().find(|(_, value)| value.is_some());
@@ -100,10 +100,10 @@ impl Config {
         Ok(Chain { p, r, good_loss: loss(self.k, 1.0), bad_loss: loss(self.h, 0.0) })
     }
 
-    /// The chain that this is.
+    /// Chain of this configuration.
     ///
     /// # Panics
-    /// For a configuration that reading would have refused.
+    /// If the configuration is one that reading refuses.
     pub fn chain(&self) -> Chain {
         self.read().unwrap_or_else(|error| panic!("unchecked parameters: {error}"))
     }
@@ -115,7 +115,7 @@ fn from_loss(loss: f64, burst: f64) -> Result<Chain, String> {
         let message = format!("{burst} is refused: a burst has at least 1 frame");
         return Err(choice::at("mean_burst", &message));
     }
-    // p ≤ 1: after each burst at least one frame survives.
+    // p ≤ 1: at least one frame survives between two bursts.
     let most = burst / (1.0 + burst);
     if loss > most {
         let message = format!(
@@ -129,25 +129,25 @@ fn from_loss(loss: f64, burst: f64) -> Result<Chain, String> {
 }
 
 impl Chain {
-    /// Share of frames that find the chain bad.
+    /// Stationary probability of the bad state.
     pub fn bad_share(&self) -> f64 {
         self.p / (self.p + self.r)
     }
 
-    /// The long-run loss rate.
+    /// Long-run loss rate.
     pub fn loss_rate(&self) -> f64 {
         let bad = self.bad_share();
         (1.0 - bad) * self.good_loss + bad * self.bad_loss
     }
 
-    /// The probability that two successive frames are lost.
+    /// Probability that two successive frames are both lost.
     fn both_lost(&self) -> f64 {
         let Self { p, r, good_loss: g, bad_loss: b } = *self;
         let bad = self.bad_share();
         (1.0 - bad) * g * ((1.0 - p) * g + p * b) + bad * b * (r * g + (1.0 - r) * b)
     }
 
-    /// Mean number of frames lost in a row; `None` when none is, or all are.
+    /// Mean number of consecutive losses; `None` if no frame or every frame is lost.
     pub fn mean_burst(&self) -> Option<f64> {
         let loss = self.loss_rate();
         let starts = loss - self.both_lost();
@@ -175,7 +175,7 @@ impl Model for Config {
 #[derive(Debug, Clone)]
 pub struct State {
     chain: Chain,
-    /// `None` before the first frame.
+    /// Current state; `None` before the first frame.
     bad: Option<bool>,
 }
 
@@ -186,7 +186,8 @@ impl Channel for State {
             Some(bad) => bad,
             None => stream.uniform() < chain.bad_share(),
         };
-        // Two draws per frame in either state: runs that differ in a probability stay paired.
+        // Two draws per frame in either state, so that runs that differ in a probability stay
+        // paired.
         let lost = stream.uniform() < if bad { chain.bad_loss } else { chain.good_loss };
         let moves = stream.uniform() < if bad { chain.r } else { chain.p };
         self.bad = Some(bad != moves);

@@ -11,11 +11,12 @@
 //! T_g = T·(1 − L)/L.
 //!
 //! *How it is drawn.* The same chain forgets at the instants of a Poisson process with rate a + b,
-//! and is then bad with probability π, whatever it was: e^(−(a+b)τ) is the probability of no such
-//! instant (uniformisation; Jensen 1953, Skand. Aktuarietidskr. 36). The instants of each span of
-//! time come from a stream of the span's own. So the state is a function of time alone: two TCPs
-//! with the same seed and replication meet the same good and bad times, whenever they send. A
-//! change of the parameters in a schedule lets the state be what it is under the new ones.
+//! The chain forgets its state at the instants of a Poisson process of rate a + b and is then bad
+//! with probability π, whatever it was: e^(−(a+b)τ) is the probability of no such instant
+//! (uniformisation; Jensen 1953, Skand. Aktuarietidskr. 36). Each span of time has a stream of its
+//! own for its instants, so the state is a function of time alone: two TCPs with the same seed and
+//! replication meet the same good and bad times, whenever they send. When a schedule changes the
+//! parameters, the state is re-evaluated under the new ones.
 //!
 //! *Where it differs from `gilbert_elliott`.* There a burst ends after so many *frames*: a sender
 //! that backs off finds the same burst when it comes back. Here it ends after some *time*: waiting
@@ -39,16 +40,16 @@ pub struct Config {
     /// Mean time in the bad state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_bad: Option<Duration>,
-    /// Probability that a frame survives the good state; 1 without it.
+    /// Probability that a frame survives the good state; 1 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k: Option<Probability>,
-    /// Probability that a frame survives the bad state; 0 without it.
+    /// Probability that a frame survives the bad state; 0 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub h: Option<Probability>,
-    /// Share of bad time, in which every frame is lost; in good time none is.
+    /// Share of time in the bad state, which then loses every frame; the good state loses none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<Probability>,
-    /// Mean length of a bad time.
+    /// Mean sojourn time in the bad state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_burst: Option<Duration>,
 }
@@ -58,9 +59,9 @@ checked!(Config);
 /// The chain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chain {
-    /// Share of time that is bad.
+    /// Stationary probability of the bad state.
     pub bad_share: f64,
-    /// a + b: how fast the state is forgotten, per second.
+    /// a + b: rate at which the state is forgotten, per second.
     pub decay_s: f64,
     /// Loss probability in the good state.
     pub good_loss: f64,
@@ -73,10 +74,10 @@ impl Config {
         self.read().map(|_| ())
     }
 
-    /// The chain, from either form.
+    /// Derives the chain from either form.
     ///
     /// # Errors
-    /// A mixture of the two forms, an incomplete one, times that are none.
+    /// A mixture of the two forms, an incomplete form, or impossible times.
     fn read(&self) -> Result<Chain, String> {
         let own = [
             ("mean_good", self.mean_good.is_some()),
@@ -122,10 +123,10 @@ impl Config {
         })
     }
 
-    /// The chain that this is.
+    /// Chain of this configuration.
     ///
     /// # Panics
-    /// For a configuration that reading would have refused.
+    /// If the configuration is one that reading refuses.
     pub fn chain(&self) -> Chain {
         self.read().unwrap_or_else(|error| panic!("unchecked parameters: {error}"))
     }
@@ -144,7 +145,7 @@ fn from_loss(loss: f64, burst: Duration) -> Result<Chain, String> {
 }
 
 impl Chain {
-    /// The loss rate of frames that do not choose their instants.
+    /// Loss rate of frames whose send times are independent of the chain.
     pub fn loss_rate(&self) -> f64 {
         (1.0 - self.bad_share) * self.good_loss + self.bad_share * self.bad_loss
     }
@@ -166,9 +167,9 @@ impl Model for Config {
     }
 }
 
-/// Mean number of instants in a span: in one of about 3000 spans there is none.
+/// Mean number of instants per span; about one span in 3000 has none.
 const PER_SPAN: f64 = 8.0;
-/// Spans to look back for an instant. Beyond them is none with probability e^(−8·64).
+/// Number of spans searched backwards for an instant. The probability of finding none is e^(−8·64).
 const LOOK_BACK: u64 = 64;
 
 /// A running channel.
@@ -177,14 +178,14 @@ pub struct State {
     chain: Chain,
     /// Length of a span in nanoseconds, at least 1.
     period: u64,
-    /// What all spans are drawn from; drawn itself with the first frame.
+    /// Seed of all spans; drawn with the first frame.
     key: Option<u64>,
-    /// The span that `instants` holds.
+    /// Span that `instants` holds.
     current: Option<u64>,
-    /// When the chain forgets, and a uniform number that says what it is then; with the instant
-    /// before the span, at 0, as the first.
+    /// Instants at which the chain forgets its state, each with a uniform number that determines
+    /// the new state. The first entry, at 0, is the last instant before the span.
     instants: Vec<(u64, f64)>,
-    /// The last of them that has passed.
+    /// Index of the last instant that has passed.
     at: usize,
 }
 
@@ -195,7 +196,7 @@ impl State {
         Self { chain, period: period as u64, key: None, current: None, instants, at: 0 }
     }
 
-    /// True when the chain is bad at `now`.
+    /// True if the chain is bad at `now`.
     fn is_bad(&mut self, now: Time, stream: &mut Stream) -> bool {
         let (span, within) = (now.as_nanos() / self.period, now.as_nanos() % self.period);
         if self.current != Some(span) {
@@ -211,7 +212,7 @@ impl State {
     fn enter(&mut self, span: u64, stream: &mut Stream) {
         let key = *self.key.get_or_insert_with(|| stream.next_u64());
         let mean_gap = self.period as f64 / PER_SPAN;
-        // What the chain is as the span begins: what it was at the last instant before.
+        // The state at the start of the span is that of the last instant before it.
         let before = (span.saturating_sub(LOOK_BACK)..span).rev();
         let last = |earlier| Instants::of(key, earlier, mean_gap, self.period).last();
         let first = before.into_iter().find_map(last).unwrap_or_else(|| {
@@ -224,7 +225,7 @@ impl State {
     }
 }
 
-/// The instants of a span at which the chain forgets: a Poisson process.
+/// Poisson process of the instants in a span at which the chain forgets its state.
 struct Instants {
     stream: Stream,
     mean_gap: f64,
@@ -252,7 +253,7 @@ impl Channel for State {
     fn fate(&mut self, now: Time, _: &Frame, stream: &mut Stream) -> Fate {
         let bad = self.is_bad(now, stream);
         let chain = &self.chain;
-        // A draw per frame in either state: runs that differ in a parameter stay paired.
+        // One draw per frame in either state, so that runs that differ in a parameter stay paired.
         let lost = stream.uniform() < if bad { chain.bad_loss } else { chain.good_loss };
         if lost { Fate::Lose(Reason::Channel) } else { DELIVER }
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Config {
-    /// How long they are delayed.
+    /// Distribution of the delay.
     #[serde(default = "uniform")]
     pub law: LawKind,
     /// The delay (constant), or its mean (exponential).

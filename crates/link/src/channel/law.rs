@@ -1,10 +1,10 @@
-//! Laws of extra delays: how long a frame is delayed that is.
+//! Distributions of the extra delay of a frame.
 
 use retx_units::{Duration, Law, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How long delays are.
+/// Distribution of the delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LawKind {
@@ -18,26 +18,26 @@ pub enum LawKind {
     Pareto,
 }
 
-/// The parameters of all laws, as far as they are given.
+/// Parameters of all distributions, as far as given.
 #[derive(Debug, Clone, Copy)]
 pub struct Amounts {
-    /// Which law they belong to.
+    /// Distribution that they belong to.
     pub law: LawKind,
-    /// The delay, or its mean.
+    /// Delay, or its mean.
     pub delay: Option<Duration>,
-    /// The shortest.
+    /// Minimum delay.
     pub min: Option<Duration>,
-    /// The longest.
+    /// Maximum delay.
     pub max: Option<Duration>,
-    /// The exponent.
+    /// Exponent.
     pub shape: Option<f64>,
 }
 
 impl Amounts {
-    /// The law, in seconds.
+    /// Distribution in seconds.
     ///
     /// # Errors
-    /// A parameter that the law lacks, one that is not the law's, an impossible one; the message
+    /// A parameter is missing, belongs to another distribution, or is impossible; the message
     /// carries the parameter's name.
     pub fn law(&self) -> Result<Law, String> {
         let given = [

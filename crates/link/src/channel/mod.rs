@@ -1,5 +1,5 @@
-//! Channel models: each answers one question per frame, *what becomes of it?*, and never moves
-//! packets itself. Models compose in a list; the first that loses a frame decides, delays add up.
+//! Channel models: each decides the fate of one frame at a time and never moves packets itself.
+//! Models compose in a list: the first that loses a frame decides, and delays add up.
 
 mod law;
 
@@ -12,98 +12,97 @@ use retx_units::{Duration, Rate, Stream, Time};
 use std::fmt::Debug;
 
 retx_units::registry! { $
-    /// What becomes of a frame?
+    /// Decides the fate of a frame.
     tag = "model", schema = "Channel";
     bernoulli, ber, periodic, script, gilbert_elliott, gilbert_elliott_time, outage, random_delay,
     jitter, duplicate, reorder, fading, trace
 }
 
-/// What becomes of a frame.
+/// Fate of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrives, later than the propagation delay alone by `extra_delay`, and not before those
-    /// that were sent before it: what comes behind a delayed frame waits for it.
+    /// Arrives `extra_delay` later than the propagation delay alone, in order: frames sent after a
+    /// delayed frame wait for it.
     Deliver {
-        /// Time on top of the propagation delay.
+        /// Delay on top of the propagation delay.
         extra_delay: Duration,
     },
-    /// It arrives later by `extra_delay`, out of line: it waits for no other, and others overtake
-    /// it.
+    /// Arrives `extra_delay` late and out of order: neither waits for other frames nor holds them
+    /// up.
     Stray {
-        /// Time on top of the propagation delay.
+        /// Delay on top of the propagation delay.
         extra_delay: Duration,
     },
-    /// It arrives right behind the `packets`-th of those that arrive after it in line, at the
-    /// latest `at_most` after its own turn.
+    /// Arrives right after the `packets`-th frame that overtakes it, at most `at_most` after its
+    /// regular arrival.
     HoldBack {
-        /// How many overtake it; at least one.
+        /// Number of frames that overtake it, at least 1.
         packets: u32,
-        /// How long it waits for them.
+        /// Longest time to wait for them.
         at_most: Duration,
     },
-    /// It arrives in line, and a copy of it `after` later, out of line.
+    /// Arrives in order, and a copy follows `after` later, out of order.
     Twice {
-        /// From the frame to its copy.
+        /// Time from the frame's arrival to the copy's.
         after: Duration,
     },
-    /// It is lost, and this is what a loss counts as.
+    /// Lost, for this reason.
     Lose(Reason),
 }
 
 impl Fate {
-    /// True when the frame does not arrive.
+    /// True if the frame does not arrive.
     pub const fn is_loss(self) -> bool {
         matches!(self, Self::Lose(_))
     }
 }
 
-/// The frame arrives undelayed.
+/// The frame arrives without extra delay.
 pub const DELIVER: Fate = Fate::Deliver { extra_delay: Duration::ZERO };
 
-/// A running channel model.
+/// Running channel model.
 pub trait Channel: Sized {
-    /// The fate of `frame`, whose transmission ends at `now`. Asked once per frame, in the order
-    /// of transmission.
+    /// Fate of `frame`, whose transmission ends at `now`. Called once per frame, in the order of
+    /// transmission.
     fn fate(&mut self, now: Time, frame: &Frame, stream: &mut Stream) -> Fate;
 
-    /// The frame that is asked for next goes out at this rate. Only a cell says so, whose frames
-    /// have several.
+    /// Sets the rate of the next frame. Called only by a wlan cell, whose frames have several
+    /// rates.
     fn tune(&mut self, _: Rate) {}
 
-    /// A schedule changes the parameters to those of `new`, which has not run yet. A model that
-    /// remembers something carries it over.
+    /// Takes over parameters that a schedule has changed; `new` has not run yet. A model with
+    /// memory keeps it.
     fn adopt(&mut self, new: Self) {
         *self = new;
     }
 }
 
-/// What a model's configuration owes besides being read and written.
+/// Configuration of a channel model.
 pub trait Model {
-    /// The running form.
+    /// Running form.
     type Running: Channel + Into<State>;
 
-    /// The running form with these parameters.
+    /// Creates the running form with these parameters.
     fn build(&self) -> Self::Running;
 
-    /// The long-run share of frames of `bytes` that is lost, where it has a closed form.
+    /// Long-run loss rate of frames of `bytes`; `None` if there is no closed form.
     fn loss_rate(&self, bytes: u32) -> Option<f64>;
 
-    /// The mean number of frames lost in a row, where it has a closed form. It holds for any times
-    /// between frames.
+    /// Mean number of consecutive losses; `None` if there is no closed form that holds for
+    /// arbitrary times between frames.
     fn mean_burst(&self, bytes: u32) -> Option<f64>;
 
-    /// What this says of the rate of the link that it belongs to.
+    /// Rate of the link over time, if the model determines it.
     fn rates(&self) -> Option<Rates> {
         None
     }
 
-    /// True for a model that loses frames and does nothing else to them.
+    /// True if the only effect of the model is to lose frames.
     fn only_loses(&self) -> bool {
         true
     }
 
-    /// True when every frame that it does not lose arrives once, and none before one that was sent
-    /// before it.
+    /// True if every frame that is not lost arrives once and in order.
     fn keeps_order(&self) -> bool {
         self.only_loses()
     }
@@ -152,7 +151,7 @@ impl Model for Config {
     }
 }
 
-/// Independent losses of probability p come in bursts of mean length 1/(1 − p).
+/// Mean burst of independent losses of probability p: 1/(1 − p).
 fn independent_burst(p: f64) -> Option<f64> {
     (p > 0.0 && p < 1.0).then(|| 1.0 / (1.0 - p))
 }

@@ -9,7 +9,7 @@
 //! the i-th moved back by i·d. Share of the time that is down: n·d/within. Listed: with a period,
 //! the sum of the lengths over the period.
 //!
-//! The instants depend on seed and time alone, not on the traffic: two TCPs meet the same outages.
+//! Seed and time alone determine the instants, not the traffic: two TCPs meet the same outages.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use retx_units::{Duration, Stream, StreamKey, Time, choice};
@@ -21,36 +21,36 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields, default)]
 pub struct Config {
-    /// The outages one by one, in order of time.
+    /// Outages in order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub times: Vec<Outage>,
-    /// With `times`: they come again after so long, counted from the beginning.
+    /// Period after which `times` repeat, counted from the start of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
-    /// So many outages in each span of `within`, at random instants.
+    /// Number of outages in each span of `within`, at random instants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// The span in which `count` outages happen; spans follow each other.
+    /// Length of the spans in which `count` outages occur; spans follow each other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<Duration>,
-    /// How long each of the random outages lasts.
+    /// Length of each random outage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
 }
 
 checked!(Config);
 
-/// An outage at a stated time.
+/// Outage at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Outage {
-    /// When it begins.
+    /// Start of the outage.
     pub start: Duration,
-    /// How long it lasts.
+    /// Length of the outage.
     pub duration: Duration,
 }
 
-/// Most outages in one span.
+/// Largest number of outages in a span.
 const COUNT_MAX: u32 = 1_000_000;
 
 impl Config {
@@ -145,7 +145,7 @@ impl Model for Config {
         let (down, of) = if self.times.is_empty() {
             (duration.as_secs_f64() * f64::from(count), within)
         } else {
-            // Without a period the share depends on how long one looks.
+            // Without a period the share depends on the length of the observation.
             (self.times.iter().map(|outage| outage.duration.as_secs_f64()).sum(), self.every?)
         };
         Some(down / of.as_secs_f64())
@@ -159,14 +159,14 @@ impl Model for Config {
 /// Running outages.
 #[derive(Debug, Clone)]
 pub struct State {
-    /// Beginning and end of each outage of the current span, from the span's beginning.
+    /// Start and end of each outage of the current span, relative to the start of the span.
     spans: Vec<(u64, u64)>,
-    /// The length of a span; `u64::MAX` for a list that does not come again.
+    /// Length of a span, in nanoseconds; `u64::MAX` for a list that does not repeat.
     period: u64,
     random: Option<Random>,
-    /// Which span `spans` holds; none before the first frame.
+    /// Number of the span that `spans` holds; `None` before the first frame.
     current: Option<u64>,
-    /// The first outage of the span that has not ended.
+    /// Index of the first outage of the span that has not ended.
     next: usize,
 }
 
@@ -174,12 +174,12 @@ pub struct State {
 #[derive(Debug, Clone, Copy)]
 struct Random {
     duration: u64,
-    /// What all spans are drawn from; drawn itself with the first frame.
+    /// Seed of all spans; drawn with the first frame.
     key: Option<u64>,
 }
 
 impl State {
-    /// A link with these outages.
+    /// Creates a channel with these outages.
     pub fn new(config: &Config) -> Self {
         let (count, within, duration) = config.random();
         let nanos = |outage: &Outage| {
@@ -204,8 +204,8 @@ impl State {
         }
     }
 
-    /// Draws the outages of a span, each span from a stream of its own, so that an idle link skips
-    /// the spans in which nothing was sent.
+    /// Draws the outages of a span. Each span has a stream of its own, so that an idle link can
+    /// skip spans in which nothing was sent.
     #[cold]
     fn enter(&mut self, span: u64, stream: &mut Stream) {
         self.current = Some(span);
@@ -240,7 +240,7 @@ impl Channel for State {
         }
     }
 
-    /// The same instants as long as the numbers stay the same.
+    /// Keeps the instants if the parameters are unchanged.
     fn adopt(&mut self, new: Self) {
         let key = self.random.and_then(|random| random.key);
         *self = new;

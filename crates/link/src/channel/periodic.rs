@@ -14,9 +14,9 @@ use std::num::NonZeroU32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Frames from one loss to the next.
+    /// Number of frames from one loss to the next.
     pub every: NonZeroU32,
-    /// Frames, counted from 0, before counting starts.
+    /// Number of frames before counting starts.
     #[serde(default)]
     pub after: u64,
 }
@@ -66,7 +66,7 @@ impl Channel for State {
         Fate::Lose(Reason::Channel)
     }
 
-    /// What has been counted stays.
+    /// Keeps the count.
     fn adopt(&mut self, new: Self) {
         self.every = new.every;
     }

@@ -21,13 +21,13 @@ pub struct Config {
     /// Share of frames that are delayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Probability>,
-    /// Instead of `share`: shares that follow each other in time, round and round.
+    /// Shares that follow each other in time, cyclically; in place of `share`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<Probability>,
-    /// How long each of `shares` holds.
+    /// Time for which each of `shares` holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
-    /// How long they are delayed.
+    /// Distribution of the delay.
     #[serde(default = "exponential")]
     pub law: LawKind,
     /// The delay (constant), or its mean (exponential).
@@ -121,7 +121,7 @@ impl Channel for State {
             [share] => *share,
             shares => shares[((now.as_nanos() / self.every) % shares.len() as u64) as usize],
         };
-        // Two draws per frame: runs that differ in the share stay paired.
+        // Two draws per frame, so that runs that differ in the share stay paired.
         let delayed = stream.uniform() < share;
         let extra_delay = Duration::from_secs_f64(self.law.draw(stream));
         match (delayed, self.reorder) {

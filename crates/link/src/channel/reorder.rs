@@ -12,19 +12,20 @@ use retx_units::{Duration, Probability, Stream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Each frame is held back with probability p, until so many packets or so much time have passed.
+/// Each frame is held back with probability p, until `packets` frames have overtaken it or `delay`
+/// has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Config {
     /// Probability that a frame is held back.
     pub p: Probability,
-    /// It arrives right behind the packets-th that overtakes it.
+    /// Number of frames that overtake a held frame before it arrives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<u32>,
-    /// With `packets`: how long it waits for them; 1 s without it.
+    /// Longest time to wait for `packets` frames; 1 s by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<Duration>,
-    /// Instead of `packets`: it arrives so much later.
+    /// Extra delay of a held frame; in place of `packets`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
 }

@@ -18,25 +18,25 @@ pub struct Config {
     /// Sequence numbers, relative as in the `segments` table (SYN 0, first byte of data 1): the
     /// next copy of a segment that carries the byte is lost. Name a byte k times to lose k copies.
     pub drop_seq: Vec<u64>,
-    /// What the losses stand for, when causes are told.
+    /// Cause that the losses count as.
     pub r#as: As,
 }
 
-/// What a scripted loss stands for.
+/// Cause that a scripted loss counts as.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum As {
-    /// An error of the medium.
+    /// Error of the medium.
     #[default]
     Wireless,
-    /// A full queue.
+    /// Full queue.
     Congestion,
 }
 
 /// A running script.
 #[derive(Debug, Clone)]
 pub struct State {
-    /// Still to drop, in descending order.
+    /// Frames still to be lost, in descending order.
     drop: Vec<u64>,
     drop_seq: Vec<u64>,
     count: u64,
@@ -95,7 +95,7 @@ impl Channel for State {
         if self.named(frame) { Fate::Lose(self.reason) } else { DELIVER }
     }
 
-    /// Frames are counted on; those that have passed are not named any more.
+    /// Continues the count of frames; entries that have passed have no effect.
     fn adopt(&mut self, new: Self) {
         let count = self.count;
         *self = Self { count, ..new };

@@ -30,53 +30,53 @@ pub struct Config {
     /// rate_bit_s or some of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// What the file is.
+    /// Format of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
-    /// Instead of a file: the values over time.
+    /// Values over time; in place of a file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<Point>,
-    /// Instead of a file: the instants of a Mahimahi trace, in milliseconds.
+    /// Opportunities of a Mahimahi trace, in milliseconds; in place of a file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub opportunities_ms: Vec<u64>,
-    /// With a table: it comes again after so long; without it, the last values stay.
+    /// Period after which a table repeats; without it, the last values hold for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
 }
 
 checked!(Config);
 
-/// What a trace file is.
+/// Format of a trace file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// A table with a header.
+    /// CSV table with a header.
     #[default]
     Csv,
-    /// A millisecond per line, for each 1500 bytes that may leave.
+    /// Mahimahi trace: a line per opportunity to send 1500 bytes, in milliseconds.
     Mahimahi,
 }
 
-/// Values from an instant on. All points of a table have the same ones.
+/// Values from an instant on. All points of a table set the same quantities.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// When they begin to hold; 0 s for the first point.
+    /// Instant from which the values hold; 0 s for the first point.
     pub at: Duration,
     /// Probability of losing a frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Probability>,
-    /// Delay on top of the link's.
+    /// Delay in addition to the link's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
-    /// Rate of the link, which has none of its own then; it may be 0 for a while.
+    /// Rate of the link, which must not have one of its own; may be 0 for a while.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 }
 
-/// Bytes of an opportunity.
+/// Bytes per opportunity.
 const OPPORTUNITY_BYTES: u32 = 1500;
-/// The latest opportunity: a year.
+/// Latest opportunity allowed: one year.
 const LATEST_MS: u64 = 366 * 86_400_000;
 
 impl Config {
@@ -236,7 +236,7 @@ impl Channel for State {
             return DELIVER;
         }
         let point = self.config.at(Duration::from_nanos(now.as_nanos() % self.period));
-        // One draw per frame, also at 0: traces can be compared pairwise.
+        // One draw per frame, even at probability 0, so that traces can be compared pairwise.
         if let Some(loss) = point.loss
             && stream.uniform() < loss.value()
         {

@@ -1,4 +1,4 @@
-//! Ahead of time: a packet passes a pipe before it gets there.
+//! Passing a pipe ahead of time: a packet's arrival is computed before the packet reaches the pipe.
 //!
 //! *Which pipes.* One that is fed by a single other pipe, which delivers in order, and in which
 //! nothing happens but waiting, transmission and a constant delay ([`Pipe::is_plain`]): it
@@ -21,30 +21,31 @@ use crate::queue;
 use retx_units::{Duration, Time};
 use std::collections::BTreeMap;
 
-/// Of a pipe that is fed by something: this, and the number of that.
+/// Flag in `relation`: the pipe is fed by the source whose number is in the other bits.
 const FED: u32 = 1 << 30;
 
-/// Of a pipe that feeds something: this, and the number of what it feeds.
+/// Flag in `relation`: the pipe feeds the sink whose number is in the other bits.
 const FEEDS: u32 = 1 << 31;
 
-/// Of a pipe that follows no other, feeds nothing, and is fed by nothing.
+/// Value of `relation` for a pipe that neither follows, feeds nor is fed.
 pub(super) const NEITHER: u32 = u32::MAX;
 
-/// What becomes of a packet that enters a pipe which others follow.
+/// Outcome of entering a pipe that leads others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Crossing {
-    /// It arrives then. It is in no pipe: [`Pipe::put`] has to follow, or [`Pipe::foresee`].
+    /// Arrives at this time. The packet is in no pipe yet: the caller must call [`Pipe::put`] or
+    /// [`Pipe::foresee`] next.
     Arrives(Time),
-    /// The channel loses it; the pipe tells at its time.
+    /// Lost by the channel; the pipe reports the loss at its time.
     Lost,
-    /// The queue turned it away.
+    /// Dropped by the queue.
     QueueFull,
 }
 
 impl Config {
-    /// True when others may follow such a pipe: what becomes of a packet is settled as it enters,
-    /// and packets arrive in order.
+    /// True if other pipes may follow this one: a packet's fate is known on entry, and packets
+    /// arrive in order.
     pub fn can_lead(&self) -> bool {
         let later = self.changes.iter().filter_map(|change| change.channel.as_ref());
         matches!(self.queue, queue::Config::droptail(_))
@@ -54,77 +55,77 @@ impl Config {
 }
 
 impl Pipe {
-    /// This plain pipe is fed by the pipe with the index `leader` alone, which can lead
-    /// ([`Config::can_lead`]).
+    /// Makes this plain pipe follow the pipe with index `leader`, its only source, which must
+    /// satisfy [`Config::can_lead`].
     ///
     /// # Panics
-    /// When it is not plain.
+    /// If this pipe is not plain.
     pub fn follow(&mut self, leader: u32) {
         assert!(self.is_plain(), "only plain pipes are passed ahead of time");
         self.relation = leader;
     }
 
-    /// Others follow this pipe: its packets come by [`Self::cross`].
+    /// Marks this pipe as leading others: from now on packets enter by [`Self::cross`].
     pub const fn lead(&mut self) {
         self.leads = true;
     }
 
-    /// True when others follow this pipe.
+    /// True if other pipes follow this one.
     #[inline]
     pub const fn leads(&self) -> bool {
         self.leads
     }
 
-    /// True when it follows another.
+    /// True if this pipe follows another.
     #[inline]
     pub const fn follows(&self) -> bool {
         self.relation < FED
     }
 
-    /// The pipe that it follows.
+    /// Index of the pipe that this one follows.
     pub fn leader(&self) -> Option<usize> {
         self.follows().then_some(self.relation as usize)
     }
 
-    /// What leaves this plain pipe, which follows no other, is taken on by who drives it, as
-    /// `number` tells: its packets come by [`Self::cross_plain`].
+    /// Marks this plain pipe, which must not follow another, as feeding the sink `number` of the
+    /// engine: from now on packets enter by [`Self::cross_plain`].
     ///
     /// # Panics
-    /// When it is not plain.
+    /// If this pipe is not plain.
     pub fn feed(&mut self, number: u32) {
         assert!(self.is_plain() && number < FED, "only plain pipes are passed ahead of time");
         self.relation = FEEDS | number;
     }
 
-    /// What enters this pipe, which follows no other, comes from who drives it, as `number` tells.
+    /// Marks this pipe, which must not follow another, as fed by the source `number` of the engine.
     ///
     /// # Panics
-    /// When it follows another.
+    /// If this pipe follows another.
     pub fn be_fed(&mut self, number: u32) {
         assert!(self.relation == NEITHER && number < FED, "fed by that alone");
         self.relation = FED | number;
     }
 
-    /// By what it is fed.
+    /// Number of the source that feeds this pipe.
     #[inline(always)]
     pub const fn fed_by(&self) -> Option<u32> {
         if self.relation & (FEEDS | FED) == FED { Some(self.relation ^ FED) } else { None }
     }
 
-    /// What it feeds.
+    /// Number of the sink that this pipe feeds.
     #[inline(always)]
     pub const fn feeds(&self) -> Option<u32> {
         if self.relation & (FEEDS | FED) == FEEDS { Some(self.relation ^ FEEDS) } else { None }
     }
 
-    /// A packet of `bytes` arrives at a plain pipe that others follow.
+    /// Enters a packet of `bytes` into a plain pipe that leads others.
     #[inline(always)]
     pub fn cross_plain(&mut self, now: Time, bytes: u32) -> Crossing {
         let end = self.admit(now, bytes);
         end.map_or(Crossing::QueueFull, |end| Crossing::Arrives(later(end, self.delay)))
     }
 
-    /// A packet arrives at a pipe that others follow.
+    /// Enters a packet into a pipe that leads others.
     #[inline(never)]
     pub fn cross(&mut self, now: Time, packet: &Packet) -> Crossing {
         if self.is_plain() {
@@ -146,8 +147,8 @@ impl Pipe {
         }
     }
 
-    /// A packet comes to this pipe at `at`, known already `now`: when it arrives at the far end.
-    /// `None` when it has to come by an event.
+    /// Passes a packet ahead of time: at `now` it is known to reach this pipe at `at`. Returns its
+    /// arrival at the far end, or `None` if the packet has to enter by an event.
     #[inline(always)]
     pub fn foresee(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         if self.awaits || self.transmitter.busy_until() > at {
@@ -157,10 +158,11 @@ impl Pipe {
         Some(later(self.transmitter.start_idle(at, bytes), self.delay))
     }
 
-    /// The same, of those that do not find the transmitter idle, or come behind one by an event.
+    /// The general case of [`Self::foresee`]: the transmitter is busy, or a packet ahead enters by
+    /// an event.
     #[inline(never)]
     fn foresee_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
-        // An event at this instant may not yet have been.
+        // An event at this very instant may still be pending.
         self.awaits &= self.by_event >= now;
         let end = if self.awaits {
             None
@@ -177,20 +179,20 @@ impl Pipe {
         Some(later(end, self.delay))
     }
 
-    /// A packet that has passed this pipe ahead of time arrives at `arrival`.
+    /// Appends a packet that has passed this pipe ahead of time and arrives at `arrival`.
     #[inline(always)]
     pub fn append(&mut self, arrival: Time, parcel: Parcel) {
         self.air.append(arrival, parcel);
     }
 
-    /// Who drives keeps a packet that has passed this pipe ahead of time, and sees to it that it
-    /// arrives: it is one of [`Kept`] until then.
+    /// Hands a packet that has passed this pipe ahead of time over to the engine, which delivers
+    /// it; until then it counts as [`Kept`].
     #[inline(always)]
     pub const fn let_go(&mut self) {
         self.counts.delivered += 1;
     }
 
-    /// A packet that has crossed this pipe, or passed it ahead of time, arrives at `arrival`.
+    /// Appends a packet that arrives at `arrival`, after [`Self::cross`] or [`Self::foresee`].
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, parcel: Parcel) {
         if self.is_plain() {
@@ -200,9 +202,9 @@ impl Pipe {
         }
     }
 
-    /// The packets that have been counted and come later than `now`: when, and how long they are.
-    /// `further` are arrivals at the far end, which have not yet been, of those that have gone on.
-    /// Also how much of its transmission time is yet to come.
+    /// Arrival times after `now` at the near end, and lengths, of packets that have been counted
+    /// already. `further` are pending arrivals at the far end of packets that have gone on. Also
+    /// returns the transmission time that lies in the future.
     fn to_come(
         &self,
         now: Time,
@@ -225,29 +227,29 @@ impl Pipe {
     }
 }
 
-/// A packet that no pipe holds, as who drives keeps it until it arrives ([`Pipe::let_go`]).
+/// Packet that the engine holds instead of a pipe ([`Pipe::let_go`]).
 #[derive(Debug, Clone, Copy)]
 pub struct Kept {
-    /// The index of the pipe at whose far end it arrives.
+    /// Index of the pipe at whose far end the packet arrives.
     pub pipe: u32,
-    /// When.
+    /// Arrival time.
     pub arrival: Time,
-    /// How long it is.
+    /// Length of the IP packet, bytes.
     pub bytes: u32,
 }
 
-/// What a pipe has to add to its own counts, and to take off, where some are passed ahead of time.
+/// Corrections to a pipe's counters for packets that were passed ahead of time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Share {
     packets_in: u64,
     delivered: u64,
-    /// Packets that have been counted as delivered, and will be.
+    /// Packets counted as delivered whose arrival lies in the future.
     not_yet_delivered: u64,
-    /// Transmission time yet to come.
+    /// Transmission time that lies in the future.
     busy: Duration,
-    /// Packets that have been counted here and are yet in the pipe before, …
+    /// Packets counted here that are still in the pipe before.
     not_yet_here: u32,
-    /// … and those of pipes that follow which are here.
+    /// Packets counted in following pipes that are still in this one.
     still_here: u32,
 }
 
@@ -264,8 +266,8 @@ impl Share {
     }
 }
 
-/// What has been counted by `now` in pipes of which some follow others, pipe by pipe; `kept` are
-/// those that no pipe holds, and `bytes` tells how long a packet is.
+/// Statistics of all pipes at `now`, corrected for packets passed ahead of time. `kept` are the
+/// packets that the engine holds; `bytes` returns the length of a packet.
 pub fn statistics(
     pipes: &[Pipe],
     now: Time,
@@ -317,13 +319,13 @@ fn shares(
     shares
 }
 
-/// The pipes that follow others, each before the one that it follows.
+/// Indices of the pipes that follow others, followers before their leaders.
 fn followers_first(pipes: &[Pipe]) -> impl Iterator<Item = usize> {
     let next = |index: &u32| pipes[*index as usize].leader().map(|leader| leader as u32);
     let depth = |index: u32| std::iter::successors(Some(index), next).count() as u32;
     let followers = (0u32..).zip(pipes).filter(|(_, pipe)| pipe.follows());
     let mut order: Vec<(u32, u32)> = followers.map(|(index, _)| (depth(index), index)).collect();
-    // The deepest first, and at the same depth by index.
+    // Deepest first; ties by index.
     order.sort_unstable_by_key(|(depth, index)| (std::cmp::Reverse(*depth), *index));
     order.into_iter().map(|(_, index)| index as usize)
 }

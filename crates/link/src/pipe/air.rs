@@ -1,4 +1,4 @@
-//! What is on its way: the packets that have been let in and have not yet come out.
+//! Delay line of a pipe: packets that have entered and not yet left.
 
 use super::Departure;
 use crate::channel::Reason;
@@ -7,47 +7,47 @@ use crate::stage::later;
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What a pipe in which nothing happens has to know of a packet, which need not be looked at then.
+/// Id and length of a packet, which is all that a plain pipe needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parcel {
-    /// What the caller calls it.
+    /// The caller's id of the packet.
     pub id: u32,
-    /// Bytes of the IP packet; 0 where nobody has said.
+    /// Length of the IP packet, bytes; 0 if unknown.
     pub bytes: u32,
 }
 
-/// Packets in a pipe, sorted by when they leave it.
+/// Packets in a pipe, sorted by departure time.
 #[derive(Debug, Clone)]
 pub(super) struct Air {
-    /// When the first leaves.
+    /// Departure time of the first packet.
     next: Time,
-    /// Arrival at the far end.
+    /// Packets that arrive at the far end.
     delivered: Ring<(Time, Parcel)>,
     aside: Option<Box<Aside>>,
 }
 
-/// What plain pipes never need: it is made once a packet has gone in that may be passed.
+/// State that plain pipes never need; allocated for the first packet that may be overtaken or lost.
 #[derive(Debug, Clone, Default)]
 struct Aside {
-    /// The latest arrival at the far end so far.
+    /// Latest arrival at the far end so far.
     last: Time,
-    /// The latest of those in line: none in line arrives before it.
+    /// Latest in-order arrival; no later in-order packet arrives before it.
     line: Time,
-    /// End of transmission of those that the channel loses; usually there are none.
+    /// Packets that the channel loses, by the end of their transmission; usually empty.
     lost: VecDeque<(Time, u32, Reason)>,
-    /// Those among `delivered` that wait for others to overtake them; usually there are none.
+    /// Packets among `delivered` that wait to be overtaken; usually empty.
     held: Vec<Held>,
 }
 
-/// A packet that is held back: it arrives at its time, or right behind the last that overtakes it.
+/// Packet held back: it arrives at its time, or right after the last packet that overtakes it.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     id: u32,
-    /// Its arrival as it stands among `delivered`.
+    /// Its arrival in `delivered`.
     at: Time,
-    /// How many are yet to overtake it.
+    /// Number of packets still to overtake it.
     packets: u32,
-    /// From the last of them to it: a copy comes so much behind the frame that is held back.
+    /// Time from the last of them to its arrival: a copy follows the held frame at this distance.
     behind: Duration,
 }
 
@@ -61,8 +61,8 @@ impl Air {
         self.aside.get_or_insert_default()
     }
 
-    /// A packet that arrives at the far end at `arrival`, or when the one before it in line does.
-    /// Returns when.
+    /// Adds an in-order packet that arrives at `arrival`, or together with the packet before it if
+    /// that is later. Returns the arrival.
     #[inline]
     pub fn send(&mut self, arrival: Time, id: u32) -> Time {
         let aside = self.aside.get_or_insert_default();
@@ -76,7 +76,7 @@ impl Air {
         arrival
     }
 
-    /// When a packet in line arrives that would arrive at `arrival` were it alone.
+    /// Arrival time of an in-order packet that would arrive at `arrival` if it were alone.
     #[inline]
     pub fn line_up(&mut self, arrival: Time) -> Time {
         let aside = self.aside();
@@ -84,21 +84,20 @@ impl Air {
         aside.line
     }
 
-    /// A packet that arrives at `arrival`, no earlier than any other: all do where the delay is
-    /// constant.
+    /// Appends a packet whose `arrival` is not before any other's, as always with a constant delay.
     #[inline]
     pub fn append(&mut self, arrival: Time, parcel: Parcel) {
         self.next = self.next.min(arrival);
         self.delivered.push_back((arrival, parcel));
     }
 
-    /// A packet out of line: it arrives at `arrival`, whatever overtakes what.
+    /// Adds an out-of-order packet that arrives at `arrival`.
     pub fn stray(&mut self, arrival: Time, id: u32) {
         self.put(arrival, id);
     }
 
-    /// A packet out of line that arrives at `latest`, or right behind the `packets`-th that is sent
-    /// in line after it, or so much `behind` that, should that come before.
+    /// Adds an out-of-order packet that arrives at `latest`, or `behind` after the `packets`-th
+    /// in-order packet that follows, whichever is earlier.
     #[cold]
     pub fn hold(&mut self, latest: Time, id: u32, (packets, behind): (u32, Duration)) {
         self.put(latest, id);
@@ -118,7 +117,7 @@ impl Air {
         }
     }
 
-    /// A packet in line that arrives at `arrival` overtakes those that are held back.
+    /// Counts an in-order packet that arrives at `arrival` as overtaking the held packets.
     #[cold]
     fn overtake(&mut self, arrival: Time) {
         let mut all = std::mem::take(&mut self.aside().held);
@@ -142,31 +141,32 @@ impl Air {
         delivered.min(lost)
     }
 
-    /// A packet that is lost when its transmission ends; transmissions end in order.
+    /// Adds a packet that is lost at the end of its transmission; transmissions end in order.
     pub fn lose(&mut self, end: Time, id: u32, reason: Reason) {
         self.next = self.next.min(end);
         self.aside().lost.push_back((end, id, reason));
     }
 
-    /// Lets the processor fetch the place of the next packet.
+    /// Prefetches the slot of the next packet.
     #[inline]
     pub fn prefetch_place(&self) {
         self.delivered.prefetch(self.delivered.len() as u32);
     }
 
-    /// When the first packet leaves.
+    /// Departure time of the first packet.
     #[inline]
     pub const fn next(&self) -> Time {
         self.next
     }
 
-    /// True when the first packet is not simply the next in line.
+    /// True if the first packet is not simply the next in-order arrival.
     #[inline]
     pub fn has_exceptions(&self) -> bool {
         self.aside.as_ref().is_some_and(|it| !it.lost.is_empty() || !it.held.is_empty())
     }
 
-    /// Takes out the first packet that has arrived by `now`, as long as there are no exceptions.
+    /// Removes and returns the first packet that has arrived by `now`; only valid without
+    /// exceptions.
     #[inline]
     pub fn pop_in_line(&mut self, now: Time) -> Option<Parcel> {
         if self.next > now || self.next == Time::NEVER {
@@ -177,7 +177,7 @@ impl Air {
         Some(parcel)
     }
 
-    /// Takes out the first packet that has left by `now`.
+    /// Removes and returns the first packet that has left by `now`.
     #[cold]
     pub fn pop(&mut self, now: Time) -> Option<Departure> {
         let first = self.next;
@@ -188,7 +188,7 @@ impl Air {
     }
 
     fn pop_among_exceptions(&mut self, first: Time) -> Option<Departure> {
-        // At the same instant a loss comes first: its transmission ended no later than that of the
+        // A loss comes first at equal times: its transmission ended no later than that of the
         // packet that arrives now.
         let aside = self.aside();
         let departure = if aside.lost.front().is_some_and(|(time, ..)| *time == first) {
@@ -203,12 +203,12 @@ impl Air {
         Some(departure)
     }
 
-    /// The packets that arrive, and when.
+    /// Arrival times and ids of the packets that arrive.
     pub fn arriving(&self) -> impl Iterator<Item = (Time, u32)> {
         self.delivered.iter().map(|(time, parcel)| (*time, parcel.id))
     }
 
-    /// Packets in the pipe, those that wait for the transmitter included.
+    /// Number of packets in the pipe, including those waiting for the transmitter.
     pub fn len(&self) -> u64 {
         (self.delivered.len() + self.aside.as_ref().map_or(0, |aside| aside.lost.len())) as u64
     }
@@ -219,22 +219,22 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A packet as a plain list holds it: sorted, the list is the order in which packets leave.
+    /// Packet of the reference model, a plain list: sorted order is departure order.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     struct Plain {
         time: u64,
         delivered: bool,
         turn: usize,
         id: u32,
-        /// How many are yet to overtake it.
+        /// Number of packets still to overtake it.
         packets: u32,
-        /// How long after the last of them it leaves.
+        /// Time from the last of them to its departure, in nanoseconds.
         behind: u64,
     }
 
     proptest! {
-        /// Whatever overtakes what: packets leave in order of time, at the same time a loss first,
-        /// else in the order in which they came.
+        /// Packets leave in order of time under any overtaking; at equal times losses come first,
+        /// and otherwise the order of entry holds.
         #[test]
         fn leaves_in_order(arrivals in prop::collection::vec((0u64..30, 0u8..5), 0..60)) {
             let mut air = Air::new();

@@ -1,39 +1,40 @@
-//! What a schedule changes in a direction of a link, and when.
+//! Scheduled changes of a direction of a link.
 
 use super::{Pipe, Rates};
 use crate::channel::{self, Channel, Model};
 use retx_units::{Duration, Rate, Stream, Time};
 
-/// New values from an instant on; what is `None` stays as it is.
+/// New values from an instant on; `None` leaves a value unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Holds for frames whose transmission ends then or later; a rate, from that very instant.
+    /// Applies to frames whose transmission ends at or after this time; a rate applies from this
+    /// very instant.
     pub at: Time,
-    /// Transmission rate; above 0. The link has one from the beginning.
+    /// Transmission rate; above 0. The link must have a rate from the start.
     pub rate: Option<Rate>,
-    /// Propagation delay. A frame does not overtake the one before it when this falls.
+    /// Propagation delay. If it falls, a frame still does not overtake the one before it.
     pub delay: Option<Duration>,
-    /// The models. One that takes the place of another of its kind takes over what it remembers.
+    /// Channel models. A model that replaces another of its kind takes over its memory.
     pub channel: Option<Vec<channel::Config>>,
 }
 
-/// Changes to come.
+/// Pending changes.
 #[derive(Debug, Clone)]
 pub(super) struct Changes {
-    /// The last one first.
+    /// Changes in reverse order: the last one first.
     pub to_come: Vec<Change>,
-    /// Streams of models that the list does not have yet, the first one last.
+    /// Streams for models beyond the current list, the first one last.
     pub streams: Vec<Stream>,
 }
 
 impl Changes {
-    /// When the next one is due.
+    /// Time of the next change.
     pub fn next(&self) -> Time {
         self.to_come.last().map_or(Time::NEVER, |change| change.at)
     }
 }
 
-/// The rate over time: the first, and what the changes make of it.
+/// Rate over time: the initial rate and its changes.
 pub(super) fn rates(first: Option<Rate>, changes: &[Change]) -> Option<Rates> {
     let steps = changes.iter().filter_map(|change| Some((change.at, change.rate?)));
     let mut all = vec![(Duration::ZERO, first?)];
@@ -48,7 +49,7 @@ pub(super) fn rates(first: Option<Rate>, changes: &[Change]) -> Option<Rates> {
 }
 
 impl Pipe {
-    /// What a schedule has changed by the end of a transmission at `end`.
+    /// Applies the changes due by the end of a transmission at `end`.
     #[cold]
     pub(super) fn change(&mut self, end: Time) {
         let Some(changes) = &mut self.changes else { return };

@@ -1,5 +1,5 @@
-//! A pipe that decides as transmissions begin: because its discipline decides as packets leave, by
-//! the steps of its line ([`super::line`]), or because it repairs losses ([`super::repair`]).
+//! Pipes that decide when transmissions begin, because their queue discipline decides at dequeue
+//! ([`super::line`]) or because they repair losses ([`super::repair`]).
 
 use super::line::Event;
 use super::{Departure, Entry, Packet, Pipe};
@@ -7,7 +7,7 @@ use crate::queue::{Exit, Waiting};
 use retx_units::Time;
 
 impl Pipe {
-    /// When the next transmission begins, of a pipe that decides then.
+    /// Start of the next transmission in such a pipe.
     #[cold]
     pub(super) fn next_begin(&self) -> Time {
         let free = self.transmitter.busy_until();
@@ -15,7 +15,7 @@ impl Pipe {
         line.min(self.repairs.as_ref().map_or(Time::NEVER, |repairs| repairs.due(free)))
     }
 
-    /// A packet arrives at a pipe that decides when its transmission begins.
+    /// Handles the arrival of a packet at such a pipe.
     #[cold]
     pub(super) fn join(&mut self, now: Time, packet: &Packet) -> Entry {
         if self.repairs.is_some() {
@@ -25,7 +25,7 @@ impl Pipe {
         }
     }
 
-    /// Begins what is due by `now`, up to the first thing that the caller has to know.
+    /// Starts the transmissions due by `now`, up to the first event that the caller must handle.
     #[cold]
     pub(super) fn begin_due(&mut self, now: Time) -> Option<Departure> {
         if self.repairs.is_some() {
@@ -35,7 +35,7 @@ impl Pipe {
         self.poll_line(now)
     }
 
-    /// A packet arrives at the line.
+    /// Enqueues a packet.
     fn join_line(&mut self, now: Time, packet: &Packet) -> Entry {
         self.begin_transmissions(now);
         let Some(line) = &mut self.line else { unreachable!("only with a line") };
@@ -49,7 +49,7 @@ impl Pipe {
         Entry::Accepted
     }
 
-    /// Begins every transmission whose turn has come by `now`.
+    /// Starts every transmission due by `now`.
     fn begin_transmissions(&mut self, now: Time) {
         let Some(mut line) = self.line.take() else { return };
         while let Some((start, waiting)) = line.next_start(now, self.transmitter.busy_until()) {
@@ -64,8 +64,7 @@ impl Pipe {
         self.line = Some(line);
     }
 
-    /// The next thing that has happened in the line by `now`, as long as nothing has left the pipe
-    /// before it.
+    /// Next event of the queue by `now`, unless a packet leaves the pipe first.
     fn poll_line(&mut self, now: Time) -> Option<Departure> {
         loop {
             let busy_until = self.transmitter.busy_until();
@@ -104,7 +103,7 @@ mod tests {
 
     const KEY: StreamKey = StreamKey { seed: 5, replication: 0 };
 
-    /// Everything that leaves, and the statistics at every arrival.
+    /// All departures, and the statistics at every arrival.
     fn run(mut pipe: Pipe, arrivals: &[(u64, u32)]) -> (Vec<String>, Vec<String>) {
         let (mut out, mut told) = (Vec::new(), Vec::new());
         let mut drain = |pipe: &mut Pipe, until: u64| {
@@ -129,7 +128,7 @@ mod tests {
             }
             let full = entry == Entry::QueueFull;
             let statistics = pipe.statistics(Time::from_nanos(at));
-            // Fates are settled at arrival by the one and at departure by the other.
+            // The fast pipe determines fates at arrival, the other at dequeue.
             let statistics = super::super::Statistics {
                 copies: 0,
                 in_air: 0,
@@ -144,8 +143,8 @@ mod tests {
     }
 
     proptest! {
-        /// A droptail queue that holds its packets does what the one does that settles all of it at
-        /// arrival: the same packets at the same times, the same waiting.
+        /// A droptail queue that holds its packets behaves like the pipe that computes everything
+        /// at arrival: the same packets leave at the same times, with the same waiting times.
         #[test]
         fn deciding_late_changes_nothing_for_droptail(
             gaps in prop::collection::vec((0u64..40_000, 40u32..1500), 1..150),

@@ -1,26 +1,25 @@
-//! What the channels of a pipe do to a frame.
+//! Effect of a pipe's channels on a frame.
 
 use super::rare::{Rare, Twin};
 use super::{Entry, Packet, Pipe, later, later_by};
 use crate::channel::{Channel, Fate, Frame, Reason};
 use retx_units::{Duration, Time};
 
-/// How a frame that is not lost gets to the far end.
+/// Delays and order of a frame that is not lost.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Journey {
-    /// On top of the propagation delay.
+    /// Delay in addition to the propagation delay.
     pub extra: Duration,
-    /// It does not wait in line.
+    /// True if it arrives out of order.
     stray: bool,
-    /// It waits for so many to overtake it, at most so long.
+    /// Number of frames to be overtaken by, and the longest time to wait for them.
     held: Option<(u32, Duration)>,
-    /// A copy arrives so much later.
+    /// Delay of the copy after the frame; `None` if there is no copy.
     copy: Option<Duration>,
 }
 
 impl Pipe {
-    /// Why channels that do nothing else lose a frame whose transmission ends at `end`; most often
-    /// they do not.
+    /// Reason why loss-only channels lose a frame whose transmission ends at `end`; usually `None`.
     #[inline(never)]
     pub(super) fn loss(&mut self, end: Time, frame: &Frame) -> Option<Reason> {
         let Rare { channels, exceptions, .. } = self.rare();
@@ -64,7 +63,7 @@ impl Pipe {
         Entry::AcceptedTwice
     }
 
-    /// The fate of a frame whose transmission ends at `end`: the first loss decides, delays add up.
+    /// Fate of a frame whose transmission ends at `end`: the first loss decides, and delays add up.
     #[inline]
     pub(super) fn fate(&mut self, end: Time, frame: &Frame) -> Result<Journey, Reason> {
         let mut journey = Journey::default();

@@ -1,37 +1,37 @@
-//! The line before a transmitter whose discipline decides as packets leave.
+//! Queue before a transmitter whose discipline decides at dequeue.
 //!
-//! Such a pipe waits for one more thing than others: the end of the transmission under way, while
-//! packets wait for it. The discipline is asked for the next packet at that very instant; when none
-//! waits it is told so late, before the next arrival, but with the same instant.
+//! Such a pipe has a second deadline: the end of the current transmission, while packets wait. The
+//! discipline is asked for the next packet at that very instant. If no packet waits, the discipline
+//! learns of the idle transmitter only before the next arrival, but with the correct time.
 
 use super::rare::Twin;
 use crate::queue::{Exit, Exits, Queue, State, Waiting};
 use retx_units::{History, Time};
 use std::collections::VecDeque;
 
-/// What happens to a packet in the line.
+/// Events of the queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
-    /// The discipline drops or marks it.
+    /// Dropped or marked by the discipline.
     Exit(Exit),
-    /// Its transmission begins, and the channel makes a copy.
+    /// Transmission begins, and the channel makes a copy.
     Copied { id: u32, twin: Twin },
 }
 
-/// Those that wait, and the discipline among them.
+/// Waiting packets and their queue discipline.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     queue: State,
     exits: Exits,
-    /// What has happened to packets and nobody has taken note of, in order.
+    /// Events that the caller has not collected yet, in order.
     events: VecDeque<(Time, Event)>,
-    /// Packets among them that were dropped.
+    /// Number of dropped packets among `events`.
     dropped: u64,
-    /// A copy has no name yet: what is sent after it comes after it.
+    /// True while a copy awaits its id: packets sent after it must be numbered after it.
     unnamed: bool,
-    /// Nothing is in transmission, and the discipline knows.
+    /// True if no transmission is under way and the discipline has been told.
     idle: bool,
-    /// Packets × nanoseconds up to `settled`.
+    /// Sum of waiting times up to `settled`, in packet-nanoseconds.
     waited: u128,
     settled: Time,
     longest: u64,
@@ -54,7 +54,7 @@ impl Line {
         }
     }
 
-    /// A packet arrives; true when it may wait.
+    /// Enqueues a packet; true if it is accepted.
     pub fn enqueue(&mut self, packet: &Waiting) -> bool {
         let before = self.settle(packet.since);
         let admitted = self.queue.enqueue(packet.since, packet, &mut self.exits);
@@ -62,7 +62,7 @@ impl Line {
         admitted
     }
 
-    /// The packet whose transmission begins by `now`, and when: the one before takes until
+    /// Next packet whose transmission begins by `now`, and when; the transmitter is busy until
     /// `busy_until`.
     pub fn next_start(&mut self, now: Time, busy_until: Time) -> Option<(Time, Waiting)> {
         let at = if self.idle { now } else { busy_until };
@@ -76,19 +76,19 @@ impl Line {
         packet.map(|packet| (at, packet))
     }
 
-    /// A packet in transmission since `start` has a copy.
+    /// Records that the packet in transmission since `start` has a copy.
     pub fn copied(&mut self, start: Time, id: u32, twin: Twin) {
         self.unnamed = true;
         self.events.push_back((start, Event::Copied { id, twin }));
     }
 
-    /// When something happens next of which note has to be taken, or a transmission is to begin.
+    /// Time of the next event to collect or transmission to begin.
     pub fn due(&self, busy_until: Time) -> Time {
         let happened = self.events.front().map_or(Time::NEVER, |(at, _)| *at);
         if self.waiting() > 0 { happened.min(busy_until) } else { happened }
     }
 
-    /// What has happened to packets, one by one, and when.
+    /// Removes and returns the next event and its time.
     pub fn pop_event(&mut self) -> Option<(Time, Event)> {
         let event = self.events.pop_front()?;
         self.dropped -= u64::from(matches!(event, (_, Event::Exit(Exit::Dropped(_)))));
@@ -96,7 +96,7 @@ impl Line {
         Some(event)
     }
 
-    /// What the discipline has done at this instant, when so many waited before.
+    /// Records the discipline's actions at `at`; `before` packets waited before.
     fn note(&mut self, at: Time, before: u64) {
         let waiting = self.waiting();
         self.history.iter_mut().for_each(|history| history.change(at, before, waiting));
@@ -110,7 +110,7 @@ impl Line {
         self.queue.occupancy().packets
     }
 
-    /// Counts the waiting up to `at`; returns how many do.
+    /// Adds up waiting times to `at`; returns the number of waiting packets.
     fn settle(&mut self, at: Time) -> u64 {
         let waiting = self.waiting();
         self.waited += u128::from(at.since(self.settled).as_nanos()) * u128::from(waiting);
@@ -118,33 +118,34 @@ impl Line {
         waiting
     }
 
-    /// Keeps from now on how many wait.
+    /// Starts recording the queue length over time.
     pub fn keep_history(&mut self) {
         self.history = Some(History::default());
     }
 
-    /// How many have waited at every instant, if that was kept.
+    /// Queue length over time, if recorded.
     pub const fn take_history(&mut self) -> Option<History> {
         self.history.take()
     }
 
-    /// Packets that wait, and those dropped of which nobody has taken note.
+    /// Number of waiting packets plus dropped packets not yet collected.
     pub fn held(&self) -> u64 {
         self.waiting() + self.dropped
     }
 
-    /// The time that all packets together have waited up to `now`, in nanoseconds.
+    /// Total waiting time of all packets up to `now`, in packet-nanoseconds.
     pub fn waited(&self, now: Time) -> u128 {
         let since = now.since(self.settled).as_nanos();
         self.waited + u128::from(since) * u128::from(self.waiting())
     }
 
-    /// Who waits now does wait: no transmission begins at this instant any more.
+    /// Updates the maximum queue length; called once no further transmission begins at this
+    /// instant.
     pub fn remember_longest(&mut self) {
         self.longest = self.longest.max(self.waiting());
     }
 
-    /// The most packets that ever waited at once.
+    /// Maximum number of packets that waited at once.
     pub const fn longest(&self) -> u64 {
         self.longest
     }

@@ -1,15 +1,16 @@
 //! *What it does.* One direction of a link: queue → rate → channel → propagation delay.
 //!
-//! A first-in-first-out transmitter needs no event when a transmission ends: at a packet's arrival
-//! its service starts at `max(now, busy_until)`, which settles when it ends, what the channel does
-//! to it, and when it reaches the far end. So a pipe has one thing to wait for at any time, the
-//! first of the packets in it to come out ([`Pipe::poll_timeout`]).
+//! A FIFO transmitter needs no event at the end of a transmission: when a packet arrives, its
+//! service starts at `max(now, busy_until)`, which determines the end of its transmission, the
+//! channel's effect on it, and its arrival at the far end. A pipe therefore waits for one event at
+//! a time, the departure of its first packet ([`Pipe::poll_timeout`]).
 //!
-//! That is so for `droptail`. Other disciplines hold the packets that wait, as they decide when
-//! these leave; then the end of a transmission is waited for, too, as long as packets wait for it.
+//! This holds for `droptail`. Other disciplines hold the waiting packets, because they decide at
+//! dequeue; then the pipe also waits for the end of each transmission while packets are queued.
 //!
-//! What the channel loses leaves the pipe when its transmission ends, never before: the counters
-//! hold at every instant, and packets in + copies = delivered + dropped + queued + in the air.
+//! A packet lost by the channel leaves the pipe when its transmission ends, never before: the
+//! counters hold at every instant, and packets in + copies = delivered + dropped + queued + in
+//! flight.
 //!
 //! *Order.* Frames arrive in the order of transmission, whatever their delays: one that was delayed
 //! holds up those behind it, also when the propagation delay falls. Only a fate that says so
@@ -53,74 +54,75 @@ pub use statistics::{Bursts, Drops, Statistics};
 use std::fmt::Display;
 use transmitter::Transmitter;
 
-/// One direction of a link.
+/// Configuration of one direction of a link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Transmission rate; without one a packet takes no time to send, and none ever waits, unless a
-    /// channel model says how the rate goes.
+    /// Transmission rate. Without a rate, transmissions take no time and no packet waits, unless a
+    /// channel model sets the rate.
     pub rate: Option<Rate>,
     /// Propagation delay.
     pub delay: Duration,
-    /// Bytes that a frame adds to the IP packet on the wire.
+    /// Link-layer overhead added to each IP packet, bytes.
     pub overhead: u32,
-    /// Who may wait for the transmitter.
+    /// Queue discipline.
     pub queue: queue::Config,
-    /// What becomes of a frame: every model is asked in this order until one loses it.
+    /// Channel models, asked in this order until one loses the frame.
     pub channel: Vec<channel::Config>,
-    /// What the link does about frames that the channel loses. It takes models that only lose
+    /// Link-layer repair of losses. Allowed only with channel models that do nothing but lose
     /// frames.
     pub repair: Option<repair::Config>,
-    /// What changes as time goes, in order of time.
+    /// Scheduled changes, in order of time.
     pub changes: Vec<Change>,
 }
 
-/// A running direction of a link. What every packet needs lies in its first cache line, what those
-/// need that wait in the second: a network of thousands of flows has more pipes than a cache holds.
+/// Running direction of a link. The fields needed for every packet are in its first cache line,
+/// those needed for waiting packets in the second: a network of thousands of flows has more pipes
+/// than fit into a cache.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Pipe {
     kind: Kind,
-    /// Others follow it ([`ahead`]).
+    /// True if other pipes follow this one ([`ahead`]).
     leads: bool,
-    /// One or some of the packets that it follows are yet to come by an event ([`ahead`]).
+    /// True if a packet of the leader is still to enter by an event ([`ahead`]).
     awaits: bool,
-    /// Packets have waited since the transmitter was last seen idle.
+    /// True if packets have waited since the transmitter was last idle.
     has_waited: bool,
-    /// The pipe that it follows, or what it feeds, or is fed by ([`ahead`]).
+    /// Leader, or number of the sink or source ([`ahead`]).
     relation: u32,
     delay: Duration,
     counts: Counts,
     transmitter: Transmitter,
     air: Air,
-    /// The latest arrival of a packet that comes by an event ([`ahead`]).
+    /// Latest arrival of a packet that enters by an event ([`ahead`]).
     by_event: Time,
     rare: Option<Box<Rare>>,
-    /// For disciplines that hold the packets.
+    /// Queue of a discipline that holds its packets.
     line: Option<Box<Line>>,
     repairs: Option<Box<Repairs>>,
     changes: Option<Box<Changes>>,
     next_change: Time,
 }
 
-/// When it is known what becomes of a packet.
+/// Time at which a packet's fate is determined, and what can happen to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// At its arrival; and nothing happens in it but waiting, transmission and a constant delay.
+    /// At arrival; nothing happens but waiting, transmission and a constant delay.
     Plain,
-    /// The same, but that its channel may lose the packet.
+    /// Like `Plain`, but the channel may lose packets.
     Loses,
-    /// At its arrival: it has neither `line` nor `repairs`.
+    /// At arrival: the pipe has neither `line` nor `repairs`.
     Settles,
-    /// Later.
+    /// When the transmission begins, or later.
     Decides,
 }
 
-/// What a pipe counts as packets pass.
+/// Counters of passing packets.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
-    /// Those that entered at their time.
+    /// Packets that entered by an event.
     packets_in: u64,
-    /// Those that have passed ahead of time ([`ahead`]).
+    /// Packets passed ahead of time ([`ahead`]).
     passed: u64,
     delivered: u64,
 }
@@ -129,13 +131,13 @@ const _: () = {
     let transmitter = std::mem::offset_of!(Pipe, transmitter);
     assert!(transmitter + Transmitter::HOT_BYTES == 64);
     assert!(transmitter + Transmitter::WARM_BYTES <= 128);
-    // There are four for each flow with links of its own at both ends.
+    // A flow with access links at both ends has four pipes.
     assert!(size_of::<Pipe>() <= 256);
 };
 
 impl Pipe {
-    /// An empty pipe. Its channels draw from the streams `NAME.channel.0`, `NAME.channel.1`, …, its
-    /// queue from `NAME.queue`.
+    /// Creates an empty pipe. Its channels draw from the streams `NAME.channel.0`,
+    /// `NAME.channel.1`, …, its queue from `NAME.queue`.
     pub fn new(config: &Config, key: StreamKey, name: impl Display) -> Self {
         let droptail = matches!(config.queue, queue::Config::droptail(_));
         assert!(droptail || config.repair.is_none(), "repairs go with droptail only");
@@ -192,7 +194,7 @@ impl Pipe {
         }
     }
 
-    /// A packet arrives at the near end.
+    /// Handles the arrival of a packet at the near end.
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Entry {
         let parcel = Parcel { id: packet.id, bytes: packet.frame.bytes };
         if self.is_plain() {
@@ -211,37 +213,36 @@ impl Pipe {
         }
     }
 
-    /// True when nothing happens in it but waiting in a droptail queue, transmission and a constant
-    /// delay: then [`Self::handle_plain`] will do.
+    /// True if nothing happens but waiting in a droptail queue, transmission and a constant delay:
+    /// [`Self::handle_plain`] applies.
     #[inline]
     pub const fn is_plain(&self) -> bool {
         matches!(self.kind, Kind::Plain)
     }
 
-    /// True when the same happens in it, and its channel may lose packets: then
-    /// [`Self::handle_losing`] will do.
+    /// True if in addition only the channel may lose packets: [`Self::handle_losing`] applies.
     #[inline]
     pub const fn loses(&self) -> bool {
         matches!(self.kind, Kind::Loses)
     }
 
-    /// True when all follows at a packet's arrival.
+    /// True if a packet's fate is determined at arrival.
     #[inline]
     const fn settles(&self) -> bool {
         !matches!(self.kind, Kind::Decides)
     }
 
-    /// The propagation delay, as it is now.
+    /// Current propagation delay.
     pub const fn delay(&self) -> Duration {
         self.delay
     }
 
-    /// How long the transmission of a packet of `bytes` takes, at a constant rate; else 0.
+    /// Transmission time of a packet of `bytes`; 0 if the rate is not constant.
     pub fn transmission_time(&self, bytes: u32) -> Duration {
         self.transmitter.takes(bytes)
     }
 
-    /// A packet arrives at the near end of a plain pipe. Nearly all pipes are.
+    /// Handles a packet that arrives at a plain pipe, the most common kind.
     #[inline(always)]
     pub fn handle_plain(&mut self, now: Time, parcel: Parcel) -> Entry {
         let Some(end) = self.admit(now, parcel.bytes) else { return Entry::QueueFull };
@@ -249,7 +250,7 @@ impl Pipe {
         Entry::Accepted
     }
 
-    /// A packet arrives at the near end of a pipe that no other follows, whose channel may lose it.
+    /// Handles a packet that arrives at a pipe with a losing channel that no other pipe follows.
     #[inline(always)]
     pub fn handle_losing(&mut self, now: Time, parcel: Parcel, frame: &Frame) -> Entry {
         let Some(end) = self.admit(now, parcel.bytes) else { return Entry::QueueFull };
@@ -260,8 +261,8 @@ impl Pipe {
         Entry::Accepted
     }
 
-    /// A packet of `bytes` arrives at a pipe that settles: when its transmission ends, if there is
-    /// room for it.
+    /// Admits a packet of `bytes`; returns the end of its transmission, or `None` if the queue is
+    /// full.
     #[inline(always)]
     fn admit(&mut self, now: Time, bytes: u32) -> Option<Time> {
         self.counts.packets_in += 1;
@@ -272,7 +273,7 @@ impl Pipe {
         end
     }
 
-    /// What a schedule changes by `end` is changed.
+    /// Applies the scheduled changes due by `end`.
     #[inline]
     fn settle_changes(&mut self, end: Time) {
         if end >= self.next_change {
@@ -280,7 +281,7 @@ impl Pipe {
         }
     }
 
-    /// The packet's transmission ends at `end`: its fate and its arrival follow.
+    /// Sends a packet whose transmission ends at `end`: determines its fate and arrival.
     fn go(&mut self, end: Time, packet: &Packet) -> Entry {
         self.settle_changes(end);
         if self.rare.as_ref().is_none_or(|rare| rare.channels.is_empty()) {
@@ -290,14 +291,14 @@ impl Pipe {
         self.pass_channels(end, packet)
     }
 
-    /// When the next packet leaves; [`Time::NEVER`] for an empty pipe.
+    /// Departure time of the next packet; [`Time::NEVER`] if the pipe is empty.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         let leaving = self.air.next();
         if self.settles() { leaving } else { leaving.min(self.next_begin()) }
     }
 
-    /// The next packet that has left by `now`, until `None`.
+    /// Removes and returns the next packet that has left by `now`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Departure> {
         match self.poll_plain(now) {
@@ -306,7 +307,7 @@ impl Pipe {
         }
     }
 
-    /// The same, of those that are simply delivered while there are no others: nearly all.
+    /// Fast variant of [`Self::poll_transmit`] for a pipe that holds only in-order deliveries.
     #[inline]
     pub fn poll_plain(&mut self, now: Time) -> Option<Parcel> {
         if !self.is_plain() && (!self.settles() || self.air.has_exceptions()) {
@@ -339,8 +340,8 @@ impl Pipe {
         Some(departure)
     }
 
-    /// Forgets the longest queue and the longest burst so far: the next statistics tell the longest
-    /// from `now` on.
+    /// Resets the maxima of queue length and burst length: later statistics report the maxima from
+    /// `now` on.
     pub fn restart_maximum(&mut self, now: Time) {
         let to_come = self.transmitter.restart_maximum(now);
         if !to_come.is_empty() || self.rare.is_some() {

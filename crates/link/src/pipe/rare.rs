@@ -1,32 +1,33 @@
-//! What most pipes never need, apart from what each packet does.
+//! State and counters that most pipes never need.
 
 use super::Pipe;
 use super::statistics::{Bursts, Drops};
 use crate::channel;
 use retx_units::{Duration, Stream, Time};
 
-/// What most pipes never need: it is made with the channels, or when the queue is full.
+/// State that most pipes never need; allocated with the channels, or when the queue first
+/// overflows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rare {
     pub exceptions: Exceptions,
     pub channels: Vec<(channel::State, Stream)>,
-    /// The copy that has no name yet.
+    /// Duplicate made by the channel; it gets its packet id in [`Pipe::add_copy`].
     pub copy: Option<Twin>,
-    /// When the maximum was restarted: how long the queue was to be at the arrival of packets that
-    /// had passed this pipe ahead of time, and when.
+    /// At the last reset of the maximum: queue lengths, by arrival time, of packets that had passed
+    /// this pipe ahead of time.
     pub queues_to_come: Vec<(Time, u64)>,
 }
 
-/// When a copy arrives that a channel makes.
+/// Arrival of a copy made by the channel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Twin {
-    /// At the latest.
+    /// Latest arrival.
     pub arrival: Time,
-    /// The frame is held back until so many have overtaken it, and the copy comes so much later.
+    /// Number of packets that overtake the original, and the delay from the original to the copy.
     pub held: Option<(u32, Duration)>,
 }
 
-/// What happens to few packets, counted.
+/// Counters of rare events.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Exceptions {
     pub marked: u64,
@@ -36,10 +37,10 @@ pub(super) struct Exceptions {
 }
 
 impl Pipe {
-    /// Names the copy that [`super::Entry::AcceptedTwice`] has announced.
+    /// Assigns an id to the copy announced by [`super::Entry::AcceptedTwice`].
     ///
     /// # Panics
-    /// Without one.
+    /// If no copy is pending.
     pub fn add_copy(&mut self, id: u32) {
         let rare = self.rare();
         let Twin { arrival, held } = rare.copy.take().expect("a copy was announced");
@@ -55,18 +56,18 @@ impl Pipe {
         self.rare.get_or_insert_default()
     }
 
-    /// What has been counted of few packets.
+    /// Counters of rare events so far.
     pub(super) fn exceptions(&self) -> Exceptions {
         self.rare.as_ref().map_or_else(Exceptions::default, |rare| rare.exceptions)
     }
 
-    /// The longest queue among those that were known when the maximum was restarted, and have been.
+    /// Largest of the future queue lengths known at the last reset that have since become present.
     pub(super) fn longest_known(&self, now: Time) -> u64 {
         let known = self.rare.iter().flat_map(|rare| &rare.queues_to_come);
         known.filter(|(at, _)| *at <= now).map(|(_, packets)| *packets).max().unwrap_or(0)
     }
 
-    /// A packet is turned away.
+    /// Counts a packet dropped by a full queue.
     #[cold]
     pub(super) fn drop_for_lack_of_room(&mut self) {
         self.rare().exceptions.drops.queue += 1;

@@ -1,4 +1,4 @@
-//! What a pipe tells about itself.
+//! Statistics of a pipe.
 
 use super::Pipe;
 use super::repair::Repairs;
@@ -7,38 +7,38 @@ use retx_units::{Duration, History, Time};
 /// Packets dropped, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Drops {
-    /// Turned away or thrown out by a queue.
+    /// Dropped by a queue, at enqueue or later.
     pub queue: u64,
     /// Lost to errors of the medium.
     pub channel: u64,
-    /// Given up by a link that had sent them again and again.
+    /// Given up by the link after the last retry.
     pub retry_limit: u64,
-    /// Lost because a script said so.
+    /// Named by a script.
     pub script: u64,
 }
 
 impl Drops {
-    /// All of them.
+    /// Sum over all reasons.
     pub const fn total(&self) -> u64 {
         self.queue + self.channel + self.retry_limit + self.script
     }
 }
 
-/// Losses in a row: counted when a frame is let in, which settles its fate.
+/// Bursts of consecutive losses, counted when a frame enters, since its fate is determined then.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bursts {
-    /// Runs of frames lost in a row.
+    /// Number of bursts.
     pub count: u64,
     /// Frames lost.
     pub frames: u64,
-    /// The longest run.
+    /// Length of the longest burst.
     pub longest: u64,
-    /// Frames lost since the last that was not.
+    /// Consecutive frames lost so far.
     run: u64,
 }
 
 impl Bursts {
-    /// Mean length of the runs that began since `start`, an earlier state of this; 0 without any.
+    /// Mean length of the bursts that began after the snapshot `start`; 0 if there are none.
     pub fn mean_since(&self, start: &Self) -> f64 {
         let count = self.count - start.count;
         if count == 0 { 0.0 } else { (self.frames - start.frames) as f64 / count as f64 }
@@ -59,14 +59,14 @@ impl Bursts {
         self.run = 0;
     }
 
-    /// Forgets the longest run so far. One that goes on is over: the next loss begins another.
+    /// Resets the maximum. A burst under way ends here: the next loss begins another.
     pub(super) const fn restart_maximum(&mut self) {
         self.longest = 0;
         self.run = 0;
     }
 }
 
-/// A pipe's counters at some instant, all counted from the beginning of the run.
+/// Snapshot of a pipe's counters, counted from the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Packets that arrived at the near end.
@@ -75,31 +75,31 @@ pub struct Statistics {
     pub packets_delivered: u64,
     /// Times that the queue marked a packet (congestion experienced) instead of dropping it.
     pub packets_marked: u64,
-    /// Copies that the channel made of packets.
+    /// Copies made by the channel.
     pub copies: u64,
     /// Packets dropped.
     pub drops: Drops,
-    /// Frames lost by the channel and how they came, by the order of transmission.
+    /// Losses on the channel and their bursts, in the order of transmission.
     pub bursts: Bursts,
     /// Packets waiting for the transmitter.
     pub queued: u64,
-    /// Packets in transmission or on their way.
+    /// Packets in transmission or propagation.
     pub in_air: u64,
-    /// Time that all packets together have waited, in nanoseconds. Over a time interval this gives
-    /// the mean queue (Little's law).
+    /// Total waiting time of all packets, in packet-nanoseconds. Divided by the length of an
+    /// interval, the increase is the mean queue length (Little's law).
     pub waited: u128,
     /// Time spent transmitting.
     pub busy: Duration,
-    /// The longest queue, in packets.
+    /// Maximum queue length, in packets.
     pub queue_max: u64,
-    /// Frames that the link sent again.
+    /// Link-layer retransmissions.
     pub frames_repeated: u64,
-    /// Parity frames that the link sent.
+    /// Parity frames sent.
     pub frames_parity: u64,
 }
 
 impl Statistics {
-    /// packets in + copies = delivered + dropped + queued + in the air.
+    /// True if packets in + copies = delivered + dropped + queued + in flight.
     pub const fn is_conserved(&self) -> bool {
         let out = self.packets_delivered + self.drops.total();
         self.packets_in + self.copies == out + self.queued + self.in_air
@@ -107,7 +107,7 @@ impl Statistics {
 }
 
 impl Pipe {
-    /// From now on it is kept how many wait, at every instant; asked of an empty pipe.
+    /// Starts recording the queue length over time; the pipe must be empty.
     pub fn keep_history(&mut self) {
         match (&mut self.repairs, &mut self.line) {
             (Some(repairs), _) => repairs.history = Some(History::default()),
@@ -116,7 +116,7 @@ impl Pipe {
         }
     }
 
-    /// How many have waited at every instant, if that was kept; empties it.
+    /// Queue length over time, if recorded; ends the recording.
     pub fn take_history(&mut self) -> Option<History> {
         match (&mut self.repairs, &mut self.line) {
             (Some(repairs), _) => repairs.history.take(),
@@ -125,7 +125,7 @@ impl Pipe {
         }
     }
 
-    /// Packets that wait for the transmitter at `now`: [`Statistics::queued`] alone.
+    /// Number of packets that wait for the transmitter at `now`: [`Statistics::queued`] alone.
     pub fn queued(&self, now: Time) -> u64 {
         match (&self.repairs, &self.line) {
             (Some(repairs), _) => repairs.waiting(),
@@ -134,8 +134,8 @@ impl Pipe {
         }
     }
 
-    /// What has been counted by `now`, the waiting and the busy time up to then included. Where
-    /// pipes are passed ahead of time, [`super::ahead::statistics`] tells.
+    /// Statistics at `now`, including waiting and busy time up to then. With pipes passed ahead of
+    /// time, use [`super::ahead::statistics`].
     pub fn statistics(&self, now: Time) -> Statistics {
         let mut all = self.counted(now);
         if self.settles() {
@@ -145,8 +145,8 @@ impl Pipe {
         all
     }
 
-    /// The same; but in a pipe that settles those that wait still count as in the air, and in one
-    /// that follows another what is known to come as past.
+    /// Statistics without corrections: if fates are determined at arrival, waiting packets count as
+    /// in flight; in a pipe that follows another, packets passed ahead of time count as past.
     pub(super) fn counted(&self, now: Time) -> Statistics {
         if let Some(repairs) = &self.repairs {
             return self.statistics_with_repairs(now, repairs);

@@ -1,4 +1,4 @@
-//! The queue's line and the rate: who waits, and when each transmission starts and ends.
+//! Transmitter and its queue: which packets wait, and when each transmission starts and ends.
 
 use super::later;
 use super::turn::Turn;
@@ -8,48 +8,48 @@ use crate::ring::Ring;
 use prefetch_index::prefetch_index;
 use retx_units::{Duration, History, Rate, Time};
 
-/// A first-in-first-out transmitter and those that wait for it. What each packet needs comes first,
-/// then what those need that wait.
+/// FIFO transmitter and the packets that wait for it. The fields that every packet needs come
+/// first, then those for waiting packets.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(super) struct Transmitter {
     busy_until: Time,
-    /// All transmission times so far, whole.
+    /// Sum of all transmission times, including the parts that lie in the future.
     busy: Duration,
-    /// How long the last packet size takes, which spares the division.
+    /// Transmission time of the most recent packet size, cached to avoid a division.
     known: Known,
-    /// Those whose transmission may still lie ahead.
+    /// Packets whose transmission may lie in the future.
     waiting: Ring<Turn>,
-    /// All waiting times so far, whole.
+    /// Sum of all waiting times, including the parts that lie in the future.
     waited: Nanoseconds,
     room: droptail::Limits,
-    /// The most packets that ever waited at once, so never more than there is room for; 0 where
-    /// that is [`Kept`].
+    /// Maximum number of packets that waited at once, and therefore a lower bound of the room; 0 if
+    /// [`Kept`] holds it.
     queue_max: u32,
     overhead: u32,
-    /// In bits per second; without one, 0, packets take no time, or what `service` says.
+    /// Rate in bit/s; 0 if packets take no time, or the time given by `service`.
     bit_s: u64,
-    /// The size before the last.
+    /// Transmission time of the packet size before the most recent one.
     known_before: Known,
-    /// For a rate that changes.
+    /// Transmitter of a changing rate.
     service: Option<Box<Service>>,
-    /// Of whoever has to look at each packet that waits.
+    /// State for limits in bytes and for recording.
     kept: Option<Box<Kept>>,
 }
 
-/// What has to be looked at whenever a packet is to wait: room that is in bytes, and when packets
-/// have waited. A transmitter that keeps this leaves its own `queue_max` at 0, so that each that
-/// waits seems to be one more than ever, and is noted; where nothing is kept, none has to ask.
+/// State needed whenever a packet has to wait: limits in bytes, and the recorded queue length. With
+/// it, the transmitter's own `queue_max` stays 0, so every waiting packet exceeds it and takes the
+/// slow path, and no other packet pays for the check.
 #[derive(Debug, Clone, Default)]
 struct Kept {
     queue_max: u32,
-    /// Of those in the row.
+    /// Bytes of the packets in the queue.
     waiting_bytes: u64,
-    /// For whoever wants to know.
+    /// Queue length over time.
     history: Option<History>,
 }
 
-/// How long a packet of some size takes, unless that is more than four seconds.
+/// Transmission time of a packet size; times above four seconds are not cached.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     bytes: u32,
@@ -65,18 +65,18 @@ impl Known {
     }
 }
 
-/// A sum that lies anywhere: alone it would take up a place for itself.
+/// Sum with an alignment of 8 bytes, which saves the padding that u128 would need.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, packed(8))]
 struct Nanoseconds(u128);
 
-/// More than these do not stay in a cache until it is their turn.
+/// Queues longer than this do not stay in the cache until their packets leave.
 const MANY: usize = 1000;
 
 impl Transmitter {
-    /// What every packet needs: up to the size that is known.
+    /// Bytes that every packet needs: up to the cached size.
     pub const HOT_BYTES: usize = std::mem::offset_of!(Self, waiting);
-    /// What those need, too, that wait.
+    /// Bytes that waiting packets need in addition.
     pub const WARM_BYTES: usize = std::mem::offset_of!(Self, overhead);
 
     pub fn new(
@@ -102,25 +102,25 @@ impl Transmitter {
         }
     }
 
-    /// Keeps from now on when packets wait.
+    /// Starts recording the queue length over time.
     pub fn keep_history(&mut self) {
         let queue_max = std::mem::take(&mut self.queue_max);
         let kept = self.kept.get_or_insert_with(|| Box::new(Kept { queue_max, ..Kept::default() }));
         kept.history = Some(History::default());
     }
 
-    /// When packets have waited, as far as that is kept; some of it may lie ahead.
+    /// Queue length over time, if recorded; its last changes may lie in the future.
     pub fn take_history(&mut self) -> Option<History> {
         self.kept.as_mut()?.history.as_mut().map(std::mem::take)
     }
 
-    /// Packets are about to come: lets the processor fetch what those need that wait.
+    /// Prefetches the state needed by packets that will wait.
     #[inline]
     pub fn prefetch_waiting(&self) {
         prefetch_index(std::slice::from_ref(&self.waiting), 0);
     }
 
-    /// Then the place of the next of them.
+    /// Prefetches the slot of the next waiting packet.
     #[inline]
     pub fn prefetch_place(&self) {
         self.waiting.prefetch(self.waiting.len() as u32);
@@ -131,8 +131,8 @@ impl Transmitter {
         if self.bit_s == 0 { None } else { Some(Rate::from_bit_s(self.bit_s)) }
     }
 
-    /// A packet arrives at `now`: returns when its transmission ends, if there is room for it.
-    /// `has_waited` tells whether any has since the transmitter was last seen idle.
+    /// Admits a packet at `now`; returns the end of its transmission, or `None` if the queue is
+    /// full. `has_waited` is true if any packet has waited since the transmitter was last idle.
     #[inline(always)]
     pub fn take(&mut self, now: Time, bytes: u32, has_waited: &mut bool) -> Option<Time> {
         let Some(duration) = self.duration_of(bytes) else {
@@ -147,8 +147,8 @@ impl Transmitter {
             return Some(self.transmit(now, duration));
         }
         *has_waited = true;
-        // Those whose transmission has begun count, too, unless they make a difference. Where fewer
-        // wait than ever did there is room.
+        // Packets whose transmission has begun are counted too, as long as this cannot change the
+        // outcome: below the maximum so far there is always room.
         if self.waiting.len() >= self.queue_max as usize {
             self.note_another(now, bytes)?;
         }
@@ -156,12 +156,12 @@ impl Transmitter {
         Some(self.transmit(self.busy_until, duration))
     }
 
-    /// The room for those that wait.
+    /// Limits of the queue.
     pub const fn room(&self) -> droptail::Limits {
         self.room
     }
 
-    /// A packet that has come at `now` is to wait: `None` if there is no room for it.
+    /// Counts a packet that has to wait at `now`; `None` if the queue is full.
     #[inline(never)]
     fn note_another(&mut self, now: Time, bytes: u32) -> Option<()> {
         let packets = self.settle(now);
@@ -175,7 +175,7 @@ impl Transmitter {
         Some(())
     }
 
-    /// A packet that comes at `at` waits until the transmitter is free: keeps that, if asked to.
+    /// Records the wait of a packet from `at` until the transmitter is free, if recording is on.
     #[inline(always)]
     fn keep(&mut self, at: Time, bytes: u32) {
         if let Some(kept) = &mut self.kept {
@@ -184,17 +184,17 @@ impl Transmitter {
         }
     }
 
-    /// Bytes of those in the row, where there is room for so many.
+    /// Bytes of the packets in the queue; only kept for a limit in bytes.
     fn waiting_bytes(&self) -> u64 {
         self.kept.as_ref().map_or(0, |kept| kept.waiting_bytes)
     }
 
-    /// The most packets that ever waited at once.
+    /// Maximum number of packets that waited at once, wherever it is stored.
     fn most(&mut self) -> &mut u32 {
         self.kept.as_mut().map_or(&mut self.queue_max, |kept| &mut kept.queue_max)
     }
 
-    /// [`Self::take`], without a constant rate.
+    /// [`Self::take`] for a rate that is not constant.
     #[inline(never)]
     fn take_otherwise(&mut self, now: Time, bytes: u32) -> Option<Time> {
         let waits = self.busy_until > now;
@@ -213,7 +213,7 @@ impl Transmitter {
         Some(end)
     }
 
-    /// Forgets those whose transmission has begun by `now`; returns how many still wait.
+    /// Removes the packets whose transmission has begun by `now`; returns the number still waiting.
     #[inline(always)]
     pub fn settle(&mut self, now: Time) -> u64 {
         if self.waiting.len() > MANY {
@@ -232,7 +232,7 @@ impl Transmitter {
         self.waiting.len() as u64
     }
 
-    /// A packet that arrives at `now` has to wait.
+    /// Enqueues a packet that arrives at `now`.
     #[inline(always)]
     fn wait(&mut self, now: Time, bytes: u32) {
         let start = self.busy_until;
@@ -240,7 +240,7 @@ impl Transmitter {
         self.waited.0 += u128::from(start.since(now).as_nanos());
     }
 
-    /// A transmission begins at `start`; returns when it ends.
+    /// Starts a transmission at `start`; returns its end.
     #[inline(always)]
     fn transmit(&mut self, start: Time, duration: Duration) -> Time {
         self.busy += duration;
@@ -248,25 +248,26 @@ impl Transmitter {
         self.busy_until
     }
 
-    /// A packet that comes at `at`, when nothing is in transmission; returns when its transmission
-    /// ends. For constant rates, or none.
+    /// Transmits a packet that arrives at `at` when the transmitter is idle; returns the end of its
+    /// transmission. For a constant rate or none.
     #[inline(always)]
     pub fn start_idle(&mut self, at: Time, bytes: u32) -> Time {
         let Some(duration) = self.duration_of(bytes) else { return at };
         self.transmit(at, duration)
     }
 
-    /// A packet that comes at `at`, known already `now`, and has to wait then; returns when its
-    /// transmission ends. `None` if that changes what has to be told at its time: it is turned
-    /// away, or the queue is longer than ever before.
+    /// Enqueues a packet that is known at `now` to arrive at `at`; returns the end of its
+    /// transmission. `None` if the arrival changes something observable at that time: a drop, or a
+    /// new maximum of the queue length.
     pub fn start_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         let duration = self.duration_of(bytes)?;
         self.settle(now);
         let start = self.busy_until;
         let wait = start.since(at);
         let early = u32::try_from(wait.as_nanos()).ok()?;
-        // Those that are gone by then count, too, unless they make a difference: to look for them
-        // in a long queue takes its time. In bytes they always do: the more careful way.
+        // Packets that will be gone by then are counted too, as long as this cannot change the
+        // outcome, because searching a long queue is slow. With a limit in bytes they are always
+        // removed first, to be exact.
         let mut before = self.waiting.len() as u64;
         let looks = before >= u64::from(self.queue_max);
         if looks {
@@ -284,8 +285,8 @@ impl Transmitter {
         Some(self.transmit(start, duration))
     }
 
-    /// When a packet came whose transmission starts at `start`, or some time since when it has
-    /// been here.
+    /// Arrival of the packet whose transmission starts at `start`, or a later time at which it had
+    /// arrived.
     pub fn arrival_before(&self, start: Time) -> Time {
         let index = self.waiting.partition_point(|turn| turn.start < start);
         match self.waiting.get(index) {
@@ -294,23 +295,23 @@ impl Transmitter {
         }
     }
 
-    /// How long a transmission takes; for constant rates, or none.
+    /// Transmission time; for a constant rate or none.
     pub fn takes(&self, bytes: u32) -> Duration {
         self.rate().map_or(Duration::ZERO, |rate| rate.duration_of(bytes + self.overhead))
     }
 
-    /// All transmission times so far, whole.
+    /// Sum of all transmission times, including the parts that lie in the future.
     pub const fn busy_in_all(&self) -> Duration {
         self.busy
     }
 
-    /// How long a transmission takes, at a constant rate.
+    /// Transmission time at a constant rate.
     #[inline(always)]
     fn duration_of(&mut self, bytes: u32) -> Option<Duration> {
         if self.known.bytes == bytes { Some(self.known.duration()) } else { self.learn(bytes) }
     }
 
-    /// The size before the last comes again, or another.
+    /// Looks up the packet size before the most recent one, or computes a new one.
     #[inline(never)]
     fn learn(&mut self, bytes: u32) -> Option<Duration> {
         let rate = self.rate()?;
@@ -325,15 +326,15 @@ impl Transmitter {
         Some(self.known.duration())
     }
 
-    /// How many wait at `now`.
+    /// Number of packets that wait at `now`.
     pub fn queued(&self, now: Time) -> u64 {
         let begun = self.waiting.partition_point(|turn| turn.start <= now);
         let here = self.waiting.partition_point(|turn| turn.arrival() <= now);
         here.saturating_sub(begun) as u64
     }
 
-    /// Begins a transmission at `now`, when none is under way; returns when it ends. The packet has
-    /// waited for it, or it has just come.
+    /// Starts a transmission at `now` on an idle transmitter; returns its end. `waited` tells
+    /// whether the packet was queued.
     pub fn begin(&mut self, now: Time, bytes: u32, waited: bool) -> Time {
         let end = if let Some(duration) = self.duration_of(bytes) {
             later(now, duration)
@@ -347,31 +348,31 @@ impl Transmitter {
         end
     }
 
-    /// When the transmission under way ends.
+    /// End of the current transmission.
     pub const fn busy_until(&self) -> Time {
         self.busy_until
     }
 
-    /// The time that all packets together have spent waiting up to `now`, in nanoseconds.
+    /// Total waiting time of all packets up to `now`, in packet-nanoseconds.
     pub fn waited(&self, now: Time) -> u128 {
         let ahead = |turn: &Turn| turn.start.since(now.max(turn.arrival())).as_nanos();
         let known = self.waited.0;
         known - self.waiting.iter().map(|turn| u128::from(ahead(turn))).sum::<u128>()
     }
 
-    /// The time spent transmitting up to `now`. What is left to do is done without a pause, so
-    /// it takes until `busy_until`.
+    /// Time spent transmitting up to `now`. The remaining work is done without a gap, so it ends at
+    /// `busy_until`.
     pub fn busy(&self, now: Time) -> Duration {
         self.busy - self.busy_until.since(now)
     }
 
-    /// The most packets that ever waited at once.
+    /// Maximum number of packets that waited at once.
     pub fn queue_max(&self) -> u64 {
         self.kept.as_ref().map_or(self.queue_max, |kept| kept.queue_max).into()
     }
 
-    /// Forgets the longest queue before `now`. Returns how long it will be when those arrive that
-    /// are known and not here yet, and when that is.
+    /// Resets the maximum queue length to that of `now`. Returns future queue lengths that are
+    /// already known, with their times.
     pub fn restart_maximum(&mut self, now: Time) -> Vec<(Time, u64)> {
         *self.most() = self.queued(now) as u32;
         let here = self.waiting.partition_point(|turn| turn.arrival() <= now);
@@ -388,7 +389,7 @@ impl Transmitter {
 mod tests {
     use super::*;
 
-    /// Whatever is remembered of sizes, each takes its own time; so do those that take minutes.
+    /// Caching never changes a transmission time, including times of minutes.
     #[test]
     fn each_size_takes_its_time() {
         let slow = Rate::from_bit_s(100);

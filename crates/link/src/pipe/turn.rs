@@ -1,19 +1,19 @@
-//! Whose turn comes when at a transmitter.
+//! Packets that wait for a transmitter.
 
 use retx_units::Time;
 
-/// A packet that waits.
+/// Packet that waits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Turn {
-    /// When its transmission starts.
+    /// Start of its transmission.
     pub start: Time,
     pub bytes: u32,
-    /// How long it waits until then, in nanoseconds, if that was known before it came; else 0.
+    /// Waiting time in nanoseconds, if it was computed before the packet arrived; otherwise 0.
     pub early: u32,
 }
 
 impl Turn {
-    /// When it came, or some time since when it has been here.
+    /// Arrival of the packet, or a later time at which it had arrived.
     pub const fn arrival(&self) -> Time {
         match self.early {
             0 => Time::ZERO,

@@ -23,20 +23,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields, default)]
 pub struct Config {
-    /// The delay that may stand.
+    /// Acceptable standing queue delay.
     pub target: Duration,
-    /// For how long the delay may be above it: the longest round trip that is common.
+    /// Time for which the delay may exceed the target; about the longest common RTT.
     pub interval: Duration,
-    /// Mark packets that can be marked instead of dropping them.
+    /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// Room for so many packets.
+    /// Limit of the queue, in packets.
     pub packets: u64,
 }
 
 checked!(Config);
 
 impl Default for Config {
-    /// RFC 8289 §4.2 to §4.4; Linux' limit and its `noecn`.
+    /// RFC 8289 §4.2 to §4.4; limit and `noecn` as in Linux.
     fn default() -> Self {
         Self {
             target: Duration::from_millis(5),
@@ -54,7 +54,7 @@ impl Config {
     }
 }
 
-/// Both delays are above zero, the interval is the longer one.
+/// Both times must be above zero, and the interval longer than the target.
 pub(super) fn check_times(target: Duration, interval: Duration) -> Result<(), String> {
     if target.is_zero() {
         return Err(choice::at("target", "0 s: any queue would be too long; RFC 8289 takes 5 ms"));
@@ -69,7 +69,7 @@ pub(super) fn check_times(target: Duration, interval: Duration) -> Result<(), St
     Ok(())
 }
 
-/// A packet has to have room for itself before it is sent.
+/// A packet needs room in the queue before it is sent.
 pub(super) fn check_room(packets: u64) -> Result<(), String> {
     if packets == 0 {
         return Err(choice::at("packets", "0: not a single packet would get through"));
@@ -77,7 +77,7 @@ pub(super) fn check_room(packets: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// A running queue.
+/// Running queue.
 #[derive(Debug, Clone)]
 pub struct State {
     law: Law,
@@ -87,7 +87,7 @@ pub struct State {
 }
 
 impl State {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(config: &Config, _: Surroundings) -> Self {
         let Config { target, interval, ecn, packets } = *config;
         Self {

@@ -1,47 +1,47 @@
-//! CoDel's control: which of the packets that leave a line are dropped or marked.
+//! CoDel's control law: which dequeued packets are dropped or marked.
 //!
-//! Shared by `codel` and by each flow of `fq_codel`; their headers tell of it.
+//! Shared by `codel` and by each flow of `fq_codel`, whose module comments describe it.
 
 use super::{Exits, Waiting};
 use retx_units::{Duration, Time};
 
-/// What the control is set to.
+/// Parameters of the control law.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Law {
-    /// The delay that may stand.
+    /// Acceptable standing queue delay.
     pub target: Duration,
-    /// For how long it may be above.
+    /// Time for which the delay may exceed the target.
     pub interval: Duration,
-    /// Mark what can be marked.
+    /// Mark ECN-capable packets.
     pub ecn: bool,
 }
 
-/// A line from which the control takes packets.
+/// Queue from which the control takes packets.
 pub(super) trait Source {
-    /// The first.
+    /// Removes and returns the first packet.
     fn pop(&mut self) -> Option<Waiting>;
-    /// Bytes that wait behind it.
+    /// Bytes that remain in the queue.
     fn bytes(&self) -> u64;
 }
 
-/// The state of the control (RFC 8289 §5.3).
+/// State of the control law (RFC 8289 §5.3).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Control {
-    /// `first_above_time_`: when the delay will have been above the target for an interval.
+    /// `first_above_time_`: time at which the delay will have exceeded the target for an interval.
     first_above: Option<Time>,
-    /// `drop_next_`: when the next packet is to be dropped.
+    /// `drop_next_`: time of the next drop.
     drop_next: Time,
-    /// `count_`: packets dropped since the dropping state began.
+    /// `count_`: packets dropped since the dropping state was entered.
     pub count: u32,
-    /// `lastcount_`: the count that the dropping state began with.
+    /// `lastcount_`: value of `count` when the dropping state was entered.
     last_count: u32,
     dropping: bool,
-    /// `maxpacket_`: the largest packet so far.
+    /// `maxpacket_`: size of the largest packet so far.
     largest: u32,
 }
 
 impl Control {
-    /// The next packet that goes on (RFC 8289 §5.4, `dequeue`).
+    /// Next packet to transmit (RFC 8289 §5.4, `dequeue`).
     pub fn dequeue(
         &mut self,
         now: Time,
@@ -80,8 +80,8 @@ impl Control {
         packet
     }
 
-    /// The dropping state begins. If it ended not long ago, the rate that held the queue then is a
-    /// good one to begin with.
+    /// Enters the dropping state. If it was left recently, the drop rate that controlled the queue
+    /// then is the starting point.
     fn begin(&mut self, now: Time, law: &Law) {
         self.dropping = true;
         let dropped = self.count.saturating_sub(self.last_count);
@@ -91,14 +91,14 @@ impl Control {
         self.last_count = self.count;
     }
 
-    /// `dodequeue`: the first of the line, and whether it may be dropped.
+    /// `dodequeue`: the first packet, and whether it may be dropped.
     fn take(&mut self, now: Time, law: &Law, line: &mut impl Source) -> (Option<Waiting>, bool) {
         let Some(packet) = line.pop() else {
             self.first_above = None;
             return (None, false);
         };
         self.largest = self.largest.max(packet.frame.bytes);
-        // A line that holds no more than a packet is no queue, however slow the link.
+        // A queue of at most one packet is not a standing queue, however slow the link is.
         if now.since(packet.since) < law.target || line.bytes() <= u64::from(self.largest) {
             self.first_above = None;
             return (Some(packet), false);

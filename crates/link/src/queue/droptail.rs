@@ -7,27 +7,27 @@ use retx_units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// First in, first out; what finds no room is dropped. Without a limit nothing is.
+/// First in, first out; packets that find the queue full are dropped. Unlimited by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Room for so many packets.
+    /// Limit of the queue, in packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
-    /// Room for so many bytes, link overhead not counted.
+    /// Limit of the queue, in bytes of IP packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
 
 impl Config {
-    /// The room that there is.
+    /// Limits of the queue.
     pub fn limits(&self) -> Limits {
         let packets = self.packets.and_then(|packets| packets.try_into().ok());
         Limits { packets: packets.unwrap_or(u32::MAX), bytes: self.bytes.unwrap_or(u64::MAX) }
     }
 }
 
-/// Room for packets, of which no queue holds 2³², and bytes. Each pipe has some: it is small.
+/// Limits in packets (below 2³²) and in bytes. Small, because each pipe has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, packed(4))]
 pub struct Limits {
@@ -36,12 +36,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// True when there is room for so many bytes, and no more.
+    /// True if the only limit is in bytes.
     pub const fn are_in_bytes(&self) -> bool {
         self.bytes != u64::MAX
     }
 
-    /// True when a packet of `bytes` may join those that wait.
+    /// True if a packet of `bytes` may join the waiting packets.
     #[inline]
     pub const fn admits(&self, waiting: Occupancy, bytes: u32) -> bool {
         waiting.packets < self.packets as u64
@@ -49,7 +49,8 @@ impl Limits {
     }
 }
 
-/// A running queue. A pipe needs none: it asks the limits alone, as arrival settles everything.
+/// Running queue. Pipes do not use it: they only check the limits, because arrival determines
+/// everything else.
 #[derive(Debug, Clone)]
 pub struct State {
     limits: Limits,
@@ -57,7 +58,7 @@ pub struct State {
 }
 
 impl State {
-    /// An empty queue with these limits.
+    /// Creates an empty queue with these limits.
     pub fn new(config: &Config, _: Surroundings) -> Self {
         Self { limits: config.limits(), line: Fifo::default() }
     }

@@ -1,9 +1,9 @@
-//! A line of packets, first in, first out.
+//! FIFO queue of packets.
 
 use super::{Occupancy, Waiting};
 use crate::ring::Ring;
 
-/// Packets in the order in which they came.
+/// Packets in order of arrival.
 #[derive(Debug, Clone, Default)]
 pub struct Fifo {
     packets: Ring<Waiting>,
@@ -11,20 +11,20 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// Puts one in behind all others.
+    /// Appends a packet.
     pub fn push(&mut self, packet: &Waiting) {
         self.bytes += u64::from(packet.frame.bytes);
         self.packets.push_back(*packet);
     }
 
-    /// Takes out the first.
+    /// Removes and returns the first packet.
     pub fn pop(&mut self) -> Option<Waiting> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.frame.bytes);
         Some(packet)
     }
 
-    /// Who is in it.
+    /// Packets and bytes in the queue.
     pub const fn occupancy(&self) -> Occupancy {
         Occupancy { packets: self.packets.len() as u64, bytes: self.bytes }
     }

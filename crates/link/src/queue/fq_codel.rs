@@ -25,27 +25,27 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields, default)]
 pub struct Config {
-    /// CoDel: the delay that may stand.
+    /// CoDel: acceptable standing queue delay.
     pub target: Duration,
-    /// CoDel: for how long the delay may be above it.
+    /// CoDel: time for which the delay may exceed the target.
     pub interval: Duration,
-    /// Mark packets that can be marked instead of dropping them.
+    /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// Bytes that a line may send in a turn.
+    /// Bytes that a queue may send per round.
     pub quantum: u32,
-    /// How many lines there are, at most 65536.
+    /// Number of queues, at most 65536.
     pub flows: u32,
-    /// Room for so many packets in all lines together.
+    /// Limit of all queues together, in packets.
     pub packets: u64,
 }
 
 checked!(Config);
 
-/// RFC 8290 §4.1: packets that an overload drops at most at a time.
+/// RFC 8290 §4.1: largest number of packets dropped at one overload.
 const BATCH_MAX: u32 = 64;
 
 impl Default for Config {
-    /// RFC 8290 §5.2.
+    /// Defaults of RFC 8290 §5.2.
     fn default() -> Self {
         Self {
             target: Duration::from_millis(5),
@@ -74,17 +74,17 @@ impl Config {
     }
 }
 
-/// The line of one flow, or of several that hash alike.
+/// Queue of one flow, or of several flows with the same hash.
 #[derive(Debug, Clone, Default)]
 struct Line {
     packets: Fifo,
     control: Control,
     credit: i64,
-    /// It is in a list.
+    /// True if the queue is in a list.
     listed: bool,
 }
 
-/// A line as its CoDel sees it.
+/// A queue as its CoDel sees it.
 struct Turn<'a> {
     packets: &'a mut Fifo,
     all: &'a mut Occupancy,
@@ -103,7 +103,7 @@ impl Source for Turn<'_> {
     }
 }
 
-/// A running queue.
+/// Running queue.
 #[derive(Debug, Clone)]
 pub struct State {
     law: Law,
@@ -111,15 +111,15 @@ pub struct State {
     limit: u64,
     perturbation: u64,
     lines: Vec<Line>,
-    /// Lines of flows that have just begun.
+    /// Queues of new flows.
     new: Ring<u32>,
-    /// The others that have packets.
+    /// Other queues with packets.
     old: Ring<u32>,
     all: Occupancy,
 }
 
 impl State {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(config: &Config, mut surroundings: Surroundings) -> Self {
         let Config { target, interval, ecn, quantum, flows, packets } = *config;
         Self {
@@ -134,9 +134,9 @@ impl State {
         }
     }
 
-    /// The line of a flow.
+    /// Index of a flow's queue.
     fn line_of(&self, flow: u32) -> u32 {
-        // The finaliser of MurmurHash3: every bit of the input moves every bit of the output.
+        // Finaliser of MurmurHash3: every input bit affects every output bit.
         let mut hash = u64::from(flow) ^ self.perturbation;
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -144,7 +144,7 @@ impl State {
         ((u128::from(hash) * self.lines.len() as u128) >> 64) as u32
     }
 
-    /// There are too many: the longest line gives up half of its packets.
+    /// Handles overload: drops half of the packets of the longest queue.
     #[cold]
     fn shorten_the_longest(&mut self, exits: &mut Exits) {
         let bytes = |line: &Line| line.packets.occupancy().bytes;
@@ -186,7 +186,7 @@ impl Queue for State {
         true
     }
 
-    /// RFC 8290 §4.2.
+    /// Dequeues by the algorithm of RFC 8290 §4.2.
     fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Waiting> {
         loop {
             let is_new = !self.new.is_empty();
@@ -204,8 +204,8 @@ impl Queue for State {
                 line.credit -= i64::from(packet.frame.bytes);
                 return Some(packet);
             }
-            // An empty line leaves the list; a new one passes the old ones first, so that it cannot
-            // come back as new at once.
+            // An empty queue leaves the list; a new one becomes old first, so that it cannot return
+            // as new at once.
             list.pop_front();
             if is_new && !self.old.is_empty() {
                 self.old.push_back(index);

@@ -1,13 +1,13 @@
-//! Queues: who may wait for the transmitter, who is turned away, who goes next, and who is told of
-//! congestion.
+//! Queue disciplines: which packets are admitted, dropped, marked, and sent next.
 //!
-//! A discipline holds the packets that wait. It is asked when a packet arrives and when the
-//! transmitter is free. What it drops among those that wait, and what it marks, goes to
-//! [`Exits`]. A packet that can carry a mark (RFC 3168 §5) is marked where another would be
-//! dropped early, if the discipline is set to do so; one that finds no room is dropped in any case.
+//! A discipline holds the waiting packets. It is called when a packet arrives and when the
+//! transmitter becomes idle. Packets that it drops after they were admitted, and packets that it
+//! marks, are reported through [`Exits`]. If the discipline is configured for ECN, an ECN-capable
+//! packet (RFC 3168 §5) is marked where another would be dropped early; a packet that finds the
+//! queue full is dropped in any case.
 
 retx_units::registry! { $
-    /// Who may wait for the transmitter?
+    /// Admits, orders, drops and marks packets.
     tag = "discipline", schema = "Queue", context = Surroundings;
     droptail, red, codel, fq_codel, pie
 }
@@ -21,83 +21,83 @@ use crate::frame::Frame;
 use retx_units::{Rate, Stream, Time};
 use std::collections::VecDeque;
 
-/// What surrounds a queue.
+/// Environment of a queue.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
-    /// Its own random draws.
+    /// Random stream of the queue.
     pub stream: Stream,
-    /// The rate at which it is emptied, where there is one.
+    /// Rate at which it is emptied; `None` if unlimited.
     pub rate: Option<Rate>,
-    /// Bytes that a frame adds to a packet on the wire.
+    /// Link-layer overhead per packet, bytes.
     pub overhead: u32,
 }
 
-/// What waits in a queue: the packet in transmission has left it.
+/// Contents of a queue, without the packet in transmission.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Occupancy {
     /// Packets waiting.
     pub packets: u64,
-    /// Their bytes, without link overhead.
+    /// Bytes of IP packets, without link overhead.
     pub bytes: u64,
 }
 
-/// A packet that waits.
+/// Packet that waits.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Waiting {
-    /// What the caller calls it.
+    /// The caller's id of the packet.
     pub id: u32,
-    /// Its size and flow.
+    /// Size and flow.
     pub frame: Frame,
-    /// It can be marked instead of dropped.
+    /// True if it can be marked (ECN-capable transport).
     pub ecn_capable: bool,
-    /// Where it goes from here, by the caller's count; 0 where there is one way only.
+    /// Next hop, numbered by the caller; 0 if there is only one.
     pub to: u16,
-    /// When it came.
+    /// Arrival at the queue.
     pub since: Time,
 }
 
-/// What a discipline does to a packet besides letting it in and out.
+/// Actions of a discipline on admitted packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// It has waited, and is dropped.
+    /// Dropped after waiting.
     Dropped(u32),
-    /// It goes on, marked: congestion experienced.
+    /// Marked with congestion experienced; it stays in the queue or leaves as usual.
     Marked(u32),
 }
 
-/// What disciplines have done and nobody has taken note of yet, in order.
+/// Actions that the caller has not collected yet, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Exits {
     list: VecDeque<Exit>,
 }
 
 impl Exits {
-    /// A packet that has waited is dropped.
+    /// Reports the drop of a packet that has waited.
     pub fn drop(&mut self, id: u32) {
         self.list.push_back(Exit::Dropped(id));
     }
 
-    /// A packet is marked.
+    /// Reports the marking of a packet.
     pub fn mark(&mut self, id: u32) {
         self.list.push_back(Exit::Marked(id));
     }
 
-    /// The first that nobody has taken note of.
+    /// Removes and returns the first action.
     pub fn pop(&mut self) -> Option<Exit> {
         self.list.pop_front()
     }
 }
 
-/// A queue discipline. Instants never go backwards from call to call.
+/// Queue discipline. Times never go backwards from call to call.
 pub trait Queue {
-    /// A packet arrives: true when it joins those that wait.
+    /// Handles an arrival; true if the packet is admitted.
     fn enqueue(&mut self, now: Time, packet: &Waiting, exits: &mut Exits) -> bool;
 
-    /// The transmitter is free: the packet that goes next, and `None` when there is none left.
-    /// Asked at the end of each transmission, and when a packet has come to an idle transmitter.
+    /// Next packet to transmit; `None` if the queue is empty. Called at the end of each
+    /// transmission, and after an arrival at an idle transmitter.
     fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Waiting>;
 
-    /// Who waits.
+    /// Contents of the queue.
     fn occupancy(&self) -> Occupancy;
 }
 

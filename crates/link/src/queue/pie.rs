@@ -26,30 +26,31 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields, default)]
 pub struct Config {
-    /// The delay that the controller steers to.
+    /// Queue delay that the controller aims at.
     pub target: Duration,
-    /// From one update of the probability to the next.
+    /// Interval between updates of the drop probability.
     pub update_interval: Duration,
-    /// Weight of the distance from the target, per second.
+    /// Weight of the deviation from the target, per second.
     pub alpha: f64,
     /// Weight of the change of the delay, per second.
     pub beta: f64,
-    /// Bursts shorter than this pass.
+    /// Length of bursts that pass without early drops.
     pub burst_allowance: Duration,
-    /// Mark packets that can be marked instead of dropping them, …
+    /// Mark ECN-capable packets instead of dropping them, …
     pub ecn: bool,
     /// … up to this probability.
     pub ecn_threshold: Probability,
-    /// Mean size of a packet in bytes: no early drop while no more than two of them wait.
+    /// Mean packet size in bytes: no early drop while the queue holds at most two packets of this
+    /// size.
     pub mean_packet: u32,
-    /// Room for so many packets.
+    /// Limit of the queue, in packets.
     pub packets: u64,
 }
 
 checked!(Config);
 
 impl Default for Config {
-    /// RFC 8033 §4 and §5.1; room and packet size as in Linux.
+    /// RFC 8033 §4 and §5.1; limit and packet size as in Linux.
     fn default() -> Self {
         Self {
             target: Duration::from_millis(15),
@@ -85,24 +86,24 @@ impl Config {
     }
 }
 
-/// The controller: what follows from the delays at the updates.
+/// Controller: the drop probability as a function of the delays at the updates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Controller {
-    /// The drop probability.
+    /// Drop probability.
     pub probability: f64,
     /// d_old: the delay at the last update.
     pub delay_before: Duration,
-    /// What is left of the burst allowance.
+    /// Remaining burst allowance.
     pub burst: Duration,
 }
 
 impl Controller {
-    /// Before the first packet.
+    /// Initial state.
     pub const fn new(config: &Config) -> Self {
         Self { probability: 0.0, delay_before: Duration::ZERO, burst: config.burst_allowance }
     }
 
-    /// An update that finds this delay (RFC 8033 §4.2).
+    /// Updates the probability for the current delay (RFC 8033 §4.2).
     pub fn update(&mut self, config: &Config, delay: Duration) {
         let seconds = Duration::as_secs_f64;
         let [now, before] = [delay, self.delay_before].map(seconds);
@@ -125,7 +126,7 @@ impl Controller {
     }
 }
 
-/// How the weights are scaled at a probability (RFC 8033 §4.2).
+/// Scale factor of the weights at a probability (RFC 8033 §4.2).
 fn scale(probability: f64) -> f64 {
     const STEPS: [(f64, f64); 6] = [
         (1e-6, 1.0 / 2048.0),
@@ -138,22 +139,22 @@ fn scale(probability: f64) -> f64 {
     STEPS.iter().find(|(below, _)| probability < *below).map_or(1.0, |(_, scale)| *scale)
 }
 
-/// A running queue.
+/// Running queue.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
     stream: Stream,
     line: Fifo,
     controller: Controller,
-    /// The delay of the packet that left last; none once the queue is empty.
+    /// Delay of the last packet that left; zero once the queue is empty.
     delay: Duration,
     next_update: Time,
-    /// Probabilities since the last drop (`accu_prob_`).
+    /// Sum of probabilities since the last drop (`accu_prob_`).
     accumulated: f64,
 }
 
 impl State {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(config: &Config, surroundings: Surroundings) -> Self {
         Self {
             config: *config,
@@ -166,12 +167,13 @@ impl State {
         }
     }
 
-    /// The drop probability now.
+    /// Current drop probability.
     pub const fn probability(&self) -> f64 {
         self.controller.probability
     }
 
-    /// The updates up to now. Between two packets the delay stays as it is, so they need no timer.
+    /// Performs the updates due by now. The delay is constant between two packets, so updates need
+    /// no timer.
     fn catch_up(&mut self, now: Time) {
         let interval = self.config.update_interval;
         while self.next_update <= now {
@@ -179,13 +181,13 @@ impl State {
             self.controller.update(&self.config, self.delay);
             self.next_update += interval;
             if self.controller == before && self.next_update <= now {
-                // Nothing changes any more.
+                // Further updates change nothing.
                 self.next_update = now.align_down(interval) + interval;
             }
         }
     }
 
-    /// RFC 8033 §4.1: the cases in which a packet is let in, whatever the probability.
+    /// Cases in which a packet is admitted regardless of the probability (RFC 8033 §4.1).
     fn is_safe(&self) -> bool {
         let controller = &self.controller;
         let quiet = controller.delay_before.saturating_mul(2) < self.config.target
@@ -194,7 +196,7 @@ impl State {
         !controller.burst.is_zero() || quiet || short
     }
 
-    /// The draw, derandomised (RFC 8033 §5.4).
+    /// Derandomised drop decision (RFC 8033 §5.4).
     fn is_chosen(&mut self) -> bool {
         let probability = self.controller.probability;
         if probability == 0.0 {
@@ -251,8 +253,9 @@ mod tests {
     use super::*;
     use retx_units::StreamKey;
 
-    /// RFC 8033 §5.4: at a steady probability p a drop comes no sooner than the probabilities sum
-    /// up to 0.85, from there on with p each, and at the latest at 8.5.
+    /// At a constant probability p, no drop happens before the probabilities sum to 0.85; from
+    /// there on each packet is dropped with probability p, and at a sum of 8.5 in any case (RFC
+    /// 8033 §5.4).
     #[test]
     fn drops_keep_their_distance() {
         let stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
@@ -263,17 +266,17 @@ mod tests {
             let mut gap = |_| (1..).find(|_| state.is_chosen()).expect("sooner or later");
             (0..100_000).map(&mut gap).collect()
         };
-        // Sums in binary: 1/32 sums up to 0.85 at the 28th packet, to 8.5 at the 272nd.
+        // Exact in binary: multiples of 1/32 reach 0.85 at the 28th packet and 8.5 at the 272nd.
         let p = 1.0 / 32.0;
         let found = gaps(&mut state, p);
         let n = found.len() as f64;
         assert_eq!(found.iter().min(), Some(&28));
         assert_eq!(found.iter().max(), Some(&272));
         let at_the_latest = found.iter().filter(|gap| **gap == 272).count() as f64;
-        // 244 packets before it were spared, and it itself goes in any case.
+        // The 244 packets before it were spared, and the 272nd is dropped in any case.
         let share = (1.0 - p).powi(244);
         assert!((at_the_latest - n * share).abs() < 4.0 * (n * share).sqrt());
-        // 27 and a geometric number, cut off at 245.
+        // 27 plus a geometric variable truncated at 245.
         let mean = 27.0 + (1.0 - (1.0 - p).powi(245)) / p;
         let measured = found.iter().map(|gap| f64::from(*gap)).sum::<f64>() / n;
         assert!((measured - mean).abs() < 4.0 * (1.0 / p) / n.sqrt(), "{measured} for {mean}");

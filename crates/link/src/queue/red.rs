@@ -28,22 +28,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields, default)]
 pub struct Config {
-    /// Below this average, in packets, nothing is dropped early.
+    /// Average queue, in packets, below which nothing is dropped early.
     pub min_threshold: f64,
-    /// At this average, in packets, drops are as likely as `max_probability`; above, see `gentle`.
+    /// Average queue, in packets, at which the drop probability reaches `max_probability`; above
+    /// it, see `gentle`.
     pub max_threshold: f64,
-    /// How likely a drop is at the upper threshold.
+    /// Drop probability at the upper threshold.
     pub max_probability: Probability,
-    /// Weight of the queue now in its average, above 0.
+    /// Weight of the current queue in the average, above 0.
     pub weight: f64,
-    /// Let the probability grow on to 1 at twice the upper threshold, instead of dropping all above
-    /// it.
+    /// Let the probability grow to 1 at twice the upper threshold, instead of dropping every packet
+    /// above the upper threshold.
     pub gentle: bool,
-    /// Mark packets that can be marked instead of dropping them early.
+    /// Mark ECN-capable packets instead of dropping them early.
     pub ecn: bool,
-    /// Mean size of a packet in bytes: by it the average falls while the link is idle.
+    /// Mean packet size in bytes; determines how fast the average falls while the link is idle.
     pub mean_packet: u32,
-    /// Room for so many packets; without it only the average limits.
+    /// Limit of the queue, in packets; unlimited by default, so that only the average limits it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
 }
@@ -89,34 +90,34 @@ impl Config {
     }
 }
 
-/// What the average says of an arriving packet.
+/// Decision about an arriving packet, from the average queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Say {
-    /// Let it in.
+    /// Admit.
     Nothing,
-    /// Drop or mark it with this probability (p_b).
+    /// Drop or mark with this probability (p_b).
     Early(f64),
-    /// Drop it.
+    /// Drop.
     Drop,
 }
 
-/// A running queue.
+/// Running queue.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
     stream: Stream,
-    /// s: how long a packet of mean size takes.
+    /// s: transmission time of a packet of mean size.
     packet_time: Duration,
     line: Fifo,
     average: f64,
-    /// Packets let in since the last that was not; `None` below the lower threshold.
+    /// Packets admitted since the last drop or mark; `None` below the lower threshold.
     count: Option<u64>,
-    /// Since when the link is idle.
+    /// Start of the current idle period.
     idle_since: Option<Time>,
 }
 
 impl State {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(config: &Config, surroundings: Surroundings) -> Self {
         let on_wire = config.mean_packet.saturating_add(surroundings.overhead);
         Self {
@@ -130,18 +131,19 @@ impl State {
         }
     }
 
-    /// The average queue, in packets.
+    /// Average queue, in packets.
     pub const fn average(&self) -> f64 {
         self.average
     }
 
-    /// The average at an arrival; true when the arrival finds the link idle.
+    /// Updates the average at an arrival; true if the arrival finds the link idle.
     fn take_average(&mut self, now: Time) -> bool {
         let weight = self.config.weight;
         let idle_since = self.idle_since.take();
         if let Some(since) = idle_since {
             let packets = now.since(since).as_secs_f64() / self.packet_time.as_secs_f64();
-            // Without a rate a packet takes no time, and so many would have left as one likes.
+            // Without a rate, transmissions take no time: any number of packets could have left
+            // meanwhile.
             let share = if packets.is_nan() { 1.0 } else { libm::pow(1.0 - weight, packets) };
             self.average *= share;
         } else {
@@ -166,7 +168,7 @@ impl State {
         }
     }
 
-    /// True when an arriving packet is the one to be dropped or marked early.
+    /// True if the arriving packet is to be dropped or marked early.
     fn is_chosen(&mut self, probability: f64) -> bool {
         let count = self.count.map_or(0, |count| count + 1);
         let left = 1.0 - count as f64 * probability;
@@ -207,7 +209,7 @@ impl Queue for State {
         let idle = self.take_average(now);
         let admitted = self.admit(packet, exits);
         if idle && !admitted {
-            // Nobody asks for the next packet: the link goes on being idle.
+            // No further packet is dequeued: the link stays idle.
             self.idle_since = Some(now);
         }
         admitted

@@ -1,10 +1,9 @@
-//! Relays that look into the segments that pass a node before a hop that loses packets: [`snoop`]
-//! repairs losses, [`notice`] tells senders of them.
+//! Relays: nodes before a lossy hop that inspect the segments of a flow. [`snoop`] repairs losses,
+//! [`notice`] reports them to senders.
 //!
-//! A relay takes no time and holds no packet up: a segment that comes is passed on at once, or an
-//! acknowledgment is absorbed. What it keeps are copies, which the caller makes and names: told to
-//! [`Verdict::Keep`] a segment it hands one in ([`Relay::keep`]); [`Order`]s say what is to be done
-//! with them.
+//! A relay adds no delay: a segment is forwarded at once, or an acknowledgment is absorbed. It
+//! keeps copies of segments, which the caller makes and numbers: after [`Verdict::Keep`] the caller
+//! hands a copy in ([`Relay::keep`]), and [`Order`]s tell the caller to send or free it.
 
 pub mod notice;
 pub mod snoop;
@@ -16,78 +15,79 @@ use snoop::Snoop;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// What a relay does.
+/// Kinds of relays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Config {
-    /// Repairs losses of data towards the mobile, and tells of those from there.
+    /// Retransmits lost data towards the mobile, and reports lost data from the mobile.
     Snoop(snoop::Config),
-    /// Tells of losses in both directions.
+    /// Reports losses in both directions.
     Eln,
 }
 
-/// A segment that comes by.
+/// Segment that passes the relay.
 #[derive(Debug, Clone, Copy)]
 pub struct Passing<'a> {
-    /// Which flow it belongs to.
+    /// Flow of the segment.
     pub flow: u32,
-    /// Whether the flow's data leave over the hop, or come from there.
+    /// Side of the flow's data sender, as seen from the lossy hop.
     pub side: Side,
-    /// It goes where the flow's data go; else with their acknowledgments.
+    /// True if it travels in the direction of the flow's data, false for that of the
+    /// acknowledgments.
     pub with_data: bool,
-    /// Its header.
+    /// TCP header.
     pub segment: &'a Segment,
 }
 
-/// What becomes of a segment that comes by.
+/// Decision about a passing segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
-    /// It goes on.
+    /// Forward it.
     Pass,
-    /// It goes on, and a copy of it is to be handed in.
+    /// Forward it, and hand in a copy.
     Keep,
-    /// It goes on, with the mark that what it asks for was lost on the hop.
+    /// Forward it, marked: the segment that it asks for was lost on the hop.
     Mark,
-    /// An acknowledgment that goes no further.
+    /// Absorb the acknowledgment.
     Absorb,
 }
 
-/// What is to be done with a copy.
+/// Action on a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// A copy of it goes out over the hop.
+    /// Send it over the hop, and keep it.
     Send(u32),
-    /// It is not needed any more.
+    /// Free it.
     Forget(u32),
 }
 
-/// What a relay has counted.
+/// Counters of a relay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Segments of which a copy was kept.
+    /// Segments copied.
     pub segments_cached: u64,
-    /// Copies sent on duplicate acknowledgments.
+    /// Copies sent upon duplicate acknowledgments.
     pub repeated_by_acks: u64,
     /// Copies sent by the timer.
     pub repeated_by_timer: u64,
-    /// Segments given up after as many copies as it may send.
+    /// Segments given up after the largest number of copies.
     pub given_up: u64,
     /// Duplicate acknowledgments absorbed.
     pub acks_suppressed: u64,
     /// Acknowledgments marked.
     pub acks_marked: u64,
-    /// Copies let go.
+    /// Copies freed.
     pub forgotten: u64,
 }
 
-/// The bytes that a relay holds, over time.
+/// Bytes held by a relay over time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Now.
+    /// Bytes held now.
     pub bytes: u64,
-    /// At most.
+    /// Maximum.
     pub max: u64,
-    /// Bytes × nanoseconds, up to when it was last settled.
+    /// Integral over time up to the last update, in byte-nanoseconds.
     pub integral: u128,
     since: Time,
 }
@@ -105,37 +105,38 @@ impl Occupancy {
     }
 }
 
-/// What there is of one flow.
+/// Agent of one flow.
 #[derive(Debug, Clone)]
 enum Agent {
     Snoop(Snoop),
     Notice(Notice),
 }
 
-/// A flow's agent, and when the relay will look at it.
+/// A flow's agent and its deadline in the heap.
 #[derive(Debug, Clone)]
 struct Served {
     agent: Agent,
     pending: Time,
 }
 
-/// A running relay.
+/// Running relay.
 #[derive(Debug, Clone)]
 pub struct Relay {
     config: Config,
-    /// By the number of the flow.
+    /// Agents by flow index.
     flows: Vec<Option<Box<Served>>>,
-    /// Agents that want to be woken: when at the earliest, and whose. One event of each counts.
+    /// Deadlines of agents, earliest first. Entries that no longer match the agent's deadline are
+    /// ignored.
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
     orders: VecDeque<Order>,
-    /// Whose copy is to be handed in.
+    /// Flow whose copy is to be handed in.
     asked: Option<u32>,
     counters: Counters,
     occupancy: Occupancy,
 }
 
 impl Relay {
-    /// A relay that has seen nothing.
+    /// Creates a relay that has seen no segment.
     pub fn new(config: &Config) -> Self {
         Self {
             config: config.clone(),
@@ -148,7 +149,7 @@ impl Relay {
         }
     }
 
-    /// A segment comes by.
+    /// Handles a passing segment.
     pub fn handle_packet(&mut self, now: Time, passing: &Passing<'_>) -> Verdict {
         let config = &self.config;
         let index = passing.flow as usize;
@@ -187,10 +188,10 @@ impl Relay {
         verdict
     }
 
-    /// The copy that was asked for.
+    /// Hands in the copy that [`Verdict::Keep`] asked for.
     ///
     /// # Panics
-    /// When none was.
+    /// If no copy was asked for.
     pub fn keep(&mut self, id: u32) {
         let flow = self.asked.take().expect("a copy is handed in when one is asked for");
         let Some(Agent::Snoop(snoop)) = self.agent(flow) else {
@@ -203,8 +204,8 @@ impl Relay {
         self.flows.get_mut(flow as usize)?.as_mut().map(|served| &mut served.agent)
     }
 
-    /// The queue of the hop has dropped a segment of the data: that is congestion, and the sender
-    /// has to learn of it.
+    /// Reports that the hop's queue has dropped a data segment: the sender has to learn of this
+    /// congestion.
     pub fn on_queue_drop(&mut self, now: Time, passing: &Passing<'_>) {
         if !passing.with_data {
             return;
@@ -226,17 +227,17 @@ impl Relay {
         }
     }
 
-    /// What is to be done now, until `None`.
+    /// Removes and returns the next action.
     pub fn poll_order(&mut self) -> Option<Order> {
         self.orders.pop_front()
     }
 
-    /// When it wants to be woken.
+    /// Earliest deadline.
     pub fn poll_timeout(&self) -> Time {
         self.wakes.peek().map_or(Time::NEVER, |Reverse((time, _))| *time)
     }
 
-    /// Does what is due.
+    /// Handles the deadlines due by `now`.
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(Reverse((time, flow))) = self.wakes.peek().copied()
             && time <= now
@@ -262,8 +263,8 @@ impl Relay {
         }
     }
 
-    /// An agent's deadline may have moved. One that has moved back is looked at again when its
-    /// event comes.
+    /// Updates an agent's deadline. An agent whose deadline has moved to later is checked again at
+    /// its old entry.
     fn schedule(&mut self, flow: u32) {
         let Some(served) = self.flows[flow as usize].as_mut() else { return };
         let Agent::Snoop(snoop) = &served.agent else { return };
@@ -274,24 +275,24 @@ impl Relay {
         }
     }
 
-    /// What has been counted.
+    /// Counters so far.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// What it has held up to now.
+    /// Bytes held up to `now`.
     pub fn occupancy(&self, now: Time) -> Occupancy {
         let mut occupancy = self.occupancy;
         occupancy.settle(now);
         occupancy
     }
 
-    /// Copies that it holds.
+    /// Number of copies held.
     pub const fn held(&self) -> u64 {
         self.counters.segments_cached - self.counters.forgotten
     }
 
-    /// Forgets maxima: they are those from now on.
+    /// Resets the maxima to the current values.
     pub const fn restart_maxima(&mut self) {
         self.occupancy.max = self.occupancy.bytes;
     }

@@ -19,42 +19,42 @@ use super::Verdict;
 use retx_units::SeqNr;
 use retx_wire::{Flags, Segment};
 
-/// Runs of positions that are remembered.
+/// Largest number of position ranges remembered.
 const RUNS_MAX: usize = 64;
 
-/// Where a flow's data go, as seen from the relay.
+/// Location of the data sender, as seen from the relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Over the lossy hop.
+    /// Beyond the relay: data leave over the lossy hop.
     Toward,
-    /// They come from there.
+    /// Beyond the lossy hop: data arrive from there.
     From,
 }
 
-/// What a relay knows of one flow's connection.
+/// Observer of one flow's connection.
 #[derive(Debug, Clone)]
 pub struct Notice {
     side: Side,
-    /// Position 0, once a SYN has passed.
+    /// Sequence number of position 0; known once a SYN has passed.
     origin: Option<SeqNr>,
-    /// The highest acknowledgment.
+    /// Highest acknowledgment.
     acked: u64,
-    /// The window field that came with it.
+    /// Window field of the highest acknowledgment.
     window: u16,
-    /// After the last position seen.
+    /// Position after the highest one seen.
     end: u64,
-    /// What has been seen and not been acknowledged, in order.
+    /// Ranges of positions seen and not yet acknowledged, in order.
     runs: Vec<(u64, u64)>,
 }
 
 impl Notice {
-    /// Nothing has passed.
+    /// Creates an observer that has seen no segment.
     pub fn new(side: Side) -> Self {
         let runs = Vec::with_capacity(RUNS_MAX);
         Self { side, origin: None, acked: 1, window: 0, end: 1, runs }
     }
 
-    /// A segment of the flow comes by.
+    /// Handles a passing segment.
     pub fn on_segment(&mut self, with_data: bool, segment: &Segment) -> Verdict {
         if with_data {
             self.on_data(segment);
@@ -77,7 +77,7 @@ impl Notice {
         }
     }
 
-    /// The positions of a segment.
+    /// Positions of a segment.
     fn span(&self, segment: &Segment) -> Option<(u64, u64)> {
         let from = segment.seq.unwrap_near(self.origin?, self.end);
         let to = from + i64::from(segment.seq_len());
@@ -97,7 +97,7 @@ impl Notice {
         } else if self.runs.len() < RUNS_MAX {
             self.runs.insert(first, (from, to));
         } else if self.side == Side::From && first == self.runs.len() {
-            // No room for another hole: it goes unnoticed.
+            // No room for another hole: merge, which hides it.
             self.runs[first - 1].1 = to;
         }
     }
@@ -107,7 +107,7 @@ impl Notice {
         self.runs.get(next).is_some_and(|run| run.0 <= position)
     }
 
-    /// True when what an acknowledgment asks for was lost on the hop.
+    /// True if the segment that an acknowledgment asks for was lost on the hop.
     fn on_ack(&mut self, segment: &Segment) -> bool {
         let Some(origin) = self.origin.filter(|_| segment.flags.contains(Flags::ACK)) else {
             return false;
@@ -137,7 +137,7 @@ impl Notice {
         }
     }
 
-    /// The hop's queue has dropped a segment of the data.
+    /// Reports that the hop's queue has dropped a data segment.
     pub fn on_queue_drop(&mut self, segment: &Segment) {
         let (Side::Toward, Some((from, to))) = (self.side, self.span(segment)) else { return };
         let first = self.runs.partition_point(|run| run.1 <= from);

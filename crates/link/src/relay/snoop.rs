@@ -27,78 +27,78 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// How a snoop agent works.
+/// Parameters of a snoop agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Segments that it keeps per connection.
+    /// Largest number of segments kept per connection.
     pub packets: u32,
-    /// The duplicate acknowledgment with which it sends again; those before pass.
+    /// Number of the duplicate acknowledgment that triggers a retransmission; earlier ones pass.
     pub dupacks: u32,
-    /// Most copies that it sends of a segment.
+    /// Largest number of copies sent of a segment.
     pub retransmissions: u32,
-    /// Its timer is never shorter.
+    /// Lower bound of the timer.
     pub min_timeout: Duration,
 }
 
 impl Default for Config {
-    /// ns-2: `SNOOP_MAXWIND`, `RTX_THRESH` + 1, `SNOOP_MAX_RXMIT`, `snoopTick_`.
+    /// Values of ns-2: `SNOOP_MAXWIND`, `RTX_THRESH` + 1, `SNOOP_MAX_RXMIT`, `snoopTick_`.
     fn default() -> Self {
         let min_timeout = Duration::from_millis(100);
         Self { packets: 100, dupacks: 2, retransmissions: 10, min_timeout }
     }
 }
 
-/// What an agent works with.
+/// Environment of an agent.
 #[derive(Debug)]
 pub struct Tools<'a> {
-    /// The time.
+    /// Current time.
     pub now: Time,
-    /// What is to be done.
+    /// Actions to carry out.
     pub orders: &'a mut VecDeque<Order>,
-    /// What is counted.
+    /// Counters to update.
     pub counters: &'a mut Counters,
 }
 
-/// A copy.
+/// Copy of a segment.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     from: u64,
     to: u64,
     id: u32,
     bytes: u32,
-    /// When it, or the segment, was sent last.
+    /// Time of the last transmission of the segment or copy.
     sent: Time,
-    /// The number of that transmission over the hop.
+    /// Number of that transmission over the hop.
     number: u64,
-    /// Times that it was sent.
+    /// Number of copies sent.
     repeats: u32,
-    /// The sender has sent it again itself.
+    /// True if the sender has retransmitted the segment itself.
     by_sender: bool,
 }
 
-/// The agent of one connection.
+/// Agent of one connection.
 #[derive(Debug, Clone)]
 pub struct Snoop {
     config: Config,
-    /// Position 0, once a SYN has passed.
+    /// Sequence number of position 0; known once a SYN has passed.
     origin: Option<SeqNr>,
-    /// The highest acknowledgment.
+    /// Highest acknowledgment.
     acked: u64,
-    /// The window field that came with it.
+    /// Window field of the highest acknowledgment.
     window: u16,
-    /// After the last position that has passed.
+    /// Position after the highest one that has passed.
     end: u64,
-    /// In order of position.
+    /// Copies in order of position.
     cache: VecDeque<Held>,
     held_bytes: u64,
-    /// Where the copy goes that has been asked for.
+    /// Index at which the copy that was asked for is inserted.
     asked: usize,
-    /// Transmissions over the hop.
+    /// Number of transmissions over the hop.
     passed: u64,
-    /// Duplicates since the segment asked for was sent last.
+    /// Duplicate ACKs since the segment that they ask for was last sent.
     duplicates: u64,
-    /// Further ones to absorb.
+    /// Number of further duplicate ACKs to absorb.
     expected: u64,
     srtt: Duration,
     rttvar: Duration,
@@ -106,7 +106,7 @@ pub struct Snoop {
 }
 
 impl Snoop {
-    /// Nothing has passed.
+    /// Creates an agent that has seen no segment.
     pub fn new(config: &Config) -> Self {
         Self {
             config: *config,
@@ -120,7 +120,7 @@ impl Snoop {
             passed: 0,
             duplicates: 0,
             expected: 0,
-            // ns-2's `srtt_` and `rttvar_`.
+            // Initial values of ns-2's `srtt_` and `rttvar_`.
             srtt: Duration::from_millis(100),
             rttvar: Duration::from_millis(250),
             deadline: Time::NEVER,
@@ -132,17 +132,17 @@ impl Snoop {
         self.held_bytes
     }
 
-    /// When its timer expires.
+    /// Expiry of the timer.
     pub const fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// The copy that was asked for.
+    /// Hands in the copy that was asked for.
     pub fn keep(&mut self, id: u32) {
         self.cache[self.asked].id = id;
     }
 
-    /// A segment comes by.
+    /// Handles a passing segment.
     pub fn on_segment(&mut self, passing: &Passing<'_>, tools: &mut Tools<'_>) -> Verdict {
         let segment = passing.segment;
         if segment.flags.contains(Flags::RST) {
@@ -185,7 +185,7 @@ impl Snoop {
         Verdict::Keep
     }
 
-    /// The positions of a segment that takes some.
+    /// Positions of a segment that occupies sequence space.
     fn span(&self, segment: &Segment) -> Option<(u64, u64)> {
         let from = segment.seq.unwrap_near(self.origin?, self.end);
         let to = from + i64::from(segment.seq_len());
@@ -206,7 +206,7 @@ impl Snoop {
             self.on_new_ack(ack, tools);
             return Verdict::Pass;
         }
-        // RFC 5681 §2; window updates do not occur in ns-2.
+        // Duplicate ACK as in RFC 5681 §2; ns-2 has no window updates.
         let duplicate = segment.seq_len() == 0 && same_window && self.end > ack;
         if duplicate { self.on_duplicate(tools) } else { Verdict::Pass }
     }
@@ -249,7 +249,7 @@ impl Snoop {
         }
     }
 
-    /// Sends the oldest copy; false when that has been done as often as it may.
+    /// Sends the oldest copy; false if it has already been sent the largest number of times.
     fn repeat(&mut self, tools: &mut Tools<'_>) -> bool {
         let most = self.config.retransmissions;
         let Some(head) = self.cache.front_mut() else { return false };
@@ -270,7 +270,7 @@ impl Snoop {
         true
     }
 
-    /// The timer has expired, if it has.
+    /// Handles the timer, if it has expired.
     pub fn on_timer(&mut self, tools: &mut Tools<'_>) {
         if self.deadline > tools.now {
             return;
@@ -290,7 +290,7 @@ impl Snoop {
         };
     }
 
-    /// The hop's queue has dropped a segment: congestion control is to act.
+    /// Reports that the hop's queue has dropped a segment: leave it to congestion control.
     pub fn on_queue_drop(&mut self, segment: &Segment, tools: &mut Tools<'_>) {
         let Some((from, _)) = self.span(segment) else { return };
         let at = self.cache.partition_point(|held| held.from < from);

@@ -1,11 +1,11 @@
-//! When a station may send: IEEE 802.11-1999 §9.2.5.
+//! Access to the medium: backoff and interframe spaces of IEEE 802.11-1999 §9.2.5.
 
 use super::Cell;
 use super::station::{Access, Activity, Radio};
 use retx_units::{Duration, Time};
 
 impl Cell {
-    /// A packet has come into service at a station that had none.
+    /// Starts contending for a packet at a station that had none in service.
     pub(super) fn begin_access(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         let slot = self.parameters.slot;
@@ -14,7 +14,7 @@ impl Cell {
         radio.wants = true;
         let idle = !radio.is_occupied();
         if idle && let Access::Backoff(slots) = radio.access {
-            // What was left to wait after the last packet may have passed.
+            // The post-backoff of the previous packet may be over.
             if slots <= whole_slots(now.since(start), slot) {
                 radio.access = Access::Free;
             }
@@ -22,14 +22,14 @@ impl Cell {
         if radio.access == Access::Free {
             let busy =
                 !idle || radio.reserved_until() > now || radio.activity != Activity::Contending;
-            // §9.2.5.1: a medium found idle needs no backoff.
+            // §9.2.5.1: a station that finds the medium idle needs no backoff.
             radio.access =
                 if busy { Access::Backoff(self.senders[index].draw()) } else { Access::Fresh };
         }
         self.set_turn(now, index);
     }
 
-    /// The medium has become busy for a station: backoff stands still.
+    /// Handles the medium becoming busy for a station: its backoff is suspended.
     #[inline]
     pub(super) fn note_busy(&mut self, now: Time, index: usize) {
         match self.radios[index].access {
@@ -50,7 +50,7 @@ impl Cell {
         }
     }
 
-    /// Whole slots that have been idle for a station.
+    /// Number of whole slots that have been idle for a station.
     #[inline]
     fn slots_passed(&mut self, now: Time, index: usize) -> u32 {
         let passed = now.since(self.slots_start(index));
@@ -64,14 +64,14 @@ impl Cell {
         self.slots_known.1
     }
 
-    /// The medium has become idle for a station.
+    /// Handles the medium becoming idle for a station.
     #[inline]
     pub(super) fn note_idle(&mut self, now: Time, index: usize) {
         self.radios[index].idle_since = now;
         self.set_turn(now, index);
     }
 
-    /// Computes when a station's turn comes, if the medium stays idle.
+    /// Computes when a station may transmit if the medium stays idle.
     #[inline]
     pub(super) fn set_turn(&mut self, now: Time, index: usize) {
         let radio = &self.radios[index];
@@ -90,21 +90,21 @@ impl Cell {
         self.dues[index] = due;
     }
 
-    /// From when on slots count while the medium is idle.
+    /// Time from which idle slots count.
     #[inline]
     fn slots_start(&self, index: usize) -> Time {
         let Radio { idle_since, not_before, eifs, .. } = self.radios[index];
         let nav = self.radios[index].reserved_until();
         let parameters = &self.parameters;
         let space = if eifs { parameters.eifs } else { parameters.difs };
-        // §9.2.3.4: EIFS without regard to the virtual carrier sense.
+        // §9.2.3.4: EIFS disregards the virtual carrier sense.
         let physical = idle_since + space;
         let reserved = if nav > idle_since { nav + parameters.difs } else { Time::ZERO };
         physical.max(reserved).max(not_before)
     }
 }
 
-/// Slots that have passed whole.
+/// Number of whole slots in `passed`.
 fn whole_slots(passed: Duration, slot: Duration) -> u32 {
     u32::try_from(passed.as_nanos() / slot.as_nanos()).unwrap_or(u32::MAX)
 }

@@ -1,11 +1,11 @@
-//! What is counted of frames that have ended.
+//! Counters of frames that have ended.
 
 use super::Cell;
 use super::exchange::Kind;
 use retx_units::Duration;
 
 impl Cell {
-    /// A frame of a station has ended.
+    /// Counts a frame of a station that has ended.
     pub(super) fn count_ended(
         &mut self,
         station: u16,
@@ -35,7 +35,7 @@ impl Cell {
         sender.counters.frames_collided += u64::from(!arrived && intact);
         sender.counters.error_bursts.note(!arrived);
         self.bursts[0].note(!arrived);
-        // What only a collision has spoilt says nothing about the channel.
+        // A frame damaged only by a collision says nothing about the channel.
         if arrived || !intact {
             sender.counters.channel_bursts.note(!arrived);
             self.bursts[2].note(!arrived);

@@ -1,30 +1,30 @@
-//! The channels between the stations of a cell.
+//! Channels between the stations of a cell.
 
 use super::{Change, Config};
 use crate::channel::{self, Channel, Model};
 use retx_units::{Stream, StreamKey, Time};
 
-/// The channels of each ordered pair of stations, made when they are first needed.
+/// Channels of each ordered pair of stations, created on first use.
 #[derive(Debug, Clone)]
 pub(super) struct Channels {
     first: Vec<channel::Config>,
     changes: Vec<Change>,
     names: Vec<String>,
-    /// Whether the channel is asked about a station's frames.
+    /// For each station, whether the channel applies to its frames.
     asked: Vec<bool>,
-    /// Both directions share the state and the stream of the earlier station's.
+    /// True if both directions share the state and stream of the pair whose sender comes first.
     reciprocal: bool,
     key: StreamKey,
     pairs: Vec<Option<Pair>>,
 }
 
-/// From one station to another.
+/// Channel from one station to another.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pair {
     models: Vec<channel::State>,
-    /// One for each model, and for those that there have been.
+    /// Streams of all present and former models, one each.
     streams: Vec<Stream>,
-    /// How many of the changes it has seen.
+    /// Number of changes applied so far.
     changes_seen: usize,
 }
 
@@ -44,7 +44,7 @@ impl Channels {
         }
     }
 
-    /// The channels from one station to another for a frame that ends at `end`.
+    /// Channel from one station to another for a frame that ends at `end`.
     #[inline]
     pub fn between(
         &mut self,
@@ -87,7 +87,7 @@ impl Channels {
 }
 
 impl Pair {
-    /// New models take the places of old ones.
+    /// Replaces the models, which take over the memory of their predecessors.
     fn take_over(&mut self, models: &[channel::Config], stream: impl Fn(usize) -> Stream) {
         self.models.truncate(models.len());
         for (index, model) in models.iter().enumerate() {

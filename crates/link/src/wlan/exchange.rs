@@ -1,4 +1,4 @@
-//! Frames on the air, and what follows from hearing them: IEEE 802.11-1999 §9.2.5.4 to §9.2.8.
+//! Frames on the air, and reactions to them: IEEE 802.11-1999 §9.2.5.4 to §9.2.8.
 
 use super::reach::Bond;
 use super::station::{Access, Activity, Head, NOBODY};
@@ -7,7 +7,7 @@ use crate::channel::{Channel, Fate, Frame, Reason};
 use crate::stage::later_by;
 use retx_units::{Duration, Rate, Time};
 
-/// What a frame is.
+/// Frame types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Data,
@@ -16,16 +16,16 @@ pub(super) enum Kind {
     Cts,
 }
 
-/// A frame on the air, or about to be.
+/// Frame on the air, or about to be sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transmission {
     pub to: u16,
     pub kind: Kind,
-    /// Its duration field: how long the medium is reserved from its end.
+    /// Duration field: time for which the medium is reserved after the frame.
     pub reserves: Duration,
-    /// How long it takes, once it is on the air.
+    /// Time on the air.
     pub airtime: Duration,
-    /// Its rate.
+    /// Transmission rate.
     pub rate: Rate,
 }
 
@@ -38,7 +38,7 @@ impl Transmission {
 }
 
 impl Cell {
-    /// A station goes on the air, with what it wants to send or with what it answers.
+    /// Starts a station's transmission, of its own frame or of a response.
     pub(super) fn take_turn(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         if self.radios[index].activity == Activity::Contending {
@@ -59,7 +59,7 @@ impl Cell {
             if frame.kind == Kind::Data { self.parameters.rate } else { self.control_rate };
         self.count_sent(station);
         let radio = &mut self.radios[index];
-        // It cannot receive what it talks over, and EIFS followed the broken frame alone.
+        // A transmitting station receives nothing, and EIFS applied only to the broken frame.
         radio.lock = NOBODY;
         radio.eifs = false;
         radio.activity = Activity::Transmitting;
@@ -74,9 +74,9 @@ impl Cell {
         self.senders[usize::from(station)].head.expect("who takes a turn has a packet")
     }
 
-    /// Long frames are announced by an RTS.
+    /// True if an RTS precedes the frame.
     fn is_announced(&self, head: &Head) -> bool {
-        // The threshold counts MAC header and checksum, and LLC and SNAP with the payload.
+        // The threshold covers MAC header and checksum, with LLC and SNAP as payload.
         head.frame.bytes + self.parameters.mac_overhead > self.rts_threshold
     }
 
@@ -87,7 +87,7 @@ impl Cell {
         Transmission::new(head.to, Kind::Rts, reserves)
     }
 
-    /// What a data frame reserves: SIFS and its ACK.
+    /// Duration field of a data frame: SIFS and ACK.
     fn answer_time(&self) -> Duration {
         self.parameters.sifs + self.times.ack
     }
@@ -130,7 +130,7 @@ impl Cell {
         }
     }
 
-    /// Everyone who hears a station that has just gone on the air takes note.
+    /// Informs all stations in reach of a station that has started to transmit.
     pub(super) fn announce(&mut self, now: Time, station: u16) {
         let bonds = self.reach.lend(station);
         for (other, bond) in &bonds {
@@ -155,11 +155,12 @@ impl Cell {
                     radio.whole = true;
                     radio.keep_nav(now);
                     if radio.activity == Activity::Awaiting {
-                        // §9.2.8: the beginning of a frame within the timeout; its end decides.
+                        // §9.2.8: a frame that begins within the timeout suspends it; its end
+                        // decides.
                         self.dues[index] = Time::NEVER;
                     }
                 } else if silent {
-                    // Too weak to be read.
+                    // Too weak to be received.
                     radio.lock = station;
                     radio.whole = false;
                 }
@@ -168,7 +169,7 @@ impl Cell {
         self.reach.give_back(station, bonds);
     }
 
-    /// A station's frame has ended, and has reached everyone.
+    /// Handles the end of a station's frame at all stations in reach.
     pub(super) fn end_transmission(&mut self, now: Time, station: u16) {
         self.busy.transmitting -= 1;
         if self.busy.transmitting == 0 {
@@ -205,7 +206,7 @@ impl Cell {
         }
     }
 
-    /// What a station does when its frame has ended.
+    /// Next step of a station whose frame has ended.
     fn await_answer(&mut self, now: Time, station: u16, kind: Kind) {
         let index = usize::from(station);
         (self.radios[index].activity, self.dues[index]) = if matches!(kind, Kind::Data | Kind::Rts)
@@ -216,8 +217,8 @@ impl Cell {
         };
     }
 
-    /// Asks the channels between sender and receiver, once per frame, collided or not: `None` for
-    /// a loss, else how much later a packet in it is handed on.
+    /// Asks the channels between sender and receiver, once per frame, collided or not. Returns
+    /// `None` for a loss, otherwise the delay until the packet is forwarded.
     fn fate(&mut self, now: Time, station: u16, frame: &Transmission) -> Option<Duration> {
         let seen = match frame.kind {
             Kind::Data => {
@@ -241,7 +242,7 @@ impl Cell {
         Some(after)
     }
 
-    /// A station has heard a frame to its end; true for data that it has received.
+    /// Handles a frame that a station has heard to its end; true for a data frame received.
     fn heard(
         &mut self,
         now: Time,
@@ -260,14 +261,14 @@ impl Cell {
             return false;
         }
         if awaiting && (whole || self.dues[index] == Time::NEVER) {
-            // §9.2.8: whatever else it hears says that its frame has failed.
+            // §9.2.8: any other frame means that the station's own frame has failed.
             self.give_up_waiting(now, listener);
         }
         if !whole {
             return false;
         }
         if frame.to != listener {
-            // §9.2.5.4: an RTS that nothing follows reserves nothing.
+            // §9.2.5.4: an RTS that no frame follows reserves nothing.
             let in_vain = (frame.kind == Kind::Rts).then(|| now + self.times.rts_in_vain);
             self.radios[index].reserve(now + frame.reserves, in_vain.unwrap_or(Time::NEVER));
             return false;
@@ -276,7 +277,7 @@ impl Cell {
             Kind::Data => {
                 self.respond(now, listener, (from, Kind::Ack), Duration::ZERO);
             }
-            // §9.2.5.7: a station whose NAV says busy stays silent.
+            // §9.2.5.7: a station whose NAV is set does not answer an RTS.
             Kind::Rts if self.radios[index].reserved_until() <= now => {
                 let reserves = frame.reserves - self.parameters.sifs - self.times.cts;
                 self.respond(now, listener, (from, Kind::Cts), reserves);
@@ -292,7 +293,7 @@ impl Cell {
         sent.to == from && kind == expected
     }
 
-    /// A station will answer after a SIFS, whatever the medium is like then.
+    /// Schedules a response after SIFS, regardless of the medium.
     fn respond(&mut self, now: Time, station: u16, (to, kind): (u16, Kind), reserves: Duration) {
         let index = usize::from(station);
         self.on_air[index] = Transmission::new(to, kind, reserves);
@@ -300,15 +301,15 @@ impl Cell {
         self.dues[index] = now + self.parameters.sifs;
     }
 
-    /// A CTS has answered the RTS of a station, whose data follow.
+    /// Sends the data frame announced by an RTS, after its CTS.
     fn send_announced(&mut self, now: Time, station: u16, to: u16) {
-        // §9.2.5.3: the RTS has succeeded. The contention window stays as it is.
+        // §9.2.5.3: the RTS has succeeded. The contention window is unchanged.
         let sender = &mut self.senders[usize::from(station)];
         sender.head.as_mut().expect("a packet is in service").short_retries = 0;
         self.respond(now, station, (to, Kind::Data), self.answer_time());
     }
 
-    /// A data frame is whole at its receiver, which has seen it before or hands it on.
+    /// Handles a data frame received intact, which is a duplicate or is forwarded.
     fn arrive(&mut self, now: Time, ends: (u16, u16), after: Duration) {
         let sender = &mut self.senders[usize::from(ends.0)];
         let head = sender.head.as_mut().expect("its packet is in service until acknowledged");
@@ -320,7 +321,7 @@ impl Cell {
         }
     }
 
-    /// No answer has come: IEEE 802.11-1999 §9.2.5.3.
+    /// Handles a missing response (IEEE 802.11-1999 §9.2.5.3).
     pub(super) fn give_up_waiting(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         let radio = &mut self.radios[index];
@@ -348,8 +349,8 @@ impl Cell {
         self.set_turn(now, index);
     }
 
-    /// The packet in service has been acknowledged or given up; its station backs off before the
-    /// next, whether there is one or not (§9.2.5.2).
+    /// Ends the service of a packet that was acknowledged or given up; the station backs off in any
+    /// case (§9.2.5.2).
     fn finish_packet(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         let sender = &mut self.senders[index];

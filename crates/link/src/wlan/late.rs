@@ -1,4 +1,4 @@
-//! Packets that have come to their station, and are handed on later, as a channel says.
+//! Packets that a channel delays: they have reached their station and are forwarded later.
 
 use super::{Cell, Config, Departure};
 use crate::channel::Model;
@@ -7,23 +7,22 @@ use retx_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// When a packet is handed on; at the same instant, the one that came first; who has sent it, and
-/// what the caller calls it.
+/// Forwarding time, order of arrival (which breaks ties), sender, and the caller's id.
 type Entry = (Time, u64, u16, u32);
 
-/// Those that wait.
+/// Delayed packets.
 #[derive(Debug, Clone)]
 pub(super) struct Late {
     waiting: BinaryHeap<Reverse<Entry>>,
-    /// How many there ever were.
+    /// Number of packets delayed so far.
     count: u64,
     stations: usize,
-    /// When the last packet of each ordered pair of stations is handed on: none overtakes it.
+    /// Latest forwarding time of each ordered pair of stations, so that packets stay in order.
     last: Vec<Time>,
 }
 
 impl Late {
-    /// `None` for channels that never delay.
+    /// Returns `None` if no channel model delays packets.
     pub fn new(config: &Config) -> Option<Box<Self>> {
         let stations = config.stations.len();
         let later = config.changes.iter().flat_map(|change| change.channel.iter().flatten());
@@ -38,7 +37,7 @@ impl Late {
         })
     }
 
-    /// When the next one is handed on.
+    /// Next forwarding time.
     pub fn next(&self) -> Time {
         self.waiting.peek().map_or(Time::NEVER, |Reverse((time, ..))| *time)
     }
@@ -59,7 +58,7 @@ impl Late {
 }
 
 impl Cell {
-    /// A packet has come; it leaves the cell so much later.
+    /// Delays a received packet by `after` before it leaves the cell.
     #[inline]
     pub(super) fn leave(&mut self, now: Time, ends: (u16, u16), (id, after): (u32, Duration)) {
         let sender = &mut self.senders[usize::from(ends.0)];
@@ -73,7 +72,7 @@ impl Cell {
         self.depart(now, ends.0, Departure::Delivered { id });
     }
 
-    /// Hands on what is due.
+    /// Forwards the packets that are due.
     #[inline]
     pub(super) fn hand_on(&mut self, now: Time) {
         while let Some((from, id)) = self.late.as_mut().and_then(|late| late.pop(now)) {

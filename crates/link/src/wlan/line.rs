@@ -1,8 +1,8 @@
-//! The packets that wait at a station, and the discipline among them.
+//! Queue of a station and its discipline.
 //!
-//! The packet in service has left the line, as in ns-2 and ns-3: a discipline is asked for the next
-//! one when the one before has been acknowledged or given up, and so counts the time in the line
-//! only, without backoff and retries.
+//! The packet in service has left the queue, as in ns-2 and ns-3: the discipline is asked for the
+//! next packet when the previous one has been acknowledged or given up. Queue delay therefore
+//! excludes backoff and retries.
 
 use super::parameters::Parameters;
 use super::station::Head;
@@ -10,22 +10,22 @@ use crate::queue::{self, Exits, Queue, State, Surroundings, Waiting};
 use crate::stage::Packet;
 use retx_units::{History, Stream, Time};
 
-/// Who waits.
+/// Queue of a station.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     queue: State,
-    /// A packet that finds nobody in service goes there without asking.
+    /// True if a packet that finds the station idle bypasses the queue.
     passes: bool,
-    /// Packets × nanoseconds up to `settled`.
+    /// Sum of waiting times up to `settled`, in packet-nanoseconds.
     waited: u128,
     settled: Time,
     longest: u64,
-    /// How many have waited at every instant, if that is kept.
+    /// Queue length over time, if recorded.
     pub history: Option<History>,
 }
 
-/// What disciplines have to know of a cell. A packet costs a station more than its bytes: what DCF
-/// adds counts as so many bytes at the data rate.
+/// Environment of a station's queue. DCF's overhead per packet counts as additional bytes at the
+/// data rate.
 pub(super) fn surroundings(parameters: &Parameters, stream: Stream) -> Surroundings {
     let added = parameters.time_around_data().as_nanos();
     let bytes = u128::from(added) * u128::from(parameters.rate.as_bit_s()) / 8_000_000_000;
@@ -45,7 +45,7 @@ impl Line {
         }
     }
 
-    /// A packet arrives; true when it may wait. Where it goes is kept with it.
+    /// Enqueues a packet with its destination; true if it is admitted.
     pub fn enqueue(&mut self, now: Time, to: u16, packet: &Packet, exits: &mut Exits) -> bool {
         let before = self.settle(now);
         let Packet { id, frame, ecn_capable } = *packet;
@@ -55,7 +55,7 @@ impl Line {
         admitted
     }
 
-    /// The one that goes into service.
+    /// Next packet to serve.
     pub fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Head> {
         let before = self.settle(now);
         let first = self.queue.dequeue(now, exits);
@@ -63,7 +63,7 @@ impl Line {
         first.map(|Waiting { id, to, frame, .. }| Head::new(id, to, frame))
     }
 
-    /// True for a discipline to which a packet that does not wait means nothing.
+    /// True for a discipline whose state a bypassing packet does not affect.
     pub const fn lets_pass(&self) -> bool {
         self.passes
     }
@@ -72,31 +72,32 @@ impl Line {
         self.queue.occupancy().packets
     }
 
-    /// Counts the waiting up to `now`; returns how many do.
+    /// Adds up waiting times to `now`; returns the number of waiting packets.
     fn settle(&mut self, now: Time) -> u64 {
         self.waited = self.waited(now);
         self.settled = now;
         self.waiting()
     }
 
-    /// So many waited before, and now others may.
+    /// Records a change of the queue length, which was `before`.
     fn keep(&mut self, now: Time, before: u64) {
         let waiting = self.waiting();
         self.history.iter_mut().for_each(|history| history.change(now, before, waiting));
     }
 
-    /// The time that all packets together have waited up to `now`, in nanoseconds.
+    /// Total waiting time of all packets up to `now`, in packet-nanoseconds.
     pub fn waited(&self, now: Time) -> u128 {
         let since = u128::from(now.since(self.settled).as_nanos());
         self.waited + since * u128::from(self.waiting())
     }
 
-    /// Who waits now does wait: none of them goes into service at this instant.
+    /// Updates the maximum queue length; called once no further packet enters service at this
+    /// instant.
     pub fn remember_longest(&mut self) {
         self.longest = self.longest.max(self.waiting());
     }
 
-    /// The most packets that ever waited at once.
+    /// Maximum number of packets that waited at once.
     pub const fn longest(&self) -> u64 {
         self.longest
     }

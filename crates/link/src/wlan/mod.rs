@@ -47,44 +47,45 @@ use station::{Activity, Radio, Sender};
 pub use statistics::{Airtime, Attempts, Bursts, Counters, Statistics};
 use std::collections::VecDeque;
 
-/// Most stations of a cell.
+/// Largest number of stations in a cell.
 pub const STATIONS_MAX: usize = 1000;
 
-/// How a cell works.
+/// Configuration of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The stations' names, which their random streams are called after.
+    /// Names of the stations, which also name their random streams.
     pub stations: Vec<String>,
     /// Timing, windows and rates.
     pub parameters: Parameters,
-    /// Attempts at an RTS, or at a data frame that needs none; `None` without a limit.
+    /// Largest number of attempts for an RTS, or for a data frame without one; `None`: unlimited.
     pub short_retry_limit: Option<u32>,
-    /// Attempts at a data frame that an RTS announces; `None` without a limit.
+    /// Largest number of attempts for a data frame announced by an RTS; `None`: unlimited.
     pub long_retry_limit: Option<u32>,
-    /// Longer frames are announced by an RTS; in bytes, MAC header and checksum included.
+    /// Frame length in bytes, MAC header and checksum included, above which an RTS is sent.
     pub rts_threshold: u32,
-    /// Where the stations are; without it everyone hears everyone.
+    /// Positions of the stations; without them every station hears every other.
     pub geometry: Option<Geometry>,
-    /// Who may wait at a station.
+    /// Queue discipline of each station.
     pub queue: queue::Config,
-    /// What becomes of a frame from one station to another; each ordered pair has its own.
+    /// Channel models of each ordered pair of stations.
     pub channel: Vec<channel::Config>,
-    /// The stations whose frames the channel is asked about, by name; `None`: all.
+    /// Names of the stations whose frames the channel applies to; `None`: all.
     pub channel_senders: Option<Vec<String>>,
-    /// Both directions between two stations share one channel, as the radio path does.
+    /// True if both directions between two stations share one channel, as a radio path does.
     pub channel_reciprocal: bool,
-    /// What changes as time goes, in order of time.
+    /// Scheduled changes, in order of time.
     pub changes: Vec<Change>,
 }
 
-/// New values from an instant on; what is `None` stays as it is.
+/// New values from an instant on; `None` leaves a value unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Holds for frames that begin then or later; a channel, for those that end then or later.
+    /// Applies to frames that begin at or after this time; a channel, to frames that end then or
+    /// later.
     pub at: Time,
     /// Rate of data frames.
     pub rate: Option<Rate>,
-    /// The models. One that takes the place of another of its kind takes over what it remembers.
+    /// Channel models. A model that replaces another of its kind takes over its memory.
     pub channel: Option<Vec<channel::Config>>,
 }
 
@@ -94,17 +95,17 @@ impl Config {
     }
 }
 
-/// True for channel models that a cell asks: those that lose frames, or let packets wait. A
-/// receiver takes every frame once, and the next when the one before is done with, so that none
-/// comes twice or out of order; and the rate is the cell's.
+/// True for channel models that a cell supports: those that lose frames or delay packets. A
+/// receiver takes every frame once, and the next only after the previous one is finished, so
+/// duplication and reordering are impossible, and the cell sets the rate.
 ///
-/// A frame that is late has come in time for the MAC, whose ACK has to follow a SIFS after it: the
-/// packet in it is handed on later, and holds up those behind it. Other frames are never late.
+/// A delayed frame has arrived in time for the MAC, which sends the ACK after SIFS; the packet in
+/// it is forwarded later and holds up later ones. Control frames are never delayed.
 pub fn takes(model: &channel::Config) -> bool {
     model.keeps_order() && model.rates().is_none()
 }
 
-/// From one station to another.
+/// Ordered pair of stations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Port {
     /// Index of the station that sends.
@@ -113,11 +114,11 @@ pub struct Port {
     pub to: u16,
 }
 
-/// A running cell.
+/// Running cell.
 #[derive(Debug, Clone)]
 pub struct Cell {
     parameters: Parameters,
-    /// Rates to come: the last one first.
+    /// Pending rate changes, the last one first.
     rates: Vec<(Time, Rate)>,
     control_rate: Rate,
     times: Times,
@@ -126,45 +127,45 @@ pub struct Cell {
     rts_threshold: u32,
     reach: Reach,
     radios: Vec<Radio>,
-    /// When each station does something of its own accord: apart, as all are looked through.
+    /// Next deadline of each station; a separate array, because all are scanned.
     dues: Vec<Time>,
     senders: Vec<Sender>,
-    /// What each station has on the air, or had last.
+    /// Current or last frame of each station.
     on_air: Vec<exchange::Transmission>,
     channels: Channels,
-    /// Packets that have come, and are handed on later; only with channels that delay.
+    /// Delayed packets; only if a channel model delays.
     late: Option<Box<Late>>,
-    /// The last time span in nanoseconds and how many whole slots are in it: stations that hear
-    /// each other all ask for the same.
+    /// Most recent time span in nanoseconds and its number of whole slots, cached because stations
+    /// that hear each other all ask for the same one.
     slots_known: (u64, u32),
-    /// The earliest of all stations' instants.
+    /// Earliest deadline of all stations.
     next: Time,
-    /// Stations whose turn has come; empty between calls.
+    /// Stations that transmit now; empty between calls.
     turns: Vec<u16>,
-    /// What has happened to packets at which station, and nobody has taken note of, in order.
+    /// Events that the caller has not collected yet, with their station, in order.
     departures: VecDeque<(u16, Departure)>,
-    /// When the last of it happened.
+    /// Time of the latest of them.
     departed: Time,
-    /// What a queue has just done; empty between calls.
+    /// Actions of a queue; empty between calls.
     exits: Exits,
     /// Bursts over the frames and packets of all stations, in order of time.
     bursts: [Bursts; 3],
     busy: Busy,
 }
 
-/// How long what is of fixed length takes.
+/// Lengths of frames and intervals.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     ack: Duration,
     cts: Duration,
     rts: Duration,
-    /// How long after an RTS a frame has to begin, so that what it reserves stays reserved.
+    /// Time after an RTS within which a frame must begin to keep the reservation.
     rts_in_vain: Duration,
-    /// The last data frames' sizes and times, which spares the division.
+    /// Airtimes of the most recent data frame sizes, cached to avoid a division.
     data: [(u32, Duration); 2],
 }
 
-/// How long someone was on the air.
+/// Time during which at least one station transmits.
 #[derive(Debug, Clone, Copy, Default)]
 struct Busy {
     transmitting: u32,
@@ -186,11 +187,11 @@ impl Times {
 }
 
 impl Cell {
-    /// A silent cell. Station S draws its backoff from the stream `NAME.S.backoff`, its queue draws
-    /// from `NAME.S.queue`; the channels from S to T draw from `NAME.S-T.channel.0`, …
+    /// Creates an idle cell. Station S draws its backoff from the stream `NAME.S.backoff`, its
+    /// queue draws from `NAME.S.queue`; the channels from S to T draw from `NAME.S-T.channel.0`, …
     ///
     /// # Panics
-    /// With more than [`STATIONS_MAX`] stations.
+    /// If there are more than [`STATIONS_MAX`] stations.
     pub fn new(config: &Config, key: StreamKey, name: &str) -> Self {
         let count = config.stations.len();
         assert!(count <= STATIONS_MAX, "the scenario has checked it");
@@ -227,7 +228,7 @@ impl Cell {
         }
     }
 
-    /// A packet arrives at a station, to be sent to another.
+    /// Handles a packet that arrives at a station to be sent to another.
     pub fn handle_packet(&mut self, now: Time, port: Port, packet: &Packet) -> Entry {
         let sender = &mut self.senders[usize::from(port.from)];
         let idle = sender.head.is_none();
@@ -244,7 +245,7 @@ impl Cell {
         Entry::Accepted
     }
 
-    /// What a station's queue has done to packets that it holds.
+    /// Collects the actions of a station's queue.
     #[inline]
     fn note_exits(&mut self, now: Time, station: u16) {
         while let Some(exit) = self.exits.pop() {
@@ -263,23 +264,23 @@ impl Cell {
         }
     }
 
-    /// Something has happened to a packet of a station.
+    /// Records an event that concerns a packet of a station.
     #[inline]
     fn depart(&mut self, now: Time, station: u16, departure: Departure) {
         self.departures.push_back((station, departure));
         self.departed = now;
     }
 
-    /// When the next thing happens; [`Time::NEVER`] in a cell that has nothing to do.
+    /// Time of the next event; [`Time::NEVER`] if the cell is idle.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         if self.departures.is_empty() { self.next } else { self.departed }
     }
 
-    /// Does all that is due by `now`.
+    /// Handles all events due by `now`.
     ///
-    /// Frames end first, then waiting ends, then all whose turn it is send: who sends at the same
-    /// instant has not heard the others.
+    /// Frames end first, then waits, and then all stations whose backoff ends transmit: stations
+    /// that start at the same instant have not heard each other.
     pub fn handle_timeout(&mut self, now: Time) {
         if now < self.next {
             return;
@@ -321,7 +322,7 @@ impl Cell {
         }
     }
 
-    /// What has happened to packets, one by one, until `None`.
+    /// Removes and returns the next event of a packet.
     #[inline]
     pub fn poll_transmit(&mut self, _: Time) -> Option<Departure> {
         let (station, departure) = self.departures.pop_front()?;
@@ -333,7 +334,7 @@ impl Cell {
         Some(departure)
     }
 
-    /// A station's statistics at `now`.
+    /// Statistics of a station at `now`.
     pub fn statistics(&self, now: Time, station: u16) -> Statistics {
         let sender = &self.senders[usize::from(station)];
         Statistics {
@@ -346,7 +347,7 @@ impl Cell {
         }
     }
 
-    /// The counters of all stations together.
+    /// Sum of all stations' counters.
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         for sender in &self.senders {
@@ -356,32 +357,31 @@ impl Cell {
         Counters { error_bursts, loss_bursts, channel_bursts, ..sum }
     }
 
-    /// How long someone was on the air until `now`.
+    /// Time during which at least one station transmitted, up to `now`.
     pub fn busy(&self, now: Time) -> Duration {
         let Busy { transmitting, since, total } = self.busy;
         total + if transmitting > 0 { now.since(since) } else { Duration::ZERO }
     }
 
-    /// From now on it is kept how many wait at each station, at every instant; asked of an empty
-    /// cell.
+    /// Starts recording the queue length of each station; the cell must be empty.
     pub fn keep_history(&mut self) {
         for sender in &mut self.senders {
             sender.line.history = Some(History::default());
         }
     }
 
-    /// How many have waited at a station at every instant, if that was kept; empties it.
+    /// Queue length of a station over time, if recorded; ends the recording.
     pub fn take_history(&mut self, station: u16) -> Option<History> {
         self.senders[usize::from(station)].line.history.take()
     }
 
-    /// Forgets maxima and ends runs: the next statistics tell those from now on.
+    /// Resets maxima and ends bursts: later statistics cover the time from `now` on.
     pub fn restart_maxima(&mut self) {
         self.senders.iter_mut().for_each(Sender::restart_maxima);
         self.bursts.iter_mut().for_each(Bursts::restart);
     }
 
-    /// How many stations there are.
+    /// Number of stations.
     pub const fn stations(&self) -> u16 {
         self.radios.len() as u16
     }

@@ -1,4 +1,4 @@
-//! The numbers of a standard, and how long its frames take.
+//! Parameters of a standard, and frame airtimes.
 //!
 //! *Reference.* IEEE 802.11-1999 §9.2 (DCF), §15.3 (DSSS); IEEE 802.11b-1999 §18.3.3 (slot 20 µs,
 //! SIFS 10 µs, CWmin 31, CWmax 1023), §18.3.4 (TXTIME, rounded up to whole microseconds);
@@ -8,7 +8,7 @@ use retx_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A set of parameters by name.
+/// Named set of parameters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Standard {
     /// High-rate DSSS: 1, 2, 5.5 and 11 Mbit/s.
@@ -31,7 +31,7 @@ pub enum Preamble {
     Short,
 }
 
-/// What a cell's timing is made of.
+/// Timing parameters of a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameters {
     /// aSlotTime.
@@ -42,7 +42,7 @@ pub struct Parameters {
     pub difs: Duration,
     /// Extended interframe space, after a frame that was not received correctly.
     pub eifs: Duration,
-    /// How long a sender waits for the beginning of an ACK or a CTS, from the end of its frame.
+    /// Time to wait for the start of an ACK or CTS after the end of a frame.
     pub ack_timeout: Duration,
     /// Propagation delay, the same between all stations.
     pub propagation: Duration,
@@ -54,11 +54,11 @@ pub struct Parameters {
     pub cw_min: u32,
     /// Largest contention window.
     pub cw_max: u32,
-    /// Bytes that the MAC adds to an IP packet: header, checksum, LLC and SNAP.
+    /// MAC overhead of an IP packet, bytes: header, checksum, LLC and SNAP.
     pub mac_overhead: u32,
     /// Rate of data frames.
     pub rate: Rate,
-    /// Rates that every station knows, in which control frames are sent.
+    /// Basic rates, used for control frames.
     pub basic_rates: Vec<Rate>,
     /// The standard's lowest rate.
     pub lowest: Rate,
@@ -74,7 +74,7 @@ pub const RTS_BYTES: u32 = 20;
 pub const MTU: u32 = 2304 - 8;
 
 impl Standard {
-    /// All of them.
+    /// All standards.
     pub const ALL: [Self; 2] = [Self::B, Self::Fhss];
 
     /// The name in scenarios.
@@ -94,7 +94,7 @@ impl Standard {
         kbit.iter().map(|kbit| Rate::from_bit_s(kbit * 1000)).collect()
     }
 
-    /// The rate that data frames have when none is named.
+    /// Default rate of data frames.
     pub fn default_rate(self) -> Rate {
         match self {
             Self::B => Rate::from_bit_s(11_000_000),
@@ -112,7 +112,7 @@ impl Standard {
         }
     }
 
-    /// Everything but the rate that the standard says, with the long preamble.
+    /// Parameters of the standard with the default rate and the long preamble.
     pub fn parameters(self) -> Parameters {
         let lowest = Rate::from_bit_s(1_000_000);
         let plcp = self.plcp(Preamble::Long).expect("every standard has a long preamble");
@@ -145,44 +145,44 @@ impl Standard {
 }
 
 impl Parameters {
-    /// Computes what the standard computes from slot, SIFS and preamble; the 1999 standard leaves
-    /// the ACK timeout open, so it is that of IEEE 802.11-2007 §9.2.8.
+    /// Derives the values that the standard computes from slot, SIFS and preamble. The 1999
+    /// standard leaves the ACK timeout open; that of IEEE 802.11-2007 §9.2.8 is used.
     pub fn derive(&mut self) {
         // IEEE 802.11-1999 §9.2.10.
         self.difs = self.sifs + self.slot * 2;
         self.derive_eifs();
-        // The beginning of the response is known when its preamble has been received.
+        // The start of a response is detected when its preamble has been received.
         self.ack_timeout = self.sifs + self.slot + self.airtime(0, self.control_rate());
     }
 
-    /// Computes EIFS from the others: after SIFS and an ACK at the lowest rate comes DIFS.
+    /// Derives EIFS: SIFS, an ACK at the lowest rate, and DIFS.
     pub fn derive_eifs(&mut self) {
         self.eifs = self.sifs + self.difs + self.plcp_long + bits_time(ACK_BYTES, self.lowest);
     }
 
-    /// How long a frame is on the air.
+    /// Airtime of a frame.
     pub fn airtime(&self, bytes: u32, rate: Rate) -> Duration {
         let plcp = if rate <= self.lowest { self.plcp_long } else { self.plcp };
         plcp + bits_time(bytes, rate)
     }
 
-    /// What a packet costs beside its bits when no one disturbs it: DIFS, the mean backoff, a
-    /// preamble, SIFS and the ACK.
+    /// Overhead of an undisturbed packet beyond its bits: DIFS, mean backoff, preamble, SIFS and
+    /// ACK.
     pub fn time_around_data(&self) -> Duration {
         let backoff = Duration::from_nanos(self.slot.as_nanos() * u64::from(self.cw_min) / 2);
         let ack = self.airtime(ACK_BYTES, self.control_rate());
         self.difs + backoff + self.plcp + self.sifs + ack
     }
 
-    /// The rate of control frames that answer a frame at the data rate: the highest basic rate
-    /// that is not above it (IEEE 802.11-1999 §9.6).
+    /// Rate of responses to frames at the data rate: the highest basic rate that does not exceed it
+    /// (IEEE 802.11-1999 §9.6).
     pub fn control_rate(&self) -> Rate {
         let fit = self.basic_rates.iter().copied().filter(|rate| *rate <= self.rate);
         fit.max().unwrap_or(self.lowest)
     }
 }
 
-/// Whole microseconds, rounded up (IEEE 802.11b-1999 §18.3.4).
+/// Transmission time, rounded up to microseconds (IEEE 802.11b-1999 §18.3.4).
 fn bits_time(bytes: u32, rate: Rate) -> Duration {
     let bit_micros = u64::from(bytes) * 8_000_000;
     Duration::from_micros(bit_micros.div_ceil(rate.as_bit_s()))

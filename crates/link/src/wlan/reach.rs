@@ -1,24 +1,24 @@
-//! Who hears whom.
+//! Reach: which stations receive, sense or are disturbed by which.
 
 use std::ops::BitOr;
 
-/// What a station's transmission is to another station.
+/// Effect of one station's transmissions on another station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bond(u8);
 
 impl Bond {
-    /// Nothing.
+    /// No effect.
     pub const NONE: Self = Self(0);
-    /// It can be received.
+    /// Frames can be received.
     pub const RECEIVES: Self = Self(1);
-    /// It makes the medium busy.
+    /// The medium is sensed busy.
     pub const SENSES: Self = Self(2);
-    /// It spoils what is being received from others.
+    /// Reception from other stations is disturbed.
     pub const SUFFERS: Self = Self(4);
-    /// All of these.
+    /// All effects.
     pub const ALL: Self = Self(7);
 
-    /// True when it is this.
+    /// True if it includes the effect.
     #[inline]
     pub const fn is(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -32,27 +32,28 @@ impl BitOr for Bond {
     }
 }
 
-/// Places and ranges, in millimetres.
+/// Positions and ranges, in millimetres.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Geometry {
-    /// Where each station is.
+    /// Position of each station.
     pub positions: Vec<[i64; 2]>,
-    /// Frames are received up to here.
+    /// Reception range.
     pub range: u64,
-    /// The medium is busy up to here.
+    /// Carrier sense range.
     pub carrier_sense_range: u64,
-    /// Other frames are spoilt up to here.
+    /// Interference range.
     pub interference_range: u64,
 }
 
-/// For each station, those that its transmissions mean something to, in order.
+/// For each station, the stations that its transmissions affect, in order.
 #[derive(Debug, Clone)]
 pub struct Reach {
     bonds: Vec<Vec<(u16, Bond)>>,
 }
 
 impl Reach {
-    /// So many stations; without places everyone hears everyone.
+    /// Computes the reach of `stations` stations; without positions every station hears every
+    /// other.
     pub fn new(stations: u16, geometry: Option<&Geometry>) -> Self {
         let bond = |from: u16, to: u16| match geometry {
             _ if from == to => Bond::NONE,
@@ -66,14 +67,14 @@ impl Reach {
         Self { bonds: (0..stations).map(row).collect() }
     }
 
-    /// Takes out those to whom a station's transmissions mean something, to go through them while
-    /// the cell changes; they are to be given back.
+    /// Takes out the list of a station, so that the caller can iterate over it while changing the
+    /// cell; to be returned by [`Self::give_back`].
     #[inline]
     pub(super) fn lend(&mut self, from: u16) -> Vec<(u16, Bond)> {
         std::mem::take(&mut self.bonds[usize::from(from)])
     }
 
-    /// Puts back what has been lent.
+    /// Returns a list taken by [`Self::lend`].
     #[inline]
     pub(super) fn give_back(&mut self, from: u16, bonds: Vec<(u16, Bond)>) {
         self.bonds[usize::from(from)] = bonds;
@@ -81,7 +82,7 @@ impl Reach {
 }
 
 impl Geometry {
-    /// What a transmission of `from` is to `to`.
+    /// Effect of transmissions of `from` on `to`.
     pub fn bond(&self, from: usize, to: usize) -> Bond {
         let [a, b] = [self.positions[from], self.positions[to]];
         let square = |i: usize| u128::from(a[i].abs_diff(b[i])).pow(2);

@@ -1,4 +1,4 @@
-//! One station: what its radio hears, when it may send, and what it sends.
+//! Station: radio, channel access and queue.
 
 use super::line::Line;
 use super::statistics::Counters;
@@ -10,55 +10,55 @@ use retx_units::{Stream, Time};
 /// No station.
 pub(super) const NOBODY: u16 = u16::MAX;
 
-/// What a station is doing beside listening.
+/// Activities of a station besides listening.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
-    /// Nothing, or waiting for its turn.
+    /// Idle or contending.
     Contending,
-    /// It will send what has to be sent a SIFS after what it has received.
+    /// Waiting for SIFS before a response.
     Responding,
-    /// It is on the air.
+    /// Transmitting.
     Transmitting,
-    /// It waits for an ACK or a CTS.
+    /// Waiting for an ACK or CTS.
     Awaiting,
 }
 
-/// How a station comes to the medium.
+/// State of channel access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// No backoff is left to be done.
+    /// No backoff pending.
     Free,
-    /// A packet that came while the medium was idle waits until it has been idle for long enough.
+    /// A packet arrived while the medium was idle; it waits for the interframe space.
     Fresh,
-    /// So many idle slots have to pass.
+    /// Remaining number of idle slots.
     Backoff(u32),
 }
 
-/// What a station hears, and when it is its turn: small, as every transmission looks at the radios
-/// of all who hear it.
+/// Radio state and transmission time of a station. Kept small, because every transmission visits
+/// the radios of all stations in reach.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Radio {
-    /// The medium has been idle here since then, if it is.
+    /// Start of the current idle time of the medium, if idle.
     pub idle_since: Time,
-    /// The network allocation vector: the medium is reserved until then.
+    /// Network allocation vector: end of the reservation.
     nav: Time,
-    /// The reservation of an RTS ends then already, if no frame has begun until then.
+    /// Earlier end of a reservation by RTS that holds if no frame has begun by then.
     nav_in_vain: Time,
-    /// Slots count from here at the earliest.
+    /// Slots count from this time at the earliest.
     pub not_before: Time,
     pub access: Access,
-    /// Transmissions that it senses.
+    /// Number of transmissions sensed.
     pub sensed: u16,
-    /// Transmissions that spoil what it receives.
+    /// Number of transmissions that disturb reception.
     pub noise: u16,
-    /// The station whose frame it is receiving.
+    /// Station whose frame is being received.
     pub lock: u16,
-    /// What it is receiving is whole so far.
+    /// True if the frame being received is undamaged so far.
     pub whole: bool,
-    /// The last frame that it heard was not whole: EIFS instead of DIFS.
+    /// True if the last frame heard was damaged: EIFS instead of DIFS.
     pub eifs: bool,
     pub activity: Activity,
-    /// It has a packet to send.
+    /// True if a packet is in service.
     pub wants: bool,
 }
 
@@ -80,13 +80,13 @@ impl Radio {
         }
     }
 
-    /// The medium is reserved until then, if no frame begins before.
+    /// End of the reservation if no frame begins before.
     #[inline]
     pub fn reserved_until(&self) -> Time {
         self.nav.min(self.nav_in_vain)
     }
 
-    /// A frame reserves the medium; what an RTS reserves may be in vain from some instant on.
+    /// Extends the reservation; one made by an RTS lapses at `in_vain` if no frame begins.
     #[inline]
     pub fn reserve(&mut self, until: Time, in_vain: Time) {
         if until > self.reserved_until() {
@@ -95,7 +95,8 @@ impl Radio {
         }
     }
 
-    /// A frame begins: an RTS from before was not in vain, or it was and has reserved nothing.
+    /// Handles the start of a frame: confirms the reservation of an earlier RTS, or drops it if it
+    /// has lapsed.
     #[inline]
     pub fn keep_nav(&mut self, now: Time) {
         if self.nav_in_vain < now {
@@ -104,22 +105,22 @@ impl Radio {
         self.nav_in_vain = Time::NEVER;
     }
 
-    /// Physical carrier sense, its own transmission included.
+    /// Physical carrier sense, own transmission included.
     #[inline]
     pub fn is_occupied(&self) -> bool {
         self.sensed > 0 || self.activity == Activity::Transmitting
     }
 }
 
-/// The packet in service.
+/// Packet in service.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub id: u32,
     pub to: u16,
     pub frame: Frame,
-    /// The next station has got it.
+    /// True if the next station has received it.
     pub delivered: bool,
-    /// The receiver of the last attempt got it whole.
+    /// True if the last attempt was received intact.
     pub arrived: bool,
     /// Attempts so far.
     pub attempts: u32,
@@ -129,7 +130,7 @@ pub(super) struct Head {
     pub long_retries: u32,
 }
 
-/// A station's line of packets, its contention window, its books.
+/// Queue, contention window and counters of a station.
 #[derive(Debug, Clone)]
 pub(super) struct Sender {
     pub cw: u32,
@@ -137,9 +138,9 @@ pub(super) struct Sender {
     pub stream: Stream,
     pub counters: Counters,
     pub line: Line,
-    /// Packets that the queue has dropped, and nobody has taken note.
+    /// Packets dropped by the queue whose drop the caller has not collected yet.
     pub untold: u64,
-    /// Packets that have come and are not yet handed on.
+    /// Packets received and not yet forwarded.
     pub late: u64,
 }
 
@@ -156,7 +157,7 @@ impl Sender {
         }
     }
 
-    /// A packet comes: into service, or into the line. False when the queue turns it away.
+    /// Admits a packet to service or to the queue; false if the queue is full.
     pub fn admit(&mut self, now: Time, to: u16, packet: &Packet, exits: &mut Exits) -> bool {
         self.counters.packets_in += 1;
         if self.head.is_none() && self.line.lets_pass() {
@@ -174,14 +175,14 @@ impl Sender {
         true
     }
 
-    /// The packet in service is done with; the next takes its place.
+    /// Ends the service of a packet; the next takes its place.
     pub fn advance(&mut self, now: Time, exits: &mut Exits) -> Head {
         let done = self.head.take().expect("a packet is in service");
         self.head = self.line.dequeue(now, exits);
         done
     }
 
-    /// A number of slots, uniform in 0 … CW (IEEE 802.11-1999 §9.2.4).
+    /// Draws a number of slots, uniform in 0 … CW (IEEE 802.11-1999 §9.2.4).
     pub fn draw(&mut self) -> u32 {
         self.stream.below(u64::from(self.cw) + 1) as u32
     }

@@ -1,21 +1,21 @@
-//! What a cell tells about itself.
+//! Statistics of a cell.
 
 use retx_units::Duration;
 
-/// Runs of bad things in a row.
+/// Bursts of consecutive failures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bursts {
-    /// Runs begun.
+    /// Number of bursts.
     pub count: u64,
-    /// Bad things in all of them.
+    /// Number of failures.
     pub total: u64,
-    /// The longest run.
+    /// Length of the longest burst.
     pub longest: u64,
     current: u64,
 }
 
 impl Bursts {
-    /// The next thing in the row.
+    /// Counts the next item.
     pub fn note(&mut self, bad: bool) {
         if !bad {
             self.current = 0;
@@ -27,17 +27,17 @@ impl Bursts {
         self.longest = self.longest.max(self.current);
     }
 
-    /// The mean length of a run.
+    /// Mean length of a burst.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.total as f64 / self.count as f64)
     }
 
-    /// From now on: the longest so far is forgotten. A run that is going on ends here.
+    /// Resets the maximum and ends the current burst.
     pub fn restart(&mut self) {
         *self = Self { count: self.count, total: self.total, longest: 0, current: 0 };
     }
 
-    /// What has come since `start`, a copy taken at a restart.
+    /// Bursts since the snapshot `start`, taken at a reset.
     #[must_use]
     pub const fn since(&self, start: &Self) -> Self {
         Self {
@@ -49,26 +49,26 @@ impl Bursts {
     }
 }
 
-/// How often packets were tried, counted when they are done with.
+/// Transmission attempts per packet, counted when packets are finished.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Attempts {
     /// Packets acknowledged or given up.
     pub packets: u64,
     /// Data frames sent for them.
     pub frames: u64,
-    /// The most that were sent for one.
+    /// Largest number of data frames for one packet.
     pub most: u64,
 }
 
 impl Attempts {
-    /// A packet is done with.
+    /// Counts a finished packet.
     pub fn note(&mut self, frames: u32) {
         self.packets += 1;
         self.frames += u64::from(frames);
         self.most = self.most.max(frames.into());
     }
 
-    /// Data frames for a packet.
+    /// Mean number of data frames per packet.
     pub fn mean(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.frames as f64 / self.packets as f64)
     }
@@ -85,14 +85,14 @@ impl Attempts {
     }
 }
 
-/// Time on the air, of frames that have ended.
+/// Airtime of frames that have ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Airtime {
-    /// Data frames that reached their receiver whole.
+    /// Data frames received intact.
     pub data: Duration,
-    /// Data frames that the channel has lost.
+    /// Data frames lost by the channel.
     pub erroneous: Duration,
-    /// Data frames that another transmission has spoilt.
+    /// Data frames lost in collisions.
     pub collided: Duration,
     /// Acknowledgments.
     pub ack: Duration,
@@ -111,55 +111,55 @@ impl Airtime {
         }
     }
 
-    /// All of it.
+    /// Sum of all airtimes.
     pub fn total(&self) -> Duration {
         self.data + self.erroneous + self.collided + self.ack + self.rts_cts
     }
 }
 
-/// Counts of one station as a sender, or of a whole cell, from the beginning of the run.
+/// Counters of one station as a sender, or of a whole cell, from the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that arrived to be sent.
     pub packets_in: u64,
     /// Packets that reached the next station.
     pub packets_delivered: u64,
-    /// Packets that the queue has turned away, or dropped while they waited.
+    /// Packets dropped by the queue on arrival or later.
     pub dropped_by_queue: u64,
-    /// Packets that the queue has marked: congestion experienced.
+    /// Packets marked by the queue with congestion experienced.
     pub packets_marked: u64,
-    /// Packets given up at the retry limit that the next station has not got.
+    /// Packets given up at the retry limit without having reached the next station.
     pub dropped_at_retry_limit: u64,
     /// Data frames sent, retries included.
     pub frames_sent: u64,
-    /// Data frames whose end has come: all but those on the air.
+    /// Data frames that have ended.
     pub frames_ended: u64,
-    /// Data frames that did not reach their receiver whole.
+    /// Data frames not received intact.
     pub frames_erroneous: u64,
-    /// Of these, the ones that another transmission has spoilt.
+    /// Erroneous data frames that were damaged by another transmission.
     pub frames_collided: u64,
-    /// Data frames whose acknowledgment did not come back whole.
+    /// Data frames received intact whose acknowledgment was lost.
     pub acks_lost: u64,
-    /// Data frames that had been sent before.
+    /// Data frames sent again.
     pub retries: u64,
     /// RTS frames sent.
     pub rts_sent: u64,
-    /// RTS frames that no CTS answered.
+    /// RTS frames without a CTS.
     pub rts_failed: u64,
     /// Time on the air.
     pub airtime: Airtime,
-    /// How often packets were tried.
+    /// Attempts per packet.
     pub attempts: Attempts,
-    /// Runs of erroneous data frames.
+    /// Bursts of erroneous data frames.
     pub error_bursts: Bursts,
-    /// Runs of packets given up.
+    /// Bursts of packets given up.
     pub loss_bursts: Bursts,
-    /// Runs of data frames that the channel has spoilt, collisions left out.
+    /// Bursts of data frames lost by the channel, collisions excluded.
     pub channel_bursts: Bursts,
 }
 
 impl Counters {
-    /// What has been counted since `start`, a copy taken at a restart.
+    /// Counters since the snapshot `start`, taken at a reset.
     #[must_use]
     pub fn since(&self, start: &Self) -> Self {
         Self {
@@ -184,7 +184,8 @@ impl Counters {
         }
     }
 
-    /// Adds another station's; bursts are kept, as runs of different stations do not add up.
+    /// Adds another station's counters; bursts are unchanged, because those of different stations
+    /// do not add up.
     pub fn add(&mut self, other: &Self) {
         self.packets_in += other.packets_in;
         self.packets_delivered += other.packets_delivered;
@@ -204,25 +205,25 @@ impl Counters {
     }
 }
 
-/// A station at some instant.
+/// Snapshot of a station.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// What it has counted.
+    /// Counters.
     pub counters: Counters,
-    /// Packets waiting behind the one in service.
+    /// Packets in the queue.
     pub queued: u64,
-    /// 1 while a packet is in service that the next station has not got.
+    /// 1 while a packet is in service that has not reached the next station; otherwise 0.
     pub in_service: u64,
-    /// Packets that have come to the next station, which hands them on later.
+    /// Packets that have reached the next station, which forwards them later.
     pub late: u64,
-    /// Time that all packets together have waited, in nanoseconds.
+    /// Total waiting time of all packets, in packet-nanoseconds.
     pub waited: u128,
-    /// The longest queue, in packets.
+    /// Maximum queue length, in packets.
     pub queue_max: u64,
 }
 
 impl Statistics {
-    /// packets in = delivered + dropped + queued + in service + late.
+    /// True if packets in = delivered + dropped + queued + in service + late.
     pub const fn is_conserved(&self) -> bool {
         let Counters { packets_in, packets_delivered, .. } = self.counters;
         let dropped = self.counters.dropped_by_queue + self.counters.dropped_at_retry_limit;

@@ -1,5 +1,5 @@
-//! Gilbert and Elliott's chains beyond their loss rate: how long bursts are, how parameters follow
-//! from moments, and what an idle link makes of a burst.
+//! Gilbert and Elliott's chains beyond the loss rate: burst lengths, parameters from moments, and
+//! the effect of idle time on a burst.
 
 use retx_link::channel::{self, Channel, Fate, Frame, Model};
 use retx_units::{StreamKey, Time};
@@ -8,7 +8,7 @@ fn model(text: &str) -> channel::Config {
     serde_json::from_str(text).expect("a model")
 }
 
-/// Which of `count` frames are lost; `gap` gives the time before each, in nanoseconds.
+/// Loss of each of `count` frames; `gap` gives the time before each, in nanoseconds.
 fn lost(config: &channel::Config, seed: u64, count: u32, gap: impl Fn(u32) -> u64) -> Vec<bool> {
     let mut state = config.build();
     let mut stream = StreamKey { seed, replication: 0 }.stream("channel");
@@ -25,14 +25,14 @@ fn each_millisecond(_: u32) -> u64 {
     1_000_000
 }
 
-/// Lengths of the runs of losses, without one cut off at either end.
+/// Lengths of the bursts of losses, without bursts cut off at either end.
 fn runs(lost: &[bool]) -> Vec<usize> {
     let inner: Vec<&[bool]> = lost.split(|lost| !lost).collect();
     inner[1..inner.len() - 1].iter().map(|run| run.len()).filter(|length| *length > 0).collect()
 }
 
-/// Pearson's statistic of run lengths 1 … `bins` − 1 and longer against a geometric law that goes
-/// on with probability `on`.
+/// Pearson's χ² of burst lengths 1 … `bins` − 1 and longer against a geometric distribution with
+/// continuation probability `on`.
 fn chi_square(runs: &[usize], on: f64, bins: usize) -> f64 {
     let total = runs.len() as f64;
     let probability = |length: usize| {
@@ -93,9 +93,9 @@ fn transitions_from_loss_and_burst() {
     }
 }
 
-/// From a trace back to the parameters, by the moments of Gilbert 1960: a = P(1), b = P(1|1),
-/// c = P(111)/(P(101) + P(111)) give 1 − r = (ac − b²)/(2ac − b(a + c)), h = 1 − b/(1 − r),
-/// p = ar/(1 − h − a).
+/// Parameters are recovered from a trace by the moments of Gilbert 1960: a = P(1), b = P(1|1), c =
+/// P(111)/(P(101) + P(111)) give 1 − r = (ac − b²)/(2ac − b(a + c)), h = 1 − b/(1 − r), p = ar/(1 −
+/// h − a).
 #[test]
 fn parameters_from_the_moments_of_a_trace() {
     let config = model(r#"{"model":"gilbert_elliott","p":0.01,"r":0.2,"h":0.3}"#);
@@ -128,8 +128,9 @@ fn parameters_from_the_moments_of_a_trace() {
     }
 }
 
-/// The same loss rate and, at one frame per millisecond, the same bursts. Pauses of 100 ms between
-/// any two frames end the bursts of the one, and leave those of the other as they were.
+/// Both chains have one loss rate and, at one frame per millisecond, equal bursts. Pauses of 100 ms
+/// between frames end the bursts of the chain in time and leave those of the chain per frame
+/// unchanged.
 #[test]
 fn a_pause_ends_a_burst_of_time_only() {
     let per_frame = model(r#"{"model":"gilbert_elliott","loss":0.1,"mean_burst":10}"#);
@@ -152,8 +153,8 @@ fn a_pause_ends_a_burst_of_time_only() {
     assert!(burst(&per_time, 100 * ms) < 1.2 && burst(&per_time, ms) > 9.0);
 }
 
-/// However time is cut, the state at an instant follows the same law: frames in between, which are
-/// looked at and not counted, change nothing.
+/// The distribution of the state at an instant does not depend on how often the chain is asked in
+/// between.
 #[test]
 fn looking_more_often_does_not_change_the_law() {
     let config = model(

@@ -1,5 +1,5 @@
-//! What every channel model owes: the loss rate and the bursts that it states, draws that repeat
-//! with the seed, and no memory of how it is asked.
+//! Contract of every channel model: it has the loss rate and bursts that it states, its draws
+//! repeat with the seed, and its results do not depend on how often it is asked.
 
 use retx_link::channel::{self, Channel, Fate, Frame, Model};
 use retx_units::{StreamKey, Time};
@@ -71,7 +71,7 @@ fn read(name: &str, text: &str) -> channel::Config {
     serde_json::from_value(table).unwrap_or_else(|error| panic!("{name} {text}: {error}"))
 }
 
-/// Every model with every sample, and whether it draws anything that tells.
+/// Every model with every sample, and whether its draws affect the result.
 fn samples() -> impl Iterator<Item = (channel::Config, bool)> {
     channel::Config::NAMES.iter().flat_map(|name| {
         texts(name).iter().map(|text| {
@@ -85,7 +85,7 @@ fn all() -> impl Iterator<Item = channel::Config> {
     samples().map(|(config, _)| config)
 }
 
-/// What becomes of `count` frames of `bytes`, one each millisecond.
+/// Fates of `count` frames of `bytes`, one per millisecond.
 fn all_fates(config: &channel::Config, seed: u64, count: u32, bytes: u32) -> Vec<Fate> {
     let mut state = config.build();
     let mut stream = StreamKey { seed, replication: 0 }.stream("channel");
@@ -98,27 +98,27 @@ fn all_fates(config: &channel::Config, seed: u64, count: u32, bytes: u32) -> Vec
     (0..count).map(&mut fate).collect()
 }
 
-/// Which of them are lost.
+/// Loss of each frame.
 fn fates(config: &channel::Config, seed: u64, count: u32, bytes: u32) -> Vec<bool> {
     all_fates(config, seed, count, bytes).into_iter().map(Fate::is_loss).collect()
 }
 
-/// Frames lost, and bursts begun, in each of many runs.
+/// Losses and bursts in each of many runs.
 struct Runs {
     frames: f64,
     losses: Vec<f64>,
     starts: Vec<f64>,
 }
 
-/// Runs from seeds of their own: they are independent of each other, whatever the correlation
-/// within each, and the spread among them is the standard error of their mean. Models start from
-/// their stationary law, so that a short run is as good as any.
+/// Runs with different seeds are independent, whatever the correlation within each, so their spread
+/// gives the standard error of the mean. Models start from their stationary distribution, so that
+/// short runs are unbiased.
 fn runs(config: &channel::Config, bytes: u32) -> Runs {
     const RUNS: u64 = 300;
     const FRAMES: u32 = 1000;
     let mut runs = Runs { frames: f64::from(FRAMES), losses: vec![], starts: vec![] };
     for seed in 0..RUNS {
-        // One frame before, which says whether a loss in the first begins a burst.
+        // One frame before, to tell whether a loss of the first frame begins a burst.
         let lost = fates(config, 1000 + seed, FRAMES + 1, bytes);
         runs.losses.push(lost[1..].iter().filter(|lost| **lost).count() as f64);
         runs.starts.push(lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64);
@@ -135,8 +135,8 @@ fn ratio(of: &[f64], to: &[f64]) -> (f64, f64) {
     (ratio, (squares / (count - 1.0) / count).sqrt() / mean)
 }
 
-/// What may lie between a stated value and the measured one: four standard errors, or, when all
-/// runs are equal because nothing is random, two frames at the edges of each run.
+/// Tolerance between a stated value and the measured one: four standard errors, or, if all runs are
+/// equal because nothing is random, two frames at the edges of each run.
 fn allowed(sigma: f64, edge: f64) -> f64 {
     if sigma < 1e-12 { edge } else { 4.0 * sigma }
 }

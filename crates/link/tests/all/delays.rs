@@ -1,4 +1,4 @@
-//! Channels that delay, repeat and reorder, as a pipe carries them out.
+//! Delays, duplicates and reordering of channels, as carried out by a pipe.
 
 use retx_link::channel::{self, Channel, Fate, Frame, LawKind, Model};
 use retx_link::pipe::{Change, Config, Departure, Entry, Packet, Pipe};
@@ -31,7 +31,7 @@ fn ms(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-/// What leaves when one frame of 1 ms enters per millisecond: time, number, and if it is a copy.
+/// Departures if one frame of 1 ms enters per millisecond: time, id, and whether it is a copy.
 fn arrivals(config: &Config, count: u32) -> Vec<(Time, u32, bool)> {
     let mut pipe = Pipe::new(config, KEY, "link");
     let mut out = Vec::new();
@@ -62,7 +62,7 @@ fn arrivals(config: &Config, count: u32) -> Vec<(Time, u32, bool)> {
     out
 }
 
-/// Whatever the laws, and however many: frames arrive in the order of transmission.
+/// Frames arrive in the order of transmission under any distribution and any number of models.
 #[test]
 fn delays_keep_the_order() {
     for channel in [
@@ -75,12 +75,12 @@ fn delays_keep_the_order() {
     ] {
         let arrivals = arrivals(&config(channel, 10), 2000);
         assert!(arrivals.iter().map(|(_, id, _)| *id).eq(0..2000), "{channel:?}");
-        // Something was delayed, and someone waited.
+        // Some frame was delayed, and another waited for it.
         assert!(arrivals.iter().any(|(time, id, _)| *time > ms(u64::from(*id) + 11)));
     }
 }
 
-/// With `reorder` each frame arrives at its own time: delays are those of the law.
+/// With `reorder`, each frame arrives at its own time, and delays follow the distribution.
 #[test]
 fn delays_that_reorder_follow_the_law() {
     let laws = [
@@ -198,7 +198,7 @@ fn a_held_frame_is_overtaken_by_so_many() {
     assert!(u32::abs_diff(late, 400) < 80, "{late}");
 }
 
-/// When nobody follows, a held frame comes at the latest after its time.
+/// A held frame arrives after `at_most` if no frames follow.
 #[test]
 fn a_held_frame_does_not_wait_for_ever() {
     let held = [r#"{"model":"reorder","p":1,"packets":3,"at_most":"5 ms"}"#];

@@ -105,8 +105,8 @@ fn the_mean_ratio_holds_in_every_run() {
     }
 }
 
-/// Without fading (a direct path a million times stronger than all others) the frame error rate is
-/// the modulation's.
+/// If the direct path is a million times stronger than all others, the frame error rate is that of
+/// the modulation.
 #[test]
 fn frame_errors_follow_the_curve() {
     let cases = [
@@ -148,7 +148,7 @@ fn frame_errors_follow_the_curve() {
     }
 }
 
-/// Rician fading loses what the noncentral law says: p(x) = (1 + K) exp(−K − (1 + K)x)
+/// The loss under Rician fading follows the noncentral density p(x) = (1 + K) exp(−K − (1 + K)x)
 /// I₀(2√(K(1 + K)x)).
 #[test]
 fn rician_frame_errors() {

@@ -1,11 +1,11 @@
-//! Channels that move with time have one path per seed and replication, whoever asks and when: two
-//! TCPs that are compared meet the same good and bad times.
+//! Channels that move with time have one trajectory per seed and replication, whoever asks and
+//! when: two TCPs that are compared meet the same good and bad times.
 
 use retx_link::channel::{self, Channel, Fate, Frame, Model};
 use retx_units::{StreamKey, Time};
 use std::collections::BTreeMap;
 
-/// What the frames that end at these instants meet.
+/// Fates of frames that end at these instants.
 fn fates(
     config: &channel::Config,
     replication: u64,
@@ -24,7 +24,7 @@ fn config(name: &str, text: &str) -> channel::Config {
     serde_json::from_value(value).expect("a channel")
 }
 
-/// Models by which a frame's fate depends on time alone.
+/// Models whose fate depends on time alone.
 fn by_time() -> Vec<channel::Config> {
     vec![
         config("gilbert_elliott_time", r#"{"mean_good":"50 ms","mean_bad":"20 ms"}"#),
@@ -37,9 +37,9 @@ fn by_time() -> Vec<channel::Config> {
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// Asked each millisecond, or now and then with long pauses: the same path. Where errors are a
-/// chance in each state (fading), frames of one draw each see the same chance in another order, so
-/// there the signal-to-noise ratio is compared instead (see below).
+/// The trajectory is the same whether asked each millisecond or with long pauses. Under fading a
+/// frame's loss is a draw within the state, and frames with one draw each meet the same states in
+/// another order, so the signal-to-noise ratio is compared instead (see below).
 #[test]
 fn the_path_does_not_depend_on_who_asks() {
     for config in by_time() {
@@ -88,8 +88,7 @@ fn a_fading_signal_does_not_depend_on_who_asks() {
     }
 }
 
-/// The law of the chain, asked at two instants: bad at both with probability
-/// π·(π + (1 − π)·exp(−(a + b)τ)).
+/// The chain is bad at two instants τ apart with probability π·(π + (1 − π)·exp(−(a + b)τ)).
 #[test]
 fn the_chain_forgets_as_its_equations_say() {
     let (good, bad) = (50.0, 20.0);

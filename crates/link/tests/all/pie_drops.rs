@@ -1,4 +1,4 @@
-//! Which packets PIE drops at a probability that is known: RFC 8033's exemptions and draws.
+//! Drops of PIE at a known probability: exemptions and draws of RFC 8033.
 
 use retx_link::channel::Frame;
 use retx_link::queue::{self, Exits, Queue, Surroundings, Waiting};

@@ -1,4 +1,4 @@
-//! The pipe against a plain model of a link that takes one step at a time, and its own rules:
+//! The pipe compared with a model of a link that takes one step at a time, and its invariants:
 //! packets are conserved at every instant, and asking more often changes nothing.
 
 use proptest::prelude::*;
@@ -33,10 +33,10 @@ fn ns(nanos: u64) -> Time {
     Time::from_nanos(nanos)
 }
 
-/// What a pipe let out, and when.
+/// Departures of a pipe with their times.
 type Log = Vec<(Time, Departure)>;
 
-/// When packets arrive that come so long after one another, and how long they are.
+/// Arrival times and lengths of packets, given the gaps between them.
 fn arrivals(gaps: &[(u64, u32)]) -> Vec<(u64, u32)> {
     let mut now = 0;
     let arrival = |&(gap, bytes): &(u64, u32)| {
@@ -59,7 +59,8 @@ fn losing(packets: u64, channel: Vec<channel::Config>) -> Config {
     }
 }
 
-/// Feeds the packets in, taking out what is due before and at each arrival and at `extra` instants.
+/// Enters the packets, and collects the departures before and at each arrival and at the `extra`
+/// instants.
 fn drive(pipe: &mut Pipe, arrivals: &[(u64, u32)], extra: &[u64]) -> (Log, Vec<u32>) {
     let mut log = Log::new();
     let mut refused = Vec::new();
@@ -94,7 +95,7 @@ fn drain(pipe: &mut Pipe, until: Time, log: &mut Log) {
     assert_eq!(pipe.poll_transmit(until), None);
 }
 
-/// A link taken one event at a time: a transmitter that is idle or sends one packet.
+/// Reference: a transmitter that is idle or sends one packet, one event at a time.
 struct Plain {
     queue_packets: usize,
     queue_bytes: u64,
@@ -222,8 +223,8 @@ proptest! {
         prop_assert_eq!(seldom.statistics(end), often.statistics(end));
     }
 
-    /// A channel that might do more to a frame than lose it, and does not, changes nothing but the
-    /// way of the frame through the pipe.
+    /// A channel that could do more to a frame than lose it, and does not, changes only the code
+    /// path through the pipe.
     #[test]
     fn pipes_that_lose_and_do_nothing_else_are_as_others(
         gaps in prop::collection::vec((0u64..40_000, 40u32..1500), 1..200),
@@ -248,7 +249,7 @@ proptest! {
         prop_assert_eq!(short.statistics(end), long.statistics(end));
     }
 
-    /// Waiting and busy time up to an instant are what a clock watcher would have added up.
+    /// Waiting and busy times up to an instant equal those added up step by step.
     #[test]
     fn statistics_are_clipped_at_the_instant(
         gaps in prop::collection::vec((0u64..20_000, 40u32..1500), 1..60),
@@ -347,7 +348,7 @@ fn a_queue_holds_what_it_says() {
     assert_eq!(admitted(droptail(None, Some(1000)), &sizes), [true, true, false, true, false]);
 }
 
-/// Without a rate nothing waits, whatever the queue.
+/// Without a rate no packet waits, whatever the queue.
 #[test]
 fn without_a_rate_packets_take_no_time() {
     let config = Config {
@@ -393,7 +394,7 @@ fn models_of_a_list_have_their_own_streams() {
     assert_ne!(first, second);
 }
 
-/// A delay that no clock reaches is a delay, not an overflow.
+/// The longest possible delay does not overflow.
 #[test]
 fn delays_end_with_time() {
     let config = Config {

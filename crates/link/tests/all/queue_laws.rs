@@ -1,4 +1,4 @@
-//! Queue disciplines against the formulas of their papers, and waiting times against queueing
+//! Queue disciplines compared with the formulas of their papers, and waiting times with queueing
 //! theory.
 
 use retx_link::channel::Frame;
@@ -124,8 +124,8 @@ fn reds_average() {
     assert!((state.average() - average).abs() < 1e-12, "{} for {average}", state.average());
 }
 
-/// What is dropped does not end an idle time: the average falls on (ns-2 and Linux ask for the next
-/// packet after every arrival, and note that there is none).
+/// A drop does not end an idle time: the average continues to fall (ns-2 and Linux ask for the next
+/// packet after every arrival, and find none).
 #[test]
 fn reds_average_after_a_drop_at_an_idle_link() {
     let mut state =
@@ -210,8 +210,8 @@ fn reds_drop_curve() {
     }
 }
 
-/// Below the lower threshold nothing is dropped, above the highest everything; a packet that can be
-/// marked is marked between, and dropped above.
+/// Below the lower threshold no packet is dropped and above the highest every packet is;
+/// ECN-capable packets are marked in between, and dropped above.
 #[test]
 fn reds_ends() {
     let run = |gentle: bool, queue: u32| {
@@ -529,8 +529,8 @@ fn pies_burst_allowance() {
     assert_eq!(controller.burst, ms(150));
 }
 
-/// Under an overload that goes on, PIE passes the first burst, then drops what makes the delay
-/// stand at the target: that is where its controller is at rest.
+/// Under a lasting overload, PIE passes the first burst and then drops the share that keeps the
+/// delay at its target, the equilibrium of its controller.
 #[test]
 fn pie_holds_the_delay_at_its_target() {
     let mut state = build(r#"{"discipline": "pie", "packets": 100000}"#);

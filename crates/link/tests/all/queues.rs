@@ -1,6 +1,6 @@
-//! What every queue discipline owes: packets are conserved at every instant, those of a flow stay
-//! in order, limits hold, only what can carry a mark is marked, the same stream gives the same run,
-//! and asking more often changes nothing.
+//! Contract of every queue discipline: packets are conserved at every instant, those of a flow stay
+//! in order, limits hold, only ECN-capable packets are marked, equal streams give equal runs, and
+//! asking more often changes nothing.
 
 use proptest::prelude::*;
 use retx_link::channel::Frame;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 const KEY: StreamKey = StreamKey { seed: 11, replication: 0 };
 
-/// Every discipline with little room and set to act soon, and how many packets may wait in it.
+/// Every discipline with a small limit and early action, and the number of packets it can hold.
 fn disciplines() -> Vec<(queue::Config, u64)> {
     let all = [
         (r#"{"discipline": "droptail", "packets": 9}"#, 9),
@@ -53,7 +53,7 @@ fn pipe(queue: &queue::Config) -> Pipe {
     Pipe::new(&config, KEY, "link")
 }
 
-/// What happened: packets that were let in, that came out, that were dropped, that were marked.
+/// Log of packets admitted, delivered, dropped and marked.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Log {
     lines: Vec<String>,

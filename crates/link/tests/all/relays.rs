@@ -1,4 +1,4 @@
-//! Relays that look into segments, segment by segment.
+//! Relays that inspect segments, segment by segment.
 
 use retx_link::relay::notice::Side;
 use retx_link::relay::{Config, Order, Passing, Relay, Verdict, snoop};
@@ -9,7 +9,7 @@ const BYTES: u32 = 1000;
 /// Sequence numbers wrap early.
 const ORIGIN: SeqNr = SeqNr(u32::MAX - 2500);
 
-/// A relay and its caller, which names copies after their segments.
+/// A relay and its caller, which numbers copies like their segments.
 struct Rig {
     relay: Relay,
     side: Side,
@@ -121,7 +121,8 @@ fn a_lost_copy_is_sent_again() {
     assert_eq!(rig.relay.counters().given_up, 1);
 }
 
-/// What the sender has sent again itself, and what never came by, is its affair.
+/// Segments that the sender has retransmitted itself, or that never passed the relay, are left to
+/// the sender.
 #[test]
 fn the_senders_own_losses_are_left_to_it() {
     let mut rig = Rig::snoop(snoop::Config::default());
@@ -211,7 +212,7 @@ fn connections_end() {
     }
 }
 
-/// Towards the mobile: what has passed here and is missing there.
+/// Towards the mobile: segments that passed the relay and are missing at the mobile.
 #[test]
 fn notices_of_what_was_lost_behind_the_relay() {
     let mut rig = Rig::new(&Config::Eln, Side::Toward);
@@ -223,7 +224,7 @@ fn notices_of_what_was_lost_behind_the_relay() {
     assert_eq!([rig.ack(0), rig.ack(0)], [Mark, Mark]);
     assert_eq!([rig.ack(2), rig.ack(2), rig.ack(2)], [Pass, Pass, Pass]);
     let _ = rig.data(2);
-    // A block above it speaks at once; a duplicate would, too.
+    // A SACK block above it reveals the loss at once; a duplicate ACK would, too.
     let mut blocks = ack(3);
     let [left, right] = [4, 5].map(|number| ORIGIN.add(position(number)));
     blocks.options.push_sack(SackBlock { left, right });
@@ -234,7 +235,8 @@ fn notices_of_what_was_lost_behind_the_relay() {
     assert_eq!(rig.pass(false, &blocks), Pass);
 }
 
-/// From the mobile: what has not come by while later data have; new acknowledgments speak, too.
+/// From the mobile: segments that did not pass the relay although later data did; new
+/// acknowledgments reveal them too.
 #[test]
 fn notices_of_what_was_lost_before_the_relay() {
     for config in [Config::Eln, Config::Snoop(snoop::Config::default())] {

@@ -1,5 +1,5 @@
-//! Links that repair what their channel loses, against closed forms (at 4σ), timelines reckoned by
-//! hand, and their rules: packets are conserved, order holds, asking more often changes nothing.
+//! Links that repair losses, compared with closed forms (at 4σ) and timelines computed by hand, and
+//! their invariants: packets are conserved, order holds, and asking more often changes nothing.
 
 use proptest::prelude::*;
 use retx_link::channel::{self, Frame, Reason};
@@ -59,7 +59,7 @@ fn drain(pipe: &mut Pipe, until: Time, log: &mut Log) {
     }
 }
 
-/// Feeds packets in at these instants, in microseconds, and lets all come out.
+/// Enters packets at these instants, in µs, and runs until all have left.
 fn drive(pipe: &mut Pipe, arrivals: impl Iterator<Item = u64>) -> Log {
     let mut log = Log::new();
     for (id, at) in arrivals.enumerate() {
@@ -90,7 +90,7 @@ fn run(config: &Config, arrivals: &[u64]) -> Log {
     drive(&mut Pipe::new(config, KEY, "link"), arrivals.iter().copied())
 }
 
-/// Frames 1 and 3 in the order of transmission are lost.
+/// Loses frames 1 and 3 in the order of transmission.
 fn two_lost() -> Option<channel::Config> {
     Some(channel(r#"{"model":"script","drop":[1,3]}"#))
 }
@@ -257,7 +257,7 @@ fn residual_loss_of_blocks() {
     }
 }
 
-/// The queue's limit holds for those that have not been sent yet.
+/// The queue limit applies only to packets that have not been sent yet.
 #[test]
 fn who_has_been_sent_takes_no_room() {
     let mut config = link(two_lost(), arq(Mode::SelectiveRepeat, 3, true));

@@ -25,30 +25,31 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// What the sender does until it knows what became of a frame.
+/// Behaviour of the sender while it waits for feedback about a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// It waits.
+    /// Sends nothing until the feedback arrives.
     StopAndWait,
-    /// It goes on with the next ones.
+    /// Sends further frames meanwhile.
     SelectiveRepeat,
 }
 
-/// Frames that the channel loses are sent again.
+/// Frames that the channel loses are retransmitted by the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// What the sender does until it knows what became of a frame.
+    /// Behaviour of the sender while it waits for feedback.
     pub mode: Mode,
-    /// How often a frame is sent again at most; what is lost then is dropped at the `retry_limit`.
+    /// Largest number of link-layer retransmissions of a frame; a frame lost after them is dropped
+    /// for `retry_limit`.
     #[schemars(range(max = 255))]
     pub retries: u32,
-    /// From the end of a transmission until its sender knows what became of it; without it, twice
-    /// the propagation delay.
+    /// Time from the end of a transmission to the sender's feedback; by default twice the
+    /// propagation delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Duration>,
-    /// Packets leave in the order in which they came.
+    /// Deliver packets in the order in which they entered.
     #[serde(default = "in_order")]
     pub in_order: bool,
 }
@@ -58,10 +59,10 @@ const fn in_order() -> bool {
 }
 
 impl Config {
-    /// What is wrong with it: the key, and why.
+    /// Checks the values; an error holds the key and the reason.
     ///
     /// # Errors
-    /// More retries than 255.
+    /// More than 255 retries.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         if self.retries > 255 {
             return Err(("retries", format!("{} lies outside 0 … 255", self.retries)));
@@ -69,30 +70,30 @@ impl Config {
         Ok(())
     }
 
-    /// When the sender knows, on a direction with this propagation delay.
+    /// Feedback delay of a direction with this propagation delay.
     pub fn feedback_or_default(&self, delay: Duration) -> Duration {
         self.feedback.unwrap_or(Duration::from_nanos(delay.as_nanos().saturating_mul(2)))
     }
 }
 
-/// A running sender.
+/// Running sender.
 #[derive(Debug, Clone)]
 pub(super) struct State {
     stops: bool,
     retries: u32,
     feedback: Duration,
-    /// It waits for feedback until then.
+    /// End of the wait for feedback (`stop_and_wait`).
     idle_until: Time,
-    /// Those that were lost, by when that is known.
+    /// Lost frames, ordered by the time of their feedback.
     lost: VecDeque<Lost>,
-    /// The one that is transmitted again.
+    /// Frame in retransmission.
     current: Option<Lost>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Lost {
     job: Job,
-    /// When the sender knows.
+    /// Time of the feedback.
     due: Time,
     /// Transmissions so far.
     tries: u32,
@@ -121,7 +122,7 @@ impl State {
         }
     }
 
-    /// The frame that is transmitted again now.
+    /// The frame to retransmit now.
     pub fn again(&mut self) -> Frame {
         let lost = self.lost.pop_front().expect("the turn of a lost frame");
         self.current = Some(lost);

@@ -21,19 +21,19 @@ use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Packets go out with parity frames, from which lost ones are worked out.
+/// Packets are sent with parity frames, from which lost packets are reconstructed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Packets of a block.
+    /// Packets per block.
     #[schemars(range(min = 1, max = 254))]
     pub k: u32,
-    /// Frames of a block, packets and parity frames together.
+    /// Frames per block: packets and parity frames.
     #[schemars(range(min = 2, max = 255))]
     pub n: u32,
-    /// A block is closed so long after its first packet's transmission has begun, full or not.
+    /// Longest time that a block stays open, from the start of its first packet's transmission.
     pub block_time: Duration,
-    /// Packets leave in the order in which they came.
+    /// Deliver packets in the order in which they entered.
     #[serde(default = "in_order")]
     pub in_order: bool,
 }
@@ -43,10 +43,11 @@ const fn in_order() -> bool {
 }
 
 impl Config {
-    /// What is wrong with it: the key, and why.
+    /// Checks the values; an error holds the key and the reason.
     ///
     /// # Errors
-    /// No packets, no parity frames, or more frames than 255 (the codes over bytes of RFC 5510).
+    /// No packets, no parity frames, or more than 255 frames (limit of the codes over bytes, RFC
+    /// 5510).
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         let Self { k, n, .. } = *self;
         if k == 0 {
@@ -64,28 +65,28 @@ impl Config {
     }
 }
 
-/// A running coder.
+/// Running encoder.
 #[derive(Debug, Clone)]
 pub(super) struct State {
     k: usize,
-    /// Parity frames of a block.
+    /// Parity frames per block.
     parity: u32,
     block_time: Duration,
     block: Block,
 }
 
-/// The block that is being sent.
+/// Block being sent.
 #[derive(Debug, Clone, Default)]
 struct Block {
     packets: usize,
-    /// No packet joins it from then on.
+    /// Time at which the block closes.
     closes: Time,
-    /// The longest packet.
+    /// Length of the longest packet, bytes.
     bytes: u32,
-    /// Frames that arrive, and when the last of them does.
+    /// Number of frames that arrive, and the arrival of the last of them.
     arrived: usize,
     last: Time,
-    /// Packets that were lost.
+    /// Packets lost so far.
     lost: Vec<(Job, Reason)>,
     parity_sent: u32,
 }
@@ -112,7 +113,7 @@ impl State {
         new.filter(|new| !closed && new.at < parity.at).or(Some(parity))
     }
 
-    /// The parity frame that is transmitted now.
+    /// The parity frame to transmit now.
     pub fn parity(&mut self) -> Frame {
         self.block.parity_sent += 1;
         Frame::control(self.block.bytes)

@@ -1,9 +1,9 @@
 //! *What it does.* A link that does something itself about the frames that its channel loses: it
 //! sends them again ([`arq`]), or sends enough beside them to work them out ([`fec`]).
 //!
-//! Both decide when a transmission begins, so packets wait in a line here, and the pipe waits for
-//! the next transmission too. The line obeys the limits of `droptail`; a frame that has been sent
-//! once takes no room in it any more.
+//! Both decide when a transmission begins, so packets wait in a queue here, and the pipe also waits
+//! for the next transmission. The queue obeys the limits of `droptail`; a frame that has been sent
+//! once no longer occupies it.
 //!
 //! *In order.* Behind a frame that is missing the others wait at the far end until it has come, or
 //! is known not to come; without, each goes on as it arrives.
@@ -20,16 +20,16 @@ use order::Order;
 use retx_units::{Duration, History, Time};
 use std::collections::VecDeque;
 
-/// What a link does about lost frames.
+/// Link-layer repair of lost frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Config {
-    /// It sends them again.
+    /// Retransmission.
     Arq(arq::Config),
-    /// It sends parity frames.
+    /// Parity frames.
     Fec(fec::Config),
 }
 
-/// A packet that is transmitted for the first time.
+/// Packet that is transmitted for the first time.
 #[derive(Debug, Clone, Copy)]
 struct Job {
     /// Its number in the order of first transmissions.
@@ -37,40 +37,40 @@ struct Job {
     packet: Packet,
 }
 
-/// What is transmitted next.
+/// Kind of the next transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The first of the line.
+    /// First transmission of the packet at the head of the queue.
     New,
-    /// A frame that was lost.
+    /// Retransmission.
     Again,
-    /// What a block is worked out from.
+    /// Parity frame.
     Parity,
 }
 
-/// A transmission to come.
+/// Next transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Turn {
-    /// When it begins.
+    /// Start of the transmission.
     at: Time,
-    /// When it could have begun, had the transmitter been free.
+    /// Earliest start had the transmitter been idle.
     ready: Time,
     kind: Kind,
 }
 
-/// What became of a transmission.
+/// Transmission whose fate is known.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
-    /// When it began.
+    /// Start of the transmission.
     begin: Time,
-    /// When it ended.
+    /// End of the transmission.
     end: Time,
-    /// When it arrives, or would have.
+    /// Arrival at the far end, had the frame not been lost.
     arrival: Time,
     lost: Option<Reason>,
 }
 
-/// Where packets go that are done with.
+/// Destination of packets that leave the link.
 struct Exit<'a> {
     order: &'a mut Order,
     air: &'a mut Air,
@@ -82,7 +82,7 @@ enum Scheme {
     Fec(fec::State),
 }
 
-/// The running state of a direction of a link that repairs.
+/// Running state of a direction of a link that repairs losses.
 #[derive(Debug, Clone)]
 pub(super) struct Repairs {
     scheme: Scheme,
@@ -90,10 +90,10 @@ pub(super) struct Repairs {
     line_bytes: u64,
     waited: u128,
     longest: u64,
-    /// How many have waited at every instant, if that is kept.
+    /// Queue length over time, if recorded.
     pub history: Option<History>,
     order: Order,
-    /// Frames sent again.
+    /// Link-layer retransmissions.
     pub repeated: u64,
     /// Parity frames sent.
     pub parity: u64,
@@ -126,29 +126,29 @@ impl Repairs {
         }
     }
 
-    /// When the next transmission begins, of a transmitter that is `free` from then on.
+    /// Start of the next transmission if the transmitter is idle from `free` on.
     pub fn due(&self, free: Time) -> Time {
         self.turn(free).map_or(Time::NEVER, |turn| turn.at)
     }
 
-    /// Packets that wait for their first transmission.
+    /// Number of packets that wait for their first transmission.
     pub fn waiting(&self) -> u64 {
         self.line.len() as u64
     }
 
-    /// Packets that have been sent and are neither at the far end, nor on their last way there, nor
-    /// given up.
+    /// Number of packets that have been sent and are neither at the far end, nor in flight for the
+    /// last time, nor given up.
     pub const fn pending(&self) -> u64 {
         self.order.pending()
     }
 
-    /// The time that all packets together have waited up to `now`, in nanoseconds.
+    /// Total waiting time of all packets up to `now`, in packet-nanoseconds.
     pub fn waited(&self, now: Time) -> u128 {
         let yet = self.line.iter().map(|(came, _)| u128::from(now.since(*came).as_nanos()));
         self.waited + yet.sum::<u128>()
     }
 
-    /// The most packets that ever waited at once.
+    /// Maximum number of packets that waited at once.
     pub const fn longest(&self) -> u64 {
         self.longest
     }
@@ -157,7 +157,7 @@ impl Repairs {
         self.longest = self.waiting();
     }
 
-    /// There will be one more or less in line from `at` on.
+    /// Records a change of the queue length by `more` at `at`.
     fn keep(&mut self, at: Time, more: i64) {
         let before = self.waiting();
         let after = before.saturating_add_signed(more);
@@ -168,7 +168,7 @@ impl Repairs {
         Occupancy { packets: self.waiting(), bytes: self.line_bytes }
     }
 
-    /// Takes what is to be transmitted now.
+    /// Takes the frame to transmit now.
     fn take(&mut self, turn: &Turn) -> (Frame, Option<Job>) {
         match (turn.kind, &mut self.scheme) {
             (Kind::New, _) => {
@@ -200,12 +200,12 @@ impl Repairs {
 }
 
 impl Exit<'_> {
-    /// A packet arrives, or can be worked out, at `arrival`.
+    /// Delivers a packet that arrives, or can be reconstructed, at `arrival`.
     fn deliver(&mut self, (number, id): (u64, u32), arrival: Time) {
         self.order.delivered((number, id), arrival, self.air);
     }
 
-    /// A packet is lost for good at `end`, which the far end knows from `known` on.
+    /// Gives a packet up at `end`; the far end learns of it at `known`.
     fn give_up(&mut self, (number, id): (u64, u32), (end, known): (Time, Time), why: Reason) {
         self.air.lose(end, id, why);
         self.order.given_up(number, known, self.air);
@@ -213,7 +213,7 @@ impl Exit<'_> {
 }
 
 impl Pipe {
-    /// A packet arrives at the near end of a link that repairs.
+    /// Handles the arrival of a packet at a link that repairs losses.
     pub(super) fn join_repairs(&mut self, now: Time, packet: &Packet) -> Entry {
         self.transmit_due(now);
         let busy = self.transmitter.busy_until();
@@ -235,7 +235,7 @@ impl Pipe {
         Entry::Accepted
     }
 
-    /// Begins every transmission whose turn has come by `now`.
+    /// Starts every transmission due by `now`.
     pub(super) fn transmit_due(&mut self, now: Time) {
         let Some(mut repairs) = self.repairs.take() else { return };
         while let Some(turn) = repairs.turn(self.transmitter.busy_until())

@@ -1,29 +1,29 @@
-//! The far end of a link that repairs: packets leave as they come, or in the order of their first
+//! Far end of a link that repairs losses: packets leave on arrival, or in the order of their first
 //! transmission.
 
 use super::super::air::Air;
 use retx_units::Time;
 use std::collections::VecDeque;
 
-/// Packets from their first transmission until they are done with.
+/// Packets between their first transmission and their delivery or loss.
 #[derive(Debug, Clone)]
 pub(super) struct Order {
     in_order: bool,
-    /// Those that may be waited for, by their numbers from `first` on.
+    /// Packets that may be waited for, by number from `first` on.
     slots: VecDeque<Slot>,
     first: u64,
-    /// The next packet's number.
+    /// Number of the next packet.
     next: u64,
-    /// None in order leaves before this.
+    /// Earliest departure of the next in-order packet.
     release: Time,
     pending: u64,
 }
 
-/// A packet, and what is known of it.
+/// State of a packet.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     id: u32,
-    /// When it is at the far end, or known to be lost for good.
+    /// Time at which it is at the far end (true) or known to be lost for good (false).
     done: Option<(Time, bool)>,
 }
 
@@ -33,12 +33,12 @@ impl Order {
         Self { in_order, slots: VecDeque::new(), first: 0, next: 0, release, pending: 0 }
     }
 
-    /// Packets that have begun, and have neither been put on their last way nor given up.
+    /// Number of packets that are neither in flight for the last time nor given up.
     pub const fn pending(&self) -> u64 {
         self.pending
     }
 
-    /// A packet is transmitted for the first time; returns its number.
+    /// Records the first transmission of a packet; returns its number.
     pub fn begin(&mut self, id: u32) -> u64 {
         self.pending += 1;
         if self.in_order {
@@ -48,7 +48,7 @@ impl Order {
         self.next - 1
     }
 
-    /// It is at the far end at `arrival`.
+    /// Records that a packet is at the far end at `arrival`.
     pub fn delivered(&mut self, (number, id): (u64, u32), arrival: Time, air: &mut Air) {
         if self.in_order {
             self.settle(number, (arrival, true), air);
@@ -58,7 +58,7 @@ impl Order {
         }
     }
 
-    /// It is lost for good, which the far end knows from `known` on.
+    /// Records that a packet is lost for good, which the far end learns at `known`.
     pub fn given_up(&mut self, number: u64, known: Time, air: &mut Air) {
         self.pending -= 1;
         if self.in_order {

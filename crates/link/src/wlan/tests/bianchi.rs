@@ -9,7 +9,7 @@ use super::rig::{Rig, config_of, packet};
 use crate::wlan::{Config, Departure, Parameters, Standard};
 use retx_units::Duration;
 
-/// Attempts at a packet.
+/// Largest number of attempts per packet.
 const ATTEMPTS: i32 = 7;
 
 struct Chain {
@@ -43,7 +43,7 @@ impl Chain {
         Self { tau: tau(low), n }
     }
 
-    /// Payload bits per second.
+    /// Payload throughput in bit/s.
     fn throughput(&self, parameters: &Parameters, bytes: u32, after_collision: Duration) -> f64 {
         let Self { tau, n } = *self;
         let seconds = Duration::as_secs_f64;
@@ -59,14 +59,14 @@ impl Chain {
     }
 }
 
-/// As Bianchi has it: everyone counts on a DIFS after whatever was on the air.
+/// Adjusts parameters to Bianchi's model: every busy period is followed by DIFS.
 fn as_bianchi(mut parameters: Parameters) -> Parameters {
     parameters.eifs = parameters.difs;
     parameters.ack_timeout = parameters.difs;
     parameters
 }
 
-/// Bits per second that reach a receiver apart from the `n` stations that always have packets.
+/// Payload bits per second received from `n` saturated stations by a further one.
 fn saturated(config: &Config, bytes: u32, seconds: u64) -> f64 {
     let mut rig = Rig::new(config, 1);
     let sink = config.stations.len() as u16 - 1;
@@ -89,7 +89,7 @@ fn saturated(config: &Config, bytes: u32, seconds: u64) -> f64 {
     delivered as f64 * f64::from(bytes) * 8.0 / seconds as f64
 }
 
-/// The closed form and what the cell does, in Mbit/s.
+/// Throughput of the closed form and of the cell, Mbit/s.
 fn both(parameters: &Parameters, n: u32, bytes: u32) -> [f64; 2] {
     let chain = Chain::new(parameters, n, ATTEMPTS);
     let closed = chain.throughput(parameters, bytes, parameters.eifs);
@@ -97,8 +97,9 @@ fn both(parameters: &Parameters, n: u32, bytes: u32) -> [f64; 2] {
         .map(|bit_s| bit_s / 1e6)
 }
 
-/// The bound. What is left of it: a station that has just sent may draw 0 and then has the
-/// first slot to itself, which the chain does not know (Tinnirello, Bianchi & Xiao 2010).
+/// Tolerance. The remaining deviation is a station that draws a backoff of 0 after its own
+/// transmission and has the first slot to itself, which the chain ignores (Tinnirello, Bianchi &
+/// Xiao 2010).
 const WITHIN: f64 = 0.03;
 
 #[test]

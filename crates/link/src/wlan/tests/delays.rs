@@ -1,10 +1,10 @@
-//! Channels that delay: the MAC is served in time, the packet is handed on later, in order.
+//! Delaying channels: the MAC responds in time, the packet is forwarded later and in order.
 
 use super::rig::{Rig, config, packet};
 use crate::wlan::{Config, Departure};
 
 const BYTES: u32 = 1464;
-/// The frame, and all until the next one begins without backoff.
+/// Airtime of a data frame and the gap to the next without backoff, µs.
 const DATA: u64 = 1284;
 const ROUND: u64 = DATA + 10 + 249 + 50;
 
@@ -15,7 +15,7 @@ fn delaying(models: &[&str]) -> Config {
     config
 }
 
-/// A delay of 5 ms for the first 3 ms, none later.
+/// A delay of 5 ms during the first 3 ms, none later.
 const FALLING: &str = r#"{"model": "trace", "points": [
     {"at": "0 s", "delay": "5 ms"}, {"at": "3 ms", "delay": "0 s"}]}"#;
 
@@ -31,7 +31,7 @@ fn a_late_packet_is_acknowledged_in_time_and_holds_up_those_behind_it() {
     let statistics = rig.cell.statistics(rig.now, 0);
     assert_eq!((statistics.late, statistics.in_service, statistics.queued), (1, 1, 4));
     assert!(statistics.is_conserved());
-    // To another station: nothing holds it up.
+    // Packets to another station are not held up.
     let _ = rig.send(5000, (0, 2), &packet(9, BYTES));
     rig.run_to(20_000);
     let came = |nth: u64| 1000 + nth * ROUND + DATA;

@@ -5,11 +5,11 @@ use crate::modulation::Modulation;
 use crate::wlan::{Counters, Standard, parameters};
 use retx_units::Rate;
 
-/// Short, so that frames of 14 bytes fail often enough to tell their rate.
+/// Short, so that the error rate of frames of 14 bytes is measurable.
 const BYTES: u32 = 40;
 
-/// What a sender counts in a cell at that ratio without fading: the direct path is a million times
-/// stronger than all others.
+/// Counters of a sender in a cell at this ratio without fading: the direct path is a million times
+/// stronger than all others together.
 fn counters(bit_s: u64, snr_db: f64, given: &str) -> Counters {
     let mut parameters = Standard::B.parameters();
     parameters.rate = Rate::from_bit_s(bit_s);
@@ -35,7 +35,7 @@ fn counters(bit_s: u64, snr_db: f64, given: &str) -> Counters {
 /// 0.01 there.
 const SCATTER: f64 = 0.01;
 
-/// Where about a third of the data frames are lost, in dB.
+/// Ratio in dB at which about a third of the data frames are lost.
 fn middle(modulation: Modulation) -> f64 {
     let error = |db: &f64| modulation.frame_error_rate(ratio(*db), BYTES + 36);
     let mut grid = (-2000..2000).map(|it| f64::from(it) / 100.0);

@@ -1,7 +1,7 @@
-//! Queue disciplines at a station, against the same discipline driven by hand.
+//! Queue disciplines of a station, compared with the same discipline driven by hand.
 //!
-//! Without backoff and errors a packet of 1464 bytes is in service for 1284 + 10 + 249 µs from the
-//! beginning of its frame, which begins DIFS after the one before, or at once.
+//! Without backoff and errors, the service time of a packet of 1464 bytes is 1284 + 10 + 249 µs
+//! from the start of its frame, which begins DIFS after the previous one, or at once.
 
 use super::rig::{Rig, config, packet};
 use crate::queue::{Config as QueueConfig, Exit, Exits, Queue, Surroundings, Waiting};
@@ -24,7 +24,7 @@ fn cell(queue: QueueConfig) -> Config {
     config
 }
 
-/// Packets and when they come, in microseconds: a random load about as fast as the station.
+/// Packets and their arrival times in µs: a random load close to the station's capacity.
 fn arrivals(seed: u64) -> Vec<(u64, Packet)> {
     let mut stream = StreamKey { seed, replication: 1 }.stream("arrivals");
     let mut at = 1000;
@@ -45,15 +45,15 @@ fn arrivals(seed: u64) -> Vec<(u64, Packet)> {
     heavy
 }
 
-/// What happens: `(time in µs, packet, what)`.
+/// Events: `(time in µs, packet, kind)`.
 type Log = Vec<(u64, u32, &'static str)>;
 
-/// The discipline by hand.
+/// Reference: the discipline driven by hand.
 struct Hand {
     queue: crate::queue::State,
     exits: Exits,
     log: Log,
-    /// Who is in service, and until when.
+    /// Packet in service and the end of its service.
     served: Option<(u64, u32)>,
     free: u64,
 }
@@ -158,7 +158,7 @@ fn a_station_asks_its_discipline_when_a_packet_comes_and_when_one_is_done() {
             let config = cell(queue(&text));
             let arrivals = arrivals(seed);
             let [mut hand, mut cell] = [by_hand, in_a_cell].map(|run| run(&config, &arrivals));
-            // Things of one instant may be told in another order.
+            // The order of events within an instant is not compared.
             hand.sort_unstable();
             cell.sort_unstable();
             assert_eq!(hand, cell, "{name}, seed {seed}");

@@ -1,4 +1,4 @@
-//! A cell driven by hand.
+//! Cell driven by hand.
 
 use crate::channel::Frame;
 use crate::queue;
@@ -34,9 +34,9 @@ pub fn packet(id: u32, bytes: u32) -> Packet {
 pub struct Rig {
     pub cell: Cell,
     pub now: Time,
-    /// Times in microseconds and what left then.
+    /// Departures with their times in µs.
     pub left: Vec<(u64, Departure)>,
-    /// Instants at which something happened.
+    /// Number of instants with an event.
     pub events: u64,
 }
 
@@ -51,7 +51,7 @@ impl Rig {
         }
     }
 
-    /// A packet comes at an instant, before all else that happens then.
+    /// Sends a packet at an instant, before all other events of that instant.
     pub fn send(&mut self, at_us: u64, port: (u16, u16), packet: &Packet) -> Entry {
         let at = Time::from_nanos(at_us * 1000);
         while self.cell.poll_timeout() < at {
@@ -62,7 +62,7 @@ impl Rig {
         self.cell.handle_packet(self.now, Port { from, to }, packet)
     }
 
-    /// Does everything before that instant, and at it.
+    /// Runs up to and including that instant.
     pub fn run_to(&mut self, at_us: u64) {
         let end = Time::from_nanos(at_us * 1000);
         while self.cell.poll_timeout() <= end {

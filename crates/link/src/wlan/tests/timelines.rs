@@ -1,4 +1,4 @@
-//! Timelines against hand calculation, in microseconds.
+//! Timelines compared with calculations by hand, in microseconds.
 //!
 //! 802.11b at 11 Mbit/s with the long preamble: a packet of 1464 bytes is a frame of 1500, which
 //! takes 192 + ⌈12000/11⌉ = 1283; ACK and CTS take 192 + 56 = 248, an RTS 192 + 80 = 272. Every
@@ -21,7 +21,7 @@ const ACK_TIMEOUT: u64 = 222;
 
 const DELIVERED: fn(u32) -> Departure = |id| Departure::Delivered { id };
 
-/// What leaves when a station gives up.
+/// Departure of a packet that a station gives up.
 fn given_up(at_us: u64, id: u32) -> (u64, Departure) {
     let at = Time::from_nanos(at_us * 1000);
     (at_us, Departure::Lost { id, at, reason: Reason::RetryLimit })
@@ -34,7 +34,7 @@ fn airtimes(rig: &Rig, station: u16) -> [u64; 5] {
     [data, erroneous, collided, ack, rts_cts].map(|time| time.as_nanos() / 1000)
 }
 
-/// Every backoff is zero slots, so that times can be told beforehand.
+/// Every backoff is zero slots, so that times can be computed by hand.
 fn eager(stations: usize) -> Config {
     let mut config = config(stations);
     config.parameters.cw_min = 0;
@@ -42,7 +42,7 @@ fn eager(stations: usize) -> Config {
     config
 }
 
-/// These frames are lost, each ordered pair of stations counting its own from 0.
+/// Loses these frames, counted from 0 for each ordered pair of stations.
 fn losing(drop: &[u64]) -> Vec<channel::Config> {
     let script = channel::script::Config { drop: drop.to_vec(), ..Default::default() };
     vec![channel::Config::script(script)]
@@ -333,7 +333,7 @@ fn a_station_whose_nav_is_set_answers_no_rts() {
     assert_eq!(rig.left, left);
 }
 
-/// What an RTS has reserved is free again when no frame begins within 2 SIFS, a CTS and 2 slots.
+/// A reservation by RTS lapses if no frame begins within 2 SIFS, a CTS and 2 slots.
 #[test]
 fn an_rts_in_vain_reserves_nothing() {
     // 0 ← 1 and 2 → 3; the first frame of each pair is lost.
@@ -379,7 +379,8 @@ fn eifs_ends_with_ones_own_frame() {
     assert_eq!(rig.left[1..], [(delivered, DELIVERED(2))]);
 }
 
-/// With the short preamble frames at 1 Mbit/s keep the long one, and so do their answers.
+/// Frames at 1 Mbit/s keep the long preamble even where the short one is configured, and so do
+/// their responses.
 #[test]
 fn preambles_of_frames_at_1_mbit_s() {
     use crate::wlan::{Preamble, Standard};
@@ -517,7 +518,7 @@ fn backoff_stands_still_while_others_send() {
     }
 }
 
-/// When station 0's second packet goes on the air.
+/// Start of the transmission of station 0's second packet.
 fn second_start(seed: u64, other: Option<u64>) -> u64 {
     let mut rig = Rig::new(&config(3), seed);
     let _ = rig.send(1000, (0, 2), &packet(0, BYTES));

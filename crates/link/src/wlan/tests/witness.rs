@@ -1,4 +1,4 @@
-//! The cell beside ns-3.44, whose figures are means over three runs of 60 s.
+//! Cell compared with ns-3.44, whose figures are means over three runs of 60 s.
 //!
 //! There, stations of an ad-hoc 802.11b network at 11 Mbit/s send packets of 1500 bytes, with ACKs
 //! at 11 Mbit/s, the long preamble, 1 µs of propagation and equal losses on every path
@@ -25,7 +25,7 @@ fn cell(stations: usize) -> Config {
     Config { short_retry_limit: Some(8), long_retry_limit: Some(8), ..config }
 }
 
-/// Stations in a row that hear their neighbours only.
+/// Stations in a row that hear only their neighbours.
 fn row(stations: usize, rts_threshold: u32) -> Config {
     let positions = (0..stations as i64).map(|place| [place * 200_000, 0]).collect();
     let [range, carrier_sense_range, interference_range] = [250_000; 3];
@@ -33,7 +33,7 @@ fn row(stations: usize, rts_threshold: u32) -> Config {
     Config { geometry: Some(geometry), rts_threshold, ..cell(stations) }
 }
 
-/// Mbit/s that arrive where no `next` station is. The sources always have packets.
+/// Throughput in Mbit/s at the stations without a `next` one, from saturated sources.
 fn throughput(config: &Config, sources: &[u16], next: impl Fn(u16) -> Option<u16>) -> f64 {
     // A packet is called after its source and the station that sends it now.
     let packet = |source: u16, at: u16| packet(u32::from(source) << 16 | u32::from(at), BYTES);
