@@ -1,4 +1,4 @@
-//! What a flow sends.
+//! Applications: the data that a flow sends.
 
 use crate::error::Problem;
 use crate::spread::Spread;
@@ -7,10 +7,11 @@ use retx_units::{Choice, Duration, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The list of kinds: each word is the scenario's name of the kind, and its variant and type.
+/// Declares the kinds of applications: each entry is the scenario's name of the kind, its variant
+/// and its type.
 macro_rules! applications {
     ($($word:literal $kind:ident),+ $(,)?) => {
-        /// What a flow sends: the `kind` of its `app`, with its parameters.
+        /// Application of a flow: the `kind` of its `app`, with its parameters.
         #[derive(Debug, Clone, PartialEq)]
         #[allow(missing_docs)]
         pub enum App { $($kind($kind),)+ }
@@ -90,18 +91,18 @@ pub struct Transfer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ftp {
-    /// How many files of `bytes` each; or a list with the size of each file in bytes.
+    /// Number of files of `bytes` each, or a list with the size of each file in bytes.
     pub files: Files,
     /// Size of every file, when `files` is a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// From the end of one file to the start of the next.
+    /// Time from the end of one file to the start of the next.
     #[serde(default)]
     pub pause: Duration,
 }
 
-/// A client at the receiving end asks, the other end answers, and the client thinks until it asks
-/// again. Over TCP; the client opens the connections.
+/// A client at the receiving end sends requests, the other end answers each, and the client thinks
+/// before the next request. Over TCP; the client opens the connections.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResponse {
@@ -109,26 +110,26 @@ pub struct RequestResponse {
     pub request: Spread<u64>,
     /// Bytes of a response, at least 1.
     pub response: Spread<u64>,
-    /// From the last byte of a response to the next request.
+    /// Time from the last byte of a response to the next request.
     #[serde(default)]
     pub think: Spread<Duration>,
-    /// So many requests; without it they go on until the run is over.
+    /// Number of requests; without it they go on until the run is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub exchanges: Option<u32>,
-    /// Whether one connection serves all exchanges.
+    /// Connection reuse: one for all exchanges, or one for each.
     #[serde(default)]
     pub connection: Reuse,
 }
 
-/// How connections serve exchanges.
+/// Reuse of connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reuse {
-    /// One serves all.
+    /// One connection carries all exchanges.
     #[default]
     One,
-    /// Each exchange opens its own, and the next waits until that is closed.
+    /// Each exchange opens its own connection, and the next waits until it is closed.
     Each,
 }
 
@@ -142,25 +143,25 @@ pub struct Cbr {}
 #[serde(deny_unknown_fields)]
 pub struct Poisson {}
 
-/// Packets at a constant rate while it is on, none while it is off; over UDP. It begins with an
-/// on-time.
+/// Packets at a constant rate during on-times, none during off-times; over UDP. The source starts
+/// with an on-time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
-    /// How long it is on. What is left of the interval to the next packet when an on-time ends is
-    /// taken into the next one, so that the mean rate is exact.
+    /// Length of an on-time. The part of the packet interval left when an on-time ends is carried
+    /// over to the next one, so that the mean rate is exact.
     pub on: Spread<Duration>,
-    /// How long it is off.
+    /// Length of an off-time.
     pub off: Spread<Duration>,
 }
 
-/// How many files, or their sizes.
+/// Number of files, or their sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Files {
-    /// So many, each of [`Ftp::bytes`].
+    /// Number of files, each of [`Ftp::bytes`].
     Count(u32),
-    /// The size of each, in bytes.
+    /// Size of each file, in bytes.
     Sizes(Vec<u64>),
 }
 
@@ -197,7 +198,7 @@ impl JsonSchema for Files {
 }
 
 impl Ftp {
-    /// How many files there are.
+    /// Number of files.
     pub fn file_count(&self) -> u32 {
         match &self.files {
             Files::Count(count) => *count,
@@ -205,7 +206,7 @@ impl Ftp {
         }
     }
 
-    /// The size of a file, by its number from 0; `None` after the last.
+    /// Size of a file in bytes, by its number from 0; `None` after the last.
     pub fn file_bytes(&self, number: u32) -> Option<u64> {
         match &self.files {
             Files::Count(count) => self.bytes.filter(|_| number < *count),
@@ -252,8 +253,7 @@ impl RequestResponse {
 }
 
 impl App {
-    /// True for what a connection carries, false for what times packets without one; `None` for
-    /// what both can do.
+    /// True for applications over TCP only, false for those over UDP only; `None` for both.
     pub(crate) const fn is_of_tcp(&self) -> Option<bool> {
         match self {
             Self::Bulk(_) => None,
@@ -262,7 +262,7 @@ impl App {
         }
     }
 
-    /// Checks what the types alone cannot.
+    /// Checks the constraints that the types do not express.
     pub(crate) fn check(&self) -> Result<(), Problem> {
         let checked = match self {
             Self::Ftp(ftp) => ftp.check(),

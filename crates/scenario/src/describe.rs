@@ -1,4 +1,4 @@
-//! What there is to choose from: names, summaries and parameters, all from the types themselves.
+//! Descriptions of all choices: names, summaries and parameters, derived from the types.
 
 use crate::topology::Topology;
 use crate::wlan::{Wlan, WlanTable};
@@ -14,13 +14,13 @@ use retx_units::{Distance, Duration, Probability, Rate};
 use serde_json::{Map, Value, json};
 
 /// Everything that a scenario can name, by kind: `tcp` (presets), `congestion_control`,
-/// `loss_detection`, `loss_cause`, `rto`, `backoff`, `spurious`, `channel`, `queue`,
-/// `repair` (keys of a link), `wlan` (standards), `relay`, `application`, `topology` (shapes).
+/// `loss_detection`, `loss_cause`, `rto`, `backoff`, `spurious`, `channel`, `queue`, `repair` (keys
+/// of a link), `wlan` (standards), `relay`, `application`, `topology` (shapes).
 ///
 /// Each kind is a list of `{ name, summary, parameters }`; each parameter is `{ name, type, doc,
-/// required }`, with `default` where there is one and `values`, a list of `{ name, doc }`, where
-/// only those are allowed. A preset's parameters are all fields of a TCP with its values as
-/// defaults, a standard's all keys of a wlan with its numbers.
+/// required }`, with `default` if it has one and `values`, a list of `{ name, doc }`, if only those
+/// are allowed. A preset's parameters are all fields of a TCP with its values as defaults, a
+/// standard's all keys of a wlan with its values.
 pub fn describe() -> Value {
     json!({
         "tcp": tcp(),
@@ -52,10 +52,10 @@ fn tcp() -> Value {
     presets::PRESETS.iter().map(of_preset).collect()
 }
 
-/// Description of the presets of Linux.
+/// Description of the Linux presets.
 const LINUX_NAMES: &str = ". Names of congestion controls are the kernel's";
 
-/// Congestion controls; where a name means another module under the presets of Linux, it says so.
+/// Congestion controls; the summary mentions names with another meaning under the Linux presets.
 fn congestion_controls() -> Value {
     let mut all = choices(congestion_control::Config::schemas());
     for choice in all.as_array_mut().into_iter().flatten() {
@@ -73,7 +73,7 @@ fn congestion_controls() -> Value {
     all
 }
 
-/// What has a value may be left out.
+/// Marks parameters that have a value as optional.
 fn with_defaults(mut parameters: Vec<Value>, values: &Value) -> Vec<Value> {
     for parameter in &mut parameters {
         let value = parameter["name"].as_str().and_then(|name| values.get(name)).cloned();
@@ -85,7 +85,7 @@ fn with_defaults(mut parameters: Vec<Value>, values: &Value) -> Vec<Value> {
     parameters
 }
 
-/// The sets of numbers that a wlan starts from.
+/// Standards of a wlan.
 fn standards() -> Value {
     let keys = schema::without_null(WlanTable::json_schema(&mut inline_generator()));
     let docs = Standard::json_schema(&mut inline_generator());
@@ -113,7 +113,7 @@ fn standards() -> Value {
     Standard::ALL.iter().map(of_standard).collect()
 }
 
-/// What a link may do about lost frames.
+/// Link-layer repairs.
 fn repairs() -> Value {
     let mut generator = inline_generator();
     choices(vec![
@@ -154,7 +154,7 @@ fn parameters(schema: &Schema) -> Vec<Value> {
     properties.iter().map(of_property).collect()
 }
 
-/// A description on one line.
+/// Description as a single line.
 fn doc(schema: &Value) -> String {
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -170,7 +170,7 @@ fn type_name(property: &Value) -> String {
         ("probability", Probability::json_schema(&mut generator)),
         ("size", Size::json_schema(&mut generator)),
     ];
-    // A field's description replaces its type's; the rest of the schema stays.
+    // The description of a field replaces its type's; the rest of the schema stays.
     let holds = |unit: &Schema| {
         let unit = unit.as_object().expect("units have schemas");
         unit.iter().all(|(key, value)| key == "description" || property.get(key) == Some(value))
@@ -189,7 +189,7 @@ fn type_name(property: &Value) -> String {
     }
 }
 
-/// The values that are allowed, where they are named.
+/// Allowed values, if they are enumerated.
 fn values(property: &Value) -> Vec<Value> {
     if let Some(Value::Array(forms)) = property.get("oneOf") {
         let named =

@@ -1,4 +1,4 @@
-//! TOML text as plain values, and the place of each in the text.
+//! TOML text as plain values, with the position of each in the text.
 
 use crate::error::{Position, Problem, ScenarioError, Step, one_line, with};
 use crate::topology::{self, Origins};
@@ -9,7 +9,7 @@ use std::slice;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A text that is TOML.
+/// Parsed TOML text.
 pub struct Document<'a> {
     file: &'a str,
     text: &'a str,
@@ -18,7 +18,7 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Reads TOML. A table without any key is refused: it says nothing.
+    /// Reads TOML. A text without any key is refused.
     pub fn parse(file: &'a str, text: &'a str) -> Result<Self, ScenarioError> {
         if text.len() > crate::TEXT_MAX_BYTES {
             return Err(ScenarioError::too_large(file, text.len()));
@@ -41,12 +41,12 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// What the text says; always a table.
+    /// Values of the text; always a table.
     pub fn values(&self) -> &Value {
         &self.values
     }
 
-    /// The refusal of an override that could not be applied.
+    /// Error for an override that cannot be applied.
     pub fn refuse_override(&self, change: &(String, String), problem: &Problem) -> ScenarioError {
         ScenarioError {
             r#override: Some(one_line(&with(slice::from_ref(change)))),
@@ -54,20 +54,20 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Gives a problem its place: an override that touched its path, or else a line of the text.
+    /// Locates a problem: in an override that touched its path, otherwise on a line of the text.
     pub fn refuse(&self, made: &Made<'_>, problem: &Problem) -> ScenarioError {
         let mut error = ScenarioError::plain(self.file, &problem.message);
         let written = made.origins.written(&problem.path);
         let last = |path: &[Step]| made.applied.iter().rfind(|(set, _)| path.starts_with(set));
         let own = last(&problem.path);
-        // What a shape has made is called by the keys that it was made from, unless an override
-        // has changed it since.
+        // Links and flows made by a topology are reported by the keys that they were made from,
+        // unless an override has changed them since.
         let made_so = own.is_none() && topology::is_within(&written);
         let path = if made_so { &*written } else { &problem.path };
         error.path = one_line(&path_text(made.values, path));
         if let Some((_, change)) = own.or_else(|| last(&written)) {
             error.r#override = Some(one_line(&with(slice::from_ref(change))));
-            // The key is in what the override sets already.
+            // The override already contains the key.
             if error.path == change.0 {
                 error.path.clear();
             }
@@ -77,13 +77,13 @@ impl<'a> Document<'a> {
         error
     }
 
-    /// The line of the deepest step of the path that is in the text, if that is a file's.
+    /// Position of the deepest step of the path that occurs in the text, if the text is a file's.
     pub fn position(&self, path: &[Step]) -> Option<Position> {
         let span = if self.file.is_empty() { None } else { self.place(path) };
         span.map(|span| position_of(self.text, span.start))
     }
 
-    /// The place of the deepest step of the path that is in the text.
+    /// Byte range of the deepest step of the path that occurs in the text.
     fn place(&self, path: &[Step]) -> Option<Range<usize>> {
         let (Step::Key(first), rest) = path.split_first()? else { return None };
         let (key, mut value) = self.places.get_ref().get_key_value(first.as_str())?;
@@ -105,27 +105,27 @@ impl<'a> Document<'a> {
     }
 }
 
-/// An override, and the path that it has set.
+/// An override and the path that it has set.
 pub type Applied<'a> = (Vec<Step>, &'a (String, String));
 
-/// What overrides and a shape have made of a text.
+/// Values after overrides and topology.
 pub struct Made<'a> {
-    /// All of it.
+    /// All values.
     pub values: &'a Value,
-    /// The overrides, in their order.
+    /// Overrides in order of application.
     pub applied: &'a [Applied<'a>],
-    /// Where links and flows come from that a shape stands for.
+    /// Origins of the links and flows that a topology stands for.
     pub origins: &'a Origins,
 }
 
 impl<'a> Made<'a> {
-    /// What is as the text has it.
+    /// Values of the text itself, without overrides or topology.
     pub fn plain(values: &'a Value) -> Self {
         Self { values, applied: &[], origins: &topology::NONE }
     }
 }
 
-/// A path as overrides write it: elements of lists by their name where they have one.
+/// Path in the notation of overrides: list elements by their name, if they have one.
 pub fn path_text(values: &Value, path: &[Step]) -> String {
     let mut parts = Vec::with_capacity(path.len());
     let mut value = Some(values);
@@ -154,7 +154,7 @@ fn position_of(text: &str, offset: usize) -> Position {
     Position { line: line as u32 + 1, column: column as u32 + 1 }
 }
 
-/// A TOML table as plain data.
+/// Converts a TOML table to plain data.
 pub fn table(from: &DeTable<'_>) -> Result<Value, Problem> {
     let mut table = Map::new();
     for (key, inner) in from {
@@ -164,7 +164,8 @@ pub fn table(from: &DeTable<'_>) -> Result<Value, Problem> {
     Ok(Value::Object(table))
 }
 
-/// A TOML value as plain data. The depth is bounded: the parser refuses deep nesting.
+/// Converts a TOML value to plain data. The recursion is bounded, because the parser refuses deep
+/// nesting.
 pub fn value(from: &DeValue<'_>) -> Result<Value, Problem> {
     Ok(match from {
         DeValue::String(text) => Value::String(text.to_string()),

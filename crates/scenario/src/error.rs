@@ -1,24 +1,24 @@
-//! What is wrong with a scenario, and where.
+//! Errors of scenarios and their locations.
 
 use std::fmt;
 
-/// Why a text is no scenario: where, what, and what instead, in one line.
+/// Error of a scenario in one line: location, problem, and remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ScenarioError {
-    /// The file's name; empty when the text came from no file.
+    /// Name of the file; empty if the text came from no file.
     pub file: String,
-    /// The place in the file; `None` when the fault lies in no single place or in an override.
+    /// Position in the file; `None` if the error has no single position or lies in an override.
     pub position: Option<Position>,
-    /// The change to which the fault is due, as `with key = value`: it may have been asked for by
-    /// `--set`, by another option, or in Python.
+    /// Change that causes the error, as `with key = value`: from `--set`, another option, or
+    /// Python.
     pub r#override: Option<String>,
-    /// The key, as overrides and sweeps write it; empty for the file as a whole.
+    /// Key in the notation of overrides and sweeps; empty for the file as a whole.
     pub path: String,
-    /// What is wrong, with the value and what is allowed.
+    /// Problem, with the offending value and what is allowed.
     pub message: String,
 }
 
-/// A place in a text, both counted from 1.
+/// Position in a text, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// Line.
@@ -47,7 +47,7 @@ impl fmt::Display for ScenarioError {
 }
 
 impl ScenarioError {
-    /// A fault of the file as a whole.
+    /// Error of the file as a whole.
     pub(crate) fn plain(file: &str, message: &str) -> Self {
         Self {
             file: one_line(file),
@@ -58,7 +58,7 @@ impl ScenarioError {
         }
     }
 
-    /// The refusal of bytes that are not UTF-8, for those who read the file.
+    /// Error for a file that is not UTF-8.
     pub fn not_text(file: &str) -> Self {
         Self::plain(file, "not a text: a scenario is a TOML file in UTF-8")
     }
@@ -68,13 +68,13 @@ impl ScenarioError {
         Self::plain(file, &format!("{bytes} bytes: a scenario has at most {max}"))
     }
 
-    /// Every override together is to blame: without them the file is sound.
+    /// Blames all overrides together: without them the file is valid.
     pub(crate) fn blame_overrides(self, changes: &[(String, String)]) -> Self {
         Self { position: None, r#override: Some(one_line(&with(changes))), ..self }
     }
 }
 
-/// Overrides as errors have them.
+/// Overrides in the notation of errors.
 pub fn with(changes: &[(String, String)]) -> String {
     format!("with {}", listed(changes))
 }
@@ -94,29 +94,29 @@ pub enum Step {
     Index(usize),
 }
 
-/// Something wrong at a path of the values, before its place in the text is known.
+/// Problem at a path of the values, before its position in the text is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// From the root.
+    /// Path from the root.
     pub path: Vec<Step>,
-    /// What is wrong, and what instead.
+    /// Problem and remedy.
     pub message: String,
 }
 
 impl Problem {
-    /// At the root; see [`Problem::within`].
+    /// Creates a problem at the root; see [`Problem::within`].
     pub fn new(message: impl Into<String>) -> Self {
         Self { path: Vec::new(), message: message.into() }
     }
 
-    /// The same, one level further out.
+    /// Prepends a key to the path.
     #[must_use]
     pub fn within(mut self, key: &str) -> Self {
         self.path.insert(0, Step::Key(key.to_owned()));
         self
     }
 
-    /// The same in an element of the list `key`.
+    /// Prepends element `index` of the list `key` to the path.
     #[must_use]
     pub fn within_element(mut self, key: &str, index: usize) -> Self {
         self.path.insert(0, Step::Index(index));
@@ -124,11 +124,11 @@ impl Problem {
     }
 }
 
-/// What a message may quote of a text at either end of what is cut out of it.
+/// Number of characters that a shortened message keeps at either end.
 const KEPT_CHARS: usize = 400;
 
-/// A message fit for one line of a terminal: control characters are escaped, and the middle of
-/// what is too long (it quotes a long value) is cut out.
+/// Fits a message into one line of a terminal: control characters are escaped, and the middle of a
+/// long message (which quotes a long value) is cut out.
 pub fn one_line(text: &str) -> String {
     let count = text.chars().count();
     let mut line = String::with_capacity(text.len().min(4 * KEPT_CHARS));

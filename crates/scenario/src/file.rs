@@ -1,4 +1,4 @@
-//! The tables of a scenario file, as users write them.
+//! Tables of a scenario file, as users write them.
 
 use crate::schedule::ChangeTable;
 use crate::topology::Topology;
@@ -12,54 +12,54 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// One experiment: nodes, links, flows, and the TCPs that they run.
+/// An experiment: nodes, links, flows, and the TCPs that they run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "retx scenario")]
 pub struct File {
-    /// What it is about.
+    /// Title of the scenario.
     #[serde(default)]
     pub title: String,
-    /// The run ends at the latest after so long.
+    /// Longest duration of the run.
     pub duration: Duration,
-    /// Whether the run may end earlier.
+    /// Condition that ends the run.
     #[serde(default)]
     pub stop: Stop,
-    /// Statistics start here.
+    /// Time at which statistics start.
     #[serde(default)]
     pub warmup: Duration,
     /// Seed of all random streams.
     #[serde(default = "default_seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
-    /// How often the time series are sampled: an interval, or `"every_ack"`; without it never.
+    /// Sampling of time series: an interval, or `"every_ack"`; without it there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_interval: Option<SampleInterval>,
-    /// TCPs by name. Each says with `like` which preset, or which other of these, it starts from.
+    /// TCPs by name. Each names with `like` the preset, or the other of these, that it starts from.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schemars(schema_with = "schema::tcp_tables")]
     pub tcp: Map<String, Value>,
-    /// A shape that stands for links and flows, to which the file may add others. A resolved
-    /// scenario has these in its place.
+    /// A topology that stands for links and flows, to which the file may add others. A resolved
+    /// scenario contains these instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
-    /// The links between nodes; a node exists by being an end of a link or a station.
+    /// Links between nodes; a node exists by being an end of a link or a station.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<LinkTable>,
     /// Cells of 802.11 stations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wlan: Vec<WlanTable>,
-    /// Routes that differ from the default, which is fewest hops.
+    /// Routes that differ from the default, which is the one with the fewest hops.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub route: Vec<RouteTable>,
-    /// What stands at nodes and deals with the packets that pass.
+    /// Relays: agents at nodes that handle passing packets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relay: Vec<Relay>,
     /// The flows.
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub flow: Vec<FlowTable>,
-    /// What `retx sweep` varies; a single run ignores it.
+    /// Parameters varied by `retx sweep`; a single run ignores them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::sweep")]
     pub sweep: Option<Map<String, Value>>,
@@ -69,72 +69,72 @@ fn default_seed() -> u64 {
     1
 }
 
-/// When a run ends.
+/// Condition that ends a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// When every finite flow is complete and there is no other, at the latest after `duration`.
+    /// When all flows are finite and complete, at the latest after `duration`.
     #[default]
     Complete,
     /// After `duration`.
     Duration,
 }
 
-/// Which end of a flow opens its connections.
+/// End of a flow that opens its connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Initiator {
-    /// The sender of the data: an upload.
+    /// Sender of the data: an upload.
     From,
-    /// The receiver of the data: a download.
+    /// Receiver of the data: a download.
     #[default]
     To,
 }
 
-/// A link. What stands directly in it holds for both directions.
+/// A link. Keys in the table itself apply to both directions.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkTable {
-    /// Unique among links.
+    /// Name, unique among links.
     pub name: String,
     /// The two nodes that it joins; forward is from the first to the second.
     pub ends: [String; 2],
-    /// Rate of both directions; without it frames take no time to send.
+    /// Rate of both directions; without it transmissions take no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Propagation delay of both directions; 0 s without it.
+    /// Propagation delay of both directions; 0 s by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
-    /// Bytes that a frame adds to the IP packet on the wire; 38 without it, as Ethernet's.
+    /// Bytes that a frame adds to the IP packet; 38 by default, as in Ethernet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<u32>,
-    /// Largest IP packet, in bytes; 1500 without it.
+    /// Largest IP packet, in bytes; 1500 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
-    /// Queue of both directions, each its own; drop-tail without a limit when it is left out.
+    /// Queue of each direction; by default drop-tail without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<queue::Config>,
-    /// One channel model or a list of them; without it no frame is lost.
+    /// Channel model or list of models; by default no frame is lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channels>,
-    /// Frames that the channel loses are sent again.
+    /// Link-layer retransmission of frames that the channel loses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arq: Option<arq::Config>,
-    /// Packets go out with parity frames, from which lost ones are worked out.
+    /// Parity frames, from which lost packets are reconstructed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fec: Option<fec::Config>,
-    /// What changes as time goes, in order of time.
+    /// Scheduled changes, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<ChangeTable>,
-    /// What differs from the first of `ends` to the second.
+    /// Keys of the direction from the first of `ends` to the second.
     #[serde(default, skip_serializing_if = "DirectionTable::is_empty")]
     pub forward: DirectionTable,
-    /// What differs from the second of `ends` to the first.
+    /// Keys of the direction from the second of `ends` to the first.
     #[serde(default, skip_serializing_if = "DirectionTable::is_empty")]
     pub reverse: DirectionTable,
 }
 
-/// What differs in one direction of a link.
+/// Keys of one direction of a link.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DirectionTable {
@@ -144,7 +144,7 @@ pub struct DirectionTable {
     /// Propagation delay of this direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
-    /// Bytes that a frame adds in this direction.
+    /// Bytes that a frame adds to the IP packet in this direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<u32>,
     /// Largest IP packet in this direction, in bytes.
@@ -153,13 +153,13 @@ pub struct DirectionTable {
     /// Queue of this direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<queue::Config>,
-    /// One channel model or a list of them, instead of the link's.
+    /// Channel model or list of models, in place of the link's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channels>,
-    /// Frames that the channel loses are sent again; instead of the link's `arq` or `fec`.
+    /// Link-layer retransmission, in place of the link's `arq` or `fec`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arq: Option<arq::Config>,
-    /// Packets go out with parity frames; instead of the link's `arq` or `fec`.
+    /// Parity frames, in place of the link's `arq` or `fec`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fec: Option<fec::Config>,
 }
@@ -170,7 +170,7 @@ impl DirectionTable {
     }
 }
 
-/// One channel model, or a list of them.
+/// Channel model, or list of models.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Channels(pub Vec<channel::Config>);
 
@@ -212,16 +212,16 @@ impl JsonSchema for Channels {
     }
 }
 
-/// A way over given links and wlans, for all packets from one node to another.
+/// Route over given links and wlans, for all packets from one node to another.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteTable {
-    /// The node where it starts.
+    /// Node at which the route starts.
     pub from: String,
-    /// The node where it ends.
+    /// Node at which the route ends.
     pub to: String,
-    /// What it passes, in order: a link by its name; a wlan by its name, or by that of the station
-    /// to which it leads, or by both.
+    /// Hops in order: a link by its name; a wlan by its name, by that of the station to which it
+    /// leads, or by both.
     #[schemars(length(min = 1, max = 255))]
     pub via: Vec<String>,
 }
@@ -230,31 +230,31 @@ pub struct RouteTable {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowTable {
-    /// Unique among flows.
+    /// Name, unique among flows.
     pub name: String,
-    /// The node that sends the data.
+    /// Node that sends the data.
     pub from: String,
-    /// The node that receives them.
+    /// Node that receives the data.
     pub to: String,
     /// A `[tcp.NAME]`, or a preset; for both ends. Either this or `udp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<String>,
-    /// The flow's packets go by UDP.
+    /// UDP parameters, for a flow over UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub udp: Option<Udp>,
-    /// What is sent.
+    /// Application.
     pub app: App,
-    /// When the connection is opened, or the first packet may be sent.
+    /// Time at which the connection is opened, or the first packet may be sent.
     #[serde(default)]
     pub start: Duration,
-    /// So many equal flows: NAME.0, NAME.1, …; a single one keeps the plain name.
+    /// Number of equal flows NAME.0, NAME.1, …; a single one keeps the plain name.
     #[serde(default = "default_count")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub count: u32,
     /// Time between the starts of two successive ones of them.
     #[serde(default)]
     pub stagger: Duration,
-    /// Which end opens the connection; `"to"` without it.
+    /// End that opens the connection; `"to"` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initiator: Option<Initiator>,
 }

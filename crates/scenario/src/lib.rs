@@ -1,12 +1,12 @@
-//! The scenario file: text in, checked types out. No files are read here; a caller may hand in a
+//! Scenario files: text in, checked types out. This crate reads no files; the caller may pass a
 //! function that reads those that a scenario names.
 //!
-//! The way of a text: `document` (TOML to values, with their places) → `overrides` (`--set`) →
-//! `topology` (a shape to the links and flows that it stands for) → `traces` (the files that it
-//! names) → `file` (values to the tables that users write) → `resolve` (tables to a [`Scenario`],
-//! in which every name is found, every preset merged and every route laid). Each refusal names the
-//! file, the line, the key, the value and what is allowed. A long text without a fault takes a
-//! shorter way, `pieces`, on which it is never held as values all at once.
+//! Stages of reading: `document` (TOML to values with positions) → `overrides` (`--set`) →
+//! `topology` (a shape to its links and flows) → `traces` (embeds trace files) → `file` (values to
+//! the tables that users write) → `resolve` (tables to a [`Scenario`], with names resolved, presets
+//! merged and routes computed). Each error names the file, the line, the key, the value and what is
+//! allowed. A long text without errors is read by `pieces` instead, which never holds all its
+//! values at once.
 
 mod app;
 mod describe;
@@ -62,46 +62,46 @@ use serde_json::Value;
 use std::borrow::Cow;
 use topology::Origins;
 
-/// Largest text that is read, in bytes.
+/// Size limit of a text, in bytes.
 pub const TEXT_MAX_BYTES: usize = 16 << 20;
 
-/// Most flows in a scenario, every `count` expanded.
+/// Largest number of flows in a scenario, after expanding `count`.
 pub const FLOWS_MAX: u32 = 1_000_000;
 
-/// A scenario's text and what the command line changes in it.
+/// Text of a scenario, and overrides from the command line.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// The file's name, for messages. Empty when the text comes from no file (see [`from_json`]):
+    /// Name of the file, for messages. Empty if the text comes from no file (see [`from_json`]):
     /// messages then give no line.
     pub name: &'a str,
     /// The TOML text.
     pub text: &'a str,
-    /// `--set key=value`: keys as in messages (`link.cloud.forward.channel.p`, elements of lists
-    /// by their `name`); values as in TOML, bare words as strings. Applied in order.
+    /// `--set key=value`: keys as in messages (`link.cloud.forward.channel.p`, list elements by
+    /// their `name`); values as in TOML, bare words as strings. Applied in order.
     pub overrides: &'a [(String, String)],
 }
 
-/// How to get at what a scenario names and does not hold.
+/// Access to what a scenario names and does not contain.
 #[derive(Clone, Copy)]
 pub struct Outside<'a> {
-    /// Reads the trace files, which become part of the scenario.
+    /// Reads trace files, which become part of the scenario.
     pub files: ReadFile<'a>,
-    /// Finds code of the user's own.
+    /// Finds user code.
     pub code: &'a dyn Loader,
 }
 
-/// Reads and checks a scenario that names neither trace files nor code of the user's own.
+/// Reads and checks a scenario that names neither trace files nor user code.
 ///
 /// # Errors
-/// The first thing in the text or the overrides that no run could be made of.
+/// The first error in the text or the overrides.
 pub fn parse(source: &Source<'_>) -> Result<Scenario, ScenarioError> {
     parse_with(source, Outside { files: &traces::no_files, code: &NoLoader })
 }
 
-/// Reads and checks a scenario, and what it names.
+/// Reads and checks a scenario, with the trace files and user code that it names.
 ///
 /// # Errors
-/// The first thing in the text, the overrides, the files or the code that no run could be made of.
+/// The first error in the text, the overrides, the files or the code.
 pub fn parse_with(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario, ScenarioError> {
     let in_pieces = pieces::is_long(source.text).then(|| pieces::read(source, outside.code));
     match in_pieces.flatten() {
@@ -113,7 +113,7 @@ pub fn parse_with(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario,
 fn parse_whole(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario, ScenarioError> {
     let document = Document::parse(source.name, source.text)?;
     read(&document, source.overrides, outside).map_err(|error| {
-        // A fault that spans two keys may lie at a line that is sound in the file as it stands.
+        // An error that concerns two keys may point to a line that is valid in the unchanged file.
         let blamed = error.r#override.is_some() || source.overrides.is_empty();
         if !blamed && read(&document, &[], outside).is_ok() {
             error.blame_overrides(source.overrides)
@@ -130,7 +130,7 @@ fn read(
 ) -> Result<Scenario, ScenarioError> {
     let mut values = Cow::Borrowed(document.values());
     let mut applied = Vec::with_capacity(changes.len());
-    // A shape is changed before it is written out; what it stands for, after.
+    // Overrides of the topology apply before it is expanded, the others after.
     let (of_shape, others): (Vec<_>, Vec<_>) =
         changes.iter().partition(|change| topology::is_meant(&change.0));
     apply(document, &mut values, &mut applied, of_shape)?;
@@ -141,7 +141,7 @@ fn read(
         })?;
     }
     apply(document, &mut values, &mut applied, others)?;
-    // A copy only where there is a trace to put in.
+    // Copied only if there is a trace to embed.
     let embedded = traces::are_named(&values).then(|| traces::embed(values.to_mut(), files));
     let embedded = embedded.unwrap_or(Ok(()));
     embedded.and_then(|()| resolve::read(&values, code)).map_err(|problem| {
@@ -150,7 +150,7 @@ fn read(
     })
 }
 
-/// Applies overrides in their order, and notes what they set.
+/// Applies overrides in order, and records the paths that they set.
 fn apply<'a>(
     document: &Document<'_>,
     values: &mut Cow<'_, Value>,
@@ -165,12 +165,12 @@ fn apply<'a>(
     Ok(())
 }
 
-/// A TCP with some fields changed as `--set` writes them, such as `delayed_ack.segments=1`: for
-/// those who need no scenario around it. With `is_linux` the TCP starts from a preset of Linux, and
-/// names of congestion controls are the kernel's.
+/// Changes some fields of a TCP as `--set` does, such as `delayed_ack.segments=1`, without a
+/// scenario around it. With `is_linux` the TCP starts from a Linux preset, and names of congestion
+/// controls are the kernel's.
 ///
 /// # Errors
-/// A key that is unknown, a value that no endpoint could run with.
+/// An unknown key, or a value that no endpoint can run with.
 pub fn adjust_tcp(
     tcp: &retx_tcp::Config,
     is_linux: bool,
@@ -185,7 +185,7 @@ pub fn adjust_tcp(
 /// Reads and checks a `[sweep]` table alone, given as JSON.
 ///
 /// # Errors
-/// The first thing that no sweep could be made of.
+/// The first error of the table.
 pub fn read_sweep(json: &str) -> Result<sweep::Sweep, ScenarioError> {
     let plain = |message: String| ScenarioError::plain("", &message);
     let value = serde_json::from_str(json).map_err(|error| plain(format!("not JSON: {error}")))?;
@@ -199,7 +199,7 @@ pub fn read_sweep(json: &str) -> Result<sweep::Sweep, ScenarioError> {
     })
 }
 
-/// Turns a scenario given as JSON (a Python dict, say) into TOML text, so that one parser reads
+/// Converts a scenario given as JSON (such as a Python dict) to TOML text, so that one parser reads
 /// everything. A key whose value is `null` is left out.
 ///
 /// # Errors
@@ -209,11 +209,11 @@ pub fn from_json(json: &str) -> Result<String, ScenarioError> {
         .map_err(|(path, message)| ScenarioError { path, ..ScenarioError::plain("", &message) })
 }
 
-/// Writes out the `topology` of a scenario given as JSON: the same with the links and flows that it
-/// stands for, as JSON. They are not checked.
+/// Expands the `topology` of a scenario given as JSON: returns JSON with its links and flows in
+/// place of it. They are not checked.
 ///
 /// # Errors
-/// Not JSON, not an object, no such shape, parameters that it does not have.
+/// Not JSON, not an object, an unknown shape, or unknown parameters.
 pub fn expand_topology(json: &str) -> Result<String, ScenarioError> {
     let mut values = Value::Object(json_table(json)?);
     let expanded = topology::expand(&mut values);

@@ -1,14 +1,12 @@
-//! Names of congestion controls under the presets of Linux: there they mean the kernel's modules
+//! Names of congestion controls under the Linux presets, where they denote the kernel's modules
 //! (`docs/decisions/0016-names-under-linux.md`).
 
 use retx_tcp::presets;
 use serde_json::{Map, Value};
 
-/// The choice that is meant by `choice` in a TCP that starts from a preset of Linux, and that has
-/// `inherited` so far.
+/// Resolves `choice` in a TCP that starts from a Linux preset and has inherited `inherited`.
 ///
-/// A parameter that the kernel's module does not have says that the model of RFC or paper is meant,
-/// which has it.
+/// A parameter that the kernel's module lacks selects the model of the RFC or paper, which has it.
 pub fn meant(choice: &Value, inherited: Option<&Value>) -> Value {
     let own = match choice {
         Value::String(name) => Map::from_iter([("name".to_owned(), name.as_str().into())]),
@@ -20,7 +18,8 @@ pub fn meant(choice: &Value, inherited: Option<&Value>) -> Value {
         return choice.clone();
     }
     let name = module["name"].clone();
-    // A table goes on from what the same module has been told before; a bare name starts anew.
+    // A table continues an inherited choice of the same module; a bare name starts from the
+    // defaults.
     let goes_on = choice.is_object() && inherited.is_some_and(|it| it.get("name") == Some(&name));
     if goes_on {
         module.clear();

@@ -1,4 +1,4 @@
-//! `--set key=value`: changes to the values of a file, before they are read as a scenario.
+//! `--set key=value`: changes to the values of a file before they are read as a scenario.
 
 use crate::document;
 use crate::error::{Problem, Step};
@@ -24,8 +24,8 @@ pub const CHOICES: &[(&str, &str)] = &[
 
 /// Applies one change; returns the path that it has set.
 ///
-/// Elements of `link` and `flow` go by their name, of other lists by their number. A choice that
-/// is written as a bare name becomes a table when a parameter of it is set.
+/// Elements of `link` and `flow` are named, those of other lists numbered. A choice written as a
+/// bare name becomes a table when one of its parameters is set.
 ///
 /// # Errors
 /// The key names something that does not exist, or the value is not TOML.
@@ -41,7 +41,7 @@ pub fn apply(values: &mut Value, (key, text): &(String, String)) -> Result<Vec<S
         let last = depth + 1 == parts.len();
         let parent = match path.last() {
             Some(Step::Key(key)) => key.clone(),
-            // Elements of a list are what the list is called.
+            // List elements are called by the name of their list.
             _ => parts[..depth].last().map_or(String::new(), |part| (*part).to_owned()),
         };
         if depth == 2 && ["link", topology::KEY].contains(&parts[0]) && parts.len() > 4 {
@@ -80,8 +80,8 @@ fn unquoted(part: &str) -> &str {
     bare('"').or_else(|| bare('\'')).unwrap_or(part)
 }
 
-/// A value as TOML has it; what is not TOML is text, so that `--set flow.a.tcp=reno` and
-/// `--set link.a.delay="20 ms"` need no second pair of quotes.
+/// Reads a value as TOML; anything that is not TOML is a string, so that `--set flow.a.tcp=reno`
+/// and `--set link.a.delay="20 ms"` need no second pair of quotes.
 fn parse_value(text: &str) -> Result<Value, Problem> {
     let trimmed = text.trim();
     match DeValue::parse(trimmed) {
@@ -95,7 +95,7 @@ fn parse_value(text: &str) -> Result<Value, Problem> {
     }
 }
 
-/// The element that a key names.
+/// Index of the element that a key names.
 fn find(elements: &[Value], part: &str, list_name: &str) -> Result<usize, Problem> {
     let name = |element: &Value| element.get("name").and_then(Value::as_str).map(str::to_owned);
     if let Some(index) = elements.iter().position(|element| name(element).as_deref() == Some(part))
@@ -122,8 +122,8 @@ fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str> + Cl
     ))
 }
 
-/// `forward.channel.p` of a link whose channel stands for both directions: the direction gets its
-/// own copy first.
+/// Sets `forward.channel.p` of a link whose channel applies to both directions: the direction first
+/// gets its own copy.
 fn inherit(link: &mut Value, way: &str, key: &str) {
     let Value::Object(link) = link else { return };
     if !matches!(way, "forward" | "reverse") {
@@ -136,7 +136,7 @@ fn inherit(link: &mut Value, way: &str, key: &str) {
     }
 }
 
-/// `tcp.reno.mss` where flows name the preset itself: the file gets a table for it.
+/// Sets `tcp.reno.mss` where flows name the preset itself: the file first gets a table for it.
 fn start_from_preset(tcp: &mut Value, name: &str) {
     if let Value::Object(tables) = tcp
         && !tables.contains_key(name)
@@ -146,7 +146,7 @@ fn start_from_preset(tcp: &mut Value, name: &str) {
     }
 }
 
-/// `queue = "droptail"` becomes `{ discipline = "droptail" }`.
+/// Turns `queue = "droptail"` into `{ discipline = "droptail" }`.
 fn open_choice(value: &mut Value, key: &str) {
     let Some((_, tag)) = CHOICES.iter().find(|choice| choice.0 == key) else { return };
     if let Value::String(name) = value {

@@ -1,13 +1,13 @@
-//! Long texts, piece by piece.
+//! Reading of long texts, piece by piece.
 //!
-//! A scenario of 10,000 flows with links of their own has 30,000 elements of lists. As one tree of
-//! values, with the place of each, they take forty times the memory of their text. So the text is
-//! cut where `[[link]]`, `[[flow]]` or another list goes on, and each piece is read into the tables
-//! of the file before the next.
+//! A scenario of 10,000 flows with links of their own has 30,000 list elements. Held as one tree of
+//! values with their positions, they take forty times the memory of their text. The text is
+//! therefore cut where `[[link]]`, `[[flow]]` or another list continues, and each piece is
+//! converted to the tables of the file before the next is read.
 //!
-//! Only what is sound is read like this. Whenever something is not as expected, the text is read as
-//! a whole instead, which tells what is wrong and where; so does a text that was cut in the middle
-//! of a value, as its piece is no TOML.
+//! Only valid texts are read this way. If anything is unexpected, the text is read as a whole,
+//! which yields the error and its position; the same happens if a cut falls into a value, because
+//! the piece is not TOML then.
 
 use crate::file::{File, FlowTable, LinkTable, RouteTable};
 use crate::wlan::WlanTable;
@@ -18,12 +18,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use toml::de::DeTable;
 
-/// Shorter texts are read as a whole.
+/// Texts shorter than this are read as a whole.
 const SHORT_BYTES: usize = 1 << 18;
-/// A piece is about as long.
+/// Approximate length of a piece.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// What may come in pieces, each element under a header of its own.
+/// Lists that may be split, each element under its own header.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Lists {
@@ -34,7 +34,7 @@ struct Lists {
     flow: Vec<FlowTable>,
 }
 
-/// True of a text that is worth the cuts.
+/// True for a text that is long enough to be split.
 pub fn is_long(text: &str) -> bool {
     (SHORT_BYTES..=TEXT_MAX_BYTES).contains(&text.len())
 }
@@ -71,19 +71,20 @@ impl Lists {
     const KEYS: [&str; 5] = ["link", "wlan", "route", "relay", "flow"];
 }
 
-/// What a piece says, unless that is not all: a trace's file is still to be read.
+/// Values of a piece; `None` if a trace file remains to be read.
 fn values(piece: &str) -> Option<Value> {
     let tree = DeTable::parse(piece).ok()?;
     let values = document::table(tree.get_ref()).ok()?;
     (!traces::are_named(&values)).then_some(values)
 }
 
-/// A text up to its first list, then pieces that each begin with the header of a list's element.
+/// Iterator over a text: the part up to its first list, then pieces that each begin with the header
+/// of a list element.
 struct Pieces<'a> {
     rest: &'a str,
-    /// The next one has so many bytes at least …
+    /// Minimum length of the next piece, bytes.
     least: usize,
-    /// … and later ones so many.
+    /// Minimum length of later pieces, bytes.
     then: usize,
 }
 
@@ -101,7 +102,7 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// Where the first element of a list begins whose header is not before `least`, or the text ends.
+/// Position of the first list header at or after `least`, or the end of the text.
 fn cut(text: &str, least: usize) -> usize {
     let is_header = |at: &usize| {
         let name = text[*at..].strip_prefix("[[").and_then(|rest| rest.split_once("]]"));
@@ -194,7 +195,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// Whatever becomes of the lines: what is read in pieces is what the whole says.
+        /// However the lines are changed, reading in pieces gives the result of reading as a whole.
         #[test]
         fn pieces_never_say_anything_else(
             changes in prop::collection::vec((any::<Index>(), 0..4, any::<Index>()), 0..6),

@@ -1,4 +1,4 @@
-//! The points of a sweep: one scenario many times, each with other values.
+//! Points of a sweep: one scenario with different values.
 
 use crate::document::Document;
 use crate::error::{ScenarioError, Step, listed, one_line, with};
@@ -6,11 +6,11 @@ use crate::{Outside, Scenario, Source, read};
 use serde_json::{Map, Value};
 use std::slice;
 
-/// Reads and checks a scenario once for each point, whose changes come after the source's own.
+/// Reads and checks a scenario once for each point, whose changes apply after those of the source.
 ///
 /// # Errors
-/// The first thing in the first point that no run could be made of. What is due to a value of the
-/// sweep is told with the line of `[sweep]` that names its key.
+/// The first error of the first faulty point. If a value of the sweep causes it, the error gives
+/// the line of `[sweep]` that names its key.
 pub fn parse_points(
     source: &Source<'_>,
     points: &[Vec<(String, String)>],
@@ -24,7 +24,7 @@ pub fn parse_points(
     points.iter().map(one).collect()
 }
 
-/// The error in the words of a sweep.
+/// Rephrases an error in terms of the sweep.
 fn told(
     error: ScenarioError,
     document: &Document<'_>,
@@ -37,19 +37,19 @@ fn told(
         let place = place(document.values(), &change.0);
         let position = place.and_then(|path| document.position(&path));
         let said = one_line(&format!("sweep: {}", listed(slice::from_ref(change))));
-        // The key is in what the sweep sets already.
+        // The sweep already names the key.
         let path = if error.path == change.0 { String::new() } else { error.path };
         return ScenarioError { position, r#override: Some(said), path, ..error };
     }
     if error.r#override.is_some() || source.overrides.is_empty() && changes.is_empty() {
         return error;
     }
-    // A fault that spans two keys: all that the point sets is to blame.
+    // An error that concerns two keys: blame all changes of the point.
     let said = one_line(&format!("sweep: {}", listed(changes)));
     ScenarioError { position: None, r#override: Some(said), ..error }
 }
 
-/// Where `[sweep]` names a key.
+/// Path of a key in `[sweep]`.
 fn place(values: &Value, key: &str) -> Option<Vec<Step>> {
     let sweep = values.get("sweep")?;
     let step = |key: &str| Step::Key(key.to_owned());
@@ -65,7 +65,8 @@ fn place(values: &Value, key: &str) -> Option<Vec<Step>> {
     varies.or_else(|| in_case(sweep, key))
 }
 
-/// Where a case sets a key; none where several do, since a change does not say whose it is.
+/// Path of a key in a case; `None` if several cases set it, because a change does not record its
+/// case.
 fn in_case(sweep: &Value, key: &str) -> Option<Vec<Step>> {
     let cases = sweep.get("case").and_then(Value::as_array)?.iter().enumerate();
     let mut places = cases.filter(|(_, case)| case["set"].get(key).is_some());
@@ -75,7 +76,7 @@ fn in_case(sweep: &Value, key: &str) -> Option<Vec<Step>> {
     places.next().is_none().then_some(path)
 }
 
-/// The path of a dotted key, be it one key in quotes or tables within tables.
+/// Path of a dotted key, written as one key in quotes or as nested tables.
 fn below(path: &[Step], table: &Map<String, Value>, key: &str) -> Option<Vec<Step>> {
     table.iter().find_map(|(name, value)| {
         let path = [path, &[Step::Key(name.clone())]].concat();

@@ -1,4 +1,4 @@
-//! `[[relay]]`: what stands at a node and deals with the packets that pass.
+//! `[[relay]]`: agents at nodes that handle passing packets.
 
 mod check;
 mod passing;
@@ -14,10 +14,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub(crate) use check::check;
 pub(crate) use passing::Map;
 
-/// The list of kinds: each word is the scenario's name of the kind, and its variant and type.
+/// Declares the kinds of relays: each entry is the scenario's name of the kind, its variant and its
+/// type.
 macro_rules! relays {
     ($($word:literal $kind:ident),+ $(,)?) => {
-        /// Something at a node: the `kind` of a `[[relay]]`, with its parameters.
+        /// Relay at a node: the `kind` of a `[[relay]]`, with its parameters.
         #[derive(Debug, Clone, PartialEq)]
         #[allow(missing_docs)]
         pub enum Relay { $($kind($kind),)+ }
@@ -31,17 +32,17 @@ macro_rules! relays {
                 match self { $(Self::$kind(_) => $word,)+ }
             }
 
-            /// Unique among relays.
+            /// Name, unique among relays.
             pub fn name(&self) -> &str {
                 match self { $(Self::$kind(it) => &it.name,)+ }
             }
 
-            /// The node at which it stands.
+            /// Node of the relay.
             pub fn node(&self) -> &str {
                 match self { $(Self::$kind(it) => &it.node,)+ }
             }
 
-            /// The flows that it serves; `None` for all that pass.
+            /// Flows served; `None` for all that pass.
             pub fn flows(&self) -> Option<&[String]> {
                 match self { $(Self::$kind(it) => it.flows.as_deref(),)+ }
             }
@@ -76,7 +77,7 @@ macro_rules! relays {
 relays! { "split" Split, "snoop" Snoop, "eln" Eln }
 
 impl Relay {
-    /// The lossy hop that it looks at: a link or a wlan.
+    /// Lossy hop observed by the relay: a link or a wlan.
     pub fn link(&self) -> Option<&str> {
         match self {
             Self::Split(_) => None,
@@ -91,7 +92,7 @@ impl JsonSchema for Relay {
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut schema = choice::schema("kind", Self::schemas());
-        // A kind is never a bare name here: a relay has a name and a node.
+        // A kind is never a bare name here, because a relay has a name and a node.
         if let Some(forms) = schema.get_mut("anyOf").and_then(serde_json::Value::as_array_mut) {
             forms.remove(0);
         }
@@ -99,54 +100,54 @@ impl JsonSchema for Relay {
     }
 }
 
-/// A proxy that ends connections and begins others: acknowledges to the sender, keeps what has not
-/// been acknowledged to it, and sends with a TCP of its own (I-TCP, RFC 3135).
+/// A proxy that terminates connections and opens new ones: it acknowledges to the sender, stores
+/// the data until the receiver acknowledges it, and sends with a TCP of its own (I-TCP, RFC 3135).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Split {
     /// Unique among relays. Results call a flow from here on FLOW@NAME.
     pub name: String,
-    /// The node at which it stands.
+    /// Node of the relay.
     pub node: String,
-    /// The flows that it splits; all that pass the node without it.
+    /// Flows that it splits; by default all that pass the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<String>>,
-    /// The TCP with which it sends on, a `[tcp.NAME]` or a preset; the flow's own without it.
+    /// TCP with which it sends, a `[tcp.NAME]` or a preset; by default the flow's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<String>,
-    /// The most that it holds of a flow: received and read, and not acknowledged by the receiver.
-    /// What does not fit waits in its receive buffer, whose window closes.
+    /// Limit of the data held per flow: received and read, but not acknowledged by the receiver.
+    /// Further data wait in the receive buffer, whose window closes.
     #[serde(default = "Split::buffer")]
     pub buffer: Size,
 }
 
-/// A snoop agent before a lossy hop: keeps copies of the data that pass towards it, sends them
-/// again when they are lost there, and absorbs the duplicate acknowledgments. Of data that come
-/// from the hop it tells the sender which were lost there, as `eln` (Balakrishnan et al.).
+/// A snoop agent before a lossy hop: it caches the data that pass towards the hop, retransmits them
+/// when they are lost there, and absorbs the duplicate ACKs. For data from the hop, it notifies the
+/// sender of losses there, as `eln` does (Balakrishnan et al.).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snoop {
     /// Unique among relays.
     pub name: String,
-    /// The node at which it stands.
+    /// Node of the relay.
     pub node: String,
-    /// The lossy hop: a link or wlan at the node.
+    /// Lossy hop: a link or wlan at the node.
     pub link: String,
-    /// The flows that it serves; all that pass the node and the hop without it.
+    /// Flows that it serves; by default all that pass the node and the hop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<String>>,
-    /// Segments that it keeps per connection.
+    /// Largest number of segments cached per connection.
     #[serde(default = "Snoop::packets")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub packets: u32,
-    /// The duplicate acknowledgment with which it sends again; those before it pass.
+    /// Number of the duplicate ACK that triggers a retransmission; earlier ones pass.
     #[serde(default = "Snoop::dupacks")]
     #[schemars(range(min = 1))]
     pub dupacks: u32,
-    /// Most copies that it sends of a segment.
+    /// Largest number of retransmissions of a segment.
     #[serde(default = "Snoop::retransmissions")]
     pub retransmissions: u32,
-    /// Its timer is never shorter.
+    /// Lower bound of its timer.
     #[serde(default = "Snoop::min_timeout")]
     pub min_timeout: Duration,
 }
@@ -165,31 +166,31 @@ impl Snoop {
         snoop::Config::default().min_timeout
     }
 
-    /// As it is run.
+    /// Parameters for the engine.
     pub const fn config(&self) -> snoop::Config {
         let Self { packets, dupacks, retransmissions, min_timeout, .. } = *self;
         snoop::Config { packets, dupacks, retransmissions, min_timeout }
     }
 }
 
-/// Explicit loss notification: marks acknowledgments that ask for a segment which was lost on a
-/// lossy hop. A TCP with `loss_cause = "eln"` believes it.
+/// Explicit loss notification: marks acknowledgments that ask for a segment lost on a lossy hop. A
+/// TCP with `loss_cause = "eln"` evaluates the mark.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Eln {
     /// Unique among relays.
     pub name: String,
-    /// The node at which it stands.
+    /// Node of the relay.
     pub node: String,
-    /// The lossy hop: a link or wlan at the node.
+    /// Lossy hop: a link or wlan at the node.
     pub link: String,
-    /// The flows that it serves; all that pass the node and the hop without it.
+    /// Flows that it serves; by default all that pass the node and the hop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<String>>,
 }
 
 impl Split {
-    /// As much as a window that is not scaled.
+    /// Default buffer: the largest unscaled window.
     fn buffer() -> Size {
         Size::Bytes(65_535)
     }

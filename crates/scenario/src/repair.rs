@@ -1,4 +1,4 @@
-//! What a link does about frames that its channel loses: `arq = { … }` or `fec = { … }`.
+//! Link-layer repair of frames that the channel loses: `arq = { … }` or `fec = { … }`.
 
 use crate::error::Problem;
 use crate::file::{DirectionTable, LinkTable};
@@ -6,7 +6,7 @@ use crate::scenario::{Direction, Way};
 use retx_link::channel::{self, Model};
 use retx_link::pipe::repair::{Config, arq, fec};
 
-/// What one table says.
+/// Repair set by one table.
 fn of(arq: Option<arq::Config>, fec: Option<fec::Config>) -> Result<Option<Config>, Problem> {
     let (key, check) = match (&arq, &fec) {
         (Some(_), Some(_)) => {
@@ -24,10 +24,10 @@ fn of(arq: Option<arq::Config>, fec: Option<fec::Config>) -> Result<Option<Confi
     }
 }
 
-/// What a direction does: its own, else the link's.
+/// Repair of a direction: its own, otherwise the link's.
 ///
 /// # Errors
-/// Both at once, values that mean nothing, a queue or channels with which it does not go.
+/// Both kinds at once, invalid values, or an incompatible queue or channel.
 pub fn repair(
     link: &LinkTable,
     own: &DirectionTable,
@@ -64,7 +64,7 @@ pub fn repair(
     }
 }
 
-/// With its defaults.
+/// Copy with the defaults filled in.
 fn filled_in(repair: Config, direction: &Direction) -> Config {
     match repair {
         Config::Arq(arq) => Config::Arq(arq::Config {
@@ -75,7 +75,7 @@ fn filled_in(repair: Config, direction: &Direction) -> Config {
     }
 }
 
-/// As the file has it.
+/// Tables of the file.
 pub const fn tables(repair: Option<Config>) -> (Option<arq::Config>, Option<fec::Config>) {
     match repair {
         None => (None, None),

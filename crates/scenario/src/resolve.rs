@@ -1,5 +1,5 @@
-//! From the tables of the file to a scenario: names found, defaults filled in, contradictions
-//! refused.
+//! Resolution of the file's tables to a scenario: names are resolved, defaults filled in,
+//! contradictions refused.
 
 use crate::FLOWS_MAX;
 use crate::SampleInterval;
@@ -24,19 +24,19 @@ use std::collections::HashMap;
 
 /// Ethernet: preamble 8, header 14, checksum 4, gap 12 bytes (IEEE 802.3).
 const OVERHEAD_DEFAULT: u32 = 38;
-/// Ethernet.
+/// MTU of Ethernet, bytes.
 const MTU_DEFAULT: u32 = 1500;
-/// IPv4 header, and a TCP header with all its options.
+/// IPv4 header and a TCP header with the largest options, bytes.
 const MTU_MIN: u32 = 20 + 60;
-/// Largest IPv4 packet (RFC 791 §3.1).
+/// Largest IPv4 packet (RFC 791 §3.1), bytes.
 const MTU_MAX: u32 = 65_535;
-/// More than any link layer adds; keeps the bits of a frame far from overflow.
+/// Exceeds the overhead of any link layer, and keeps the bits of a frame far from overflow.
 const OVERHEAD_MAX: u32 = 65_535;
 
-/// Reads the values of a file as a scenario; `loader` finds the user's own code.
+/// Reads the values of a file as a scenario; `loader` finds user code.
 ///
 /// # Errors
-/// The first thing that no run could be made of.
+/// The first error.
 pub fn read(values: &Value, loader: &dyn Loader) -> Result<Scenario, Problem> {
     let file: File = wording::read(values).map_err(|mut problem| {
         if problem.path.is_empty() {
@@ -47,10 +47,10 @@ pub fn read(values: &Value, loader: &dyn Loader) -> Result<Scenario, Problem> {
     resolve(file, loader)
 }
 
-/// The scenario that the tables of a file stand for.
+/// Resolves the tables of a file to a scenario.
 ///
 /// # Errors
-/// The first thing that no run could be made of.
+/// The first error.
 pub fn resolve(file: File, loader: &dyn Loader) -> Result<Scenario, Problem> {
     assert!(file.topology.is_none(), "a shape has been written out before");
     check_times(&file)?;
@@ -106,7 +106,7 @@ fn check_times(file: &File) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Links and wlans, which share their names.
+/// Resolves links and wlans, which share a name space.
 fn links_and_wlans(
     links: Vec<LinkTable>,
     wlans: Vec<WlanTable>,
@@ -138,7 +138,7 @@ fn links_and_wlans(
     Ok((links, wlans))
 }
 
-/// Refuses a name that is taken, and names that are not fit to be one.
+/// Refuses duplicate and invalid names.
 fn unique(
     names: &mut HashMap<String, usize>,
     name: &str,
@@ -185,9 +185,9 @@ fn link(table: LinkTable) -> Result<Link, Problem> {
     Ok(Link { name: table.name, ends: table.ends, forward, reverse })
 }
 
-/// One direction: its own values, else the link's, else the defaults.
+/// Resolves one direction: its own values, otherwise the link's, otherwise the defaults.
 fn direction(link: &LinkTable, own: &DirectionTable, way: &str) -> Result<Direction, Problem> {
-    // A value that both directions take from the link is at fault there.
+    // A value that both directions take from the link is reported there.
     let blame = |key: &str, owned: bool, message: String| {
         let problem = Problem::new(message).within(key);
         if owned { problem.within(way) } else { problem }
@@ -224,7 +224,7 @@ fn direction(link: &LinkTable, own: &DirectionTable, way: &str) -> Result<Direct
     })
 }
 
-/// The rate comes from the link or from a trace.
+/// Checks that the rate comes either from the link or from a trace.
 fn check_traces(rate: Option<Rate>, models: &[channel::Config]) -> Result<(), String> {
     let mut given = rate.is_some();
     for model in models.iter().filter(|model| model.rates().is_some()) {
@@ -281,7 +281,7 @@ fn check_count(table: &FlowTable, total: &mut u32) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A flow whose paths are still to be laid.
+/// Resolves a flow, except for its paths.
 fn flow(table: FlowTable, tcps: &mut Tcps) -> Result<Flow, Problem> {
     Ok(Flow {
         transport: transport::of(&table, tcps)?,

@@ -1,4 +1,4 @@
-//! When time series get rows.
+//! Sampling of time series.
 
 use retx_units::Duration;
 use schemars::JsonSchema;
@@ -6,16 +6,16 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// How often the time series are sampled.
+/// Sampling of time series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleInterval {
-    /// At this interval, which is longer than nothing.
+    /// Fixed interval above zero.
     Every(Duration),
-    /// At every acknowledgment.
+    /// Every acknowledgment.
     EveryAck,
 }
 
-/// How it is written.
+/// Notation in scenarios.
 const EVERY_ACK: &str = "every_ack";
 
 impl<'de> Deserialize<'de> for SampleInterval {

@@ -1,4 +1,4 @@
-//! A scenario as the engine takes it: every name found, every preset merged, every route laid.
+//! Resolved scenarios for the engine: names resolved, presets merged, routes computed.
 
 use crate::SampleInterval;
 use crate::file::{Initiator, Stop};
@@ -10,134 +10,134 @@ use retx_link::{channel, queue};
 use retx_units::{Duration, Rate};
 use serde_json::{Map, Value};
 
-/// A checked scenario. It serialises to a file in which everything is explicit and which parses
-/// to an equal scenario.
+/// Checked scenario. It serialises to a file in which everything is explicit and which parses to an
+/// equal scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
-    /// What it is about; may be empty.
+    /// Title; may be empty.
     pub title: String,
-    /// The run ends at the latest after so long.
+    /// Longest duration of the run.
     pub duration: Duration,
-    /// Whether it may end earlier.
+    /// Condition that ends the run.
     pub stop: Stop,
-    /// Statistics start here.
+    /// Time at which statistics start.
     pub warmup: Duration,
-    /// Seed of all random streams; below 2^63, as TOML's integers.
+    /// Seed of all random streams; below 2^63, because TOML integers are signed.
     pub seed: u64,
-    /// How often the time series are sampled; `None` for not at all.
+    /// Sampling of time series; `None` for none.
     pub sample_interval: Option<SampleInterval>,
-    /// The TCPs that flows refer to by index: every `[tcp.NAME]` of the file in its order, then
-    /// the presets that flows name.
+    /// TCPs that flows refer to by index: every `[tcp.NAME]` in the order of the file, then the
+    /// presets that flows name.
     pub tcps: Vec<NamedTcp>,
-    /// The links, in the order of the file.
+    /// Links in the order of the file.
     pub links: Vec<Link>,
-    /// The cells of stations, in the order of the file.
+    /// Cells of stations in the order of the file.
     pub wlans: Vec<Wlan>,
     /// Routes that differ from the default.
     pub routes: Vec<Route>,
-    /// What stands at nodes.
+    /// Relays at nodes.
     pub relays: Vec<Relay>,
-    /// The flows as written, `count` not expanded; see [`Scenario::expanded_flows`].
+    /// Flows as written, `count` not expanded; see [`Scenario::expanded_flows`].
     pub flows: Vec<Flow>,
     /// The `[sweep]` table as written.
     pub sweep: Option<Map<String, Value>>,
 }
 
-/// A TCP and its name.
+/// TCP with its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedTcp {
-    /// The name of its `[tcp.NAME]`, or of the preset.
+    /// Name of its `[tcp.NAME]`, or of the preset.
     pub name: String,
-    /// Checked: `Config::check` has passed.
+    /// Configuration, accepted by `Config::check`.
     pub config: retx_tcp::Config,
 }
 
-/// A link between two nodes.
+/// Link between two nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
-    /// Unique among links.
+    /// Name, unique among links.
     pub name: String,
     /// Two different nodes.
     pub ends: [String; 2],
-    /// From the first end to the second.
+    /// Direction from the first end to the second.
     pub forward: Direction,
-    /// From the second end to the first.
+    /// Direction from the second end to the first.
     pub reverse: Direction,
 }
 
-/// One direction of a link.
+/// Direction of a link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Direction {
-    /// At least 1 bit/s; `None` for no serialisation at all.
+    /// Rate of at least 1 bit/s; `None` if transmissions take no time.
     pub rate: Option<Rate>,
     /// Propagation delay.
     pub delay: Duration,
-    /// Bytes that a frame adds to the IP packet on the wire.
+    /// Bytes that a frame adds to the IP packet.
     pub overhead: u32,
     /// Largest IP packet, in bytes.
     pub mtu: u32,
-    /// Who may wait for the transmitter.
+    /// Queue discipline.
     pub queue: queue::Config,
-    /// What becomes of frames; the first model that loses a frame decides. May be empty.
+    /// Channel models; the first that loses a frame decides. May be empty.
     pub channel: Vec<channel::Config>,
-    /// What the link does about frames that the channel loses.
+    /// Link-layer repair.
     pub repair: Option<repair::Config>,
-    /// What changes as time goes, in order of time.
+    /// Scheduled changes, in order of time.
     pub changes: Vec<Change>,
 }
 
-/// A way over given links and wlans. It holds for all packets from `from` to `to`.
+/// Route over given links and wlans for all packets from `from` to `to`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The node where it starts.
+    /// Node at which the route starts.
     pub from: String,
-    /// The node where it ends.
+    /// Node at which the route ends.
     pub to: String,
     /// Names of the links, wlans and stations, in order.
     pub via: Vec<String>,
 }
 
-/// One flow, or `count` equal ones.
+/// A flow, or `count` equal ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
-    /// Unique among flows; see [`ExpandedFlow::name`].
+    /// Name, unique among flows; see [`ExpandedFlow::name`].
     pub name: String,
-    /// The node that sends the data.
+    /// Node that sends the data.
     pub from: String,
-    /// The node that receives them.
+    /// Node that receives the data.
     pub to: String,
-    /// What carries it.
+    /// Transport protocol with its parameters.
     pub transport: Transport,
-    /// What is sent.
+    /// Application.
     pub app: App,
-    /// When the initiator opens the connection, or the first packet may be sent.
+    /// Time at which the initiator opens the connection, or the first packet may be sent.
     pub start: Duration,
-    /// How many equal flows this is, from 1.
+    /// Number of equal flows, at least 1.
     pub count: u32,
     /// Time between the starts of two successive ones.
     pub stagger: Duration,
-    /// The way of the data, 1 to 255 hops.
+    /// Path of the data, 1 to 255 hops.
     pub forward_path: Vec<Hop>,
-    /// The way of the acknowledgments, 1 to 255 hops.
+    /// Path of the acknowledgments, 1 to 255 hops.
     pub reverse_path: Vec<Hop>,
 }
 
-/// What carries a flow.
+/// Transport protocol of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Transport {
-    /// Connections of TCP.
+    /// TCP connections.
     Tcp {
-        /// Both ends' TCP: an index into [`Scenario::tcps`].
+        /// TCP of both ends: an index into [`Scenario::tcps`].
         tcp: usize,
-        /// The end that opens the connection.
+        /// End that opens the connection.
         initiator: Initiator,
     },
-    /// Packets of UDP.
+    /// UDP packets.
     Udp(Udp),
 }
 
 impl Flow {
-    /// Each of the flows that it stands for.
+    /// Flows that this one stands for.
     pub fn expanded(&self) -> impl Iterator<Item = ExpandedFlow<'_>> {
         (0..self.count).map(|number| ExpandedFlow {
             flow: self,
@@ -146,7 +146,7 @@ impl Flow {
         })
     }
 
-    /// Both ends' TCP, as an index into [`Scenario::tcps`], and who opens; `None` over UDP.
+    /// TCP of both ends, as an index into [`Scenario::tcps`], and the initiator; `None` over UDP.
     pub const fn tcp(&self) -> Option<(usize, Initiator)> {
         match self.transport {
             Transport::Tcp { tcp, initiator } => Some((tcp, initiator)),
@@ -154,7 +154,7 @@ impl Flow {
         }
     }
 
-    /// How it goes by UDP; `None` over TCP.
+    /// UDP parameters; `None` over TCP.
     pub const fn udp(&self) -> Option<&Udp> {
         match &self.transport {
             Transport::Tcp { .. } => None,
@@ -163,29 +163,29 @@ impl Flow {
     }
 }
 
-/// What is passed from one node to the next.
+/// Step of a path from one node to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Hop {
-    /// A link in one direction.
+    /// Link in one direction.
     Link {
         /// Index into [`Scenario::links`].
         link: u32,
-        /// In which direction.
+        /// Direction of the link.
         way: Way,
     },
-    /// A wlan, from one of its stations to another.
+    /// Wlan, from one of its stations to another.
     Wlan {
         /// Index into [`Scenario::wlans`].
         wlan: u32,
-        /// Index of the station that sends.
+        /// Index of the sending station.
         from: u16,
-        /// Index of the station that receives.
+        /// Index of the receiving station.
         to: u16,
     },
 }
 
 impl Hop {
-    /// The same in the other direction.
+    /// The hop in the other direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
@@ -195,17 +195,17 @@ impl Hop {
     }
 }
 
-/// A direction of a link.
+/// Direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Way {
     /// From the first of its `ends` to the second.
     Forward,
-    /// From the second to the first.
+    /// From the second of its `ends` to the first.
     Reverse,
 }
 
 impl Way {
-    /// The other direction.
+    /// Opposite direction.
     #[must_use]
     pub const fn opposite(self) -> Self {
         match self {
@@ -224,7 +224,7 @@ impl Way {
 }
 
 impl Link {
-    /// One of the two directions.
+    /// The given direction of the link.
     pub const fn direction(&self, way: Way) -> &Direction {
         match way {
             Way::Forward => &self.forward,
@@ -233,19 +233,19 @@ impl Link {
     }
 }
 
-/// One of the flows that a [`Flow`] stands for.
+/// A single flow of those that a [`Flow`] stands for.
 #[derive(Debug, Clone, Copy)]
 pub struct ExpandedFlow<'a> {
-    /// What it has in common with its siblings.
+    /// Properties shared with its siblings.
     pub flow: &'a Flow,
-    /// Its number among them, from 0.
+    /// Number among its siblings, from 0.
     pub number: u32,
-    /// When it starts.
+    /// Start time.
     pub start: Duration,
 }
 
 impl ExpandedFlow<'_> {
-    /// The flow's name; of several equal flows `NAME.0`, `NAME.1`, …
+    /// Name of the flow; of several equal flows `NAME.0`, `NAME.1`, …
     pub fn name(&self) -> String {
         if self.flow.count == 1 {
             self.flow.name.clone()
@@ -261,17 +261,17 @@ impl Scenario {
         self.flows.iter().flat_map(Flow::expanded)
     }
 
-    /// How many flows there are, `count` expanded.
+    /// Number of flows, `count` expanded.
     pub fn flow_count(&self) -> u32 {
         self.flows.iter().map(|flow| flow.count).sum()
     }
 
-    /// The relays that serve a flow, in the order of its data.
+    /// Relays that serve a flow, in the order of its data.
     pub fn passages(&self, flow: &Flow) -> Vec<Passage> {
         Ways { links: &self.links, wlans: &self.wlans }.passages(&self.relays, flow)
     }
 
-    /// The nodes, in the order in which links, then wlans, name them first.
+    /// Nodes, in the order in which links, then wlans, first name them.
     pub fn nodes(&self) -> Vec<&str> {
         let mut seen = std::collections::HashSet::new();
         let ends = self.links.iter().flat_map(|link| &link.ends);
@@ -279,8 +279,8 @@ impl Scenario {
         ends.chain(stations).map(String::as_str).filter(|node| seen.insert(*node)).collect()
     }
 
-    /// The way that packets take from one node to another where no flow says otherwise; `None` when
-    /// no way leads there, or the two are no different nodes.
+    /// Path of packets from one node to another unless a route changes it; `None` if there is none
+    /// or the two are not different nodes.
     pub fn way(&self, from: &str, to: &str) -> Option<Vec<Hop>> {
         let network = Network::new(&self.links, &self.wlans, &self.routes);
         network.expect("the routes have been laid before").way(from, to)

@@ -1,4 +1,4 @@
-//! What changes in a link as time goes: `schedule = [{ at = "10 s", rate = "2 Mbit/s" }, …]`.
+//! Scheduled changes of a link: `schedule = [{ at = "10 s", rate = "2 Mbit/s" }, …]`.
 
 use crate::error::Problem;
 use crate::file::{Channels, LinkTable};
@@ -9,26 +9,25 @@ use retx_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What changes at an instant. What stands directly in it holds for both directions.
+/// Changes at an instant. Keys in the table itself apply to both directions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeTable {
-    /// When; after the instant of the change before.
+    /// Time of the change; later than that of the change before.
     pub at: Duration,
-    /// Rate of both directions, which have one from the beginning.
+    /// Rate of both directions, which must have one from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Propagation delay of both directions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
-    /// Channel of both directions. A model in the place of another of its kind takes over what it
-    /// remembers.
+    /// Channel of both directions. A model that replaces another of its kind takes over its memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channels>,
-    /// What differs from the first of `ends` to the second.
+    /// Changes of the direction from the first of `ends` to the second.
     #[serde(default, skip_serializing_if = "ChangeValues::is_empty")]
     pub forward: ChangeValues,
-    /// What differs from the second of `ends` to the first.
+    /// Changes of the direction from the second of `ends` to the first.
     #[serde(default, skip_serializing_if = "ChangeValues::is_empty")]
     pub reverse: ChangeValues,
 }
@@ -54,23 +53,23 @@ impl ChangeValues {
     }
 }
 
-/// What changes in one direction of a link at an instant; what is `None` stays as it is.
+/// Changes of one direction of a link at an instant; `None` leaves a value unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// When.
+    /// Time of the change.
     pub at: Duration,
-    /// At least 1 bit/s.
+    /// Rate of at least 1 bit/s.
     pub rate: Option<Rate>,
     /// Propagation delay.
     pub delay: Option<Duration>,
-    /// The models; may be none.
+    /// Channel models; may be empty.
     pub channel: Option<Vec<channel::Config>>,
 }
 
-/// The changes of one direction, in order of time.
+/// Changes of one direction, in order of time.
 ///
 /// # Errors
-/// Times that do not go forward, a change of nothing, a rate where there is none to change.
+/// Times that do not increase, an empty change, or a rate for a direction without one.
 pub fn changes(link: &LinkTable, way: Way, first: &Direction) -> Result<Vec<Change>, Problem> {
     let mut changes = Vec::new();
     for (index, table) in link.schedule.iter().enumerate() {
@@ -84,7 +83,7 @@ pub fn changes(link: &LinkTable, way: Way, first: &Direction) -> Result<Vec<Chan
     Ok(changes)
 }
 
-/// What a table says of one direction; `None` for nothing.
+/// Change of one direction by a table; `None` if there is none.
 fn change(table: &ChangeTable, way: Way) -> Result<Option<Change>, Problem> {
     let own = own(table, way);
     let change = Change {
@@ -104,7 +103,7 @@ const fn own(table: &ChangeTable, way: Way) -> &ChangeValues {
     }
 }
 
-/// Changes come in order of time.
+/// Checks that changes are in order of time.
 pub fn check_order(at: Duration, before: Option<Duration>) -> Result<(), Problem> {
     if let Some(before) = before.filter(|before| at <= *before) {
         let message = format!(
@@ -153,7 +152,7 @@ fn check_rate(
     }
 }
 
-/// The schedule of both directions, as the file has it.
+/// Schedule of both directions, as in the file.
 pub fn tables(forward: &[Change], reverse: &[Change]) -> Vec<ChangeTable> {
     let (mut forward, mut reverse) = (forward.iter().peekable(), reverse.iter().peekable());
     let mut tables = Vec::new();

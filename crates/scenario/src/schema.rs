@@ -1,4 +1,4 @@
-//! The JSON Schema of the file, from the types that read it.
+//! JSON Schema of the file, from the types that read it.
 
 use crate::file::File;
 use crate::overrides::CHOICES;
@@ -9,7 +9,7 @@ use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
-/// The JSON Schema (draft 2020-12) of a scenario file as users write it, for editors.
+/// JSON Schema (draft 2020-12) of a scenario file as users write it, for editors.
 pub fn json_schema() -> String {
     let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<File>();
     let mut text = serde_json::to_string_pretty(&without_null(schema)).expect("a schema is JSON");
@@ -17,7 +17,7 @@ pub fn json_schema() -> String {
     text
 }
 
-/// TOML has no null: what is optional is left out.
+/// Removes null from the schema, because TOML has none: optional keys are left out.
 pub fn without_null(mut schema: Schema) -> Schema {
     RecursiveTransform(|schema: &mut Schema| {
         let Some(table) = schema.as_object_mut() else { return };
@@ -34,7 +34,7 @@ pub fn without_null(mut schema: Schema) -> Schema {
                 let only = only.clone();
                 table.remove("anyOf");
                 for (key, value) in only {
-                    // A field's own words stand before its type's.
+                    // The description of a field takes precedence over that of its type.
                     table.entry(key).or_insert(value);
                 }
             }
@@ -47,9 +47,9 @@ pub fn without_null(mut schema: Schema) -> Schema {
     schema
 }
 
-/// `[tcp.NAME]`: every field of a TCP, none required, and `like`.
+/// Schema of `[tcp.NAME]`: every field of a TCP, none required, and `like`.
 pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
-    // In place: as a definition of its own it would stand for a complete TCP.
+    // Inlined, because as a definition it would describe a complete TCP.
     let mut fields = SchemaGenerator::new(generator.settings().clone().with(|settings| {
         settings.inline_subschemas = true;
     }))
@@ -72,8 +72,8 @@ pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
         for key in &optional {
             properties.insert(key.clone(), or_none(properties[key].clone()));
         }
-        // Parameters, and the name, of an inherited choice may be left out; but not the name of one
-        // that takes any parameter, or nothing would be refused any more.
+        // Parameters and the name of an inherited choice are optional, except for the name of a
+        // choice that accepts any parameter, because the schema would then accept everything.
         for (key, tag) in CHOICES.iter().filter(|choice| choice.1 == "name") {
             let forms = properties.get_mut(*key).and_then(|choice| choice.get_mut("anyOf"));
             for form in forms.and_then(Value::as_array_mut).expect("a choice has forms") {
@@ -94,14 +94,14 @@ pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({ "type": "object", "additionalProperties": fields })
 }
 
-/// A field that `"none"` unsets, whatever `like` brings.
+/// Schema of a field that `"none"` unsets, whatever `like` provides.
 fn or_none(mut field: Value) -> Value {
     let description = field.as_object_mut().and_then(|table| table.remove("description"));
     let none = json!({ "const": "none", "description": "as if it were never set" });
     json!({ "description": description, "anyOf": [field, none] })
 }
 
-/// `[sweep]`: how often, and under the keys of the scenario what they vary over.
+/// Schema of `[sweep]`: replications, and the ranges of the scenario's keys.
 pub fn sweep(generator: &mut SchemaGenerator) -> Schema {
     let range = generator.subschema_for::<sweep::Range>();
     let until = generator.subschema_for::<sweep::Until>();

@@ -1,4 +1,4 @@
-//! A duration or a size that is always the same, or drawn by a law.
+//! Durations and sizes that are constant or drawn from a distribution.
 
 use retx_units::choice::inline_generator;
 use retx_units::{Duration, Law};
@@ -7,44 +7,43 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// An amount: `"1 s"` or `1500` for always the same, or a table with a `law`.
+/// An amount: `"1 s"` or `1500` for a constant one, or a table with a `law`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spread<T> {
-    /// Always so much.
+    /// Constant.
     Constant(T),
-    /// Drawn anew each time.
+    /// Drawn each time.
     Drawn(Drawn<T>),
 }
 
-/// A law and its parameters.
+/// Distribution and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "law", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Drawn<T> {
     /// Exponential.
     Exponential {
-        /// The mean.
+        /// Mean.
         mean: T,
     },
     /// Uniform.
     Uniform {
-        /// The least.
+        /// Minimum.
         min: T,
-        /// The most.
+        /// Maximum.
         max: T,
     },
-    /// Pareto: above t with probability (least/t)^`shape`, where the least is
-    /// mean · (shape − 1)/shape.
+    /// Pareto: P(X > t) = (min/t)^`shape`, where min = mean · (shape − 1)/shape.
     Pareto {
-        /// The mean.
+        /// Mean.
         mean: T,
-        /// The exponent, above 1; up to 2 there is no variance.
+        /// Exponent, above 1; up to 2 the variance is infinite.
         shape: f64,
     },
 }
 
-/// What can be spread.
+/// Types of amounts: durations and sizes.
 pub trait Amount: Copy + Serialize + DeserializeOwned + JsonSchema {
-    /// As a number: seconds, or bytes.
+    /// Value in seconds or bytes.
     fn value(self) -> f64;
 }
 
@@ -61,7 +60,7 @@ impl Amount for u64 {
 }
 
 impl<T: Amount> Spread<T> {
-    /// The law by which amounts are drawn, in seconds or bytes.
+    /// Distribution of the amount, in seconds or bytes.
     pub fn law(&self) -> Law {
         match *self {
             Self::Constant(amount) => Law::Constant(amount.value()),
@@ -73,7 +72,7 @@ impl<T: Amount> Spread<T> {
         }
     }
 
-    /// The mean, in seconds or bytes.
+    /// Mean, in seconds or bytes.
     pub fn mean(&self) -> f64 {
         self.law().mean()
     }

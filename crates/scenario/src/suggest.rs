@@ -1,11 +1,11 @@
-//! "did you mean …?"
+//! Suggestions: "did you mean …?"
 
-/// Longer names than this are compared with none, and lists are cut after so many names: a message
-/// stays readable and cheap, whatever the file holds.
+/// Names longer than this are not compared, and lists are cut after this many names, so that
+/// messages stay readable and cheap for any file.
 const NAME_MAX_CHARS: usize = 64;
 const LISTED_MAX: usize = 40;
 
-/// The name most like `word`, if one is like it at all: at most a third of its letters differ.
+/// Name most similar to `word`; `None` if more than a third of its letters differ.
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let short = |text: &str| text.chars().nth(NAME_MAX_CHARS).is_none();
     if !short(word) {
@@ -20,12 +20,12 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
     scored.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
-/// `; did you mean "delay"?`, or nothing.
+/// `; did you mean "delay"?`, or an empty string.
 pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, names).map_or(String::new(), |name| format!("; did you mean \"{name}\"?"))
 }
 
-/// Names one after another; a long list is cut and says how many more there are.
+/// List of names; a long list is cut and ends with the number of further names.
 pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut names = names.into_iter();
     let shown: Vec<&str> = names.by_ref().take(LISTED_MAX).collect();

@@ -1,7 +1,7 @@
-//! `[sweep]`: what `retx sweep` varies, and how often each point is run.
+//! `[sweep]`: the values varied by `retx sweep`, and the number of runs of each point.
 //!
 //! Keys of the scenario, in quotes or not, with a list of values or a range; tables of such keys
-//! under `[[sweep.zip]]`, whose lists go side by side; `[sweep.latin_hypercube]`, whose points are
+//! under `[[sweep.zip]]`, whose lists advance together; `[sweep.latin_hypercube]`, whose points are
 //! spread over all its keys at once; `[[sweep.case]]`, points with a name. The grid is the product
 //! of them all.
 
@@ -17,71 +17,71 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Most points of a grid.
+/// Largest number of points of a grid.
 pub const POINTS_MAX: usize = 10_000_000;
-/// Most replications of a point.
+/// Largest number of replications of a point.
 pub const REPLICATIONS_MAX: u64 = 1_000_000_000;
 
-/// Keys of `[sweep]` that are not the scenario's.
+/// Keys of `[sweep]` that are not keys of the scenario.
 const OWN_KEYS: [&str; 5] = ["replications", "until", "case", "zip", "latin_hypercube"];
 
-/// A checked `[sweep]`.
+/// Checked `[sweep]`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sweep {
-    /// Runs of each point; the first ones where `until` goes on.
+    /// Number of runs of each point; the initial number if `until` is set.
     pub replications: Option<u64>,
-    /// When a point has been run often enough.
+    /// Stopping rule for the runs of a point.
     pub until: Option<Until>,
-    /// Named points; each is run with all combinations of what else varies.
+    /// Named points; each is run with all combinations of the other values.
     pub cases: Vec<Case>,
-    /// What varies together, each with its values; all combinations are run.
+    /// Axes of the grid; all combinations of their values are run.
     pub axes: Vec<Axis>,
-    /// Points spread over several keys at once.
+    /// Points of a Latin hypercube over several keys.
     pub hypercube: Option<Hypercube>,
 }
 
 /// Keys that vary together: lists of equal length.
 pub type Axis = Map<String, Value>;
 
-/// Runs go on until the mean of a quantity is known this well.
+/// Stopping rule: runs go on until the mean of a quantity has this precision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Until {
-    /// A column of the flows, such as `goodput_bit_s` (every flow's), `flow.NAME.COLUMN` or
+    /// Column of the flows, such as `goodput_bit_s` (of all flows), `flow.NAME.COLUMN` or
     /// `link.NAME.DIRECTION.COLUMN`.
     pub metric: String,
-    /// Half the width of the confidence interval over the mean.
+    /// Half the width of the confidence interval, divided by the mean.
     pub relative_half_width: f64,
-    /// Level of the interval.
+    /// Confidence level of the interval.
     #[serde(default = "confidence_default")]
     pub confidence: f64,
-    /// No more runs of a point than these.
+    /// Largest number of runs of a point.
     pub max_replications: u64,
 }
 
 /// `[sweep.latin_hypercube]`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hypercube {
-    /// How many points.
+    /// Number of points.
     pub points: u64,
-    /// Of the random spread.
+    /// Seed of the random spread.
     pub seed: u64,
-    /// What each key ranges over.
+    /// Keys with their ranges.
     pub dimensions: Vec<(String, Dimension)>,
 }
 
-/// What a key of a hypercube ranges over.
+/// Range of a key of a hypercube.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Dimension {
-    /// From one number to another.
+    /// Interval of numbers.
     Range(Box<Range>),
-    /// One of these.
+    /// List of values.
     Values(Vec<Value>),
 }
 
 impl Dimension {
-    /// The value at a share of the way, 0 to 1 (1 not included).
+    /// Value at a share of the range, 0 ≤ share < 1.
     pub fn at(&self, share: f64) -> Value {
         match self {
             Self::Range(range) => range.at(share),
@@ -100,7 +100,7 @@ const fn confidence_default() -> f64 {
 /// Reads and checks the table.
 ///
 /// # Errors
-/// The first thing that no sweep could be made of, at its path in the table.
+/// The first error, at its path in the table.
 pub fn read(table: &Map<String, Value>) -> Result<Sweep, Problem> {
     let replications = replications(table.get("replications"))?;
     let until = table.get("until").map(until).transpose().map_err(|it| it.within("until"))?;
@@ -127,7 +127,7 @@ pub fn read(table: &Map<String, Value>) -> Result<Sweep, Problem> {
 }
 
 impl Problem {
-    /// The same below these keys.
+    /// Prepends keys to the path.
     fn at(mut self, keys: &[String]) -> Self {
         self.path.splice(0..0, keys.iter().cloned().map(Step::Key));
         self
@@ -162,8 +162,8 @@ fn until(value: &Value) -> Result<Until, Problem> {
     Ok(until)
 }
 
-/// The keys of the scenario with what each varies over. A key without quotes, `link.cloud.rate`,
-/// is tables within tables in TOML.
+/// Keys of the scenario with their ranges. In TOML, a key without quotes such as `link.cloud.rate`
+/// is nested tables.
 fn flat(table: &Map<String, Value>, own: &[&str]) -> Vec<(Vec<String>, Value)> {
     let mut found = Vec::new();
     let mut todo: Vec<(Vec<String>, &Value)> = Vec::new();
@@ -190,7 +190,7 @@ fn flat(table: &Map<String, Value>, own: &[&str]) -> Vec<(Vec<String>, Value)> {
     found
 }
 
-/// The values of a list or a range.
+/// Values of a list or a range.
 fn values_of(value: &Value) -> Result<Vec<Value>, Problem> {
     match value {
         Value::Array(list) if list.is_empty() => {
@@ -288,7 +288,7 @@ fn dimension(value: &Value) -> Result<Dimension, Problem> {
     }
 }
 
-/// No key twice, and none that no scenario has.
+/// Refuses duplicate keys, and keys that no scenario has.
 fn check_keys(sweep: &Sweep) -> Result<(), Problem> {
     let spread = sweep.hypercube.iter().flat_map(|cube| &cube.dimensions).map(|(key, _)| key);
     let mut seen: Vec<&str> = Vec::new();

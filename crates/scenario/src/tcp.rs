@@ -14,22 +14,23 @@ use std::collections::{HashMap, HashSet};
 use std::iter;
 use std::sync::LazyLock;
 
-/// More than any study needs; each resolved one takes some KB.
+/// Larger than any study needs; each resolved TCP takes some KB.
 const TABLES_MAX: usize = 10_000;
 
-/// Every TCP of a scenario, resolved.
+/// Resolved TCPs of a scenario.
 pub struct Tcps {
-    /// In order of definition, then presets in order of first use.
+    /// TCPs in order of definition, then presets in order of first use.
     pub all: Vec<NamedTcp>,
     index: HashMap<String, usize>,
     defined: usize,
 }
 
 impl Tcps {
-    /// Resolves the `[tcp.NAME]` tables, the user's own code by `loader`.
+    /// Resolves the `[tcp.NAME]` tables; `loader` finds user code.
     ///
     /// # Errors
-    /// Unknown or circular `like`, a field that is unknown or out of range; at `NAME` and below.
+    /// Unknown or circular `like`, or a field that is unknown or out of range; the error is at
+    /// `NAME` or below.
     pub fn read(tables: &Map<String, Value>, loader: &dyn Loader) -> Result<Self, Problem> {
         if tables.len() > TABLES_MAX {
             let message = format!("{} tables: at most {TABLES_MAX} are read", tables.len());
@@ -49,10 +50,10 @@ impl Tcps {
         Ok(Self { defined: all.len(), all, index })
     }
 
-    /// The index of a TCP or preset by name.
+    /// Index of a TCP or preset by name.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// No TCP or preset has that name.
     pub fn find(&mut self, name: &str) -> Result<usize, Problem> {
         if let Some(index) = self.index.get(name) {
             return Ok(*index);
@@ -68,11 +69,11 @@ impl Tcps {
     }
 }
 
-/// A TCP with some fields changed, as `--set` changes those of a table. With `is_linux` names of
-/// congestion controls are the kernel's.
+/// Copy of a TCP with some fields changed, as `--set` changes those of a table. With `is_linux`
+/// names of congestion controls are the kernel's.
 ///
 /// # Errors
-/// A key that is unknown or a value that is out of range; at the path below the TCP.
+/// An unknown key or a value out of range; the error is at the path below the TCP.
 pub fn adjusted(
     tcp: &retx_tcp::Config,
     is_linux: bool,
@@ -108,25 +109,25 @@ fn unknown<'a>(name: &str, defined: impl Iterator<Item = &'a str> + Clone) -> Pr
     ))
 }
 
-/// A TCP as a table of all its fields, and as a checked configuration.
+/// TCP as a table of all its fields, and as a checked configuration.
 struct Resolved {
     fields: Value,
-    /// True for a preset of Linux, whose names of congestion controls are the kernel's.
+    /// True for a Linux preset, whose names of congestion controls are the kernel's.
     is_linux: bool,
     config: retx_tcp::Config,
 }
 
-/// The TCP that another starts from.
+/// TCP that another starts from.
 struct Base {
     fields: Value,
     is_linux: bool,
 }
 
-/// One step of resolving a table.
+/// Step in resolving a table.
 enum Step {
-    /// It is done.
+    /// Resolved.
     Resolved(Box<Resolved>),
-    /// Another table comes first.
+    /// Another table has to be resolved first.
     Needs(String),
 }
 
@@ -136,14 +137,14 @@ struct Resolver<'a> {
     done: HashMap<String, Resolved>,
 }
 
-/// The keys of a `[tcp.NAME]`.
+/// Keys of a `[tcp.NAME]`.
 struct Keys {
     all: Vec<String>,
-    /// Those that may be absent.
+    /// Keys that may be absent.
     optional: Vec<String>,
 }
 
-/// Made once: schemas take longer than all else in the reading of a scenario.
+/// Computed once, because generating schemas takes longer than the rest of reading a scenario.
 static KEYS: LazyLock<Keys> = LazyLock::new(|| {
     let schema = retx_tcp::Config::json_schema(&mut choice::inline_generator()).to_value();
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -154,7 +155,7 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| {
     }
 });
 
-/// The keys that may be absent, and that `"none"` makes so whatever the base says.
+/// Keys that may be absent; `"none"` unsets them, whatever the base sets.
 pub fn optional_fields(schema: &Value) -> Vec<String> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let required = schema.get("required").and_then(Value::as_array);
@@ -164,9 +165,9 @@ pub fn optional_fields(schema: &Value) -> Vec<String> {
 }
 
 impl Resolver<'_> {
-    /// Resolves the table `name`, and before it those that it is like.
+    /// Resolves the table `name`, after those that it is like.
     fn resolve(&mut self, name: &str) -> Result<(), Problem> {
-        // A chain may be as long as the file: a list of what is still to do, not a recursion.
+        // A chain may be as long as the file, hence a work list rather than a recursion.
         let mut chain = vec![name.to_owned()];
         let mut waiting: HashSet<String> = chain.iter().cloned().collect();
         while let Some(name) = chain.last().cloned() {
@@ -226,8 +227,8 @@ impl Resolver<'_> {
         Ok(Base { fields, is_linux: preset.is_linux() })
     }
 
-    /// The base with the table's own fields on top. A choice of the same name (and class, for code
-    /// of the user's own), or of none, takes the base's parameters with it; so does a plain table
+    /// Merges the table's own fields into the base. A choice of the same name (and class, for user
+    /// code), or without a name, keeps the base's parameters; so does a plain table
     /// (`delayed_ack`).
     fn merged(&self, base: Base, own: &Map<String, Value>) -> Result<Step, Problem> {
         let Base { fields: Value::Object(mut base), is_linux } = base else {
@@ -256,7 +257,7 @@ impl Resolver<'_> {
                 }
             }
         }
-        // As `SO_SNDBUF` does, a send buffer of one's own ends its growth.
+        // An explicit send buffer switches its autotuning off, as `SO_SNDBUF` does.
         if own.contains_key("send_buffer") && !own.contains_key("send_autotuning") {
             base.remove("send_autotuning");
         }

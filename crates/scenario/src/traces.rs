@@ -1,4 +1,4 @@
-//! Trace files that a scenario names: what is in them takes the place of their name.
+//! Trace files: their contents replace their names in the scenario.
 
 use crate::error::{Problem, Step};
 use retx_units::{Duration, Probability, Rate};
@@ -6,18 +6,18 @@ use serde_json::{Map, Value, json};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Gives the text of a file, by its path relative to the scenario's; or why not.
+/// Reads a file by its path relative to the scenario's; an error holds the reason.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// For a scenario that comes with no files.
+/// Reader for scenarios that come without files.
 pub fn no_files(_: &str) -> Result<String, String> {
     Err("no files can be read here: write the values into the scenario".into())
 }
 
-/// Largest trace, in lines.
+/// Largest number of lines in a trace.
 const LINES_MAX: usize = 4_000_000;
 
-/// True when some trace is to come from a file.
+/// True if a trace comes from a file.
 pub fn are_named(values: &Value) -> bool {
     match values {
         Value::Object(table) => is_file(table) || table.values().any(are_named),
@@ -30,10 +30,10 @@ fn is_file(table: &Map<String, Value>) -> bool {
     table.get("model").and_then(Value::as_str) == Some("trace") && table.contains_key("file")
 }
 
-/// Puts what is in each trace file in the place of its name.
+/// Replaces the name of each trace file by its contents.
 ///
 /// # Errors
-/// A file that cannot be read, or is no trace; the first of them.
+/// The first file that cannot be read or is not a trace.
 pub fn embed(values: &mut Value, read: ReadFile<'_>) -> Result<(), Problem> {
     match values {
         Value::Object(table) => {
@@ -88,7 +88,7 @@ fn embed_file(table: &mut Map<String, Value>, read: ReadFile<'_>) -> Result<(), 
     Ok(())
 }
 
-/// What is wrong with a trace, and in which line.
+/// Error of a trace and its line.
 #[derive(Debug)]
 struct Fault {
     line: Option<usize>,
@@ -101,8 +101,8 @@ impl Fault {
     }
 }
 
-/// Part of a file, in quotes: at most so many characters, since the file may be a secret that a
-/// stranger's scenario names, and without control characters.
+/// Quotes part of a file, shortened and without control characters, because a scenario from a
+/// stranger may name a confidential file.
 fn quoted(text: &str) -> String {
     const CHARACTERS_MAX: usize = 40;
     let mut shown: String =
@@ -113,14 +113,14 @@ fn quoted(text: &str) -> String {
     format!("\"{shown}\"")
 }
 
-/// Lines that say something, with their numbers from 1.
+/// Non-empty lines with their numbers from 1.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// A millisecond per line.
+/// Parses a Mahimahi trace: milliseconds, one per line.
 fn opportunities(text: &str) -> Result<Value, Fault> {
     let mut list: Vec<u64> = Vec::new();
     for (number, line) in lines(text) {
@@ -144,11 +144,11 @@ fn opportunities(text: &str) -> Result<Value, Fault> {
     Ok(json!(list))
 }
 
-/// The columns of a table, with the key that each becomes.
+/// Columns of a table, and the scenario key of each.
 const COLUMNS: [(&str, &str); 4] =
     [("time_s", "at"), ("loss", "loss"), ("delay_s", "delay"), ("rate_bit_s", "rate")];
 
-/// A table with a header.
+/// Parses a table with a header.
 fn points(text: &str) -> Result<Value, Fault> {
     let mut lines = lines(text);
     let Some((number, header)) = lines.next() else {
@@ -212,7 +212,7 @@ fn keys(number: usize, header: &str) -> Result<Vec<(&str, &'static str)>, Fault>
     Ok(keys)
 }
 
-/// A cell as a scenario writes it.
+/// Converts a cell to the notation of scenarios.
 fn value(number: usize, column: &str, cell: &str) -> Result<Value, Fault> {
     let unit = match column {
         "loss" => {
@@ -237,7 +237,7 @@ fn value(number: usize, column: &str, cell: &str) -> Result<Value, Fault> {
     )
 }
 
-/// A quantity, as it is written.
+/// Parses a quantity and returns its text.
 fn read<T: FromStr + Display>(text: &str) -> Option<String> {
     text.parse::<T>().ok().map(|quantity| quantity.to_string())
 }

@@ -1,4 +1,4 @@
-//! What carries a flow, and whether its packets fit the flow's way.
+//! Transport of a flow, and the check that its packets fit into the links of its path.
 
 use crate::App;
 use crate::error::Problem;
@@ -13,10 +13,10 @@ use retx_units::Rate;
 /// IPv4 and TCP headers without options.
 const TCP_HEADERS: u32 = 40;
 
-/// A flow's transport, which suits what it sends.
+/// Transport of a flow that suits its application.
 ///
 /// # Errors
-/// None or two transports, an unknown TCP, an application of the other one.
+/// None or two transports, an unknown TCP, or an application of the other transport.
 pub fn of(table: &FlowTable, tcps: &mut Tcps) -> Result<Transport, Problem> {
     let refuse = |key: &str, message: String| Err(Problem::new(message).within(key));
     let kind = table.app.name();
@@ -53,11 +53,11 @@ pub fn of(table: &FlowTable, tcps: &mut Tcps) -> Result<Transport, Problem> {
     }
 }
 
-/// A full packet has to fit into every link that it passes (RFC 9293 §3.7.1); settles what depends
-/// on the flow's way.
+/// Checks that a full packet fits into every link of its path (RFC 9293 §3.7.1), and fills in the
+/// values that depend on the path.
 ///
 /// # Errors
-/// An MTU that is too small; a first link that nothing can saturate.
+/// An MTU that is too small, or a first link that cannot be saturated.
 pub fn fit(flow: &mut Flow, tcps: &[NamedTcp], links: &[Link]) -> Result<(), Problem> {
     let mtu = |hop: &Hop| match hop {
         Hop::Link { link, way } => links[*link as usize].direction(*way).mtu,
@@ -89,8 +89,8 @@ pub fn fit(flow: &mut Flow, tcps: &[NamedTcp], links: &[Link]) -> Result<(), Pro
     Err(Problem::new(message).within(key))
 }
 
-/// How much a saturating source keeps in the first hop, if it does not say so: one packet in
-/// transmission, one waiting, and on a link as many as are on their way at its fastest.
+/// Default backlog of a saturating source in the first hop: one packet in transmission, one
+/// waiting, and on a link as many as are in flight at its highest rate.
 fn settle_backlog(flow: &mut Flow, links: &[Link]) -> Result<(), Problem> {
     let (Transport::Udp(udp), App::Bulk(_)) = (&mut flow.transport, &flow.app) else {
         return Ok(());

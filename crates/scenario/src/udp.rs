@@ -7,44 +7,44 @@ use retx_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// IPv4 and UDP headers.
+/// IPv4 and UDP headers, bytes.
 pub const HEADERS: u32 = 28;
-/// Packets that may be between two draws of an on-time: a source must come to its next packet.
+/// Largest number of on-times per packet; it bounds the search for the next packet.
 const SPELLS_PER_PACKET_MAX: f64 = 1000.0;
 
-/// Packets that nobody acknowledges or repairs (RFC 768), as the flow's `app` times them.
+/// UDP (RFC 768): packets that the flow's `app` times, without acknowledgment or repair.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Udp {
-    /// Bytes of the IP packet, its headers included (IP 20, UDP 8); a link's `overhead` comes on
-    /// top. What a law draws is rounded, and cut to what the flow's way can carry.
+    /// Length of the IP packet in bytes, headers included (IP 20, UDP 8); a link's `overhead` is
+    /// added. A drawn length is rounded, and limited to what the flow's path can carry.
     pub packet: Spread<u64>,
-    /// Bits of IP packets in a second: of `cbr` and `poisson` always, of `on_off` while it is on.
+    /// Rate of IP packets in bit/s: always for `cbr` and `poisson`, during on-times for `on_off`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Packets that `bulk` keeps in the first link or wlan, those on their way over it included.
-    /// Without it enough to keep the transmitter busy.
+    /// Packets that `bulk` keeps in the first link or wlan, including those in propagation. By
+    /// default enough to keep the transmitter busy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub backlog: Option<u32>,
-    /// The flow ends after so many packets.
+    /// Number of packets after which the flow ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
-    /// The flow ends after so many bytes of payload; the last packet may be smaller.
+    /// Bytes of payload after which the flow ends; the last packet may be smaller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// The flow sends for so long from its start.
+    /// Time from its start after which the flow ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
 }
 
 impl Udp {
-    /// True when the flow comes to an end by itself.
+    /// True if the flow ends by itself.
     pub const fn is_finite(&self) -> bool {
         self.packets.is_some() || self.bytes.is_some() || self.duration.is_some()
     }
 
-    /// Checks it together with what times its packets.
+    /// Checks the parameters together with the application.
     pub(crate) fn check(&self, app: &App) -> Result<(), Problem> {
         let refuse = |key: &str, message: String| Err(Problem::new(message).within(key));
         let paced = !matches!(app, App::Bulk(_));
@@ -88,7 +88,7 @@ impl Udp {
         Ok(())
     }
 
-    /// Checks `on_off` against the pace of its packets: `None` when it is none.
+    /// Checks `on_off` against the pace of its packets; `Ok` for other applications.
     pub(crate) fn check_spells(&self, app: &App) -> Result<(), Problem> {
         let (App::OnOff(on_off), Some(rate)) = (app, self.rate) else { return Ok(()) };
         let gap = self.packet.mean() * 8.0 / rate.as_bit_s() as f64;

@@ -1,4 +1,4 @@
-//! `[[wlan]]`: a cell of 802.11 stations, as users write it and as it is run.
+//! `[[wlan]]`: cells of 802.11 stations, as users write them and as they are run.
 
 mod check;
 
@@ -12,76 +12,76 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
-/// No frame is longer (IEEE 802.11-1999, aRTSThreshold takes it for "never").
+/// Exceeds every frame, which disables RTS (IEEE 802.11-1999, aRTSThreshold).
 const RTS_THRESHOLD_DEFAULT: u32 = 2347;
 
-/// Stations that share the air by the 802.11 distributed coordination function. Each station is a
-/// node.
+/// Stations that share the medium by the 802.11 distributed coordination function. Each station is
+/// a node.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WlanTable {
-    /// Unique among links and wlans.
+    /// Name, unique among links and wlans.
     pub name: String,
-    /// The nodes that are its stations, two at least.
+    /// Nodes that are its stations, at least two.
     #[schemars(length(min = 2, max = 1000))]
     pub stations: Vec<String>,
-    /// Which parameters it starts from.
+    /// Standard whose parameters it starts from.
     #[serde(default)]
     pub standard: Standard,
-    /// Rate of data frames; the standard's highest without it (FHSS: 1 Mbit/s).
+    /// Rate of data frames; by default the standard's highest (FHSS: 1 Mbit/s).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Rates of control frames: the highest that is not above the data rate is taken.
+    /// Rates of control frames: the highest one that does not exceed the data rate is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basic_rates: Option<Vec<Rate>>,
     /// Preamble and PLCP header.
     #[serde(default)]
     pub preamble: Preamble,
-    /// Attempts at a frame, or `"unlimited"`: both of the following limits.
+    /// Largest number of attempts for a frame, or `"unlimited"`: sets both of the following limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_limit: Option<Attempts>,
-    /// Attempts at an RTS, or at a data frame that needs none; 7 without it.
+    /// Largest number of attempts for an RTS, or for a data frame without one; 7 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short_retry_limit: Option<Attempts>,
-    /// Attempts at a data frame that an RTS announces; 4 without it.
+    /// Largest number of attempts for a data frame announced by an RTS; 4 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_retry_limit: Option<Attempts>,
-    /// Longer frames, in bytes with MAC header and checksum, are announced by an RTS; without it
+    /// Frame length in bytes, with MAC header and checksum, above which an RTS is sent; by default
     /// none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rts_threshold: Option<u32>,
-    /// The stations stand in a row, so far apart.
+    /// Distance between neighbours, for stations in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Distance>,
-    /// Where each station stands: x and y. Without `positions` and `spacing` everyone hears
-    /// everyone.
+    /// Position of each station: x and y. Without `positions` and `spacing` every station hears
+    /// every other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positions: Option<Vec<[Distance; 2]>>,
-    /// Frames are received up to this distance.
+    /// Reception range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<Distance>,
-    /// The medium is busy up to this distance; 2.2 times the range without it.
+    /// Carrier sense range; 2.2 times `range` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carrier_sense_range: Option<Distance>,
-    /// Other frames are spoilt up to this distance; 2.2 times the range without it.
+    /// Interference range; 2.2 times `range` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interference_range: Option<Distance>,
-    /// Queue of each station; drop-tail without a limit when it is left out.
+    /// Queue of each station; by default drop-tail without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<queue::Config>,
-    /// One channel model or a list of them, for each ordered pair of stations its own; it is asked
-    /// for data frames, their acknowledgments, RTS and CTS. What it delays is acknowledged in time,
-    /// and handed on later.
+    /// Channel model or list of models, separate for each ordered pair of stations; applied to data
+    /// frames, their acknowledgments, RTS and CTS. A delayed frame is acknowledged in time and its
+    /// packet forwarded later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channels>,
-    /// The stations whose frames the channel is asked about; all without it.
+    /// Stations to whose frames the channel applies; all by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel_senders: Option<Vec<String>>,
-    /// Both directions between two stations share one channel, as the radio path does; else each
-    /// has its own.
+    /// True if both directions between two stations share one channel, as a radio path does;
+    /// otherwise each has its own.
     #[serde(default)]
     pub channel_reciprocal: bool,
-    /// What changes as time goes, in order of time.
+    /// Scheduled changes, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<WlanChangeTable>,
     /// aSlotTime.
@@ -90,23 +90,23 @@ pub struct WlanTable {
     /// Short interframe space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sifs: Option<Duration>,
-    /// DCF interframe space; SIFS and two slots without it.
+    /// DCF interframe space; SIFS and two slots by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difs: Option<Duration>,
-    /// Extended interframe space; SIFS, DIFS and an ACK at the lowest rate without it.
+    /// Extended interframe space; SIFS, DIFS and an ACK at the lowest rate by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eifs: Option<Duration>,
-    /// From the end of a frame, how long to wait for the beginning of its ACK or CTS; SIFS, a slot
-    /// and the preamble without it.
+    /// Time to wait for the start of an ACK or CTS after the end of a frame; SIFS, a slot and the
+    /// preamble by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_timeout: Option<Duration>,
-    /// Between all stations; 1 µs without it.
+    /// Propagation delay between all stations; 1 µs by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub propagation_delay: Option<Duration>,
-    /// Smallest contention window; 31 without it.
+    /// Smallest contention window; 31 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cw_min: Option<u32>,
-    /// Largest contention window; 1023 without it.
+    /// Largest contention window; 1023 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cw_max: Option<u32>,
     /// Bytes that the MAC adds to an IP packet; 36 in 802.11b: header, checksum, LLC and SNAP.
@@ -114,17 +114,17 @@ pub struct WlanTable {
     pub mac_overhead: Option<u32>,
 }
 
-/// What changes in a wlan at an instant.
+/// Changes of a wlan at an instant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WlanChangeTable {
-    /// When; after the instant of the change before.
+    /// Time of the change; later than that of the change before.
     pub at: Duration,
-    /// Rate of data frames that begin then or later.
+    /// Rate of data frames that begin at or after this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Channel of all pairs of stations. A model in the place of another of its kind takes over
-    /// what it remembers.
+    /// Channel of all pairs of stations. A model that replaces another of its kind takes over its
+    /// memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channels>,
 }
@@ -134,7 +134,7 @@ fn droptail() -> queue::Config {
     queue::Config::droptail(queue::droptail::Config::default())
 }
 
-/// How often a frame is tried.
+/// Limit of transmission attempts; `None` if unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempts(pub Option<u32>);
 
@@ -176,24 +176,24 @@ impl JsonSchema for Attempts {
     }
 }
 
-/// A cell of stations.
+/// Cell of stations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wlan {
-    /// Unique among links and wlans.
+    /// Name, unique among links and wlans.
     pub name: String,
-    /// Whose numbers those of `config` are, as far as none was changed.
+    /// Standard that `config` started from.
     pub standard: Standard,
-    /// Of which length.
+    /// Preamble length.
     pub preamble: Preamble,
-    /// Everything else; its stations are nodes.
+    /// Parameters of the cell; its stations are nodes.
     pub config: wlan::Config,
 }
 
 impl Wlan {
-    /// From a table whose name has been checked.
+    /// Converts a table whose name has been checked.
     ///
     /// # Errors
-    /// Too few stations, a rate that the standard lacks, ranges without places, and so on.
+    /// Too few stations, a rate that the standard lacks, or ranges without positions, among others.
     pub fn new(table: WlanTable) -> Result<Self, Problem> {
         check::check_stations(&table.stations)?;
         let parameters = check::parameters(&table)?;
@@ -224,14 +224,14 @@ impl Wlan {
         })
     }
 
-    /// Two stations with nothing but the numbers of a standard.
+    /// Two stations with the standard's parameters.
     pub fn plain(standard: Standard) -> Self {
         let text = json!({ "name": "cell", "stations": ["a", "b"], "standard": standard });
         let table = serde_json::from_value(text).expect("all that a wlan needs");
         Self::new(table).expect("a standard holds together")
     }
 
-    /// True when a station receives what another sends.
+    /// True if one station receives what the other sends.
     pub fn joins(&self, from: usize, to: usize) -> bool {
         let bond = |geometry: &Geometry| geometry.bond(from, to).is(wlan::reach::Bond::RECEIVES);
         from != to && self.config.geometry.as_ref().is_none_or(bond)

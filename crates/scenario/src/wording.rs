@@ -1,4 +1,4 @@
-//! Turns the messages of deserialisers into sentences about a scenario file.
+//! Rewording of deserialisation errors as sentences about a scenario file.
 
 use crate::error::{Problem, Step};
 use crate::suggest::{did_you_mean, list};
@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
-/// Most flows of one `count`, and most files of one `ftp`.
+/// Largest `count` of a flow, and largest number of files of an `ftp`.
 pub const FLOWS_OR_FILES_MAX: u32 = crate::FLOWS_MAX;
 
-/// What no scenario can do without.
+/// Minimum contents of a scenario.
 pub const NEEDS: &str = "a scenario needs at least a `duration`, one [[link]] with `name` and \
      `ends` or one [[wlan]] with `name` and `stations`, and one [[flow]] with \
      `name`, `from`, `to`, `tcp` or `udp`, and `app`";
@@ -18,7 +18,7 @@ pub const NEEDS: &str = "a scenario needs at least a `duration`, one [[link]] wi
 /// Reads a value as `T`.
 ///
 /// # Errors
-/// What does not fit, at its path within the value.
+/// The value that does not fit, at its path.
 pub fn read<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let mut path: Vec<Step> = error.path().iter().filter_map(step).collect();
@@ -38,13 +38,13 @@ fn step(segment: &Segment) -> Option<Step> {
     }
 }
 
-/// A step of a path that was carried as text: `drop[2]`, `0.p`.
+/// Step of a path that was passed as text: `drop[2]`, `0.p`.
 fn inner_step(part: &str) -> Step {
     let part = part.strip_suffix(']').unwrap_or(part);
     part.parse().map_or_else(|_| Step::Key(part.to_owned()), Step::Index)
 }
 
-/// A deserialiser's message in the words of this crate; others are kept as they are.
+/// Rewords a deserialiser's message; unknown messages are kept.
 fn sentence(message: &str, path: &[Step]) -> String {
     if let Some(rest) = message.strip_prefix("unknown field `") {
         let (word, names) = known(rest);
@@ -75,9 +75,9 @@ fn sentence(message: &str, path: &[Step]) -> String {
     }
 }
 
-/// The name that serde does not know, and those that it knows: ``x`, expected one of `a`, …``.
+/// Unknown name and known names in serde's message: ``x`, expected one of `a`, …``.
 fn known(rest: &str) -> (&str, Vec<&str>) {
-    // What the file says comes first and may hold anything; the known names come last.
+    // The file's own text comes first and may contain anything; the known names come last.
     let (word, names) = match rest.rsplit_once("`, expected ") {
         Some((word, names)) => (word, names),
         None => (rest.split('`').next().unwrap_or_default(), ""),
@@ -85,13 +85,13 @@ fn known(rest: &str) -> (&str, Vec<&str>) {
     (word, names.split('`').skip(1).step_by(2).collect())
 }
 
-/// The refusal of a key.
+/// Error for an unknown key.
 pub fn unknown_key(word: &str, known: &[&str]) -> String {
     let near = did_you_mean(word, known.iter().copied());
     format!("unknown key{near} (keys here: {})", list(known.iter().copied()))
 }
 
-/// From serde's `3, expected an array of length 2`.
+/// Rewords serde's `3, expected an array of length 2`.
 fn wrong_length(serde: &str) -> String {
     match serde.split_once(", expected ") {
         Some((found, "fewer elements in array")) => format!("a list of {found} is too long"),
@@ -102,7 +102,7 @@ fn wrong_length(serde: &str) -> String {
     }
 }
 
-/// A value as serde names it, as the file writes it: integer `-3`, string "a".
+/// Value in serde's notation, as the file writes it: integer `-3`, string "a".
 fn finding(serde: &str) -> String {
     match serde {
         "map" => "a table".into(),
@@ -133,10 +133,10 @@ fn expectation(serde: &str) -> String {
     }
 }
 
-/// A name of something that the user makes up: a link, a flow, a TCP, a node.
+/// Checks a name chosen by the user: of a link, a flow, a TCP or a node.
 ///
 /// # Errors
-/// Names that could not be told apart in messages, tables and keys.
+/// Names that would be ambiguous in messages, tables and keys.
 pub fn check_name(name: &str, what: &str) -> Result<(), Problem> {
     const LONGEST: usize = 100;
     let fault = if name.is_empty() {

@@ -1,16 +1,16 @@
-//! Values as TOML text, laid out as a person would: one `[table]` or `[[element]]` each, and what
-//! is in them on one line per key.
+//! Formatting of values as TOML text, as a person would: one `[table]` or `[[element]]` each, with
+//! one line per key.
 
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-/// A path, and what is wrong there.
+/// Path and problem.
 type Refusal = (String, String);
 
 /// Writes a table as a TOML document. Keys whose value is `null` are left out.
 ///
 /// # Errors
-/// What TOML cannot hold: `null` in a list, integers from 2^63 on.
+/// Values that TOML cannot represent: `null` in a list, or integers from 2^63 on.
 pub fn toml(table: &Map<String, Value>) -> Result<String, Refusal> {
     let mut out = String::new();
     let (tables, plain): (Vec<_>, Vec<_>) =
@@ -126,7 +126,7 @@ fn key(name: &str) -> String {
     if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
 }
 
-/// JSON's string escapes are TOML's; TOML alone wants DEL escaped too.
+/// Quotes a string: TOML's escapes are those of JSON, except that DEL must be escaped too.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }

@@ -1,4 +1,4 @@
-//! A scenario as a file in which everything is written out.
+//! Writing a scenario as a file with all values explicit.
 
 use crate::file::{Channels, DirectionTable, FlowTable, LinkTable, RouteTable};
 use crate::scenario::{Direction, Flow, Link, NamedTcp, Route, Scenario};
@@ -12,7 +12,7 @@ impl Serialize for Scenario {
     }
 }
 
-/// A scenario less its links, wlans, routes and flows, of which there may be thousands.
+/// Scenario without its links, wlans, routes and flows, of which there may be thousands.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a>(pub &'a Scenario);
 
@@ -22,7 +22,7 @@ impl Serialize for Head<'_> {
     }
 }
 
-/// The keys of [`crate::file::File`], in its order.
+/// Writes the keys of [`crate::file::File`], in its order.
 fn write<S: Serializer>(of: &Scenario, lists: bool, serializer: S) -> Result<S::Ok, S::Error> {
     let mut file = serializer.serialize_map(None)?;
     file.serialize_entry("title", &of.title)?;
@@ -57,7 +57,7 @@ fn write<S: Serializer>(of: &Scenario, lists: bool, serializer: S) -> Result<S::
     file.end()
 }
 
-/// A list whose elements are made one by one as they are written.
+/// List whose elements are converted one by one while they are written.
 struct Each<'a, T, F>(&'a [T], F);
 
 impl<'a, T, U: Serialize, F: Fn(&'a T) -> U> Serialize for Each<'a, T, F> {
@@ -76,7 +76,7 @@ impl Serialize for Tcps<'_> {
 }
 
 impl From<&Link> for LinkTable {
-    /// What both directions agree on stands in the link itself.
+    /// Equal values of both directions are written in the link itself.
     fn from(link: &Link) -> Self {
         let mut forward = DirectionTable::from(&link.forward);
         let mut reverse = DirectionTable::from(&link.reverse);
@@ -98,7 +98,7 @@ impl From<&Link> for LinkTable {
     }
 }
 
-/// What both directions agree on, taken out of both.
+/// Takes out and returns a value that is equal in both directions.
 pub(crate) fn shared<T: PartialEq>(forward: &mut Option<T>, reverse: &mut Option<T>) -> Option<T> {
     if forward == reverse {
         *forward = None;

@@ -1,4 +1,4 @@
-//! Relays that no run could be made of.
+//! Checks of relays.
 
 use super::passing::Map;
 use super::{Relay, Snoop, Split};
@@ -11,10 +11,10 @@ use crate::tcp::Tcps;
 use crate::wording::check_name;
 use std::collections::{HashMap, HashSet};
 
-/// Checks every relay by itself, and what each flow passes.
+/// Checks each relay, and the relays on each flow's path.
 ///
 /// # Errors
-/// The first that is wrong.
+/// The first error.
 pub(crate) fn check(
     relays: &[Relay],
     flows: &[Flow],
@@ -85,7 +85,7 @@ fn check_kind(relay: &Relay, map: Map<'_>, tcps: &mut Tcps) -> Result<(), Proble
     Ok(())
 }
 
-/// The flows that it names exist and pass it, and there is one that it serves.
+/// Checks that the named flows exist and pass the relay, and that it serves at least one flow.
 fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Problem> {
     let node = relay.node();
     for (index, name) in relay.flows().into_iter().flatten().enumerate() {
@@ -156,7 +156,8 @@ fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Proble
     Ok(())
 }
 
-/// What a flow passes: one relay at a node, and the same on the way back in the other order.
+/// Checks a flow's path: at most one relay per node, and the same relays in reverse order on the
+/// way back.
 fn check_way(
     relays: &[Relay],
     flow: &Flow,

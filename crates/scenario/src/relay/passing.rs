@@ -1,32 +1,32 @@
-//! Which relays a flow passes, and where on its way.
+//! Relays on a flow's path, and their positions.
 
 use super::Relay;
 use crate::scenario::{Flow, Hop, Link, Way};
 use crate::wlan::Wlan;
 
-/// A relay on a flow's way.
+/// Relay on a flow's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
     /// Index into [`crate::Scenario::relays`].
     pub relay: usize,
-    /// Hops of the way of the data before it.
+    /// Number of hops before it on the path of the data.
     pub forward: usize,
-    /// Hops of the way of the acknowledgments before it.
+    /// Number of hops before it on the path of the acknowledgments.
     pub reverse: usize,
-    /// On which side of it its lossy hop is, if it has one.
+    /// Side of the data sender relative to its lossy hop, if it has one.
     pub side: Option<Side>,
 }
 
-/// Where a flow's data go, as seen from a relay before or behind a lossy hop.
+/// Location of the data sender as seen from a relay at a lossy hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Over the hop.
+    /// Data leave over the hop.
     Toward,
-    /// They come from there.
+    /// Data come from the hop.
     From,
 }
 
-/// Links and wlans.
+/// Links and wlans by index.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Map<'a> {
     pub links: &'a [Link],
@@ -34,7 +34,7 @@ pub(crate) struct Map<'a> {
 }
 
 impl<'a> Map<'a> {
-    /// The node to which a hop leads.
+    /// Node to which a hop leads.
     fn end(&self, hop: &Hop) -> &'a str {
         match *hop {
             Hop::Link { link, way } => {
@@ -50,7 +50,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// How many hops lead to a node on a way; `None` where it does not lie between the ends.
+    /// Number of hops to a node on a path; `None` if it does not lie between the ends.
     pub fn hops_to(&self, path: &[Hop], node: &str) -> Option<usize> {
         let between = path.split_last()?.1;
         between.iter().position(|hop| self.end(hop) == node).map(|before| before + 1)
@@ -63,8 +63,8 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// On which side of a node, so many hops from the beginning of either way, a flow passes a
-    /// link in both directions; `None` where it does not.
+    /// Side of a node, at the given number of hops on either path, on which a flow passes a link in
+    /// both directions; `None` if it does not.
     fn side(&self, link: &str, flow: &Flow, (forward, reverse): (usize, usize)) -> Option<Side> {
         let is = |hop: &Hop| self.name(hop) == link;
         let [data, acks] = [&flow.forward_path, &flow.reverse_path];
@@ -77,7 +77,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// True when a link or a wlan of this name is at the node.
+    /// True if a link or wlan of this name is at the node.
     pub fn is_at(&self, link: &str, node: &str) -> Option<bool> {
         let of_link = |it: &&Link| it.name == link;
         let of_wlan = |it: &&Wlan| it.name == link;
@@ -88,10 +88,10 @@ impl<'a> Map<'a> {
         Some(wlan.config.stations.iter().any(|station| station == node))
     }
 
-    /// The relays that serve a flow, in the order of its data.
+    /// Relays that serve a flow, in the order of its data.
     pub fn passages(&self, relays: &[Relay], flow: &Flow) -> Vec<Passage> {
         if flow.udp().is_some() {
-            // Nothing is to be split or repeated there.
+            // Nothing to split or to cache there.
             return Vec::new();
         }
         if flow.tcp().is_none() {

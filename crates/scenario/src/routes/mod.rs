@@ -1,4 +1,4 @@
-//! Which links and wlans a flow's packets pass.
+//! Routes: the links and wlans of a flow's path.
 
 use crate::error::Problem;
 use crate::scenario::{Flow, Hop, Link, Route, Way};
@@ -9,29 +9,29 @@ use via::{Named, Via};
 
 mod via;
 
-/// Most hops of a path: a packet counts them in a byte.
+/// Largest number of hops of a path: a packet counts them in a byte.
 const HOPS_MAX: usize = u8::MAX as usize;
 
 type Node = u32;
 
-/// Nodes, what joins them, and the routes that are written.
+/// Network of nodes and hops, and the configured routes.
 pub struct Network<'a> {
     links: &'a [Link],
     wlans: &'a [Wlan],
     names: Vec<&'a str>,
     nodes: HashMap<&'a str, Node>,
-    /// Links and wlans.
+    /// Links and wlans by name.
     by_name: HashMap<&'a str, Named>,
-    /// Ways out of each node, in the order in which links, then wlans, are defined.
+    /// Outgoing hops of each node, in the order of definition: links, then wlans.
     ways: Vec<Vec<(Hop, Node)>>,
     written: HashMap<(Node, Node), Vec<Hop>>,
 }
 
 impl<'a> Network<'a> {
-    /// Joins the nodes, and lays the routes that are written.
+    /// Builds the network and resolves the configured routes.
     ///
     /// # Errors
-    /// A route over links or between nodes that do not exist, that do not join, or that repeat.
+    /// A route over unknown or disconnected links or nodes, or a duplicate route.
     pub fn new(links: &'a [Link], wlans: &'a [Wlan], routes: &[Route]) -> Result<Self, Problem> {
         let mut network = Self {
             links,
@@ -85,10 +85,10 @@ impl<'a> Network<'a> {
         })
     }
 
-    /// Refuses the name of a node that there is not.
+    /// Refuses the name of a node that does not exist.
     ///
     /// # Errors
-    /// There is none of that name; at `key`.
+    /// No node has that name; the error is at `key`.
     pub fn check_node(&self, name: &str, key: &str) -> Result<(), Problem> {
         self.node(name, key).map(|_| ())
     }
@@ -139,17 +139,18 @@ impl<'a> Network<'a> {
         Ok((ends, path))
     }
 
-    /// Lays both paths of every flow.
+    /// Computes both paths of every flow.
     ///
     /// # Errors
-    /// Unknown nodes, nodes that no path joins, and paths of too many hops.
+    /// Unknown or disconnected nodes, and paths of too many hops.
     pub fn lay(&self, flows: &mut [Flow]) -> Result<(), Problem> {
         let mut ends = Vec::with_capacity(flows.len());
         for (index, flow) in flows.iter().enumerate() {
             let found = self.ends(&flow.from, &flow.to);
             ends.push(found.map_err(|problem| problem.within_element("flow", index))?);
         }
-        // Flows from the same hub share one search, so its cost does not grow with the flows.
+        // Flows from the same hub share one search, so that its cost does not grow with the number
+        // of flows.
         let mut order: Vec<usize> = (0..flows.len()).collect();
         order.sort_by_key(|index| self.hub(ends[*index].0).0);
         let mut search = Search::new(self);
@@ -172,8 +173,8 @@ impl<'a> Network<'a> {
         Err(self.refusal(from, to).within("to").within_element("flow", index))
     }
 
-    /// Of two wlans that join the same stations none is the obvious one. A path that is written
-    /// passes here too: it has chosen.
+    /// Refuses a path over one of two wlans that join the same stations, since the choice is
+    /// ambiguous; a configured route is explicit and passes.
     fn check_choice(&self, path: &[Hop]) -> Result<(), Problem> {
         if self.wlans.len() < 2 || self.written.values().any(|written| written == path) {
             return Ok(());
@@ -196,7 +197,7 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// The wlans that lead from one node to another, with their hops.
+    /// Hops of all wlans from one node to another.
     fn wlans_between(&self, from: Node, to: Node) -> impl Iterator<Item = (&'a str, Hop)> {
         self.ways[from as usize].iter().filter(move |(_, next)| *next == to).filter_map(
             |(hop, _)| match hop {
@@ -218,15 +219,15 @@ impl<'a> Network<'a> {
         Some(path)
     }
 
-    /// The way from one node to another, as a flow's data would take it; `None` when there is none,
-    /// or it has too many hops, or a name is unknown.
+    /// Path from one node to another, as a flow's data would take it; `None` if there is none, it
+    /// has too many hops, or a name is unknown.
     pub fn way(&self, from: &str, to: &str) -> Option<Vec<Hop>> {
         let (from, to) = self.ends(from, to).ok()?;
         let path = self.path(from, to, &mut Search::new(self))?;
         (path.len() <= HOPS_MAX).then_some(path)
     }
 
-    /// Why two nodes cannot be joined.
+    /// Error for two nodes that cannot be joined.
     fn refusal(&self, from: Node, to: Node) -> Problem {
         let mut search = Search::new(self);
         if let Some(path) = self.path(from, to, &mut search) {
@@ -243,7 +244,8 @@ impl<'a> Network<'a> {
         Problem::new(format!("no way from \"{from}\" to \"{to}\": {leads}"))
     }
 
-    /// Where the search from a node starts: a node with one link has no choice but to pass it.
+    /// Start node of the search from a node: a node with a single link shares the search of its
+    /// neighbour.
     fn hub(&self, node: Node) -> (Node, Option<Hop>) {
         match self.ways[node as usize].as_slice() {
             [(hop, next)] => (*next, Some(*hop)),
@@ -252,15 +254,14 @@ impl<'a> Network<'a> {
     }
 }
 
-/// Fewest hops from a root to other nodes; among equals the path whose links are defined first,
-/// compared from the root on. It goes on from where it stopped when a further node is asked for.
+/// Breadth-first search from a root: paths of fewest hops; ties go to the path whose hops are
+/// defined first, compared from the root on. It is resumed when a further node is asked for.
 struct Search<'a> {
     network: &'a Network<'a>,
     root: Node,
-    /// For each node that has been reached, except the root: the last hop of the path to it, and
-    /// the node before.
+    /// For each node reached, except the root: the last hop of its path, and the node before.
     tree: Vec<Option<(Hop, Node)>>,
-    /// In the order in which they were reached; those before `next` have been left again.
+    /// Nodes in the order in which they were reached; those before `next` have been expanded.
     reached: Vec<Node>,
     next: usize,
 }
@@ -283,7 +284,7 @@ impl<'a> Search<'a> {
         self.next = 0;
     }
 
-    /// The hops to a node, the last one first; `None` when no way leads there.
+    /// Hops to a node, the last one first; `None` if the node is not reachable.
     fn path(&mut self, to: Node) -> Option<Vec<Hop>> {
         while to != self.root && self.tree[to as usize].is_none() {
             let at = *self.reached.get(self.next)?;

@@ -1,29 +1,29 @@
-//! A written route, step by step.
+//! Resolution of a configured route, step by step.
 
 use super::{Network, Node};
 use crate::error::Problem;
 use crate::scenario::{Hop, Way};
 use crate::suggest::{did_you_mean, list};
 
-/// What a name of a link or a wlan stands for.
+/// Meaning of the name of a link or a wlan.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Named {
     Link(u32),
     Wlan(u32),
 }
 
-/// The names that a route has yet to pass.
+/// Remaining names of a route.
 pub(super) struct Via<'a, 'n> {
     pub network: &'n Network<'a>,
     pub names: &'n [String],
-    /// Where the route ends.
+    /// Node at which the route ends.
     pub to: Node,
 }
 
 type Step = Result<(Hop, Node), Problem>;
 
 impl Via<'_, '_> {
-    /// The next hop from a node; `None` at the end of the names.
+    /// Next hop from a node; `None` at the end of the names.
     pub fn step(&mut self, at: Node) -> Option<Step> {
         let (name, rest) = self.names.split_first()?;
         self.names = rest;
@@ -67,7 +67,7 @@ impl Via<'_, '_> {
         Ok((Hop::Link { link: index, way }, next))
     }
 
-    /// To which station a wlan leads: the one named next, the one where the next link begins, or
+    /// Station to which a wlan leads: the one named next, the one where the next link begins, or
     /// the route's end.
     fn after_wlan(&mut self, wlan: u32, at: Node) -> Result<Node, Problem> {
         let network = self.network;
@@ -115,7 +115,7 @@ impl Via<'_, '_> {
         }
     }
 
-    /// A station by its name: the one wlan that leads there.
+    /// Hop to a station by its name, over the only wlan that leads there.
     fn pass_to(&self, at: Node, next: Node) -> Step {
         let network = self.network;
         let mut ways = network.wlans_between(at, next);

@@ -1,4 +1,4 @@
-//! `[[sweep.case]]`: points with a name, each with values of several keys.
+//! `[[sweep.case]]`: named points, each with values of several keys.
 
 use super::{REPLICATIONS_MAX, Sweep, check_own};
 use crate::error::{Problem, Step};
@@ -7,16 +7,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A named point.
+/// Named point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// What it is called: its value in the column `case`.
+    /// Name of the point: its value in the column `case`.
     pub name: String,
-    /// Values by their key in the scenario, in quotes: `{ "link.cloud.delay" = "5 ms" }`.
+    /// Values by scenario key, in quotes: `{ "link.cloud.delay" = "5 ms" }`.
     #[serde(default)]
     pub set: Map<String, Value>,
-    /// Runs of it, instead of the sweep's: 1 where nothing is left to chance.
+    /// Runs of the case, in place of the sweep's number: 1 if nothing is random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replications: Option<u64>,
 }
@@ -45,7 +45,8 @@ fn one(table: &Value) -> Result<Case, Problem> {
     }
     for (key, value) in &case.set {
         check_own(key).map_err(|problem| problem.within("set"))?;
-        // `link.cloud.delay = "5 ms"` without quotes: a table of the scenario is never set whole.
+        // `link.cloud.delay = "5 ms"` without quotes: a table of the scenario is never set as a
+        // whole.
         if !key.contains('.') && value.is_object() {
             let message = "write the whole key in quotes, such as \"link.cloud.delay\" = \"5 ms\"";
             return Err(Problem::new(message).within(key).within("set"));
@@ -54,7 +55,7 @@ fn one(table: &Value) -> Result<Case, Problem> {
     Ok(case)
 }
 
-/// No name twice, and no key that varies besides.
+/// Refuses duplicate names, and keys that also vary elsewhere.
 pub fn check(sweep: &Sweep) -> Result<(), Problem> {
     let spread = sweep.hypercube.iter().flat_map(|cube| &cube.dimensions).map(|(key, _)| key);
     let varied: Vec<&String> = sweep.axes.iter().flat_map(Map::keys).chain(spread).collect();

@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Most values of a range.
+/// Largest number of values in a range.
 const VALUES_MAX: u64 = 1_000_000;
-/// Digits of values between the ends: enough to tell them apart, and free of the dust of binary
-/// fractions.
+/// Significant digits of values between the ends: enough to tell them apart, and too few to show
+/// binary rounding.
 const DIGITS: usize = 9;
 
-/// How values are spread.
+/// Spacing of values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
@@ -27,41 +27,41 @@ pub enum Scale {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Range {
-    /// The first value: a number, or text with a unit.
+    /// First value: a number, or text with a unit.
     pub from: Value,
-    /// The last value, in the same unit.
+    /// Last value, in the same unit.
     pub to: Value,
-    /// How many values.
+    /// Number of values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
-    /// The difference between values, instead of `steps`.
+    /// Difference between values, in place of `steps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<Value>,
-    /// Equal differences or equal ratios.
+    /// Spacing: equal differences or equal ratios.
     #[serde(default)]
     pub scale: Scale,
-    /// Whole numbers only: each value goes to the nearest.
+    /// Round values to integers.
     #[serde(default)]
     pub round: bool,
 }
 
-/// True for a table that is meant as a range, rather than for keys within keys.
+/// True for a table that denotes a range rather than nested keys.
 pub fn is_range(table: &Map<String, Value>) -> bool {
     ["from", "to"].iter().any(|key| table.get(*key).is_some_and(|end| !is_inner(end)))
 }
 
-/// What stands under a key of the scenario that is called `from` or `to`.
+/// True for the value of a scenario key that happens to be called `from` or `to`.
 const fn is_inner(value: &Value) -> bool {
     matches!(value, Value::Object(_) | Value::Array(_))
 }
 
-/// A number with its unit; empty without one.
+/// Number with its unit; the unit may be empty.
 type Quantity = (f64, String);
 
 /// Reads and checks a range.
 ///
 /// # Errors
-/// Ends that are no numbers or differ in unit, and ratios of what is not positive.
+/// Ends that are not numbers or differ in unit, or a logarithmic range over non-positive numbers.
 pub fn read(value: &Value) -> Result<Range, Problem> {
     let range: Range = wording::read(value)?;
     let ((from, unit), (to, other)) = (end(&range.from, "from")?, end(&range.to, "to")?);
@@ -105,7 +105,7 @@ impl Range {
         (from, to, unit)
     }
 
-    /// The value at a share of the way, 0 to 1.
+    /// Value at a share of the range, 0 to 1.
     pub fn at(&self, share: f64) -> Value {
         let (from, to, unit) = self.ends();
         let number = match self.scale {
@@ -115,10 +115,10 @@ impl Range {
         self.value(number, &unit)
     }
 
-    /// Every value.
+    /// All values.
     ///
     /// # Errors
-    /// It does not say how many, or too many.
+    /// The number of values is missing or too large.
     pub fn values(&self) -> Result<Vec<Value>, Problem> {
         let mut values: Vec<Value> = match (self.steps, &self.step) {
             (Some(_), Some(_)) => {
@@ -139,7 +139,7 @@ impl Range {
             let message = format!("{steps}: expected a whole number from 2 to {VALUES_MAX}");
             return Err(Problem::new(message).within("steps"));
         }
-        // The ends are as they are written, unless they are to be rounded.
+        // The ends are kept as written, unless they are to be rounded.
         let end = |share: f64, written: &Value| match self.round {
             true => self.at(share),
             false => written.clone(),
@@ -169,7 +169,7 @@ impl Range {
         if steps >= VALUES_MAX as f64 {
             return refuse(format!("{step}: more than {VALUES_MAX} values"));
         }
-        // The last value may be a hair beyond the end.
+        // Tolerates a last value that exceeds the end by a rounding error.
         let count = libm::floor(steps + 1e-9) as u64;
         Ok((0..=count).map(|at| self.value(from + difference * at as f64, &own)).collect())
     }
@@ -180,7 +180,7 @@ impl Range {
             return Value::String(format!("{number} {unit}"));
         }
         let whole_ends = !self.from.is_f64() && !self.to.is_f64();
-        // 2^53: above it, not every whole number is a float.
+        // Above 2^53, not every integer is a float.
         if (self.round || whole_ends) && number.fract() == 0.0 && number.abs() < 9.0e15 {
             Value::from(number as i64)
         } else {
@@ -189,7 +189,7 @@ impl Range {
     }
 }
 
-/// The number with [`DIGITS`] digits.
+/// Rounds to [`DIGITS`] significant digits.
 fn rounded(number: f64) -> f64 {
     format!("{number:.*e}", DIGITS - 1).parse().expect("it was a number")
 }

@@ -1,8 +1,8 @@
-//! `[topology]`: a shape of networks that the literature uses, written out as links and flows
-//! before anything else reads them.
+//! `[topology]`: network shapes from the literature, expanded to links and flows before anything
+//! else is read.
 //!
-//! What comes out is what a user would have written, no more: names, presets and values are
-//! checked where all others are. [`Origins`] leads a fault in it back to the `[topology]`.
+//! The result is what a user could have written: names, presets and values are checked with all
+//! others. [`Origins`] leads an error in it back to the `[topology]`.
 
 mod shapes;
 mod tables;
@@ -18,13 +18,13 @@ use serde_json::Value;
 use std::borrow::Cow;
 use tables::{Made, Origin, Tables};
 
-/// The key of the table.
+/// Key of the table.
 pub const KEY: &str = "topology";
 
-/// The key that names the shape.
+/// Key that names the shape.
 pub const TAG: &str = "shape";
 
-/// The list of shapes: each word is the scenario's name of the shape, and its variant and type.
+/// Declares the shapes: each entry is the scenario's name of the shape, its variant and its type.
 macro_rules! shapes {
     ($($word:literal $shape:ident),+ $(,)?) => {
         /// The `shape` of a `[topology]`, with its parameters.
@@ -33,7 +33,7 @@ macro_rules! shapes {
         pub enum Topology { $($shape($shape),)+ }
 
         impl Topology {
-            /// Every shape, in listing order.
+            /// All names, in listing order.
             pub const NAMES: &'static [&'static str] = &[$($word),+];
 
             /// Name and JSON Schema of every shape.
@@ -79,18 +79,18 @@ impl JsonSchema for Topology {
     }
 }
 
-/// Where in `[topology]` each link and each flow comes from that it stands for.
+/// Origin in `[topology]` of each link and flow that it stands for.
 #[derive(Debug, Default)]
 pub struct Origins {
     links: Vec<Origin>,
     flows: Vec<Origin>,
 }
 
-/// Where no shape has made anything.
+/// Origins of a file without a topology.
 pub static NONE: Origins = Origins { links: Vec::new(), flows: Vec::new() };
 
 impl Origins {
-    /// The path in what the user wrote, of a path in what has come of it.
+    /// Path in the user's file that corresponds to a path in the expanded values.
     pub fn written<'a>(&self, path: &'a [Step]) -> Cow<'a, [Step]> {
         let [Step::Key(list), Step::Index(index), rest @ ..] = path else {
             return path.into();
@@ -117,17 +117,17 @@ pub fn is_within(path: &[Step]) -> bool {
     path.first() == Some(&Step::Key(KEY.to_owned()))
 }
 
-/// True for the key of an override that changes the shape, not what has come of it.
+/// True for the key of an override that changes the topology itself.
 pub fn is_meant(key: &str) -> bool {
     key.split('.').next().is_some_and(|first| first.trim() == KEY)
 }
 
-/// Puts the links and flows of a `[topology]` in its place, before those that the file holds.
+/// Replaces a `[topology]` by its links and flows, before those that the file contains.
 ///
 /// # Errors
-/// No such shape, unknown parameters, numbers out of range, names that the file has taken.
+/// Unknown shape or parameters, numbers out of range, or duplicate names.
 pub fn expand(values: &mut Value) -> Result<Origins, Problem> {
-    // In this order what is left keeps its own.
+    // `shift_remove` keeps the order of the remaining keys.
     let table = values.as_object_mut().and_then(|table| table.shift_remove(KEY));
     let Some(table) = table else { return Ok(Origins::default()) };
     let tables = wording::read::<Topology>(&table).and_then(|shape| shape.tables());
@@ -135,13 +135,13 @@ pub fn expand(values: &mut Value) -> Result<Origins, Problem> {
     Ok(Origins { links: put(values, "link", links)?, flows: put(values, "flow", flows)? })
 }
 
-/// Puts what was made at the front of a list.
+/// Inserts the generated elements at the front of a list.
 fn put(values: &mut Value, key: &str, made: Vec<Made>) -> Result<Vec<Origin>, Problem> {
     let list = &mut values[key];
     let written = match list {
         Value::Null => Vec::new(),
         Value::Array(written) => std::mem::take(written),
-        // No list: who reads it says so.
+        // Not a list: the reader of the key reports it.
         _ => return Ok(Vec::new()),
     };
     let names: std::collections::HashSet<&str> = made.iter().map(Made::name).collect();

@@ -1,4 +1,4 @@
-//! The shapes: which nodes there are, what joins them, and who sends to whom.
+//! Shapes: their nodes, links and flows.
 
 use super::tables::{Cross, FlowKeys, Kind, LinkKeys, MOST, Tables, check_number};
 use crate::error::Problem;
@@ -6,14 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Most links in a row: a packet counts its hops in a byte.
+/// Largest number of links in a row: a packet counts its hops in a byte.
 const HOPS_MAX: u32 = 255;
 
 /// One flow, `flow`, over `hops` equal links in a row: `hop0` … between the nodes `n0` ….
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
-    /// Links.
+    /// Number of links.
     #[schemars(range(min = 1, max = 255))]
     pub hops: u32,
     /// Keys of all links; else 10 Mbit/s, 10 ms, 100 packets of queue.
@@ -44,7 +44,7 @@ impl Chain {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dumbbell {
-    /// Pairs.
+    /// Number of pairs.
     #[schemars(range(min = 1, max = 10_000))]
     pub n: u32,
     /// Keys of the link in the middle; else 10 Mbit/s, 10 ms, 100 packets of queue.
@@ -56,10 +56,10 @@ pub struct Dumbbell {
     /// Keys of all flows; else `newreno` and `bulk`.
     #[serde(default)]
     pub flow: FlowKeys,
-    /// So many pairs, from the first, have a flow from right to left as well, `reverse0` ….
+    /// Number of pairs, from the first, that also have a flow from right to left, `reverse0` ….
     #[serde(default)]
     pub reverse: u32,
-    /// Flows of UDP beside those, one for each pair in turn: `udp0` … from left to right,
+    /// Additional flows of UDP, one for each pair in turn: `udp0` … from left to right,
     /// `udp_reverse0` … from right to left.
     #[serde(default)]
     pub cross: Cross,
@@ -95,7 +95,7 @@ impl Dumbbell {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParkingLot {
-    /// Bottlenecks.
+    /// Number of bottlenecks.
     #[schemars(range(min = 1, max = 255))]
     pub hops: u32,
     /// Keys of all links; else 10 Mbit/s, 10 ms, 100 packets of queue.
@@ -161,7 +161,7 @@ impl Satellite {
     }
 }
 
-/// Links `hop0` … in a row; the nodes.
+/// Adds links `hop0` … in a row; returns the nodes.
 fn row(tables: &mut Tables, hops: u32, given: &LinkKeys) -> Result<Vec<String>, Problem> {
     check_number("hops", hops, [1, HOPS_MAX])?;
     let kind = Kind::links(&["link"], slow(), given)?;
@@ -172,7 +172,7 @@ fn row(tables: &mut Tables, hops: u32, given: &LinkKeys) -> Result<Vec<String>, 
     Ok(nodes)
 }
 
-/// The usual keys of a bottleneck.
+/// Default keys of a bottleneck.
 fn slow() -> Value {
     json!({ "rate": "10 Mbit/s", "delay": "10 ms", "queue": queue() })
 }

@@ -1,4 +1,4 @@
-//! What a `[[wlan]]` may say.
+//! Checks of a `[[wlan]]`.
 
 use super::{WlanChangeTable, WlanTable};
 use crate::error::Problem;
@@ -10,12 +10,12 @@ use retx_link::channel::Model;
 use retx_link::wlan::{self, Geometry, Parameters, STATIONS_MAX};
 use retx_units::{Distance, Duration, Rate, Time};
 
-/// Carrier sense and interference reach as many times further than reception as in ns-2, whose
-/// usual ranges are 250 m and 550 m.
+/// Ratio of the carrier sense and interference ranges to the reception range, as in ns-2 with its
+/// usual ranges of 250 m and 550 m.
 const SENSE_OVER_RANGE: (u64, u64) = (11, 5);
-/// Further away than anything on earth, and far from overflow.
+/// Exceeds any distance on earth, and is far from overflow.
 const DISTANCE_MAX: u64 = 100_000_000_000;
-/// Draws and sizes far from overflow.
+/// Keeps draws and sizes far from overflow.
 const NUMBER_MAX: u32 = 65_535;
 
 fn refuse<T>(key: &str, message: impl Into<String>) -> Result<T, Problem> {
@@ -60,7 +60,7 @@ pub(super) fn parameters(table: &WlanTable) -> Result<Parameters, Problem> {
         return refuse("preamble", format!("{name} has no short preamble: leave it \"long\""));
     };
     parameters.plcp = plcp;
-    // What the standard computes from others follows those; what is given stands.
+    // Values that the standard derives from others follow those unless given explicitly.
     let set = |value: &mut Duration, given: Option<Duration>| *value = given.unwrap_or(*value);
     set(&mut parameters.slot, table.slot);
     set(&mut parameters.sifs, table.sifs);
@@ -108,7 +108,7 @@ fn check_parameters(parameters: &Parameters) -> Result<(), Problem> {
     if eifs < difs {
         return refuse("eifs", format!("{eifs} is shorter than DIFS, {difs}"));
     }
-    // An answer begins a SIFS after the frame has come, and is heard at once.
+    // A response begins a SIFS after the frame, and is heard at once.
     if ack_timeout <= sifs {
         let message = format!("{ack_timeout} is over before an answer begins, after SIFS, {sifs}");
         return refuse("ack_timeout", message);
@@ -126,7 +126,7 @@ fn check_parameters(parameters: &Parameters) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The schedule, in order of time.
+/// Schedule in order of time.
 pub(super) fn changes(table: &WlanTable) -> Result<Vec<wlan::Change>, Problem> {
     let mut before = None;
     let mut changes = Vec::with_capacity(table.schedule.len());
@@ -159,7 +159,7 @@ fn check_change(
     check_models(channel.as_ref())
 }
 
-/// Losses, and delays that keep the order, of the frames of stations that there are.
+/// Allows losses and order-preserving delays, on frames of existing stations.
 pub(super) fn check_channel(table: &WlanTable) -> Result<(), Problem> {
     check_senders(table)?;
     check_models(table.channel.as_ref())

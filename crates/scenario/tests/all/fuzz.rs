@@ -1,12 +1,12 @@
-//! Spoilt files: whatever the text, the answer is a scenario or one line that says what is wrong.
+//! Fuzzing: for any text, the result is a scenario or a one-line error.
 //!
-//! The mutations are drawn from a fixed seed; `RETX_FUZZ_ITERATIONS` sets how many there are.
+//! The mutations are drawn from a fixed seed; `RETX_FUZZ_ITERATIONS` sets their number.
 
 use retx_scenario::{ScenarioError, Source, from_json, parse};
 use retx_units::{Stream, StreamKey};
 use std::path::Path;
 
-/// Pieces that make a difference to a parser.
+/// Fragments with a meaning to the parser.
 const PIECES: &[&str] = &[
     "[",
     "]",
@@ -75,7 +75,7 @@ const PIECES: &[&str] = &[
     "kind",
 ];
 
-/// Keys to override, sound and unsound.
+/// Valid and invalid keys for overrides.
 const KEYS: &[&str] = &[
     "duration",
     "link.cloud.rate",
@@ -245,6 +245,6 @@ fn whatever_the_text() {
             check_message(&error, &input);
         }
     }
-    // Both answers have to be met, or the mutations test nothing.
+    // Both outcomes must occur, otherwise the mutations test nothing.
     assert!(sound * 50 > iterations && sound < iterations, "{sound} of {iterations} are sound");
 }

@@ -1,4 +1,4 @@
-//! What a sound file becomes.
+//! Resolution of valid files.
 
 use retx_link::{channel, queue};
 use retx_scenario::{
@@ -145,7 +145,7 @@ fn tcps_start_from_what_they_are_like() {
          [tcp.c]\nlike = \"a\"\nreceive_buffer = \"6 mss\"\n",
     );
     let names: Vec<&str> = scenario.tcps.iter().map(|tcp| tcp.name.as_str()).collect();
-    // Those of the file in its order, then the preset that the flow names.
+    // TCPs of the file in its order, then the preset that the flow names.
     assert_eq!(names, ["a", "b", "c", "reno"]);
     let [a, b, c, reno] = [0, 1, 2, 3].map(|index| &scenario.tcps[index].config);
     assert_eq!(*reno, (presets::find("reno").unwrap().config)());
@@ -191,8 +191,9 @@ fn a_parameter_of_an_inherited_choice_can_be_set_alone() {
     assert_eq!(control.expect("plain data")["growth"], "per_ack");
 }
 
-/// Under presets of Linux names of congestion controls are the kernel's, however they come; a
-/// parameter that only the RFC's model has says that this is meant. What is resolved says which.
+/// Under Linux presets, names of congestion controls are the kernel's, wherever they are set; a
+/// parameter that only the RFC's model has selects that model. The resolved scenario names the one
+/// selected.
 #[test]
 fn names_under_linux_are_the_kernels() {
     let tables = "[tcp.x]\nlike = \"linux\"\ncongestion_control = \"reno\"\n\
@@ -417,7 +418,7 @@ fn any_character_survives_text() {
     assert_eq!(toml::from_str::<serde_json::Value>(&text).unwrap(), json);
 }
 
-/// What `--set` can change of a TCP can be changed without a scenario around it, with its errors.
+/// A TCP can be adjusted like `--set` does without a scenario around it, with the same errors.
 #[test]
 fn a_tcp_can_be_adjusted_alone() {
     let reno = (retx_tcp::presets::find("reno").unwrap().config)();

@@ -1,4 +1,4 @@
-//! A resolved scenario, written as a file, is the same scenario when it is read again.
+//! Round trip: a resolved scenario, written as a file and read again, is unchanged.
 
 use proptest::prelude::*;
 use retx_link::queue;
@@ -31,7 +31,7 @@ fn name() -> impl Strategy<Value = String> {
     "[a-zA-Zäß日#=/:-]([a-zA-Z0-9 ,_\\\\{}\\[\\]-]{0,8}[a-z])?"
 }
 
-/// A model of each kind that has no arithmetic among its parameters, and of those that have, one.
+/// A model of each kind without arithmetic among its parameters, and one of those with it.
 fn channels() -> impl Strategy<Value = Value> {
     let model = prop_oneof![
         probability().prop_map(|p| json!({ "model": "bernoulli", "p": p })),
@@ -114,7 +114,7 @@ fn queues() -> impl Strategy<Value = Value> {
     prop_oneof![Just(json!("droptail")), droptail, others]
 }
 
-/// A link that repairs has no queue and no channel that do not go with it.
+/// A link with repair has a compatible queue and channel.
 #[test]
 fn repairs() {
     let link = |repairs: &str| {
@@ -233,7 +233,7 @@ fn link() -> impl Strategy<Value = Map<String, Value>> {
         maybe(direction().prop_map(Value::Object)),
     )
         .prop_map(|(name, mut link, mut schedule, forward, reverse)| {
-            // A rate changes only where there is one.
+            // A rate changes only if the link has one.
             let has = |table: &Value| table.get("rate").is_some_and(|rate| !rate.is_null());
             if link["rate"].is_null() && !(has(&forward) && has(&reverse)) {
                 for change in schedule.as_array_mut().into_iter().flatten() {

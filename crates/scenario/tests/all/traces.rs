@@ -1,4 +1,4 @@
-//! Trace files: what is in them becomes part of the scenario, which needs no file from then on.
+//! Trace files: their contents become part of the scenario, which needs no other file afterwards.
 
 use retx_link::channel;
 use retx_scenario::{Outside, Scenario, Source, parse, parse_with};

@@ -1,4 +1,4 @@
-//! Channels that cannot be, schedules that go backwards, traces that are none.
+//! Errors of channels, schedules and traces.
 
 use super::*;
 use retx_scenario::{Outside, parse_with};
@@ -6,7 +6,7 @@ use retx_tcp::user::NoLoader;
 
 const CHANNEL: &str = "{ model = \"bernoulli\", p = 0.01 }";
 
-/// The base with this channel is refused at this key of it.
+/// Asserts that the base scenario with this channel is refused at this key.
 fn refuse_channel(channel: &str, message: &str) {
     refuse(CHANNEL, channel, &format!("s.toml:12: link.cloud.channel{message}"));
 }
@@ -264,7 +264,7 @@ fn traces_in_the_scenario() {
     );
 }
 
-/// The base with a trace of this content is refused with this message.
+/// Asserts that the base scenario with a trace of this content is refused with this message.
 fn refuse_trace(format: &str, content: &str, message: &str) {
     let channel = format!("{{ model = \"trace\", file = \"a.txt\", format = \"{format}\" }}");
     let text = BASE.replacen(CHANNEL, &channel, 1);

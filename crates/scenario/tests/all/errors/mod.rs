@@ -1,4 +1,4 @@
-//! Every refusal, word for word: where, what, and what instead.
+//! Error messages word for word: position, problem, and remedy.
 
 mod channels;
 mod keys;
@@ -50,7 +50,7 @@ fn error(text: &str, set: &[(&str, &str)]) -> ScenarioError {
     try_parse(text, set).expect_err(&format!("accepted with {set:?}:\n{text}"))
 }
 
-/// Names in braces stand for lists that grow with the registries.
+/// Expands names in braces to the lists of the registries.
 fn expand(message: &str) -> String {
     let presets: Vec<&str> = presets::PRESETS.iter().map(|preset| preset.name).collect();
     message
@@ -73,7 +73,8 @@ fn expand(message: &str) -> String {
         )
 }
 
-/// The base with `from` replaced by `to` is refused with exactly this message.
+/// Asserts that the base scenario with `from` replaced by `to` is refused with exactly this
+/// message.
 fn refuse(from: &str, to: &str, message: &str) {
     assert!(BASE.contains(from), "{from} is not in the base");
     let error = error(&BASE.replacen(from, to, 1), &[]);

@@ -71,10 +71,10 @@ fn an_override_is_blamed_for_what_it_breaks_elsewhere() {
         "s.toml: with link.cloud.mtu = 500: flow.download.tcp: its mss of 1460 and 40 bytes of \
          headers do not fit the mtu of link \"cloud\" (forward), 500",
     );
-    // Of several, the one that set what is wrong.
+    // If there are several, the override that set the wrong value is named.
     let message = error(BASE, &[("seed", "2"), ("link.cloud.rate", "3"), ("seed", "4")]);
     assert_eq!(message.r#override.as_deref(), Some("with link.cloud.rate = 3"));
-    // What is wrong without it as well keeps its line.
+    // An error that exists without the override keeps its line.
     let text = BASE.replace("\"10 Mbit/s\"", "10");
     let message = error(&text, &[("seed", "2")]).to_string();
     assert!(message.starts_with("s.toml:10: link.cloud.rate: 10 lacks"), "{message}");

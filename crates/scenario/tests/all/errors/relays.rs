@@ -1,8 +1,8 @@
-//! Relays that no run could be made of.
+//! Errors of relays.
 
 use super::*;
 
-/// From a server by way of a base station to a client, with a relay at the base station.
+/// Scenario of a server, a base station with a relay, and a client.
 fn with(relay: &str) -> String {
     format!(
         r#"duration = "10 s"
@@ -102,7 +102,7 @@ fn relays() {
     );
 }
 
-/// The acknowledgments have to pass, too, and in the other order.
+/// The acknowledgments have to pass the relays too, in reverse order.
 #[test]
 fn ways_back() {
     let text = r#"duration = "10 s"

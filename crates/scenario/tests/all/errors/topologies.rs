@@ -1,4 +1,4 @@
-//! Shapes that no network could be made of, and faults in what is made of them.
+//! Topologies with invalid parameters, and errors in the links and flows that they generate.
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use super::{BASE, error};
 
-/// The base with this for the flow's `tcp` and `app`.
+/// Asserts that the base scenario with this `tcp` and `app` is refused.
 fn refuse(flow: &str, message: &str) {
     let app = "tcp = \"riverbed\"\napp = { kind = \"transfer\", bytes = 1000 }\n";
     assert!(BASE.ends_with(app));

@@ -1,4 +1,4 @@
-//! Values that no run could be made of.
+//! Values that no run can use.
 
 use super::*;
 

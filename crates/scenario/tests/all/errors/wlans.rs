@@ -1,4 +1,4 @@
-//! Cells that cannot be.
+//! Errors of wlans.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn refuse_cell(line: &str, instead: &str, message: &str) {
     assert_eq!(error(&text, &[]).to_string(), message);
 }
 
-/// Another key of the wlan.
+/// Asserts that the base scenario with another key of the wlan is refused.
 fn refuse_key(line: &str, message: &str) {
     let place = "stations = [\"a\", \"b\", \"c\"]\n";
     refuse_cell(place, &format!("{place}{line}\n"), message);

@@ -1,4 +1,4 @@
-//! The example files: sound, sound again when resolved, and in accord with the JSON Schema.
+//! Example files: valid, valid again when resolved, and in accord with the JSON Schema.
 
 mod schema_check;
 

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-/// Words that say something to people only.
+/// Keywords that are annotations only.
 const SILENT: &[&str] =
     &["$schema", "$defs", "title", "description", "default", "examples", "format"];
 
