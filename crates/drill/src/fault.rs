@@ -1,57 +1,57 @@
-//! How a script ends.
+//! Verdicts: how the play of a script ends.
 
-/// What became of a script.
+/// Result of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// The endpoint did all that the script says.
+    /// The endpoint did everything that the script requires.
     Passed,
-    /// It did something else.
+    /// The endpoint differed from the script.
     Failed(Difference),
-    /// The script could not be played, or not to its end: it is malformed, or asks for something
-    /// that this player or this endpoint does not have.
+    /// The script could not be played to its end: it is malformed, or needs something that the
+    /// player or the endpoint does not support.
     Refused(Refusal),
 }
 
-/// Where the endpoint departs from the script.
+/// Difference between the endpoint and the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// Line in the script, from 1.
     pub line: u32,
-    /// What differs.
+    /// Description of the difference.
     pub message: String,
-    /// What the script says there.
+    /// Expectation of the script.
     pub expected: Option<String>,
-    /// What happened, as a script would say it.
+    /// Actual event, in the notation of scripts.
     pub actual: Option<String>,
 }
 
-/// Why a script cannot be played.
+/// Reason why a script cannot be played.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Line in the script, from 1; 0 for the command line's part.
+    /// Line in the script, from 1; 0 for options on the command line.
     pub line: u32,
-    /// What is wrong, and what instead.
+    /// Problem and remedy.
     pub message: String,
 }
 
 impl Refusal {
-    /// A refusal at a line.
+    /// Creates a refusal at a line.
     pub fn new(line: u32, message: impl Into<String>) -> Self {
         Self { line, message: message.into() }
     }
 }
 
-/// What ends a play early.
+/// Early end of a play.
 #[derive(Debug, Clone)]
 pub enum Stop {
-    /// The endpoint departs from the script.
+    /// The endpoint differs from the script.
     Failed(Box<Difference>),
-    /// The script cannot be played on.
+    /// The script cannot be continued.
     Refused(Refusal),
 }
 
 impl Stop {
-    /// A difference without a packet to show.
+    /// Creates a difference without a packet to show.
     pub fn failed(line: u32, message: impl Into<String>) -> Self {
         let message = message.into();
         Self::Failed(Box::new(Difference { line, message, expected: None, actual: None }))

@@ -1,10 +1,11 @@
 //! Plays packetdrill scripts against retx's TCP in virtual time.
 //!
-//! A script says at which times packets arrive, what the application calls, and which packets the
-//! endpoint must send. [`parse`](parse::parse) turns its text into typed events and refuses what
-//! is not supported before anything runs; [`setup`] makes an endpoint's configuration of its flags
-//! and commands; [`host`] puts sockets over `retx_tcp::Connection`; [`play`] compares. The parser
-//! is written by hand: the grammar is small, and its errors are half of what a user sees of it.
+//! A script states the times at which packets arrive, the calls of the application, and the packets
+//! that the endpoint must send. [`parse`](parse::parse) turns its text into typed events and
+//! refuses unsupported ones before anything runs; [`setup`] derives an endpoint's configuration
+//! from its flags and commands; [`host`] provides sockets over `retx_tcp::Connection`; [`play`]
+//! compares. The parser is written by hand: the grammar is small, and users see mostly its error
+//! messages.
 
 mod code;
 mod fault;
@@ -21,10 +22,10 @@ pub use play::{Options, Played, tcp_info};
 pub use script::{MessageFlags, Operation, PollFd, SocketOption, Transfer};
 pub use setup::{Change, configure};
 
-/// Largest script that is read, in bytes.
+/// Size limit of a script, in bytes.
 pub const TEXT_MAX_BYTES: usize = 1 << 20;
 
-/// Plays one script. `options` say what it starts from; its own flags come on top.
+/// Plays one script. `options` are the defaults; the script's own flags override them.
 pub fn play(text: &str, options: &Options) -> Played {
     match parse::parse(text) {
         Ok(script) => play::play(&script, text, options),

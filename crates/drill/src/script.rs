@@ -1,59 +1,59 @@
-//! A script, read and checked: what is to happen, and when.
+//! Parsed scripts: what happens, and when.
 
 use crate::code::Statement;
 use retx_units::{Duration, Time};
 use retx_wire::{Ecn, Flags, SackBlocks, Timestamps};
 
-/// A whole script.
+/// Script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     /// `--name=value` at its head.
     pub flags: Vec<Flag>,
-    /// Commands that configure: the first thing after the flags.
+    /// Configuring commands, right after the flags.
     pub commands: Vec<Command>,
-    /// What happens, in order.
+    /// Events in order.
     pub events: Vec<Event>,
 }
 
 /// `--name=value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flag {
-    /// Its line.
+    /// Line in the script.
     pub line: u32,
-    /// Without the dashes.
+    /// Name without the dashes.
     pub name: String,
-    /// What follows the first `=`.
+    /// Text after the first `=`.
     pub value: Option<String>,
 }
 
 /// A command line in back quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// Its line.
+    /// Line in the script.
     pub line: u32,
-    /// As written.
+    /// Command as written.
     pub text: String,
 }
 
-/// Something that happens.
+/// Event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Its line.
+    /// Line in the script.
     pub line: u32,
-    /// When.
+    /// Time of the event.
     pub when: When,
-    /// What.
+    /// Action.
     pub action: Action,
 }
 
-/// When an event happens.
+/// Time of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// `0.25`: so long after the beginning.
+    /// `0.25`: time since the start.
     At(Time),
-    /// `+.1`: so long after the event before.
+    /// `+.1`: time since the event before.
     After(Duration),
-    /// `*`: whenever it does.
+    /// `*`: any time.
     Any,
     /// `0.2~0.3`.
     Between(Time, Time),
@@ -61,14 +61,14 @@ pub enum When {
     AfterBetween(Duration, Duration),
 }
 
-/// What happens.
+/// Kinds of events.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// A packet arrives.
     Inbound(Packet),
     /// The endpoint must send a packet.
     Outbound(Packet),
-    /// The application calls.
+    /// The application makes a call.
     Call(Box<Call>),
     /// A command in the middle of a script.
     Command(String),
@@ -76,38 +76,38 @@ pub enum Action {
     Code(Vec<Statement>),
 }
 
-/// A packet as a script describes it.
+/// Packet as described in a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     /// Control bits.
     pub flags: Flags,
     /// First sequence number, relative unless the packet is a SYN.
     pub seq: u32,
-    /// Payload.
+    /// Payload bytes.
     pub payload_bytes: u32,
-    /// Acknowledgment number; 0 where none is written.
+    /// Acknowledgment number; 0 if none is written.
     pub ack: u32,
-    /// Window field, if it is written.
+    /// Window field, if written.
     pub window: Option<u16>,
-    /// Options, or `<...>`: any.
+    /// Options, or `<...>` for any.
     pub options: OptionList,
-    /// The ECN field, if it is written.
+    /// ECN field, if written.
     pub ecn: Option<EcnMark>,
 }
 
-/// What a script says of the ECN field.
+/// Expected ECN field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnMark {
-    /// This one.
+    /// This value.
     Exactly(Ecn),
-    /// `ect01`: either of the two.
+    /// `ect01`: ECT(0) or ECT(1).
     Capable,
 }
 
 /// The options of a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OptionList {
-    /// These, in this order and with this padding.
+    /// These options, in this order and with this padding.
     Exactly(Vec<TcpOption>),
     /// `<...>`.
     Any,
@@ -130,38 +130,39 @@ pub enum TcpOption {
     Sack(SackBlocks),
     /// Timestamps.
     Timestamps(Timestamps),
-    /// An MD5 signature (RFC 2385), for which no socket here has a key.
+    /// MD5 signature (RFC 2385); no socket has a key for it.
     Md5,
 }
 
-/// A call of the application with what it must return.
+/// Call of the application with its expected result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// As written, for messages.
+    /// Name as written, for messages.
     pub name: &'static str,
-    /// What it does.
+    /// Operation with its arguments.
     pub what: Operation,
-    /// When it returns, if it may wait: `+0...0.2`. Relative to what `When` is relative to.
+    /// Latest time of its return, if it may wait: `+0...0.2`. Relative times refer to the event
+    /// before, as in `When`.
     pub end: Option<Duration>,
-    /// What it returns.
+    /// Expected result.
     pub expected: Expected,
 }
 
-/// What a call must return.
+/// Expected result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
-    /// The value; `None` for `...`.
+    /// Value; `None` for `...`.
     pub value: Option<i64>,
-    /// The error's name, with a value of −1.
+    /// Name of the error, with a value of −1.
     pub errno: Option<String>,
 }
 
-/// A system call with its arguments. Descriptors are the script's own numbers.
+/// System call with its arguments. Descriptors are the script's own numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
     /// `socket`.
     Socket {
-        /// `SOCK_NONBLOCK` was given.
+        /// True if `SOCK_NONBLOCK` is set.
         nonblocking: bool,
     },
     /// `bind`.
@@ -174,30 +175,30 @@ pub enum Operation {
     Connect(i32),
     /// `read`, `recv`, `recvfrom`.
     Read(Transfer),
-    /// `recvmsg`: the bytes, and what must come beside them.
+    /// `recvmsg`: the bytes, and the expected control messages.
     ReadMessage(Transfer, Vec<Ancillary>),
     /// `recvmsg(…, MSG_ERRQUEUE)`: a transmit timestamp.
     ReadErrors(i32, Vec<Ancillary>),
     /// `write`, `send`, `sendto`, `sendmsg`, `sendfile`.
     Write(Transfer),
-    /// A transfer of so many bytes with a buffer at address 0.
+    /// A transfer of this many bytes with a buffer at address 0.
     BadBuffer(i32, u64),
-    /// `open`: a file that is as long as it has to be.
+    /// `open`: a file that is as long as needed.
     Open,
     /// `shutdown`.
     Shutdown {
         /// Descriptor.
         fd: i32,
-        /// No more reading.
+        /// True to end reading.
         read: bool,
-        /// No more writing.
+        /// True to end writing.
         write: bool,
     },
     /// `close`.
     Close(i32),
     /// `setsockopt`.
     SetOption(i32, SocketOption),
-    /// `getsockopt`: the option with the value that it must have.
+    /// `getsockopt`: the option with its expected value.
     GetOption(i32, SocketOption),
     /// `fcntl(fd, F_GETFL)`.
     GetFlags(i32),
@@ -209,9 +210,9 @@ pub enum Operation {
     OutQueue(i32, i64),
     /// `poll`.
     Poll {
-        /// What is asked and must be answered.
+        /// Requested and expected events.
         fds: Vec<PollFd>,
-        /// How long it may wait; `None` for ever.
+        /// Longest time to wait; `None` if unlimited.
         timeout: Option<Duration>,
     },
     /// `epoll_create`.
@@ -222,18 +223,18 @@ pub enum Operation {
         epoll: i32,
         /// Operation on the entry.
         what: EpollChange,
-        /// The descriptor that is watched.
+        /// Watched descriptor.
         fd: i32,
-        /// Bits of [`crate::host::ready`], and how they are watched.
+        /// Bits of [`crate::host::ready`], with those for the kind of watching.
         events: u32,
     },
     /// `epoll_wait` for one event at a time.
     EpollWait {
         /// Descriptor of the epoll instance.
         epoll: i32,
-        /// The descriptor that must be reported, with its bits; `None` where none must be.
+        /// Expected descriptor with its bits; `None` if no event is expected.
         expected: Option<(i32, u32)>,
-        /// How long it may wait; `None` for ever.
+        /// Longest time to wait; `None` if unlimited.
         timeout: Option<Duration>,
     },
 }
@@ -247,12 +248,12 @@ pub enum EpollChange {
     Delete,
 }
 
-/// A control message that `recvmsg` finds.
+/// Control message received by `recvmsg`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ancillary {
-    /// `TCP_CM_INQ`: bytes that can still be read, and one for the end of the stream.
+    /// `TCP_CM_INQ`: number of bytes left to read, plus one for the end of the stream.
     InQueue(i64),
-    /// `SCM_TIMESTAMPING`: when it happened.
+    /// `SCM_TIMESTAMPING`: time of the event.
     Time(Duration),
     /// Event of the timestamp, and the number of the last byte of the write.
     Stamp(Stamp, i64),
@@ -265,63 +266,63 @@ pub enum Stamp {
     Scheduled,
     /// The segment leaves.
     Sent,
-    /// Its data are acknowledged.
+    /// The data are acknowledged.
     Acknowledged,
 }
 
-/// Bytes between the application and a socket.
+/// Transfer of bytes between the application and a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
     /// Descriptor.
     pub fd: i32,
-    /// How many at most.
+    /// Largest number of bytes.
     pub bytes: u64,
     /// `MSG_…`.
     pub flags: MessageFlags,
 }
 
-/// The flags of a transfer (`MSG_…`) that are played.
+/// Supported flags of a transfer (`MSG_…`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MessageFlags(pub u8);
 
 impl MessageFlags {
     /// `MSG_DONTWAIT`.
     pub const DONT_WAIT: Self = Self(1);
-    /// `MSG_PEEK`: the bytes stay where they are.
+    /// `MSG_PEEK`: the bytes remain to be read.
     pub const PEEK: Self = Self(2);
-    /// `MSG_MORE`: more will be written soon.
+    /// `MSG_MORE`: more data will be written soon.
     pub const MORE: Self = Self(4);
     /// `MSG_EOR`: no later byte shares a segment with these.
     pub const END_OF_RECORD: Self = Self(8);
 
-    /// True when every bit of `other` is set.
+    /// True if every bit of `other` is set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// The bits of both.
+    /// Union of both sets of bits.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The bits that are not in `other`.
+    /// Bits that are not in `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 }
 
-/// A socket option and its value.
+/// Socket option and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SocketOption {
-    /// `SO_REUSEADDR`, `SO_REUSEPORT`: no effect where there are no addresses.
+    /// `SO_REUSEADDR`, `SO_REUSEPORT`: without effect, because there are no addresses.
     Reuse(i64),
     /// `SO_SNDBUF`.
     SendBuffer(i64),
     /// `SO_RCVBUF`.
     ReceiveBuffer(i64),
-    /// `SO_LINGER`: the time, when it is on.
+    /// `SO_LINGER`: the time, if enabled.
     Linger(Option<i64>),
     /// `SO_ERROR`.
     Error(String),
@@ -355,13 +356,13 @@ pub enum SocketOption {
     Ignored,
 }
 
-/// An entry of `poll`; the masks are `crate::host::ready` bits.
+/// Entry of `poll`; the masks are bits of `crate::host::ready`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PollFd {
     /// Descriptor.
     pub fd: i32,
-    /// What is asked for.
+    /// Requested events.
     pub events: u32,
-    /// What must be found.
+    /// Expected events.
     pub revents: u32,
 }

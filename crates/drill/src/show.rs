@@ -1,10 +1,10 @@
-//! Packets and times as a script writes them.
+//! Formatting of packets and times in the notation of scripts.
 
 use crate::script::{EcnMark, OptionList, Packet, TcpOption};
 use retx_units::Time;
 use retx_wire::{Ecn, Flags};
 
-/// A text of the script, fit for a line of a terminal: short, without control characters.
+/// Text of the script made fit for one line of a terminal: short, without control characters.
 pub fn plain(text: &str) -> String {
     const LONGEST: usize = 300;
     let mut shown = String::new();
@@ -22,7 +22,7 @@ pub fn plain(text: &str) -> String {
     shown
 }
 
-/// `0.250000`: seconds to the microsecond, or finer where it takes more.
+/// `0.250000`: seconds with six or more decimals.
 pub fn time(time: Time) -> String {
     let (seconds, nanos) = (time.as_nanos() / 1_000_000_000, time.as_nanos() % 1_000_000_000);
     if nanos.is_multiple_of(1_000) {
@@ -58,7 +58,7 @@ pub fn packet(packet: &Packet) -> String {
     text
 }
 
-/// An ECN mark, as scripts write it.
+/// ECN mark in the notation of scripts.
 pub const fn ecn(mark: EcnMark) -> &'static str {
     match mark {
         EcnMark::Exactly(Ecn::NotEct) => "noecn",

@@ -1,8 +1,8 @@
-//! A script's words.
+//! Lexer of scripts.
 
 use crate::fault::Refusal;
 
-/// What a token is.
+/// Kind of token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind<'a> {
     /// `write`, `mss`, `SOCK_STREAM`.
@@ -17,33 +17,33 @@ pub enum Kind<'a> {
     Address(&'a str),
     /// `"reno"`, without the quotes.
     Text(&'a str),
-    /// What stands between back quotes.
+    /// Text between back quotes.
     Command(&'a str),
-    /// What stands between `%{` and `}%`.
+    /// Text between `%{` and `}%`.
     Code(&'a str),
-    /// `--mss=1000`, whole.
+    /// `--mss=1000` as a whole.
     Flag(&'a str),
     /// `...`
     Ellipsis,
     /// Any other character.
     Symbol(char),
-    /// After the last.
+    /// End of the script.
     End,
 }
 
-/// A token and the line on which it begins.
+/// Token and its first line.
 #[derive(Debug, Clone, Copy)]
 pub struct Token<'a> {
-    /// What it is.
+    /// Kind of token, with its text.
     pub kind: Kind<'a>,
-    /// Its line, from 1.
+    /// Line, from 1.
     pub line: u32,
 }
 
-/// Cuts a text into tokens; the last is [`Kind::End`].
+/// Splits a text into tokens; the last is [`Kind::End`].
 ///
 /// # Errors
-/// A comment, a text, a command or a code block without an end.
+/// An unterminated comment, string, command or code block.
 pub fn tokens(text: &str) -> Result<Vec<Token<'_>>, Refusal> {
     let mut lexer = Lexer { rest: text, line: 1 };
     let mut tokens = Vec::new();
@@ -64,7 +64,7 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Takes so many bytes.
+    /// Takes `bytes` bytes.
     fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(bytes);
         self.line += taken.bytes().filter(|byte| *byte == b'\n').count() as u32;
@@ -72,7 +72,7 @@ impl<'a> Lexer<'a> {
         taken
     }
 
-    /// Blanks, `// …` and `/* … */`.
+    /// Skips blanks, `// …` and `/* … */`.
     fn skip_blank(&mut self) -> Result<(), Refusal> {
         loop {
             let blank = self.rest.len() - self.rest.trim_start().len();
@@ -117,7 +117,7 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    /// What stands between two marks; `\` takes the mark's meaning away from what follows it.
+    /// Text between two marks; `\` escapes the character after it.
     fn enclosed(&mut self, open: &str, close: &str, what: &str) -> Result<&'a str, Refusal> {
         let line = self.line;
         let body = &self.rest[open.len()..];
@@ -136,7 +136,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Up to the next blank that is neither in quotes nor in brackets.
+    /// Text up to the next blank that is neither in quotes nor in brackets.
     fn flag(&mut self) -> &'a str {
         let (mut quoted, mut depth) = (false, 0_i32);
         let end = self.rest.find(|c: char| {
@@ -152,7 +152,7 @@ impl<'a> Lexer<'a> {
         self.take(end.unwrap_or(self.rest.len()))
     }
 
-    /// Bytes of a number here; 0 when there is none.
+    /// Length of the number at the current position; 0 if there is none.
     fn number_length(&self) -> usize {
         let bytes = self.rest.as_bytes();
         let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -167,7 +167,7 @@ impl<'a> Lexer<'a> {
             }
         }
         let has_digit = bytes[..at].iter().any(u8::is_ascii_digit);
-        // What goes on with a letter is a word, `0x…` a number.
+        // A number followed by a letter is a word, except for `0x…`.
         let word = bytes.get(at).is_some_and(|byte| is_word(char::from(*byte)));
         let hex = at == 1 && bytes.starts_with(b"0x");
         if has_digit && (!word || hex) { at } else { 0 }
@@ -194,7 +194,7 @@ fn is_word(c: char) -> bool {
 }
 
 impl Kind<'_> {
-    /// For messages.
+    /// Description for messages.
     pub fn describe(&self) -> String {
         match self {
             Self::Word(text) | Self::Integer(text) | Self::Decimal(text) | Self::Address(text) => {
@@ -212,7 +212,7 @@ impl Kind<'_> {
     }
 }
 
-/// A text short enough for a message.
+/// Shortens a text for a message.
 pub fn clipped(text: &str) -> String {
     const LONGEST: usize = 60;
     let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_default).collect();

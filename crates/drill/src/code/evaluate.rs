@@ -1,4 +1,4 @@
-//! Statements, carried out.
+//! Execution of code blocks.
 
 use super::format::formatted;
 use super::{Comparison, Expression, Function, Operator, Prefix, Statement, Value, What};
@@ -6,32 +6,32 @@ use crate::fault::Refusal;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// Where names come from that the script did not set itself.
+/// Source of names that the script did not set itself.
 pub trait Names {
     /// The value of a name.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why the name has no value.
     fn value(&self, name: &str) -> Result<Value, String>;
 }
 
-/// What a block of code came to.
+/// Outcome of a code block.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// Every assertion holds.
+    /// All assertions hold.
     Held,
-    /// The one on this line does not; its text and what it says.
+    /// An assertion fails.
     Broken {
-        /// Its line.
+        /// Line of the assertion.
         line: u32,
-        /// The test as it is written.
+        /// Text of its test.
         text: String,
-        /// What the script says about it, or the values in it.
+        /// The script's message, or the values of the operands.
         message: String,
     },
 }
 
-/// The variables that a script's code blocks share, and what they have printed.
+/// Variables shared by a script's code blocks, and their output.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
     variables: HashMap<String, Value>,
@@ -39,14 +39,14 @@ pub struct Program {
     pub printed: Vec<String>,
 }
 
-/// Why an expression has no value.
+/// Reason why an expression has no value.
 type Fault = String;
 
 impl Program {
-    /// Carries out a block.
+    /// Executes a block.
     ///
     /// # Errors
-    /// A name that does not exist, or an operation that its operands do not have.
+    /// An unknown name, or an operation that its operands do not support.
     pub fn run(&mut self, block: &[Statement], names: &dyn Names) -> Result<Outcome, Refusal> {
         for statement in block {
             let refuse =
@@ -248,8 +248,8 @@ fn compare(comparison: Comparison, left: &Value, right: &Value) -> Result<bool, 
     })
 }
 
-/// The order of two values; `Some(None)` where a number is none (NaN), `None` for values of
-/// different kinds. Tuples are ordered by their first values that differ, and then by length.
+/// Order of two values; `Some(None)` if one is NaN, `None` for values of different kinds. Tuples
+/// are ordered by their first values that differ, and then by length.
 fn order(left: &Value, right: &Value) -> Option<Option<Ordering>> {
     match (left, right) {
         (Value::Integer(left), Value::Integer(right)) => Some(left.partial_cmp(right)),

@@ -1,11 +1,11 @@
-//! `'cwnd=%d' % tcpi_snd_cwnd`.
+//! `%` formatting: `'cwnd=%d' % tcpi_snd_cwnd`.
 
 use super::Value;
 
-/// A text with its `%` marks filled in. Widths and precisions are not looked at.
+/// Fills in the `%` marks of a text. Widths and precisions are ignored.
 ///
 /// # Errors
-/// More or fewer values than marks, or a mark that is not known.
+/// More or fewer values than marks, or an unknown mark.
 pub fn formatted(text: &str, values: &Value) -> Result<String, String> {
     let mut values = match values {
         Value::Tuple(values) => values.as_slice(),

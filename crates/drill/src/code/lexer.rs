@@ -1,36 +1,36 @@
-//! Words of a code block.
+//! Lexer of code blocks.
 
 use crate::fault::Refusal;
 
-/// A word.
+/// Token of a code block.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Word {
     /// A name or keyword.
     Name(String),
-    /// A whole number.
+    /// Integer.
     Integer(i128),
-    /// A number with a fraction.
+    /// Floating-point number.
     Float(f64),
-    /// A text, without its quotes.
+    /// String, without its quotes.
     Text(String),
     /// An operator or bracket.
     Sign(&'static str),
     /// The end of a line, or `;`.
     Newline,
-    /// After the last.
+    /// End of the block.
     End,
 }
 
-/// A word, its line, and where it stands in the text.
+/// Token with its line and its position in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
     /// The word.
     pub word: Word,
-    /// Its line in the script.
+    /// Line in the script.
     pub line: u32,
-    /// Its first byte.
+    /// Offset of its first byte.
     pub from: usize,
-    /// The byte after it.
+    /// Offset after its last byte.
     pub to: usize,
 }
 
@@ -40,10 +40,10 @@ const SIGNS: [&str; 28] = [
     "-", "*", "/", "%", "&", "|", "^", "~", "<", ">", "(", ")",
 ];
 
-/// Cuts a code block into words. `line` is the line on which it begins.
+/// Splits a code block into tokens. `line` is its first line.
 ///
 /// # Errors
-/// A character or a number that Python does not have, a text without an end.
+/// A character or a number that is not Python, or an unterminated string.
 pub fn words(text: &str, line: u32) -> Result<Vec<Placed>, Refusal> {
     let mut lexer = Lexer { text, at: 0, line, depth: 0, words: Vec::new() };
     while lexer.at < text.len() {
@@ -57,7 +57,7 @@ struct Lexer<'a> {
     text: &'a str,
     at: usize,
     line: u32,
-    /// Brackets open: a line does not end inside them.
+    /// Number of open brackets, inside which line ends are ignored.
     depth: u32,
     words: Vec<Placed>,
 }
@@ -151,7 +151,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Bytes of a `\` at the end of a line, and that end.
+/// Length of a `\` at the end of a line, with the line end; `None` elsewhere.
 fn continued(rest: &str) -> Option<usize> {
     let after = rest.strip_prefix('\\')?;
     let newline = after.find('\n')?;

@@ -1,4 +1,4 @@
-//! What stands between `%{` and `}%`: the part of Python that packetdrill scripts use. `assert`,
+//! Code blocks between `%{` and `}%`: the subset of Python that packetdrill scripts use. `assert`,
 //! `print`, assignments, and expressions over numbers and texts.
 
 mod evaluate;
@@ -11,25 +11,25 @@ pub use evaluate::{Names, Outcome, Program};
 pub use parser::parse;
 pub use value::Value;
 
-/// A line of a code block.
+/// Statement of a code block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
-    /// Its line in the script.
+    /// Line in the script.
     pub line: u32,
-    /// What it does.
+    /// Kind of statement, with its operands.
     pub what: What,
 }
 
-/// What a statement does.
+/// Kinds of statements.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
     /// `assert test, message`.
     Assert {
-        /// What must hold.
+        /// Condition.
         test: Expression,
-        /// What is shown when it does not.
+        /// Message shown if the assertion fails.
         message: Option<Expression>,
-        /// The test as it is written.
+        /// Text of the condition.
         text: String,
     },
     /// `print(x, y)`.
@@ -53,7 +53,7 @@ pub enum Expression {
     Binary(Operator, Box<(Expression, Expression)>),
     /// `a <= b <= c`: holds when each neighbouring pair does.
     Compare(Box<Expression>, Vec<(Comparison, Expression)>),
-    /// `a and b`; `true` for `or`.
+    /// `a and b`; with `true` `a or b`.
     Logic(bool, Box<(Expression, Expression)>),
     /// `abs(x)`.
     Call(Function, Vec<Expression>),
@@ -61,7 +61,7 @@ pub enum Expression {
     Tuple(Vec<Expression>),
 }
 
-/// What stands before an operand.
+/// Prefix operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Prefix {
@@ -70,7 +70,7 @@ pub enum Prefix {
     Invert,
 }
 
-/// What stands between two operands.
+/// Binary operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Operator {
@@ -87,7 +87,7 @@ pub enum Operator {
     ShiftRight,
 }
 
-/// What compares.
+/// Comparison operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Comparison {
@@ -99,7 +99,7 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
-/// The functions that there are.
+/// Built-in functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Function {

@@ -1,19 +1,19 @@
-//! Code blocks to statements.
+//! Parser of code blocks.
 
 use super::lexer::{Placed, Word, words};
 use super::{Comparison, Expression, Function, Operator, Prefix, Statement, Value, What};
 use crate::fault::Refusal;
 
-/// Deeper nesting than any test has.
+/// Nesting limit, above that of any test.
 const DEEPEST: u32 = 40;
 
 /// Longest chain of operators on one level.
 const LONGEST_CHAIN: usize = 200;
 
-/// Reads a code block that begins on `line`.
+/// Parses a code block that begins on `line`.
 ///
 /// # Errors
-/// The first thing that is not in the part of Python that is played.
+/// The first construct outside the supported subset of Python.
 pub fn parse(text: &str, line: u32) -> Result<Vec<Statement>, Refusal> {
     let mut parser = Parser { text, words: words(text, line)?, at: 0, depth: 0 };
     let mut statements = Vec::new();
@@ -40,7 +40,7 @@ struct Parser<'a> {
 
 type Level = &'static [(&'static str, Operator)];
 
-/// Operators, the loosest first.
+/// Binary operators by precedence, the loosest first.
 const LEVELS: [Level; 6] = [
     &[("|", Operator::Or)],
     &[("^", Operator::Xor)],
@@ -129,7 +129,7 @@ impl Parser<'_> {
         Ok(What::Assert { test, message, text: self.text[from..to].to_owned() })
     }
 
-    /// What is printed: Python 2's `print x` as well as `print(x)`.
+    /// Arguments of `print`: Python 2's `print x` as well as `print(x)`.
     fn printed(&mut self) -> Result<Vec<Expression>, Refusal> {
         if matches!(self.peek(), Word::Newline | Word::End) {
             return Ok(Vec::new());
@@ -174,7 +174,7 @@ impl Parser<'_> {
         result
     }
 
-    /// `or` (`either`), and under it `and`.
+    /// `or` (`either`), or with higher precedence `and`.
     fn logic(&mut self, either: bool) -> Result<Expression, Refusal> {
         let operand = |it: &mut Self| if either { it.logic(false) } else { it.negation() };
         let mut left = operand(self)?;
@@ -186,7 +186,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// Long chains are deep trees.
+    /// Limits the length of chains, which become deep trees.
     fn counted(&self, links: usize) -> Result<usize, Refusal> {
         if links == LONGEST_CHAIN {
             return Err(Refusal::new(self.line(), "in the code block: too long an expression"));
@@ -293,13 +293,13 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows `(`: one expression, or a tuple.
+    /// Expression after `(`: in brackets, or a tuple.
     fn brackets(&mut self) -> Result<Expression, Refusal> {
         let (mut values, comma) = self.list()?;
         Ok(if values.len() == 1 && !comma { values.remove(0) } else { Expression::Tuple(values) })
     }
 
-    /// Expressions up to `)`, and whether a comma stands before it.
+    /// Expressions up to `)`, and whether a comma precedes it.
     fn list(&mut self) -> Result<(Vec<Expression>, bool), Refusal> {
         let mut values = Vec::new();
         let mut comma = false;

@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-/// A number, a text or a tuple. Truth values are the numbers 0 and 1, as in Python.
+/// Number, string or tuple. Truth values are the numbers 0 and 1, as in Python.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A whole number.
+    /// Integer.
     Integer(i128),
-    /// A number with a fraction.
+    /// Floating-point number.
     Float(f64),
-    /// A text.
+    /// String.
     Text(String),
-    /// Several values.
+    /// Tuple.
     Tuple(Vec<Value>),
 }
 
 impl Value {
-    /// Python's truth: everything but zero and the empty.
+    /// Python's truth value: false for zero and for empty values.
     pub fn is_true(&self) -> bool {
         match self {
             Self::Integer(number) => *number != 0,
@@ -26,7 +26,7 @@ impl Value {
         }
     }
 
-    /// As a float, when it is a number.
+    /// Value as a float, if it is a number.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Integer(number) => Some(*number as f64),

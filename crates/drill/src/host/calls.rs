@@ -5,15 +5,15 @@ use crate::script::{MessageFlags, Operation, Transfer};
 use retx_tcp::State;
 use retx_units::{Duration, Time};
 
-/// A call that cannot be made sense of: the script's fault, not an error of the machine.
+/// Description of an invalid call: an error of the script, not an error number of the machine.
 pub type Fault = String;
 
 impl Host {
-    /// Makes a call. `returns` is what the script wants: the number of a new descriptor is the
-    /// script's to choose.
+    /// Makes a call. `returns` is the result that the script expects: the script chooses the number
+    /// of a new descriptor.
     ///
     /// # Errors
-    /// What no machine would do, or this one cannot.
+    /// A call that no machine, or not this one, can carry out.
     pub fn call(
         &mut self,
         now: Time,
@@ -77,7 +77,7 @@ impl Host {
         asked || self.sockets.get(fd).is_some_and(|socket| socket.nonblocking)
     }
 
-    /// True when a transfer takes what it can and returns.
+    /// True if a transfer never waits: it transfers what it can and returns.
     fn never_waits(&self, transfer: &Transfer) -> bool {
         self.is_nonblocking(&Operation::Write(*transfer))
     }
@@ -86,7 +86,7 @@ impl Host {
         self.sockets.get_mut(&fd).ok_or_else(|| no_descriptor(fd))
     }
 
-    /// The connection behind a descriptor.
+    /// Connection of a descriptor.
     ///
     /// # Errors
     /// No such descriptor.
@@ -98,7 +98,7 @@ impl Host {
         }
     }
 
-    /// The descriptor that a call returns, as the script wants it.
+    /// Descriptor returned by a call, as the script chooses it.
     pub(super) fn new_descriptor(&self, returns: Option<i64>) -> Result<i32, Fault> {
         let fd = returns
             .and_then(|fd| i32::try_from(fd).ok())
@@ -168,7 +168,7 @@ impl Host {
         Ok(Answer::Wait)
     }
 
-    /// Keep-alive segments, where the socket has asked for them before there was a connection.
+    /// Starts keep-alive, if the socket requested it before the connection existed.
     fn start_keepalive(&mut self, now: Time, end: usize) {
         let target = &mut self.ends[end];
         if target.keepalive.on {
@@ -176,7 +176,7 @@ impl Host {
         }
     }
 
-    /// How far the handshake is.
+    /// State of the handshake.
     pub fn connected(&mut self, end: usize) -> Answer {
         let end = &mut self.ends[end];
         if let Some(errno) = end.error.take() {
@@ -243,7 +243,7 @@ impl Host {
         Ok(if taken == 0 && transfer.bytes > 0 { Answer::Wait } else { Answer::Done(taken as i64) })
     }
 
-    /// Writes a piece of a transfer, and lets the connection send.
+    /// Writes a part of a transfer, and lets the connection send.
     fn hand_over(&mut self, now: Time, end: usize, bytes: u64, flags: MessageFlags) -> u64 {
         let target = &mut self.ends[end];
         let connection = &mut target.connection;
@@ -259,7 +259,7 @@ impl Host {
         taken
     }
 
-    /// A transfer to or from address 0 fails where it would touch the buffer.
+    /// Result of a transfer from or to address 0: it fails where it would access the buffer.
     fn bad_buffer(&mut self, fd: i32, bytes: u64) -> Result<Answer, Fault> {
         let open = self.end_of(fd)?.is_some();
         Ok(match (open, bytes) {
@@ -269,8 +269,8 @@ impl Host {
         })
     }
 
-    /// Goes on with a write of which `written` bytes have been taken: to a blocking socket it
-    /// returns when all have been.
+    /// Continues a write of which `written` bytes have been accepted: on a blocking socket it
+    /// returns when all bytes have been accepted.
     ///
     /// # Errors
     /// No such descriptor.
@@ -288,7 +288,7 @@ impl Host {
         let left = Transfer { bytes: transfer.bytes - *written, ..*transfer };
         match self.call(now, &Operation::Write(left), None)? {
             Answer::Done(taken) => *written += taken as u64,
-            // What has been taken is told before an error is.
+            // Bytes already accepted are reported before an error.
             Answer::Error(_) if *written > 0 => return Ok(Answer::Done(*written as i64)),
             answer => return Ok(answer),
         }
@@ -325,13 +325,13 @@ impl Host {
     }
 
     /// Closes a connection's socket. With a linger time the call waits until the peer has
-    /// acknowledged everything, or that time is over (`sk_stream_wait_close`).
+    /// acknowledged all data, or that time has passed (`sk_stream_wait_close`).
     fn close_connection(&mut self, now: Time, fd: i32, end: usize) -> Answer {
         let Some(socket) = self.sockets.get_mut(&fd) else { return Answer::Error("EBADF") };
         let target = &mut self.ends[end];
         let lingers = socket.settings.linger.filter(|seconds| *seconds > 0);
         let first = socket.closing_until.is_none();
-        // RFC 9293 §3.6.1: what arrived and was not read is lost, and the peer is told.
+        // RFC 9293 §3.6.1: data that arrived and were not read are lost, so the peer gets a reset.
         if first && (socket.settings.linger == Some(0) || target.connection.readable() > 0) {
             target.connection.abort();
         } else if first && !target.write_shut {
@@ -354,13 +354,13 @@ impl Host {
         Answer::Done(0)
     }
 
-    /// How long `close` waits at most.
+    /// Longest time that `close` waits.
     pub fn lingers(&self, fd: i32) -> Duration {
         let linger = self.sockets.get(&fd).and_then(|socket| socket.settings.linger);
         linger.map_or(Duration::ZERO, |seconds| Duration::from_secs(seconds.max(0) as u64))
     }
 
-    /// Connections that nobody will accept are reset.
+    /// Resets the connections that were never accepted.
     fn stop_listening(&mut self, now: Time, fd: i32) {
         if self.focus == Focus::Socket(fd) {
             self.focus = Focus::Nothing;
@@ -373,7 +373,7 @@ impl Host {
         }
     }
 
-    /// What `poll` finds of a descriptor.
+    /// Bits that `poll` finds for a descriptor.
     ///
     /// # Errors
     /// No such descriptor.

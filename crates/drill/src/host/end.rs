@@ -1,4 +1,4 @@
-//! A connection, and what its socket knows about it.
+//! Connection and the state of its socket.
 
 use super::limits::{Limits, unsent_bytes};
 use super::settings::KeepAliveOption;
@@ -8,7 +8,8 @@ use retx_tcp::{Connection, Event, State, Transmit};
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// Memory that Linux takes for a packet in the send queue, beside its data (`skb->truesize`).
+/// Memory that Linux charges for a packet in the send queue in addition to its data
+/// (`skb->truesize`).
 const PACKET_MEMORY_BYTES: u64 = 1_280;
 
 /// A connection with its socket's state.
@@ -16,41 +17,42 @@ const PACKET_MEMORY_BYTES: u64 = 1_280;
 pub struct End {
     /// The endpoint.
     pub connection: Connection,
-    /// The descriptor that it is to be accepted from.
+    /// Listening descriptor that will accept it.
     pub listener: Option<i32>,
-    /// `accept` has returned it, or `connect` made it.
+    /// True once `accept` has returned it; also for a connection made by `connect`.
     pub taken: bool,
     /// The handshake is complete.
     pub connected: bool,
-    /// Nothing more comes.
+    /// True once the peer has closed its direction.
     pub peer_closed: bool,
-    /// `shutdown(SHUT_RD)`: a read does not wait any more. As in Linux, what comes can be read.
+    /// True after `shutdown(SHUT_RD)`: reads no longer wait. As in Linux, data that arrive can
+    /// still be read.
     pub read_shut: bool,
-    /// `shutdown(SHUT_WR)` or `close`.
+    /// True after `shutdown(SHUT_WR)` or `close`.
     pub write_shut: bool,
-    /// What the next call fails with.
+    /// Error of the next call.
     pub error: Option<Errno>,
-    /// Bytes that the application may write ahead of their acknowledgment.
+    /// Size of the send buffer, bytes.
     pub send_buffer: u64,
-    /// What has been counted.
+    /// Counters.
     pub counts: Counts,
-    /// The send buffer counts memory, as in Linux.
+    /// True if the send buffer counts memory, as in Linux.
     pub counts_memory: bool,
-    /// MSS that this end offers.
+    /// MSS offered by this end.
     pub mss: u32,
-    /// `TCP_NOTSENT_LOWAT`: no room for writing while so many bytes are unsent.
+    /// `TCP_NOTSENT_LOWAT`: limit of unsent bytes above which writes wait.
     pub unsent_low_water: Option<u64>,
     /// `SO_RCVLOWAT`.
     pub read_low_water: u64,
     /// `SO_KEEPALIVE`.
     pub keepalive: KeepAliveOption,
-    /// Transmit timestamps, where they are on.
+    /// Transmit timestamps, if enabled.
     pub stamps: Option<Box<Stamps>>,
-    /// Limit that holds the sender back now.
+    /// Limits of the sender, and the time under each.
     pub limits: Limits,
-    /// How often something has happened that wakes those who wait for the socket.
+    /// Number of events that have woken waiters of the socket.
     pub wakes: u64,
-    /// Somebody has found no room for writing.
+    /// True if a write has found the send buffer full.
     pub short: bool,
     /// Readable bytes when the socket last woke a waiter.
     woken_at: u64,
@@ -58,39 +60,39 @@ pub struct End {
     flight: VecDeque<(u64, u64)>,
 }
 
-/// What `TCP_INFO` counts.
+/// Counters of `TCP_INFO`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
     /// Segments sent.
     pub segments_out: u64,
-    /// Of these, with data.
+    /// Segments sent with data.
     pub data_segments_out: u64,
-    /// Of these, sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
     /// Payload bytes sent.
     pub bytes_out: u64,
-    /// Of these, sent again.
+    /// Payload bytes retransmitted.
     pub bytes_retransmitted: u64,
     /// Segments that arrived.
     pub segments_in: u64,
-    /// Of these, with data.
+    /// Segments with data that arrived.
     pub data_segments_in: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Smallest RTT measured.
     pub rtt_min: Option<Duration>,
-    /// When data last left, arrived, and an acknowledgment last arrived.
+    /// Time at which data were last sent.
     pub last_data_sent: Time,
-    /// See above.
+    /// Time at which data last arrived.
     pub last_data_received: Time,
-    /// See above.
+    /// Time at which an acknowledgment last arrived.
     pub last_ack_received: Time,
 }
 
-/// What made a connection do something.
+/// Cause of a connection's action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// A segment that found it in this state.
+    /// Arrival of a segment, in this state.
     Segment(State),
     /// A timer.
     Timer,
@@ -99,7 +101,7 @@ pub enum Cause {
 }
 
 impl End {
-    /// A connection's socket.
+    /// Creates the socket of a connection.
     pub fn new(connection: Connection, send_buffer: u64, mss: u32) -> Self {
         Self {
             connection,
@@ -131,14 +133,14 @@ impl End {
         self.flight.len()
     }
 
-    /// Takes notice of what has happened in the connection.
+    /// Handles the events of the connection.
     pub fn take_events(&mut self, now: Time, cause: Cause) {
         while let Some(event) = self.connection.poll_event() {
             match event {
                 Event::Connected => {
                     self.connected = true;
                     self.wakes += 1;
-                    // As if data had gone both ways (`tcp_finish_connect`).
+                    // As if data had been sent and received (`tcp_finish_connect`).
                     self.counts.last_data_received = now;
                     self.counts.last_data_sent = now;
                 }
@@ -167,8 +169,8 @@ impl End {
         }
     }
 
-    /// The connection has been served: wakes those who wait for data or for room, and notes what
-    /// limits the sender.
+    /// Called after the connection has been served: wakes waiters for data or for room, and updates
+    /// the limits of the sender.
     pub fn observe(&mut self, now: Time) {
         let readable = self.connection.readable();
         if readable > self.woken_at {
@@ -183,8 +185,8 @@ impl End {
         }
     }
 
-    /// Enough room that a writer is woken: where memory counts a third of the buffer, and less
-    /// than half of `TCP_NOTSENT_LOWAT` is unsent (`sk_stream_is_writeable`).
+    /// True if there is enough room to wake a writer: a third of the buffer if memory is counted,
+    /// and less than half of `TCP_NOTSENT_LOWAT` unsent (`sk_stream_is_writeable`).
     fn has_room(&self) -> bool {
         let used = self.used();
         let unsent = unsent_bytes(&self.connection);
@@ -193,7 +195,7 @@ impl End {
         enough && self.unsent_low_water.is_none_or(|low| 2 * unsent < low)
     }
 
-    /// Counts a segment that leaves.
+    /// Counts a segment that is sent.
     pub fn note_sent(&mut self, now: Time, transmit: &Transmit) {
         let bytes = u64::from(transmit.segment.payload_bytes);
         let space = u64::from(transmit.segment.seq_len());
@@ -215,7 +217,7 @@ impl End {
         }
     }
 
-    /// Where the next read stands: how much there is, or why there is nothing.
+    /// Number of readable bytes, or the result of a read that finds none.
     pub fn readable(&self) -> Result<u64, Answer> {
         let readable = self.connection.readable();
         if readable >= self.read_low_water || readable > 0 && self.peer_closed {
@@ -230,7 +232,7 @@ impl End {
         if over { Ok(0) } else { Err(Answer::Wait) }
     }
 
-    /// Where the next write stands: why there can be none, if so.
+    /// Result of a write that cannot proceed, if so.
     pub fn writable(&self) -> Result<(), Answer> {
         if let Some(errno) = self.error {
             return Err(Answer::Error(errno));
@@ -251,9 +253,9 @@ impl End {
         bytes + PACKET_MEMORY_BYTES * bytes.div_ceil(self.connection.block_bytes())
     }
 
-    /// How many of `bytes` a write may hand over at once; 0 when it has to wait. Where memory
-    /// counts, or `TCP_NOTSENT_LOWAT`, a block is begun only while there is room, and then filled
-    /// (`tcp_sendmsg_locked`).
+    /// Number of `bytes` that a write can pass on at once; 0 if it has to wait. If memory is
+    /// counted, or with `TCP_NOTSENT_LOWAT`, a block is started only while there is room, and then
+    /// filled (`tcp_sendmsg_locked`).
     pub fn piece(&self, bytes: u64) -> u64 {
         let room = self.send_buffer.saturating_sub(self.used());
         let bytes = if self.counts_memory { bytes } else { bytes.min(room) };
@@ -268,7 +270,7 @@ impl End {
         }
     }
 
-    /// `poll`'s answer.
+    /// Bits reported by `poll`.
     pub fn ready(&self) -> u32 {
         let mut bits = 0;
         if self.readable().is_ok() || self.error.is_some() {
@@ -294,7 +296,7 @@ impl End {
     }
 }
 
-/// What an application is told of a reset.
+/// Error reported to the application after a reset.
 fn reset_error(cause: Cause) -> Option<Errno> {
     match cause {
         Cause::Segment(State::SynSent) => Some("ECONNREFUSED"),

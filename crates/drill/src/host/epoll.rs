@@ -1,25 +1,25 @@
 //! `epoll`: which descriptors have become ready.
 //!
-//! As in Linux, an entry is looked at when something has happened to its socket since it was
-//! reported: data or an error have arrived, or room for writing after there was none. Without
-//! `EPOLLET` a ready entry is reported again.
+//! As in Linux, an entry is checked if its socket has had an event since it was last reported: data
+//! or an error arrived, or the send buffer was full and has room again. Without `EPOLLET` a ready
+//! entry is reported again.
 
 use super::calls::{Fault, no_descriptor};
 use super::{Answer, Focus, Host, Kind, Settings, Socket, ready};
 use crate::script::EpollChange;
 
-/// A watched descriptor.
+/// Watched descriptor.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     fd: i32,
     events: u32,
-    /// How often its socket had woken those who wait when it was reported.
+    /// Number of wake-ups of its socket when it was last reported.
     seen: u64,
-    /// To be looked at whatever `seen` says.
+    /// True if it is checked regardless of `seen`.
     fresh: bool,
 }
 
-/// The entries of an instance.
+/// Entries of an epoll instance.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Epoll {
     entries: Vec<Entry>,
@@ -70,7 +70,7 @@ impl Host {
         Ok(Answer::Done(0))
     }
 
-    /// How often something has happened to a socket that those who wait are woken for.
+    /// Number of events of a socket that have woken its waiters.
     fn wakes(&self, fd: i32) -> u64 {
         match self.end_of(fd) {
             Ok(Some(end)) => self.ends[end].wakes,
@@ -79,7 +79,7 @@ impl Host {
         }
     }
 
-    /// The first entry that is ready, with its bits.
+    /// First ready entry, with its bits.
     ///
     /// # Errors
     /// No such descriptor.
@@ -94,7 +94,7 @@ impl Host {
             }
             let found = self.ready(entry.fd)? & (watched | ready::ERR | ready::HUP);
             let entry = &mut self.epolls[epoll].entries[at];
-            // Without room to write its socket wakes it when there is.
+            // A socket without room wakes its waiters once there is room.
             (entry.seen, entry.fresh) = (wakes, false);
             if found == 0 {
                 continue;

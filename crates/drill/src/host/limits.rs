@@ -8,7 +8,7 @@
 use retx_tcp::Connection;
 use retx_units::{Duration, Time};
 
-/// The clocks of a connection.
+/// Clocks of a connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Limits {
     busy: Clock,
@@ -40,7 +40,8 @@ impl Clock {
 }
 
 impl Limits {
-    /// The connection has been served; `short`: a write waits for room in the send buffer.
+    /// Called after the connection has been served. `short`: a write waits for room in the send
+    /// buffer.
     pub fn observe(&mut self, now: Time, connection: &Connection, short: bool) {
         let unsent = unsent_bytes(connection);
         let smss = u64::from(connection.window().smss);
@@ -52,23 +53,23 @@ impl Limits {
         self.busy.run(now, connection.unacknowledged() > 0);
     }
 
-    /// How long something was written and not acknowledged.
+    /// Time with unacknowledged data.
     pub fn busy(&self, now: Time) -> Duration {
         self.busy.read(now)
     }
 
-    /// How long of that the peer's window limited.
+    /// Part of the busy time limited by the peer's window.
     pub fn peer_window(&self, now: Time) -> Duration {
         self.peer_window.read(now)
     }
 
-    /// How long of that the send buffer limited.
+    /// Part of the busy time limited by the send buffer.
     pub fn send_buffer(&self, now: Time) -> Duration {
         self.send_buffer.read(now)
     }
 }
 
-/// Bytes written and never sent.
+/// Bytes written and not yet sent.
 pub fn unsent_bytes(connection: &Connection) -> u64 {
     let sent = connection.snd_max().saturating_sub(connection.snd_una().max(1));
     connection.unacknowledged().saturating_sub(sent)

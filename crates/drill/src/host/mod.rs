@@ -1,5 +1,5 @@
-//! Sockets over connections, as an application and a network card see them: calls and packets in,
-//! packets out, at times that are given. No clock, no I/O.
+//! Sockets over connections, as seen by an application and a network card: calls and packets in,
+//! packets out, at given times. No clock, no I/O.
 
 mod calls;
 mod end;
@@ -21,43 +21,43 @@ use retx_wire::{Ecn, Flags, Segment};
 use settings::Settings;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The name of an error: `EAGAIN`.
+/// Name of an error: `EAGAIN`.
 pub type Errno = &'static str;
 
-/// What a call comes to.
+/// Result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// It returns this.
+    /// The call returns this value.
     Done(i64),
-    /// It fails.
+    /// The call fails.
     Error(Errno),
-    /// It waits.
+    /// The call waits.
     Wait,
 }
 
-/// A packet that an end has sent.
+/// Packet sent by an end.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent {
-    /// When.
+    /// Time of transmission.
     pub at: Time,
-    /// Which end.
+    /// Index of the connection.
     pub end: usize,
-    /// What.
+    /// TCP segment.
     pub segment: Segment,
-    /// The ECN field of its IP header.
+    /// ECN field of the IP header.
     pub ecn: Ecn,
 }
 
-/// What the next packet belongs to: scripts drive one connection at a time.
+/// Owner of the next packet: scripts drive one connection at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Focus {
     Nothing,
-    /// A socket that is no connection yet.
+    /// Socket without a connection yet.
     Socket(i32),
     End(usize),
 }
 
-/// How a connection begins.
+/// Active or passive open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Opener,
@@ -69,7 +69,7 @@ struct Socket {
     kind: Kind,
     settings: Settings,
     nonblocking: bool,
-    /// `close` has been called, and waits no longer than to this time.
+    /// Time until which a pending `close` waits.
     closing_until: Option<Time>,
 }
 
@@ -88,7 +88,7 @@ enum Kind {
     Epoll(usize),
 }
 
-/// The machine under test.
+/// Machine under test.
 #[derive(Debug)]
 pub struct Host {
     config: Config,
@@ -99,20 +99,21 @@ pub struct Host {
     focus: Focus,
     /// `net.ipv4.tcp_notsent_lowat`.
     unsent_low_water: Option<u64>,
-    /// The device takes no packet.
+    /// True if the device refuses packets.
     device_closed: bool,
-    /// Listeners agree to ECN (`net.ipv4.tcp_ecn=2`).
+    /// True if listeners accept ECN (`net.ipv4.tcp_ecn=2`).
     accepts_ecn: bool,
-    /// Where the search for the largest segment begins, if there is one.
+    /// Initial MSS of path MTU probing; `None` if it is off.
     base_mss: Option<u32>,
-    /// What has been sent and not yet taken.
+    /// Packets sent and not yet compared.
     pub sent: VecDeque<Sent>,
-    /// Packets that may still be sent: a script that never ends stops there.
+    /// Number of packets that may still be sent; it stops scripts that never end.
     budget: u64,
 }
 
 impl Host {
-    /// A machine whose connections have this configuration and start at this sequence number.
+    /// Creates a machine whose connections have this configuration and start at this sequence
+    /// number.
     pub fn new(config: Config, initial_sequence: SeqNr, budget: u64) -> Self {
         Self {
             config,
@@ -130,27 +131,27 @@ impl Host {
         }
     }
 
-    /// Connections opened from now on have this configuration.
+    /// Changes the configuration of connections opened from now on.
     pub fn reconfigure(&mut self, config: Config) {
         self.config = config;
     }
 
-    /// Sockets without `TCP_NOTSENT_LOWAT` have this one from now on.
+    /// Sets the default of `TCP_NOTSENT_LOWAT`.
     pub fn set_unsent_low_water(&mut self, bytes: Option<u64>) {
         self.unsent_low_water = bytes;
     }
 
-    /// Listeners agree to ECN from now on, or do as they are configured.
+    /// Sets whether listeners accept ECN, or follow their configuration.
     pub fn set_accepts_ecn(&mut self, accepts: bool) {
         self.accepts_ecn = accepts;
     }
 
-    /// Connections opened from now on search for the largest segment, from so many bytes on.
+    /// Sets the initial MSS of path MTU probing for connections opened from now on.
     pub fn set_base_mss(&mut self, base_mss: Option<u32>) {
         self.base_mss = base_mss;
     }
 
-    /// The device refuses every packet from now on, or none (`pfifo limit 0`).
+    /// Sets whether the device refuses every packet (`pfifo limit 0`).
     pub fn set_device_closed(&mut self, closed: bool) {
         self.device_closed = closed;
         for end in &mut self.ends {
@@ -158,7 +159,7 @@ impl Host {
         }
     }
 
-    /// The connection that packets belong to now, if there is one.
+    /// Connection that packets currently belong to.
     pub fn current(&self) -> Option<usize> {
         match self.focus {
             Focus::End(end) => Some(end),
@@ -166,20 +167,20 @@ impl Host {
         }
     }
 
-    /// A connection by its number.
+    /// Connection of the given index.
     pub fn end(&self, end: usize) -> &End {
         &self.ends[end]
     }
 
-    /// True when the script has made the machine send more than it ever should.
+    /// True if the machine has sent more packets than its budget.
     pub const fn is_exhausted(&self) -> bool {
         self.budget == 0
     }
 
-    /// The connection that takes an arriving packet; a SYN for a listener makes one.
+    /// Connection that receives an arriving packet; a SYN for a listener creates one.
     ///
     /// # Errors
-    /// The socket's options make no configuration.
+    /// The socket's options do not form a valid configuration.
     pub fn receiver(&mut self, flags: Flags) -> Result<usize, String> {
         let opens = flags.contains(Flags::SYN) && !flags.contains(Flags::ACK);
         let listener = match self.focus {
@@ -196,11 +197,11 @@ impl Host {
         self.admit(listener)
     }
 
-    /// A connection for a packet that belongs to none, at the socket that listens where it went;
-    /// without one the connection is closed, and answers with a reset.
+    /// Creates a connection for a packet that belongs to none, at the listening socket that it is
+    /// addressed to; without one the connection is closed, and answers with a reset.
     ///
     /// # Errors
-    /// The socket's options make no configuration.
+    /// The socket's options do not form a valid configuration.
     pub fn admit(&mut self, listener: Option<i32>) -> Result<usize, Fault> {
         let settings = listener.map(|fd| self.sockets[&fd].settings.clone()).unwrap_or_default();
         let end = self.open(&settings, Role::Listener)?;
@@ -211,12 +212,12 @@ impl Host {
         Ok(end)
     }
 
-    /// True for the descriptor of a socket that listens.
+    /// True if the socket of this descriptor listens.
     pub fn is_listening(&self, fd: i32) -> bool {
         self.sockets.get(&fd).is_some_and(|socket| socket.kind == Kind::Listener)
     }
 
-    /// A new connection, which packets belong to from now on.
+    /// Opens a connection, to which packets belong from now on.
     fn open(&mut self, settings: &Settings, role: Role) -> Result<usize, String> {
         let (mut config, send_buffer) = settings.configure(&self.config)?;
         config.ecn |= self.accepts_ecn && role == Role::Listener;
@@ -248,7 +249,7 @@ impl Host {
         Ok(end)
     }
 
-    /// A packet arrives at a connection.
+    /// Delivers a packet to a connection.
     pub fn deliver(&mut self, now: Time, end: usize, segment: &Segment, ecn: Ecn) {
         let target = &mut self.ends[end];
         let state = target.connection.state();
@@ -264,12 +265,12 @@ impl Host {
         self.serve(now, end, Cause::Segment(state));
     }
 
-    /// When a timer is due next; [`Time::NEVER`] for none.
+    /// Time of the next timer; [`Time::NEVER`] if there is none.
     pub fn poll_timeout(&self) -> Time {
         self.ends.iter().map(|end| end.connection.poll_timeout()).min().unwrap_or(Time::NEVER)
     }
 
-    /// Fires what is due.
+    /// Fires the timers that are due.
     pub fn handle_timeout(&mut self, now: Time) {
         for end in 0..self.ends.len() {
             if self.ends[end].connection.poll_timeout() <= now {
@@ -279,7 +280,7 @@ impl Host {
         }
     }
 
-    /// Takes notice of what a connection did, and lets it send.
+    /// Handles the events of a connection, and lets it send.
     fn serve(&mut self, now: Time, end: usize, cause: Cause) {
         let target = &mut self.ends[end];
         target.take_events(now, cause);

@@ -1,4 +1,4 @@
-//! Socket options: set, and told.
+//! Setting and reading socket options.
 
 use super::calls::{Fault, no_descriptor};
 use super::stamps::Stamps;
@@ -6,7 +6,7 @@ use super::{Answer, Errno, Host, Kind};
 use crate::script::SocketOption;
 use retx_units::{Duration, Time};
 
-/// Linux's bounds of `TCP_KEEPIDLE` and `TCP_KEEPINTVL`, and of `TCP_KEEPCNT`.
+/// Linux's upper bounds of `TCP_KEEPIDLE` and `TCP_KEEPINTVL`, and of `TCP_KEEPCNT`.
 const KEEP_SECONDS_MAX: i64 = 32_767;
 const KEEP_COUNT_MAX: i64 = 127;
 
@@ -29,7 +29,7 @@ impl Host {
         match option {
             SocketOption::Reuse(_) | SocketOption::Ignored => {}
             SocketOption::Linger(linger) => settings.linger = *linger,
-            // Linux doubles the number, and has a smallest one.
+            // Linux doubles the value, and has a minimum.
             SocketOption::SendBuffer(bytes) => {
                 settings.send_buffer = Some(2 * within(*bytes, 2_304, 1 << 29)?);
             }
@@ -68,12 +68,12 @@ impl Host {
                 return Err("timestamps are played of connections only".into());
             }
         }
-        // Refuse a value that no connection can take now, not when a packet arrives.
+        // Refuses an impossible value now rather than when a packet arrives.
         settings.configure(&self.config)?;
         Ok(Answer::Done(0))
     }
 
-    /// Applies an option to a running connection; `None` if the socket must keep the option, too.
+    /// Applies an option to a running connection; `None` if the socket must store the option, too.
     fn set_while_open(
         &mut self,
         now: Time,
@@ -136,7 +136,7 @@ impl Host {
         Ok(Answer::Done(0))
     }
 
-    /// The value of a socket option.
+    /// Value of a socket option.
     ///
     /// # Errors
     /// No such descriptor.
@@ -157,7 +157,7 @@ impl Host {
                 SocketOption::SendBuffer(bytes as i64)
             }
             SocketOption::ReceiveBuffer(_) => {
-                // Linux tells twice what was set.
+                // Linux reports twice the value that was set.
                 let set = settings.receive_buffer.map(|bytes| 2 * bytes);
                 let bytes = set.unwrap_or(config.receive_buffer.bytes(config.mss));
                 SocketOption::ReceiveBuffer(bytes as i64)
@@ -165,7 +165,7 @@ impl Host {
             SocketOption::NoDelay(_) => SocketOption::NoDelay((!config.nagle).into()),
             SocketOption::MaxSegment(_) => {
                 let connected = end.filter(|end| end.connected);
-                // RFC 9293 §3.7.1: 536 while nothing is known of the peer.
+                // RFC 9293 §3.7.1: 536 until the peer's MSS is known.
                 let default = settings.mss.unwrap_or(536);
                 let mss = connected.map_or(default, |end| end.connection.window().smss);
                 SocketOption::MaxSegment(mss.into())

@@ -1,8 +1,8 @@
-//! The bits of `poll` and epoll.
+//! Event bits of `poll` and epoll.
 
-/// Something can be read, or an accept would not wait.
+/// Readable, or an accept would not wait.
 pub const IN: u32 = 0x1;
-/// Something can be written.
+/// Writable.
 pub const OUT: u32 = 0x4;
 /// An error is pending.
 pub const ERR: u32 = 0x8;
@@ -11,7 +11,7 @@ pub const HUP: u32 = 0x10;
 /// The peer has closed its direction.
 pub const RDHUP: u32 = 0x2000;
 
-/// Watched for changes only (`EPOLLET`).
+/// Edge-triggered (`EPOLLET`).
 pub const EDGE: u32 = 1 << 31;
 /// Reported once (`EPOLLONESHOT`).
 pub const ONE_SHOT: u32 = 1 << 30;
@@ -29,20 +29,20 @@ const NAMES: [(&str, u32); 10] = [
     ("POLLEXCLUSIVE", 1 << 28),
 ];
 
-/// The bit of a name, of `poll` or of epoll.
+/// Bit of a name of `poll` or epoll.
 pub fn by_name(name: &str) -> Option<u32> {
     let name = name.strip_prefix('E').unwrap_or(name);
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, bit)| *bit)
 }
 
-/// The names of bits, as a script writes them.
+/// Names of bits, as a script writes them.
 pub fn describe(bits: u32) -> String {
     let names: Vec<&str> =
         NAMES.iter().filter(|(_, bit)| bits & bit != 0).map(|(name, _)| *name).collect();
     if names.is_empty() { "0".into() } else { names.join("|") }
 }
 
-/// The bits that stand for the same.
+/// Adds the equivalent bits.
 pub const fn widened(bits: u32) -> u32 {
     let read = if bits & IN != 0 { 0x40 } else { 0 };
     let write = if bits & OUT != 0 { 0x100 } else { 0 };

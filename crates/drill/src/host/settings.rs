@@ -1,4 +1,4 @@
-//! What an application sets on a socket before there is a connection.
+//! Socket options set before there is a connection.
 
 use retx_tcp::{Buffers, Config, KeepAlive, Size};
 use retx_units::Duration;
@@ -30,26 +30,26 @@ impl From<KeepAliveOption> for KeepAlive {
     }
 }
 
-/// Socket options that become part of a connection's configuration, or of its socket.
+/// Socket options that are applied to the configuration of a connection, or to its socket.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// `TCP_NODELAY`.
     pub no_delay: Option<bool>,
     /// `TCP_MAXSEG`.
     pub mss: Option<u32>,
-    /// `SO_SNDBUF`, doubled as Linux does.
+    /// `SO_SNDBUF`, doubled as in Linux.
     pub send_buffer: Option<u64>,
     /// `SO_RCVBUF`.
     pub receive_buffer: Option<u64>,
     /// `TCP_CONGESTION`.
     pub congestion_control: Option<String>,
-    /// `SO_LINGER`, when it is on: seconds.
+    /// `SO_LINGER` in seconds, if enabled.
     pub linger: Option<i64>,
     /// `TCP_CORK`.
     pub cork: bool,
     /// `TCP_USER_TIMEOUT`.
     pub user_timeout: Option<Duration>,
-    /// `TCP_NOTSENT_LOWAT`; without it the machine's.
+    /// `TCP_NOTSENT_LOWAT`; `None`: the machine's setting.
     pub unsent_low_water: Option<u64>,
     /// `SO_RCVLOWAT`.
     pub read_low_water: u64,
@@ -78,15 +78,15 @@ impl Default for Settings {
     }
 }
 
-/// Larger than any script writes: the socket, not the connection, holds writes back, because its
-/// buffer may change while the connection runs.
+/// Larger than any script writes. The socket, not the connection, limits writes, because its buffer
+/// may change while the connection runs.
 const UNBOUNDED: Size = Size::Bytes(1 << 30);
 
 impl Settings {
-    /// The configuration of a connection of this socket, and its send buffer in bytes.
+    /// Configuration of a connection of this socket, and its send buffer in bytes.
     ///
     /// # Errors
-    /// A congestion control that does not exist, a size that no connection can have.
+    /// An unknown congestion control, or an impossible size.
     pub fn configure(&self, base: &Config) -> Result<(Config, u64), String> {
         let mut config = base.clone();
         if let Some(name) = &self.congestion_control {
@@ -106,7 +106,7 @@ impl Settings {
                 config.receive_autotuning = None;
             }
         }
-        // A buffer that grows is as large as it may become.
+        // An autotuned buffer is represented by its largest size.
         let largest = config.send_autotuning.take().unwrap_or(config.send_buffer);
         let send_buffer = self.send_buffer.unwrap_or(largest.bytes(config.mss));
         config.send_buffer = UNBOUNDED;

@@ -7,44 +7,44 @@ use crate::script::Stamp;
 use retx_units::Time;
 use std::collections::VecDeque;
 
-/// A timestamp in the error queue.
+/// Timestamp in the error queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamped {
-    /// When it happened.
+    /// Time of the event.
     pub at: Time,
     /// Event that the timestamp belongs to.
     pub what: Stamp,
-    /// Number of the write's last byte, counted from where the option was set.
+    /// Number of the write's last byte, counted from the byte at which the option was set.
     pub key: u64,
 }
 
-/// The writes that are followed, and the socket's error queue.
+/// Tracked writes, and the socket's error queue.
 #[derive(Debug, Clone)]
 pub struct Stamps {
     base: u64,
-    /// Everything before this position has been sent.
+    /// Position before which everything has been sent.
     sent: u64,
-    /// Positions after the last bytes of writes that have not been sent, or not acknowledged.
+    /// Positions after the last bytes of writes that have not been sent or acknowledged.
     unsent: VecDeque<u64>,
     unacknowledged: VecDeque<u64>,
-    /// Timestamps not yet read.
+    /// Timestamps not read yet.
     pub queue: VecDeque<Stamped>,
 }
 
 impl Stamps {
-    /// Bytes count from position `base`.
+    /// Starts tracking; bytes are counted from position `base`.
     pub fn new(base: u64) -> Self {
         let (unsent, unacknowledged) = (VecDeque::new(), VecDeque::new());
         Self { base, sent: base, unsent, unacknowledged, queue: VecDeque::new() }
     }
 
-    /// A write ends at a position; all of it may have been sent just now.
+    /// Records a write that ends at a position; all of it may have been sent already.
     pub fn on_write(&mut self, now: Time, end: u64) {
         self.unsent.push_back(end);
         self.on_sent(now, self.sent);
     }
 
-    /// Data up to a position have been sent for the first time.
+    /// Records the first transmission of data up to a position.
     pub fn on_sent(&mut self, now: Time, end: u64) {
         self.sent = self.sent.max(end);
         while self.unsent.front().is_some_and(|write| *write <= end) {
@@ -56,7 +56,7 @@ impl Stamps {
         }
     }
 
-    /// Everything before a position is acknowledged.
+    /// Records the acknowledgment of everything before a position.
     pub fn on_acknowledged(&mut self, now: Time, snd_una: u64) {
         while self.unacknowledged.front().is_some_and(|write| *write <= snd_una) {
             let Some(write) = self.unacknowledged.pop_front() else { return };
@@ -67,7 +67,7 @@ impl Stamps {
 }
 
 impl Host {
-    /// The next transmit timestamp of a socket.
+    /// Next transmit timestamp of a socket.
     ///
     /// # Errors
     /// No such descriptor.

@@ -1,4 +1,4 @@
-//! Arguments of calls, as what they must be.
+//! Conversion of call arguments to the expected types.
 
 use super::value::Value;
 use crate::fault::Refusal;
@@ -6,24 +6,24 @@ use crate::host::ready;
 use crate::script::{Operation, PollFd, SocketOption};
 use retx_units::Duration;
 
-/// The arguments of one call.
+/// Arguments of one call.
 pub struct Arguments {
-    /// The call.
+    /// Name of the call.
     pub name: &'static str,
-    /// Its line.
+    /// Line in the script.
     pub line: u32,
-    /// As written.
+    /// Arguments as written.
     pub values: Vec<Value>,
 }
 
-/// Options that have no counterpart in a connection, or none that could be changed.
+/// Levels of socket options.
 const LEVELS: [&str; 4] = ["SOL_SOCKET", "SOL_TCP", "IPPROTO_TCP", "SOL_IP"];
 
-/// Options that change neither when a connection sends nor how its data are cut into segments.
+/// Options that affect neither the timing of a connection nor its segmentation.
 const WITHOUT_EFFECT: [&str; 6] =
     ["IP_TOS", "IP_MTU_DISCOVER", "IP_FREEBIND", "SO_ZEROCOPY", "SO_PRIORITY", "SO_MARK"];
 
-/// Transmit timestamps that are played: all kinds, numbered by the last byte of a write.
+/// Supported transmit timestamps: all kinds, numbered by the last byte of a write.
 const STAMPS: [&str; 5] = [
     "SOF_TIMESTAMPING_TX_SCHED",
     "SOF_TIMESTAMPING_TX_SOFTWARE",
@@ -33,12 +33,12 @@ const STAMPS: [&str; 5] = [
 ];
 
 impl Arguments {
-    /// A refusal of this call.
+    /// Creates a refusal of this call.
     pub fn refuse(&self, message: &str) -> Refusal {
         Refusal::new(self.line, format!("{}: {message}", self.name))
     }
 
-    /// Checks how many there are.
+    /// Checks the number of arguments.
     pub fn count(&self, count: usize) -> Result<(), Refusal> {
         if self.values.len() == count {
             return Ok(());
@@ -50,7 +50,7 @@ impl Arguments {
         self.values.get(index).ok_or_else(|| self.refuse("lacks arguments"))
     }
 
-    /// A number.
+    /// Argument as a number.
     pub fn number(&self, index: usize) -> Result<i64, Refusal> {
         match self.at(index)? {
             Value::Number(number) => Ok(*number),
@@ -58,32 +58,32 @@ impl Arguments {
         }
     }
 
-    /// True when there is this number.
+    /// True if the argument is this number.
     pub fn is_number(&self, index: usize, number: i64) -> bool {
         self.values.get(index) == Some(&Value::Number(number))
     }
 
-    /// True for `...`.
+    /// True if the argument is `...`.
     pub fn is_any(&self, index: usize) -> bool {
         self.values.get(index) == Some(&Value::Any)
     }
 
-    /// True for `NULL`.
+    /// True if the argument is `NULL`.
     pub fn is_null(&self, index: usize) -> bool {
         matches!(self.values.get(index), Some(Value::Word(word)) if word == "NULL")
     }
 
-    /// The descriptor.
+    /// First argument as a descriptor.
     pub fn fd(&self) -> Result<i32, Refusal> {
         self.descriptor(self.number(0)?)
     }
 
-    /// A number as a descriptor.
+    /// Checks a number to be a descriptor.
     pub fn descriptor(&self, number: i64) -> Result<i32, Refusal> {
         descriptor(number).ok_or_else(|| self.refuse(&format!("{number} is no descriptor")))
     }
 
-    /// The descriptor of a call with so many arguments.
+    /// Descriptor of a call with `count` arguments.
     pub fn fd_of(&self, count: usize) -> Result<i32, Refusal> {
         self.count(count)?;
         self.fd()
@@ -95,7 +95,7 @@ impl Arguments {
             .ok_or_else(|| self.refuse(&format!("argument {} is not a name", index + 1)))
     }
 
-    /// A number in brackets.
+    /// Argument as a number in brackets.
     pub fn boxed_number(&self, index: usize) -> Result<i64, Refusal> {
         match self.at(index)? {
             Value::List(values) => match values[..] {
@@ -209,7 +209,7 @@ impl Arguments {
         Ok(Operation::Poll { fds, timeout })
     }
 
-    /// A timeout in milliseconds; `None` for a negative one, which is for ever.
+    /// Timeout in milliseconds; `None` for a negative one, which means for ever.
     pub fn wait_millis(&self, index: usize) -> Result<Option<Duration>, Refusal> {
         let milliseconds = self.number(index)?;
         if milliseconds > i64::from(i32::MAX) {

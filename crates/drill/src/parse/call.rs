@@ -1,4 +1,4 @@
-//! System calls: which there are, and with which arguments.
+//! System calls and their arguments.
 
 use super::Parser;
 use super::arguments::Arguments;
@@ -9,7 +9,7 @@ use retx_units::Duration;
 
 type Lower = fn(&Arguments) -> Result<Operation, Refusal>;
 
-/// Every call that is played.
+/// All supported calls.
 const CALLS: &[(&str, Lower)] = &[
     ("socket", socket),
     ("bind", |it| it.address_call(Operation::Bind)),
@@ -170,12 +170,12 @@ fn ioctl(arguments: &Arguments) -> Result<Operation, Refusal> {
 }
 
 impl Arguments {
-    /// `bind`, `accept`, `connect`: a descriptor and an address, which nothing here looks at.
+    /// `bind`, `accept`, `connect`: a descriptor and an address, which is ignored.
     fn address_call(&self, operation: fn(i32) -> Operation) -> Result<Operation, Refusal> {
         self.fd_of(3).map(operation)
     }
 
-    /// A descriptor, a buffer, a length, and in longer calls flags.
+    /// Call with a descriptor, a buffer, a length, and in longer forms flags.
     fn transfer(
         &self,
         count: usize,
@@ -196,7 +196,7 @@ impl Arguments {
     }
 }
 
-/// `sendfile(4, 5, [0], 5)`: a write of what a file holds.
+/// `sendfile(4, 5, [0], 5)`: a write of a file's contents.
 fn sendfile(arguments: &Arguments) -> Result<Operation, Refusal> {
     let fd = arguments.fd_of(4)?;
     let bytes = u64::try_from(arguments.number(3)?)

@@ -1,4 +1,4 @@
-//! The arguments of `sendmsg`, `recvmsg` and of the epoll calls.
+//! Arguments of `sendmsg`, `recvmsg` and the epoll calls.
 
 use super::arguments::Arguments;
 use super::value::Value;
@@ -34,7 +34,7 @@ impl Arguments {
         Ok(Operation::ReadMessage(Transfer { fd, bytes, flags }, ancillary))
     }
 
-    /// The flags of a transfer, and whether `MSG_ERRQUEUE` is among them.
+    /// Flags of a transfer, and whether `MSG_ERRQUEUE` is among them.
     pub fn message_flags(&self, index: usize) -> Result<(MessageFlags, bool), Refusal> {
         let (mut flags, mut from_errors) = (MessageFlags::default(), false);
         if self.is_number(index, 0) {
@@ -46,7 +46,7 @@ impl Arguments {
                 "MSG_PEEK" => MessageFlags::PEEK,
                 "MSG_MORE" => MessageFlags::MORE,
                 "MSG_EOR" => MessageFlags::END_OF_RECORD,
-                // Zero copy changes no segment; its notifications are not played.
+                // Zero copy changes no segment; its notifications are not supported.
                 "MSG_NOSIGNAL" | "MSG_ZEROCOPY" => continue,
                 "MSG_ERRQUEUE" => {
                     from_errors = true;
@@ -65,7 +65,7 @@ impl Arguments {
         let mut message = Message { bytes: 0, ancillary: Vec::new() };
         for (name, value) in fields {
             match (name.as_str(), value) {
-                // No address is looked at, and the flags that come back are not either.
+                // Addresses and returned flags are ignored.
                 ("msg_name" | "msg_flags", _) => {}
                 ("msg_iov", Value::List(parts)) => {
                     for part in parts {

@@ -1,4 +1,4 @@
-//! Text to events.
+//! Parser: text to events.
 
 mod arguments;
 mod call;
@@ -12,10 +12,10 @@ use crate::fault::Refusal;
 use crate::script::{Action, Command, Event, Flag, Script, When};
 use crate::token::{self, Kind, Token};
 
-/// Reads a script.
+/// Parses a script.
 ///
 /// # Errors
-/// The first thing that is no script, or that is not supported.
+/// The first construct that is malformed or not supported.
 pub fn parse(text: &str) -> Result<Script, Refusal> {
     if text.len() > crate::TEXT_MAX_BYTES {
         let message =
@@ -36,29 +36,29 @@ pub fn parse(text: &str) -> Result<Script, Refusal> {
     Ok(Script { flags, commands, events })
 }
 
-/// Tokens, and how far they have been read.
+/// Tokens and the read position.
 pub struct Parser<'a> {
     tokens: Vec<Token<'a>>,
     at: usize,
 }
 
 impl<'a> Parser<'a> {
-    /// The next token, which stays.
+    /// Next token, without taking it.
     pub fn peek(&self) -> Kind<'a> {
         self.tokens[self.at].kind
     }
 
-    /// The one after it.
+    /// Token after the next.
     fn peek_second(&self) -> Kind<'a> {
         self.tokens.get(self.at + 1).map_or(Kind::End, |token| token.kind)
     }
 
-    /// The line of the next token.
+    /// Line of the next token.
     pub fn line(&self) -> u32 {
         self.tokens[self.at].line
     }
 
-    /// Takes the next token; the end stays.
+    /// Takes the next token; the end token is never taken.
     pub fn take(&mut self) -> Kind<'a> {
         let kind = self.peek();
         if kind != Kind::End {
@@ -67,21 +67,21 @@ impl<'a> Parser<'a> {
         kind
     }
 
-    /// Takes this character if it is next.
+    /// Takes this character if it is next; true if so.
     pub fn accept(&mut self, symbol: char) -> bool {
         let found = self.peek() == Kind::Symbol(symbol);
         self.at += usize::from(found);
         found
     }
 
-    /// Takes this word if it is next.
+    /// Takes this word if it is next; true if so.
     pub fn accept_word(&mut self, word: &str) -> bool {
         let found = self.peek() == Kind::Word(word);
         self.at += usize::from(found);
         found
     }
 
-    /// Takes this character.
+    /// Takes this character, which must be next.
     ///
     /// # Errors
     /// Another token is next.
@@ -89,7 +89,7 @@ impl<'a> Parser<'a> {
         if self.accept(symbol) { Ok(()) } else { Err(self.unexpected(&format!("\"{symbol}\""))) }
     }
 
-    /// Takes a whole number within bounds.
+    /// Takes an integer within bounds.
     ///
     /// # Errors
     /// Another token, or a number out of bounds.
@@ -107,7 +107,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The refusal of the next token.
+    /// Error for the next token.
     pub fn unexpected(&self, wanted: &str) -> Refusal {
         Refusal::new(self.line(), format!("expected {wanted}, found {}", self.peek().describe()))
     }
@@ -142,10 +142,10 @@ impl<'a> Parser<'a> {
         commands
     }
 
-    /// The next event, `None` at the end.
+    /// Next event; `None` at the end.
     fn event(&mut self) -> Result<Option<Event>, Refusal> {
         if let Kind::Command(_) = self.peek() {
-            // The last thing in a script restores the machine: nothing here needs it.
+            // The last command of a script restores the machine, which is unnecessary here.
             self.take();
             if self.peek() != Kind::End {
                 return Err(self.unexpected("the end of the script after the last command"));
@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Times that are written out must not go back, and the first is 0.
+/// Checks that absolute times do not decrease, and that the first one is 0.
 fn check_order(events: &[Event]) -> Result<(), Refusal> {
     let mut last = None;
     for (index, event) in events.iter().enumerate() {

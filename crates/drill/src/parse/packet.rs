@@ -7,11 +7,11 @@ use crate::token::Kind;
 use retx_units::SeqNr;
 use retx_wire::{Ecn, Flags, SackBlock, SackBlocks, TCP_OPTIONS_MAX_BYTES, Timestamps};
 
-/// The largest number that is written for a sequence number.
+/// Largest sequence number.
 const SEQUENCE_MAX: i64 = u32::MAX as i64;
 
 impl Parser<'_> {
-    /// A TCP packet, after `<` or `>`.
+    /// Parses a TCP packet, after `<` or `>`.
     pub fn packet(&mut self) -> Result<Packet, Refusal> {
         self.refuse_other_protocols()?;
         let ecn = self.ip_information()?;
@@ -115,7 +115,7 @@ impl Parser<'_> {
         Ok(if self.accept('.') { flags.with(Flags::ACK) } else { flags })
     }
 
-    /// `1:1001(1000)`: first number and length.
+    /// `1:1001(1000)`: returns first number and length.
     fn range(&mut self) -> Result<(u32, u32), Refusal> {
         let line = self.line();
         let start = self.integer("a sequence number", 0, SEQUENCE_MAX)?;
@@ -131,7 +131,7 @@ impl Parser<'_> {
         Ok((start as u32, length as u32))
     }
 
-    /// Up to the closing `>`.
+    /// Options up to the closing `>`.
     fn option_list(&mut self) -> Result<OptionList, Refusal> {
         let line = self.line();
         if self.peek() == Kind::Ellipsis {
@@ -224,7 +224,7 @@ const fn no_options() -> OptionList {
 }
 
 impl TcpOption {
-    /// Bytes in the header.
+    /// Length in the header, bytes.
     pub fn bytes(&self) -> u32 {
         match self {
             Self::Eol | Self::Nop => 1,

@@ -6,7 +6,7 @@ use crate::script::When;
 use crate::token::Kind;
 use retx_units::{Duration, Time};
 
-/// Longer than any script that is meant: eleven days.
+/// Exceeds the length of any real script: eleven days.
 const LONGEST_SECONDS: u64 = 1_000_000;
 
 impl Parser<'_> {
@@ -35,7 +35,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A time in seconds, exactly.
+    /// Parses a time in seconds, exactly.
     pub fn seconds(&mut self) -> Result<Duration, Refusal> {
         let (Kind::Integer(text) | Kind::Decimal(text)) = self.peek() else {
             return Err(self.unexpected("a time in seconds, such as 0, +.1 or 0.25"));

@@ -1,35 +1,35 @@
-//! The arguments of calls.
+//! Arguments of calls.
 
 use super::Parser;
 use crate::fault::Refusal;
 use crate::token::Kind;
 
-/// Deeper nesting than any call has.
+/// Nesting limit, above that of any call.
 const DEEPEST: u32 = 16;
 
-/// An argument.
+/// Argument of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// `...`
     Any,
     /// A number.
     Number(i64),
-    /// A name, such as `SOCK_STREAM`.
+    /// Name, such as `SOCK_STREAM`.
     Word(String),
-    /// A text.
+    /// String.
     Text(String),
     /// `A|B`.
     Or(Vec<Value>),
     /// `[1, 2]`.
     List(Vec<Value>),
-    /// `{fd=3, events=POLLIN}`; values without a name have an empty one.
+    /// `{fd=3, events=POLLIN}`; the name of an unnamed value is empty.
     Record(Vec<(String, Value)>),
-    /// `htons(80)`: an address, which nothing here looks at.
+    /// `htons(80)`: an address, which is ignored.
     Address,
 }
 
 impl Parser<'_> {
-    /// Values between commas up to `close`, which is taken.
+    /// Comma-separated values up to and including `close`.
     pub fn values(&mut self, close: char, depth: u32) -> Result<Vec<Value>, Refusal> {
         let mut values = Vec::new();
         if self.accept(close) {
@@ -101,7 +101,7 @@ impl Parser<'_> {
                     self.take();
                     name.to_owned()
                 }
-                // `msg_iov(1)=…`: a length that the value shows anyway.
+                // `msg_iov(1)=…`: the length follows from the value anyway.
                 (Kind::Word(name), Kind::Symbol('(')) => {
                     self.take();
                     self.take();

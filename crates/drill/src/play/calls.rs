@@ -1,4 +1,4 @@
-//! Calls of the application: what they return, and when.
+//! Calls of the application: results and times of return.
 
 use super::Player;
 use super::times::Due;
@@ -8,27 +8,27 @@ use crate::script::{Ancillary, Call, Event, Operation, PollFd};
 use crate::show;
 use retx_units::Time;
 
-/// A call that waits.
+/// Call that waits.
 #[derive(Debug, Clone)]
 pub struct Pending<'a> {
     event: &'a Event,
     call: &'a Call,
     due: Due,
-    /// Bytes that a write has handed over so far.
+    /// Bytes of a write accepted so far.
     written: u64,
-    /// When it gives up waiting.
+    /// Time at which it stops waiting.
     deadline: Time,
 }
 
 impl Pending<'_> {
-    /// When it gives up waiting; [`Time::NEVER`] for never.
+    /// Time at which it stops waiting; [`Time::NEVER`] if unlimited.
     pub const fn deadline(&self) -> Time {
         self.deadline
     }
 }
 
 impl<'a> Player<'a> {
-    /// Makes a call and checks what it returns, or notes that it waits.
+    /// Makes a call and checks its result, or records that it waits.
     pub fn call(&mut self, event: &'a Event, call: &'a Call, due: &Due) -> Result<(), Stop> {
         self.note("#", call.name);
         let deadline = match &call.what {
@@ -57,7 +57,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Sees whether the call that waits can return.
+    /// Checks whether the waiting call can return.
     pub fn retry_pending(&mut self) -> Result<(), Stop> {
         let Some(mut pending) = self.pending.take() else { return Ok(()) };
         match self.attempt(&mut pending)? {
@@ -69,7 +69,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// The call that waits must return now, or at the time that the script gives it.
+    /// Requires the waiting call to return now, or at the time that the script states.
     pub fn finish_pending(&mut self, line: u32) -> Result<(), Stop> {
         let Some(pending) = &self.pending else { return Ok(()) };
         let (event, due) = (pending.event, pending.due);
@@ -153,7 +153,7 @@ impl<'a> Player<'a> {
         Ok(Answer::Done(count as i64))
     }
 
-    /// `epoll_wait`, which must report a descriptor with its bits, or nothing.
+    /// `epoll_wait`: requires the expected descriptor with its bits, or no event.
     fn epoll_wait(
         &mut self,
         event: &Event,
@@ -175,7 +175,8 @@ impl<'a> Player<'a> {
         Ok(Answer::Done(found.is_some().into()))
     }
 
-    /// `TCP_INQ` after a read: bytes left to read, or 1 if only the end of the stream is left.
+    /// `TCP_INQ` after a read: number of bytes left to read, or 1 if only the end of the stream is
+    /// left.
     fn check_in_queue(&self, event: &Event, fd: i32, ancillary: &[Ancillary]) -> Result<(), Stop> {
         let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
         let Some(end) = self.host.end_of(fd).map_err(refuse)? else { return Ok(()) };
@@ -193,7 +194,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// The next timestamp of a socket's error queue.
+    /// Reads the next timestamp of a socket's error queue.
     fn read_errors(
         &mut self,
         event: &Event,

@@ -1,23 +1,23 @@
-//! A packet of the script beside the one that was sent.
+//! Comparison of a packet of the script with the one that was sent.
 
 use crate::script::{EcnMark, OptionList, Packet, TcpOption};
 use crate::show;
 use retx_units::Duration;
 use retx_wire::{Ecn, Flags, Timestamps};
 
-/// What is looked at beyond the header.
+/// Checks beyond the header.
 #[derive(Debug, Clone, Copy)]
 pub struct Checks {
-    /// Echoed timestamps too.
+    /// True to compare echoed timestamps too.
     pub exact: bool,
-    /// Timestamps, on a clock of this tick.
+    /// Tick of the clock by which timestamps are compared; `None`: not compared.
     pub timestamp_tick: Option<Duration>,
-    /// How far they may be off.
+    /// Tolerance of timestamps.
     pub timestamp_tolerance: Duration,
 }
 
-/// Everything in which the packets differ. PSH is not looked at: how a stream is pushed depends on
-/// how it is cut into segments.
+/// Differences between two packets. PSH is ignored, because it depends on how a stream is cut into
+/// segments.
 pub fn differences(expected: &Packet, actual: &Packet, checks: &Checks) -> Vec<String> {
     let mut found = Vec::new();
     let mut field = |name: &str, expected: String, actual: String| {

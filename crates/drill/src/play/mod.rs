@@ -1,5 +1,5 @@
-//! Plays a script: its packets and calls go to a host in virtual time, and what the host sends and
-//! returns is compared with what the script says.
+//! Player: feeds a script's packets and calls to a host in virtual time, and compares what the host
+//! sends and returns with the script.
 
 mod calls;
 mod compare;
@@ -21,16 +21,16 @@ use times::{Due, Last};
 use variables::Variables;
 pub use variables::tcp_info;
 
-/// How scripts are played.
+/// Options of playing.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The preset for scripts that name none with `--retx-tcp`.
+    /// Preset for scripts without `--retx-tcp`.
     pub tcp: String,
-    /// Fields of it that are set before the script's own settings, as `--set` writes them.
+    /// Fields changed before the script's own settings, in the notation of `--set`.
     pub settings: Vec<(String, String)>,
-    /// Keep what happens, in the script's language.
+    /// True to record events in the notation of scripts.
     pub trace: bool,
-    /// Packets after which the endpoint is taken to send without end.
+    /// Number of packets after which the endpoint is assumed to send without end.
     pub packets_max: u64,
 }
 
@@ -40,21 +40,21 @@ impl Default for Options {
     }
 }
 
-/// What came of a script.
+/// Result of playing a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Played {
-    /// How it ended.
+    /// Verdict.
     pub verdict: Verdict,
-    /// What its code blocks printed.
+    /// Output of its code blocks.
     pub printed: Vec<String>,
-    /// What happened, in the script's language, when it was asked for.
+    /// Events in the notation of scripts, if recorded.
     pub trace: Vec<String>,
     /// Virtual time that has passed.
     pub simulated: Time,
 }
 
 impl Played {
-    /// A script that could not be played at all.
+    /// Result of a script that could not be played at all.
     pub fn refused(refusal: Refusal) -> Self {
         Self {
             verdict: Verdict::Refused(refusal),
@@ -65,7 +65,7 @@ impl Played {
     }
 }
 
-/// Plays a script that has been read from `text`.
+/// Plays a script that was parsed from `text`.
 pub fn play(script: &Script, text: &str, options: &Options) -> Played {
     let setup = match setup::prepare(script, options) {
         Ok(setup) => setup,
@@ -98,27 +98,27 @@ pub fn play(script: &Script, text: &str, options: &Options) -> Played {
     }
 }
 
-/// Settings that are no part of the configuration.
+/// Applies settings that are not part of the configuration.
 fn set_up(host: &mut Host, setup: &Setup) {
     host.set_unsent_low_water(setup.unsent_low_water);
     host.set_accepts_ecn(setup.accepts_ecn);
     host.set_base_mss(setup.mtu_probing.then_some(setup.base_mss));
 }
 
-/// A script being played.
+/// Script being played.
 struct Player<'a> {
     lines: Vec<&'a str>,
     setup: Setup,
     host: Host,
     now: Time,
     last: Option<Last>,
-    /// For each connection, how its numbers relate to the script's.
+    /// For each connection, the mapping of its numbers to those of the script.
     numbers: Vec<Numbers>,
-    /// A call that waits.
+    /// Call that waits.
     pending: Option<Pending<'a>>,
     program: Program,
     trace: Option<Vec<String>>,
-    /// Of the packets sent and not yet compared, those that have been noted.
+    /// Number of sent packets, not yet compared, that have been recorded.
     noted: usize,
 }
 
@@ -175,7 +175,7 @@ impl<'a> Player<'a> {
         })))
     }
 
-    /// Runs the clock to an event's time.
+    /// Advances the clock to an event's time.
     fn reach(&mut self, event: &Event, due: &Due) -> Result<(), Stop> {
         self.advance(due.begin)?;
         self.check_unmentioned(event.line, self.now)?;
@@ -189,8 +189,8 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Runs the clock up to `to`, and what is due before. What is due at that very time comes after
-    /// the script's own event.
+    /// Advances the clock to `to`, and handles timers due before. Timers due at `to` follow the
+    /// script's own event.
     fn advance(&mut self, to: Time) -> Result<(), Stop> {
         while self.next_wake() < to {
             self.wake()?;
@@ -199,20 +199,20 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// When something happens next of itself.
+    /// Time of the next timer or deadline.
     fn next_wake(&self) -> Time {
         let deadline = self.pending.as_ref().map_or(Time::NEVER, Pending::deadline);
         self.host.poll_timeout().min(deadline)
     }
 
-    /// Runs the clock to that time and lets it happen.
+    /// Advances the clock to that time and handles it.
     fn wake(&mut self) -> Result<(), Stop> {
         self.now = self.now.max(self.next_wake());
         self.host.handle_timeout(self.now);
         self.after_action()
     }
 
-    /// The machine has done something: calls that wait may return, and what it has sent is noted.
+    /// Called after any action of the machine: retries waiting calls, and records what was sent.
     fn after_action(&mut self) -> Result<(), Stop> {
         self.retry_pending()?;
         while self.noted < self.host.sent.len() {
@@ -227,7 +227,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// In an exact script every packet that was sent before `until` stands in it.
+    /// In an exact script, requires that every packet sent before `until` appears in it.
     fn check_unmentioned(&mut self, line: u32, until: Time) -> Result<(), Stop> {
         if !self.setup.exact {
             return Ok(());
@@ -244,7 +244,7 @@ impl<'a> Player<'a> {
         })))
     }
 
-    /// A difference at an event, with its line of the script.
+    /// Creates a difference at an event, with its line of the script.
     fn differs(&self, event: &Event, message: String, actual: Option<String>) -> Stop {
         let expected = self.lines.get(event.line as usize - 1).map(|line| show::plain(line));
         Stop::Failed(Box::new(Difference { line: event.line, message, expected, actual }))

@@ -1,41 +1,41 @@
-//! Sequence numbers and timestamps: those of the script, and those of the connection.
+//! Mapping of sequence numbers and timestamps between script and connection.
 //!
-//! A script counts from its SYNs. Arriving numbers are the script's own, moved by the peer's
-//! initial number; the endpoint chooses its own initial number and clock.
+//! A script counts from its SYNs. Numbers of arriving packets are offset by the peer's initial
+//! number; the endpoint chooses its own initial number and clock.
 
 use crate::script::{EcnMark, OptionList, Packet, TcpOption};
 use retx_units::SeqNr;
 use retx_wire::{Ecn, Flags, Options, SackBlock, SackBlocks, Segment, Timestamps};
 use std::collections::HashMap;
 
-/// How the numbers of one connection relate to the script's.
+/// Mapping of one connection's numbers to the script's.
 #[derive(Debug, Clone, Default)]
 pub struct Numbers {
-    /// The endpoint's initial number, once it has sent a SYN.
+    /// The endpoint's initial sequence number, once it has sent a SYN.
     local: Option<SeqNr>,
-    /// What the script calls it.
+    /// The script's value for it.
     local_in_script: u32,
-    /// The peer's.
+    /// The peer's initial sequence number.
     remote: SeqNr,
-    /// From timestamps of the script that the endpoint has sent to the real ones.
+    /// Map from the script's timestamps, sent by the endpoint, to the actual ones.
     stamps: HashMap<u32, u32>,
-    /// The first pair.
+    /// First pair of timestamps: script and actual.
     first_stamp: Option<(u32, u32)>,
 }
 
 impl Numbers {
-    /// The script's peer starts at this number.
+    /// Sets the initial number of the script's peer.
     pub fn set_remote(&mut self, seq: u32) {
         self.remote = SeqNr(seq);
     }
 
-    /// What is added to the script's acknowledgment numbers.
+    /// Offset of the script's acknowledgment numbers.
     fn ack_offset(&self, syn: bool) -> u32 {
         let local = self.local.unwrap_or_default().0;
         if syn { local.wrapping_sub(self.local_in_script) } else { local }
     }
 
-    /// An arriving packet as the connection gets it.
+    /// Converts an arriving packet to the connection's numbers.
     ///
     /// # Errors
     /// It echoes a timestamp that the endpoint never sent.
@@ -88,7 +88,7 @@ impl Numbers {
         }
     }
 
-    /// Learns from a packet that was sent, as `expected` by the script.
+    /// Learns the mapping from a sent packet, given the `expected` one.
     pub fn learn(&mut self, expected: &Packet, sent: &Segment) {
         if expected.flags.contains(Flags::SYN) {
             self.local_in_script = expected.seq;
@@ -99,14 +99,14 @@ impl Numbers {
         }
     }
 
-    /// A packet leaves: a SYN has the endpoint's initial number.
+    /// Records a sent packet: a SYN has the endpoint's initial number.
     pub fn note_sent(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::SYN) {
             self.local = Some(segment.seq);
         }
     }
 
-    /// A packet that was sent, in the script's numbers.
+    /// Converts a sent packet to the script's numbers.
     pub fn shown(&self, segment: &Segment, ecn: Ecn) -> Packet {
         let syn = segment.flags.contains(Flags::SYN);
         let seq = segment.seq.0.wrapping_sub(self.ack_offset(syn));
@@ -123,7 +123,7 @@ impl Numbers {
         }
     }
 
-    /// The options as they stand in the header, padding included.
+    /// Options as in the header, padding included.
     fn shown_options(&self, segment: &Segment, remote: u32) -> Vec<TcpOption> {
         let bytes = segment.options.encode();
         let mut rest = bytes.as_slice();
@@ -152,7 +152,7 @@ impl Numbers {
     }
 }
 
-/// The timestamps that a packet of the script has.
+/// Timestamps of a packet of the script.
 pub fn stamps_of(packet: &Packet) -> Option<Timestamps> {
     let OptionList::Exactly(options) = &packet.options else { return None };
     options.iter().find_map(|option| match option {

@@ -11,11 +11,11 @@ use retx_tcp::State;
 use retx_units::{Duration, Time};
 use retx_wire::{Ecn, Flags, Segment};
 
-/// How long after it is due a packet is waited for, so that the message can show it.
+/// Time to wait for a packet after it is due, so that the message can show it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Player<'_> {
-    /// A packet arrives.
+    /// Delivers a packet to the endpoint.
     pub fn inbound(&mut self, event: &Event, packet: &Packet) -> Result<(), Stop> {
         let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
         let known = self.host.current();
@@ -29,13 +29,14 @@ impl Player<'_> {
         }
         let segment = numbers.arriving(packet, scaled).map_err(refuse)?;
         self.note("<", &show::packet(packet));
-        // A signature that no key is known for: such a segment is dropped (RFC 2385 §3.0).
+        // No key is known for the signature, so the segment is dropped (RFC 2385 §3.0).
         if let OptionList::Exactly(options) = &packet.options
             && options.contains(&TcpOption::Md5)
         {
             return Ok(());
         }
-        // As packetdrill: what is not said is not ECN-capable; `ect01` stands for ECT(0).
+        // As in packetdrill, a packet without an ECN mark is not ECN-capable; `ect01` stands for
+        // ECT(0).
         let ecn = match packet.ecn {
             None => Ecn::NotEct,
             Some(EcnMark::Exactly(ecn)) => ecn,
@@ -45,7 +46,7 @@ impl Player<'_> {
         self.after_action()
     }
 
-    /// The endpoint must have sent a packet, or send it now.
+    /// Requires a packet that the endpoint has sent, or sends in time.
     pub fn outbound(&mut self, event: &Event, packet: &Packet, due: &Due) -> Result<(), Stop> {
         let Some(end) = self.host.current() else {
             let message = "there is no connection yet that could send a packet";
@@ -79,13 +80,13 @@ impl Player<'_> {
         Err(self.differs(event, differences.join("; "), Some(actual)))
     }
 
-    /// What packetdrill allows a clock to be off: a share of all the time since the beginning.
+    /// Clock error that packetdrill tolerates: a share of the time since the start.
     fn timestamp_tolerance(&self, due: &Due) -> Duration {
         let share = due.begin.as_secs_f64() * self.setup.tolerance_percent / 100.0;
         self.setup.tolerance.max(Duration::from_secs_f64(share))
     }
 
-    /// The next packet of a connection, up to a time.
+    /// Next packet of a connection, up to a time limit.
     fn next_sent(&mut self, event: &Event, end: usize, limit: Time) -> Result<Option<Sent>, Stop> {
         loop {
             while let Some(sent) = self.host.sent.pop_front() {
@@ -95,7 +96,7 @@ impl Player<'_> {
                     return Ok(Some(sent));
                 }
                 if self.setup.exact {
-                    // Another connection's packet: packetdrill overlooks it.
+                    // Packets of other connections are skipped, as in packetdrill.
                     self.host.sent.push_front(sent);
                     self.noted += 1;
                     self.check_unmentioned(event.line, Time::NEVER)?;
@@ -112,8 +113,8 @@ impl Player<'_> {
         }
     }
 
-    /// Several segments as the one that the script has: packetdrill does not say how a stream is
-    /// cut into segments, unless `--strict_segments` asks for it.
+    /// Joins several segments to match the one in the script: packetdrill ignores segmentation
+    /// unless `--strict_segments` is set.
     fn joined(
         &mut self,
         event: &Event,
@@ -157,7 +158,7 @@ impl Player<'_> {
     }
 }
 
-/// The segment goes on where the other ends.
+/// True if the segment continues the other one.
 fn continues(before: &Segment, next: &Segment) -> bool {
     let free = Flags::FIN.with(Flags::PSH).with(Flags::CWR).0;
     next.seq == before.seq.add(before.payload_bytes)

@@ -1,35 +1,35 @@
-//! When events are due.
+//! Due times of events.
 
 use super::Player;
 use crate::script::{Action, Event, When};
 use retx_units::{Duration, Time};
 
-/// When an event is due.
+/// Due time of an event.
 #[derive(Debug, Clone, Copy)]
 pub struct Due {
-    /// What its relative times are counted from.
+    /// Time that its relative times refer to.
     pub base: Time,
-    /// From when …
+    /// Earliest time, …
     pub begin: Time,
-    /// … to when; the same for one time.
+    /// … and latest time; equal for a single time.
     pub end: Time,
-    /// Whenever.
+    /// True if any time is allowed.
     pub any: bool,
-    /// How far it may lie outside.
+    /// Tolerance outside the range.
     pub tolerance: Duration,
 }
 
-/// The event before.
+/// Previous event.
 #[derive(Debug, Clone, Copy)]
 pub struct Last {
-    /// When it was due.
+    /// Its due time.
     due: Time,
-    /// What a relative time after it is counted from: an arrival's own time for another arrival.
+    /// Reference of relative times after it: for an arrival after an arrival, the due time.
     anchor: Option<Time>,
 }
 
 impl Last {
-    /// The event that has just happened at `now`.
+    /// Records that an event has happened at `now`.
     pub fn new(event: &Event, due: &Due, now: Time) -> Self {
         let arrival = matches!(event.action, Action::Inbound(_));
         Self { due: if due.any { now } else { due.begin }, anchor: arrival.then_some(due.begin) }
@@ -37,7 +37,7 @@ impl Last {
 }
 
 impl Due {
-    /// True when something that happened at `at` happened in time.
+    /// True if `at` is within the range and its tolerance.
     pub fn holds(&self, at: Time) -> bool {
         let early = self.begin.since(at);
         let late = at.since(self.end);
@@ -46,7 +46,7 @@ impl Due {
 }
 
 impl Player<'_> {
-    /// When an event is due, given when the one before was.
+    /// Due time of an event, given the event before.
     pub fn due(&self, event: &Event) -> Due {
         let arrival = matches!(event.action, Action::Inbound(_));
         let anchor = self.last.and_then(|last| last.anchor).filter(|_| arrival);

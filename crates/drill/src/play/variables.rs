@@ -1,22 +1,22 @@
-//! What code blocks can ask of the connection.
+//! Variables that code blocks can read from the connection.
 
 use crate::code::{Names, Value};
 use crate::host::{End, Host, unsent_bytes};
 use retx_tcp::{LossState, State};
 use retx_units::{Duration, Time};
 
-/// The names that stand for something in a code block.
+/// Names that a code block can use.
 pub struct Variables<'a> {
-    /// The machine.
+    /// Machine under test.
     pub host: &'a Host,
-    /// The time.
+    /// Current time.
     pub now: Time,
 }
 
 /// Linux's `TCP_INFINITE_SSTHRESH`.
 const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 
-/// Names of numbers, as Linux has them.
+/// Names of constants, as in Linux.
 const CONSTANTS: [(&str, i128); 23] = [
     ("TCP_ESTABLISHED", 1),
     ("TCP_SYN_SENT", 2),
@@ -45,8 +45,8 @@ const CONSTANTS: [(&str, i128); 23] = [
 
 type Look = fn(&End, Time) -> u64;
 
-/// What is asked of a connection. Those of Linux are in its units: windows in segments, times in
-/// microseconds; ours say theirs.
+/// Variables of a connection. Those of Linux have its units: windows in segments, times in
+/// microseconds; the names of others state the unit.
 const LOOKS: &[(&str, Look)] = &[
     ("tcpi_state", |end, _| state(end)),
     ("tcpi_ca_state", |end, _| match end.connection.info().loss_state {
@@ -97,7 +97,7 @@ const LOOKS: &[(&str, Look)] = &[
     ("tcpi_snd_wnd", |end, _| end.connection.snd_wnd()),
     ("tcpi_rcv_wnd", |end, _| end.connection.rcv_wnd()),
     ("tcpi_pacing_rate", |end, _| {
-        // All ones without a rate.
+        // All ones if there is no rate.
         end.connection.pacing_rate().map_or(u64::MAX, |rate| rate.as_bit_s() / 8)
     }),
     ("tcpi_rcv_mss", |end, _| end.connection.info().rcv_mss.into()),
@@ -109,8 +109,7 @@ const LOOKS: &[(&str, Look)] = &[
     ("retx_flight_bytes", |end, _| end.connection.flight_size()),
 ];
 
-/// What Linux's `TCP_INFO` tells of a connection under this name, such as `tcpi_snd_cwnd`; `None`
-/// for what is not known of it.
+/// Field of Linux's `TCP_INFO`, such as `tcpi_snd_cwnd`; `None` if it is not modelled.
 pub fn tcp_info(name: &str, end: &End, now: Time) -> Option<u64> {
     LOOKS.iter().find(|(known, _)| *known == name).map(|(_, look)| look(end, now))
 }

@@ -1,5 +1,5 @@
-//! Commands in back quotes: those that configure a kernel's TCP, as changes of the endpoint's
-//! configuration. Nothing is run.
+//! Commands in back quotes: those that configure a kernel's TCP change the endpoint's
+//! configuration. No command is executed.
 
 use super::{Change, sysctl};
 use crate::fault::Refusal;
@@ -10,22 +10,22 @@ use crate::token::clipped;
 pub struct Effects {
     /// Changes of the configuration.
     pub changes: Vec<Change>,
-    /// The device refuses all packets from now on, or none.
+    /// Whether the device refuses packets from now on.
     pub device_closed: Option<bool>,
     /// `net.ipv4.tcp_notsent_lowat`.
     pub unsent_low_water: Option<u32>,
-    /// `net.ipv4.tcp_mtu_probing`: whether the largest segment is searched for.
+    /// `net.ipv4.tcp_mtu_probing`: whether path MTU probing is on.
     pub mtu_probing: Option<bool>,
     /// `net.ipv4.tcp_base_mss`.
     pub base_mss: Option<u32>,
-    /// `net.ipv4.tcp_ecn`: whether it is 2, to agree and not to offer.
+    /// `net.ipv4.tcp_ecn`: true if it is 2, to accept ECN without offering it.
     pub accepts_ecn: Option<bool>,
 }
 
 /// Effects of the commands in one line.
 ///
 /// # Errors
-/// A command that is not known.
+/// An unknown command.
 pub fn effects(text: &str, line: u32) -> Result<Effects, Refusal> {
     let joined = text.replace("\\\n", " ");
     let mut effects = Effects::default();
@@ -73,7 +73,8 @@ fn one(command: &str, effects: &mut Effects) -> Result<(), String> {
         ("ip", ["-6", "route", "change", _, "via", _, "dev", _, attributes @ ..]) => {
             change_route(attributes, 60, effects)?;
         }
-        // Restores what the script has set; caches, offloads and queues of a real machine.
+        // Restores the script's settings, or concerns caches, offloads and queues of a real
+        // machine.
         (restore, []) if restore.starts_with("sysctl_restore_") => {}
         ("ip", ["tcp_metrics", "flush", ..]) | ("nstat", _) => {}
         ("tc", ["qdisc", "add" | "replace", "dev", _, "root", "pfifo"])
@@ -83,13 +84,13 @@ fn one(command: &str, effects: &mut Effects) -> Result<(), String> {
         ("tc", ["qdisc", "add" | "replace", "dev", _, "root", "pfifo", "limit", "0"]) => {
             effects.device_closed = Some(true);
         }
-        // The queue paces by the rate that TCP gives it.
+        // The qdisc paces at the rate that TCP sets.
         ("tc", ["qdisc", "add" | "replace", "dev", _, "root", "fq"]) => {
             effects.changes.push(("pacing".into(), "true".into()));
         }
-        // HyStart with both of its tests, which is how it is played.
+        // HyStart with both of its tests, as modelled.
         ("echo", ["3"]) if command.contains("/tcp_cubic/parameters/hystart_detect") => {}
-        // Files for `sendfile`, which are as long as they have to be; and looks at the machine.
+        // Files for `sendfile`, which are as long as needed, and commands that inspect the machine.
         ("rm" | "dd" | "grep" | "cat", _) => {}
         ("ethtool", ["-K", _, features @ ..]) if only_offloads(features) => {}
         _ => return refuse(),
@@ -97,7 +98,7 @@ fn one(command: &str, effects: &mut Effects) -> Result<(), String> {
     Ok(())
 }
 
-/// `advmss 1460 mtu lock 1500 initcwnd 10`, with headers of so many bytes.
+/// `advmss 1460 mtu lock 1500 initcwnd 10`, with headers of `header` bytes.
 fn change_route(attributes: &[&str], header: u32, effects: &mut Effects) -> Result<(), String> {
     let mut mss = u32::MAX;
     let mut left = attributes.iter().filter(|word| **word != "lock");
@@ -154,7 +155,7 @@ fn set(setting: &str, effects: &mut Effects) -> Result<(), String> {
     Ok(())
 }
 
-/// The words of a command, without quotes, redirections and comments.
+/// Words of a command, without quotes, redirections and comments.
 fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

@@ -1,4 +1,4 @@
-//! What a script is played with: the endpoint's configuration, and how strictly it is compared.
+//! Setup of a script: the endpoint's configuration, and the strictness of the comparison.
 
 mod command;
 mod sysctl;
@@ -11,45 +11,45 @@ use retx_units::{Duration, SeqNr};
 
 pub use command::{Effects, effects};
 
-/// A field of `[tcp.NAME]` and its new value.
+/// Field of `[tcp.NAME]` and its new value.
 pub type Change = (String, String);
 
-/// What a script is played with.
+/// Setup of a script.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// The endpoint's configuration.
     pub config: Config,
-    /// Times may differ by so much, …
+    /// Absolute tolerance of times, …
     pub tolerance: Duration,
-    /// … or by this share of the time since the event before, if that is more.
+    /// … or, if larger, this percentage of the time since the event before.
     pub tolerance_percent: f64,
-    /// Everything that the endpoint sends stands in the script.
+    /// True if the script contains everything that the endpoint sends.
     pub exact: bool,
-    /// Segments are not joined.
+    /// True if segments are not joined for comparison.
     pub strict_segments: bool,
-    /// Timestamp values are checked on a clock of this tick.
+    /// Tick of the clock by which timestamp values are checked.
     pub timestamp_tick: Option<Duration>,
-    /// An echoed timestamp that was never sent is worked out from the first one.
+    /// True to derive an echoed timestamp that was never sent from the first one.
     pub scaled_echo: bool,
     /// The endpoint's initial sequence number.
     pub initial_sequence: SeqNr,
-    /// `net.ipv4.tcp_notsent_lowat`, where it limits.
+    /// `net.ipv4.tcp_notsent_lowat`, if it is a limit.
     pub unsent_low_water: Option<u64>,
-    /// The device takes no packet from the start.
+    /// True if the device refuses packets from the start.
     pub device_closed: bool,
-    /// Listeners agree to ECN.
+    /// True if listeners accept ECN.
     pub accepts_ecn: bool,
-    /// The largest segment is searched for.
+    /// True if path MTU probing is on.
     pub mtu_probing: bool,
-    /// Where that begins, bytes.
+    /// Initial MSS of path MTU probing, bytes.
     pub base_mss: u32,
 }
 
 impl Setup {
-    /// Commands have run: the configuration and the machine are what they leave.
+    /// Applies the effects of commands.
     ///
     /// # Errors
-    /// A field's value with which no endpoint could run.
+    /// A field's value that no endpoint can run with.
     pub fn take(&mut self, effects: &Effects, line: u32) -> Result<(), Refusal> {
         let changes = suited(&self.config, effects.changes.clone());
         self.config = adjusted(&self.config, Names::Kernel, &changes, line)?;
@@ -68,10 +68,10 @@ impl Setup {
     }
 }
 
-/// Any will do: scripts count from 0.
+/// Arbitrary, because scripts count from 0.
 const INITIAL_SEQUENCE: SeqNr = SeqNr(0xC0DE_1234);
 
-/// Flags that say how a real network is set up.
+/// Flags that configure a real network.
 const WITHOUT_COUNTERPART: [&str; 7] = [
     "local_ip",
     "remote_ip",
@@ -79,14 +79,14 @@ const WITHOUT_COUNTERPART: [&str; 7] = [
     "netmask_ip",
     "bind_port",
     "connect_port",
-    // How arriving packets were cut by an offloading card: they are taken as written.
+    // Size to which an offloading card cuts arriving packets; they are taken as written.
     "mss",
 ];
 
-/// Reads flags and commands.
+/// Evaluates flags and commands.
 ///
 /// # Errors
-/// A flag or command that is not supported, a configuration that no endpoint could run with.
+/// An unsupported flag or command, or a configuration that no endpoint can run with.
 pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
     let preset = preset(script, options)?;
     let mut setup = Setup {
@@ -106,7 +106,7 @@ pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
     };
     let mut commands = Vec::new();
     for flag in script.flags.iter().filter(|flag| flag.name == "ip_version") {
-        // Addresses are not looked at, but a header takes 20 bytes more. A route may say less.
+        // Addresses are ignored, but the IPv6 header takes 20 bytes more. A route may set less.
         if flag.value.as_deref() == Some("ipv6") {
             commands.push((flag.line, vec![("mss".to_owned(), "1440".to_owned())]));
         }
@@ -135,11 +135,11 @@ pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
     Ok(setup)
 }
 
-/// The configuration of a preset after changes of its fields, and after commands such as
-/// `sysctl -q net.ipv4.tcp_sack=0`, each with its line.
+/// Configuration of a preset after changes of its fields, and after commands such as `sysctl -q
+/// net.ipv4.tcp_sack=0`, each with its line.
 ///
 /// # Errors
-/// No such preset, field or command, or a value that no endpoint could run with.
+/// An unknown preset, field or command, or a value that no endpoint can run with.
 pub fn configure(tcp: &str, own: &[Change], commands: &[String]) -> Result<Config, Refusal> {
     let preset = named(tcp, 0)?;
     let mut config = adjusted(&(preset.config)(), names_of(preset), own, 0)?;
@@ -167,7 +167,7 @@ fn named(name: &str, line: u32) -> Result<&'static presets::Preset, Refusal> {
     })
 }
 
-/// Changes under the names of fields that this TCP has.
+/// Renames changes to the fields that this TCP has.
 fn suited(config: &Config, mut changes: Vec<Change>) -> Vec<Change> {
     let grows = config.receive_autotuning.is_some();
     let field = if grows { "receive_autotuning" } else { "receive_buffer" };
@@ -179,8 +179,7 @@ fn suited(config: &Config, mut changes: Vec<Change>) -> Vec<Change> {
     changes
 }
 
-/// Changes a configuration, together if that goes well; else one line after the other, to blame the
-/// right one.
+/// Applies changes together if that is valid, otherwise line by line to find the wrong one.
 fn apply(
     config: &mut Config,
     names: Names,
@@ -202,21 +201,21 @@ fn apply(
     Ok(())
 }
 
-/// Origin of the names of congestion controls in changes.
+/// Meaning of the names of congestion controls in changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
-    /// Names of `[tcp.NAME]`.
+    /// Names as in `[tcp.NAME]`.
     Registry,
-    /// The kernel's, where it has a module of that name.
+    /// Names of the kernel's modules, if such a module exists.
     Kernel,
 }
 
-/// Under a preset of Linux names are the kernel's in flags, too.
+/// Under a Linux preset, flags use the kernel's names too.
 fn names_of(preset: &presets::Preset) -> Names {
     if preset.is_linux() { Names::Kernel } else { Names::Registry }
 }
 
-/// A configuration with changes.
+/// Copy of a configuration with changes.
 fn adjusted(
     config: &Config,
     names: Names,
@@ -230,7 +229,7 @@ fn adjusted(
         .map_err(|error| Refusal::new(line, error.to_string()))
 }
 
-/// Takes a flag; some change the endpoint's configuration.
+/// Evaluates a flag; some change the endpoint's configuration.
 fn read_flag(flag: &Flag, setup: &mut Setup) -> Result<Option<Change>, Refusal> {
     let refuse = |message: String| Err(Refusal::new(flag.line, message));
     match flag.name.as_str() {

@@ -1,10 +1,10 @@
-//! Linux's settings of TCP, and the fields of `[tcp.NAME]` that stand for them.
+//! Linux's settings of TCP, and the corresponding fields of `[tcp.NAME]`.
 
 use super::Change;
 use crate::token::clipped;
 
-/// The values that packetdrill's `defaults.sh` sets (google/packetdrill, `gtests/net/common`), as
-/// far as they concern TCP.
+/// Values that packetdrill's `defaults.sh` sets (google/packetdrill, `gtests/net/common`), as far
+/// as they concern TCP.
 pub const DEFAULTS: [(&str, &str); 20] = [
     ("net.ipv4.tcp_rmem", "4096 540000 15728640"),
     ("net.ipv4.tcp_wmem", "4096 262144 4194304"),
@@ -28,30 +28,30 @@ pub const DEFAULTS: [(&str, &str); 20] = [
     ("net.ipv4.tcp_syncookies", "1"),
 ];
 
-/// How a setting is understood.
+/// Interpretation of a setting.
 enum Meaning {
-    /// A truth value: this field.
+    /// Boolean value of this field.
     Switch(&'static str),
-    /// A number: this field.
+    /// Numeric value of this field.
     Field(&'static str),
-    /// 0 for no, 1 for yes: this field. 2, to agree only, is what the field says.
+    /// 0 (off) or 1 (on) of this field; 2 (accept only) leaves the field unchanged.
     Offer(&'static str),
-    /// The name of a congestion control in Linux.
+    /// Name of a congestion control in Linux.
     CongestionControl,
-    /// A number of SYNs sent again, besides those in equal steps.
+    /// Number of SYN retransmissions, in addition to those at constant intervals.
     SynRetries,
-    /// A number of this unit: this field.
+    /// Numeric value of this field, in this unit.
     Number(&'static str, &'static str),
-    /// `min default max` bytes: the last is this field.
+    /// `min default max` in bytes: the last one is the value of this field.
     LargestBytes(&'static str),
-    /// `min default max` bytes of the receive buffer, see [`LARGEST_RECEIVE_BUFFER`].
+    /// `min default max` of the receive buffer in bytes, see [`LARGEST_RECEIVE_BUFFER`].
     ReceiveMemory,
-    /// The preset says what the endpoint does: only the values with which Linux behaves as the
-    /// preset `linux` does are taken.
+    /// Determined by the preset: only the values with which Linux behaves like the preset `linux`
+    /// are accepted.
     Only(&'static [&'static str]),
-    /// 0 for no tail loss probe, 3 or 4 for one.
+    /// 0 disables the tail loss probe, 3 or 4 enables it.
     TailProbe,
-    /// Without a counterpart: offload sizes, caches and attacks change nothing here.
+    /// Without a counterpart: offload sizes, caches and protections against attacks.
     Nothing,
 }
 
@@ -80,7 +80,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_early_retrans", TailProbe),
     ("tcp_recovery", Only(&["1"])),
     ("tcp_ecn", Offer("ecn")),
-    // Others are understood with the commands.
+    // Other values are handled with the commands.
     ("tcp_mtu_probing", Only(&["0", "2"])),
     ("tcp_ecn_option", Nothing),
     ("tcp_tso_win_divisor", Nothing),
@@ -94,14 +94,14 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_no_ssthresh_metrics_save", Nothing),
 ];
 
-/// Stands for `receive_autotuning` where the TCP has that, else for `receive_buffer`: a buffer that
-/// does not grow is as large as it may become.
+/// Stands for `receive_autotuning` if the TCP has it, otherwise for `receive_buffer`: a fixed
+/// buffer is set to its largest size.
 pub const LARGEST_RECEIVE_BUFFER: &str = "receive_buffer, largest";
 
-/// The changes that stand for a setting.
+/// Changes that correspond to a setting.
 ///
 /// # Errors
-/// A setting that is not known, or a value with which the endpoint cannot run.
+/// An unknown setting, or a value that the endpoint cannot run with.
 pub fn change(name: &str, value: &str) -> Result<Vec<Change>, String> {
     let known = name.strip_prefix("net.ipv4.").and_then(|short| {
         MEANINGS.iter().find(|(candidate, _)| *candidate == short).map(|(_, meaning)| meaning)

@@ -1,4 +1,4 @@
-//! The repository's own scripts: each passes, says what it claims, and by which clause.
+//! The repository's own scripts: each passes, states its claim, and cites the clause.
 
 use retx_drill::{Options, Verdict, play};
 use std::fs;
@@ -37,7 +37,7 @@ fn every_script_passes() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
-/// A trace, and what is left of a script's own choice of numbers, change nothing.
+/// Recording a trace, and another initial sequence number, change nothing.
 #[test]
 fn scripts_pass_whatever_the_initial_number() {
     for (path, text) in scripts() {
@@ -51,8 +51,8 @@ fn scripts_pass_whatever_the_initial_number() {
     }
 }
 
-/// Lines, less those that repeat the second or third line before but for its numbers: to use up
-/// Linux's quick ACKs takes sixteen segments, each with the same three lines.
+/// Lines, except those that repeat the second or third line before up to their numbers: exhausting
+/// Linux's quick ACKs takes sixteen segments, each with three similar lines.
 fn lines_without_repetition(text: &str) -> usize {
     let shapes: Vec<String> =
         text.lines().map(|line| line.replace(|it: char| it.is_ascii_digit(), "")).collect();
@@ -72,7 +72,7 @@ fn every_script_names_its_source_and_is_exact() {
         let cites = first.starts_with("// RFC ") || first.contains(" 19") || first.contains(" 20");
         assert!(cites || linux, "{name} begins with the clause that it is about: {first}");
         assert_eq!(linux, path.ancestors().any(|room| room.ends_with("linux")), "{name}");
-        // What Linux does, no clause says: the kernel itself did it.
+        // The behaviour of Linux is backed by a kernel run instead of a clause.
         assert_eq!(linux, text.contains("\n// Certified on Linux "), "{name}");
         assert!(text.contains("\n--retx-tcp="), "{name} names its TCP");
         assert!(text.contains("\n--retx-exact\n"), "{name} is exact");

@@ -1,7 +1,7 @@
-//! Hostile scripts: whatever the text, there is a verdict, and no panic. The endpoint under it is
-//! tried too, by packets that no script of ours would send.
+//! Fuzzing with hostile scripts: any text yields a verdict without a panic. It also exposes the
+//! endpoint to packets that our own scripts never send.
 //!
-//! `RETX_FUZZ_ITERATIONS` sets how long; the texts are the same at each run.
+//! `RETX_FUZZ_ITERATIONS` sets the number of iterations; every run uses the same texts.
 
 use retx_drill::{Options, Verdict, play};
 use retx_tcp::presets;
@@ -20,7 +20,7 @@ fn iterations() -> u64 {
     }
 }
 
-/// Prints the text in hand when a panic passes by.
+/// Prints the current text if the test panics.
 struct Culprit<'a>(&'a str);
 
 impl Drop for Culprit<'_> {
@@ -33,7 +33,7 @@ impl Drop for Culprit<'_> {
 
 fn verdict(text: &str, tcp: &str) -> Verdict {
     let _culprit = Culprit(text);
-    // A bound on the work: mutated times and lengths can ask for hours of retransmissions.
+    // Limits the work: mutated times and lengths can ask for hours of retransmissions.
     let options = Options { tcp: tcp.into(), packets_max: 3_000, ..Options::default() };
     let verdict = play(text, &options).verdict;
     if let Verdict::Failed(difference) = &verdict {
@@ -70,7 +70,7 @@ fn pick<T: Clone>(stream: &mut Stream, from: &[T]) -> T {
     from[stream.below(from.len() as u64) as usize].clone()
 }
 
-/// Words that scripts are made of, in any order.
+/// Words of scripts in random order.
 fn rubbish(stream: &mut Stream) -> String {
     const WORDS: [&str; 48] = [
         "0",
@@ -130,7 +130,7 @@ fn rubbish(stream: &mut Stream) -> String {
     text
 }
 
-/// Numbers that matter to parsers and to TCP.
+/// Boundary values for parsers and TCP.
 const NUMBERS: [&str; 14] = [
     "0",
     "1",
@@ -216,7 +216,7 @@ fn hostile_scripts_get_a_verdict() {
         } else {
             let seed = pick(&mut stream, &seeds);
             let text = mutated(&mut stream, &seed);
-            // Without its own preset a script meets the others too.
+            // Without its own preset a script also runs with the others.
             if stream.below(2) == 0 { text.replace("--retx-tcp=", "//") } else { text }
         };
         let kind = match verdict(&text, pick(&mut stream, &presets)) {
@@ -227,7 +227,7 @@ fn hostile_scripts_get_a_verdict() {
         counts[kind] += 1;
     }
     println!("{iterations} scripts; passed, failed, refused: {counts:?}");
-    // All three have to be common, or little was tried.
+    // All three verdicts must be common, otherwise little was tested.
     if iterations >= ITERATIONS {
         assert!(counts.iter().all(|&count| count > iterations / 20), "{counts:?}");
     }

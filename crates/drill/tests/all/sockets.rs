@@ -1,8 +1,9 @@
-//! Socket options, messages, epoll and timestamps: what the player makes of them.
+//! Behaviour of socket options, messages, epoll and timestamps in the player.
 
 use retx_drill::{Options, Verdict, play};
 
-/// A connection of a Linux socket and a peer with segments of 1000 bytes and a window of 64 KB.
+/// Opens a connection between a Linux socket and a peer with segments of 1000 bytes and a window of
+/// 64 KB.
 const OPEN: &str = "\
 --retx-tcp=linux
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -47,7 +48,7 @@ fn a_message_is_a_transfer_of_its_parts() {
         )
     };
     passes(&read(0, "P"));
-    // The end of the stream counts as one.
+    // The end of the stream counts as one byte.
     passes(&read(1, "F"));
     fails(&read(5, "P"), "0 bytes are left");
 }
@@ -76,7 +77,7 @@ fn an_edge_is_reported_once_and_a_level_again() {
     passes(&format!("{}{nothing}", watch("EPOLLIN|EPOLLET")));
     passes(&format!("{}{nothing}", watch("EPOLLIN|EPOLLONESHOT")));
     fails(&format!("{}{again}", watch("EPOLLIN|EPOLLET")), "epoll_wait finds nothing");
-    // More data are another edge; after a change the entry is looked at anew.
+    // Further data are a new edge; after a change the entry is checked again.
     passes(&format!("{}+0 < P. 301:401(100) ack 1 win 512\n{again}", watch("EPOLLIN|EPOLLET")));
     let change = "+0 epoll_ctl(5, EPOLL_CTL_MOD, 4, {events=EPOLLIN, fd=4}) = 0\n";
     passes(&format!("{}{change}{again}", watch("EPOLLIN|EPOLLONESHOT")));
@@ -115,7 +116,8 @@ fn the_last_byte_of_a_write_is_stamped() {
     );
 }
 
-/// 42,000 bytes of memory hold a block of 32 segments and one of 8, with 1,280 bytes for each.
+/// A buffer of 42,000 bytes of memory holds a block of 32 segments and one of 8, with 1,280 bytes
+/// of overhead each.
 #[test]
 fn a_linux_send_buffer_counts_memory_and_wakes_late() {
     let write = "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [21000], 4) = 0\n\
@@ -144,7 +146,7 @@ fn socket_options_are_kept() {
              +0 getsockopt(4, {level}, {name}, [{value}], [4]) = 0\n"
         ));
     }
-    // What is without effect is taken, and what has none here cannot be asked for.
+    // Options without effect are accepted; they cannot be read.
     passes("+0 setsockopt(4, SOL_IP, IP_TOS, [4], 1) = 0\n");
     assert!(matches!(
         verdict("+0 getsockopt(4, SOL_IP, IP_TOS, [4], [1]) = 0\n"),
@@ -152,7 +154,7 @@ fn socket_options_are_kept() {
     ));
 }
 
-/// With a linger time `close` waits for the acknowledgment of the FIN, and no longer than that.
+/// With a linger time `close` waits for the acknowledgment of the FIN, at most that long.
 #[test]
 fn close_lingers() {
     let close = |seconds: u32, end: &str| {
@@ -171,7 +173,7 @@ fn close_lingers() {
     );
 }
 
-/// `SO_RCVLOWAT`: a read waits for so much.
+/// `SO_RCVLOWAT`: a read waits for this many bytes.
 #[test]
 fn a_read_waits_for_the_low_water_mark() {
     passes(

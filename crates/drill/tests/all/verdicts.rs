@@ -1,8 +1,10 @@
-//! What the player finds wrong, where, and how it says so; and what packetdrill lets pass.
+//! Failures reported by the player, with position and message, and deviations that packetdrill
+//! tolerates.
 
 use retx_drill::{Difference, Options, Played, Refusal, Verdict, play};
 
-/// A connection of a peer with segments of 1000 bytes, at 0.1 s; the script goes on at line 8.
+/// Opens a connection with a peer that uses segments of 1000 bytes, at 0.1 s; the script continues
+/// at line 8.
 const OPEN: &str = "\
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 bind(3, ..., ...) = 0
@@ -21,7 +23,7 @@ fn passes(text: &str) {
     assert_eq!(played(text).verdict, Verdict::Passed, "{text}");
 }
 
-/// Plays what follows [`OPEN`]; lines count from its first.
+/// Plays the rest of a script after [`OPEN`]; lines count from its first.
 fn fails(rest: &str) -> Difference {
     match played(&format!("{OPEN}{rest}")).verdict {
         Verdict::Failed(mut difference) => {
@@ -63,7 +65,7 @@ fn every_field_counts() {
     assert_eq!(after("> . 1:1001(1000)"), "ack: expected 0, sent 1");
     assert_eq!(after("> . 1:1001(1000) ack 1 <nop,nop,nop,nop>"), "options");
     assert_eq!(after("> [ect0] . 1:1001(1000) ack 1"), "ecn: expected ect0, sent noecn");
-    // PSH is not looked at, `<...>` takes any options, and what is not written is not checked.
+    // PSH is ignored, `<...>` matches any options, and values that are not written are not checked.
     for packet in [
         "> P. 1:1001(1000) ack 1",
         "> . 1:1001(1000) ack 1 <...>",
@@ -98,7 +100,7 @@ fn a_packet_that_never_comes() {
     assert_eq!(fails("* > P. 1:1001(1000) ack 1\n").message, "the endpoint sends nothing more");
 }
 
-/// Times may be off by 4 ms, or by an eighth of the step where that is more.
+/// Times may deviate by 4 ms, or by an eighth of the step if that is more.
 #[test]
 fn times_have_packetdrills_tolerance() {
     // The retransmission is due 1 s after 0.1 s.
@@ -123,7 +125,7 @@ fn times_have_packetdrills_tolerance() {
     passes(&format!("--tolerance_percent=0\n--tolerance_usecs=2000\n{OPEN}{}", at("+1.002")));
 }
 
-/// What comes after a late packet is counted from when it came, arrivals from when they were due.
+/// Events after a late packet are relative to its actual time, arrivals to the due time.
 #[test]
 fn relative_times_count_from_what_happened() {
     passes(&format!(
@@ -147,7 +149,7 @@ fn segments_are_joined_up_to_the_written_length() {
     assert_eq!(short.message, "after 3000 of 3500 bytes");
     let long = fails(&format!("{write}+0 > . 1:2501(2500) ack 1\n"));
     assert_eq!(long.message, "payload: expected 2500, sent 3000");
-    // Only what goes on and acknowledges the same.
+    // Only continuous segments with equal acknowledgments are joined.
     let other = fails(
         "+0 write(4, ..., 1000) = 1000\n+0 < P. 1:101(100) ack 1 win 65535\n\
          +0 write(4, ..., 1000) = 1000\n+0 > . 1:2001(2000) ack 101\n",
@@ -158,7 +160,7 @@ fn segments_are_joined_up_to_the_written_length() {
     assert_eq!(difference.message, "payload: expected 3000, sent 1000");
 }
 
-/// packetdrill notices a packet too many only at the next one; an exact script at once.
+/// packetdrill notices an extra packet only at the next one; an exact script does at once.
 #[test]
 fn packets_that_the_script_does_not_have() {
     let rest = "+0 write(4, ..., 1000) = 1000\n+.1 < . 1:1(0) ack 1001 win 65535\n";
@@ -169,7 +171,7 @@ fn packets_that_the_script_does_not_have() {
     let Verdict::Failed(difference) = exact.verdict else { panic!("{exact:?}") };
     assert_eq!((difference.line, difference.expected), (10, None));
     assert_eq!(difference.actual.as_deref(), Some("0.100000 > P. 1:1001(1000) ack 1 win 65535"));
-    // Also at the very end.
+    // The same holds at the very end.
     let end = played(&format!("--retx-exact\n{OPEN}+0 write(4, ..., 1000) = 1000\n"));
     assert!(matches!(end.verdict, Verdict::Failed(_)));
 }
@@ -209,7 +211,7 @@ fn calls_that_wait_return_in_time() {
          +0 > . 1:2001(2000) ack 1\n+.1 < . 1:1(0) ack 1001 win 65535\n\
          +0 > . 2001:3001(1000) ack 1\n"
     ));
-    // poll gives up by itself.
+    // poll times out by itself.
     passes(&format!("{OPEN}+0...0.3 poll([{{fd=4, events=POLLIN, revents=0}}], 1, 300) = 0\n"));
     passes(&format!(
         "{OPEN}+0...0.2 poll([{{fd=4, events=POLLIN, revents=POLLIN}}], 1, 300) = 1\n{data}"
@@ -227,7 +229,7 @@ fn options_and_queues_of_sockets() {
          +0 getsockopt(4, SOL_TCP, TCP_NODELAY, [1], [4]) = 0\n\
          +0 write(4, ..., 300) = 300\n+0 ioctl(4, SIOCOUTQ, [300]) = 0\n"
     ));
-    // As in Linux, what comes after SHUT_RD can still be read.
+    // As in Linux, data that arrive after SHUT_RD can still be read.
     passes(&format!(
         "{OPEN}+0 shutdown(4, SHUT_RD) = 0\n+0 read(4, ..., 9) = 0\n\
          +0 < P. 1:301(300) ack 1 win 65535\n+0 read(4, ..., 900) = 300\n\
@@ -251,7 +253,7 @@ fn assertions_that_do_not_hold() {
             actual: Some("mss; tcpi_snd_mss = 1000".into()),
         }
     );
-    // Variables live on from block to block, and what is printed is told.
+    // Variables persist from block to block, and output is reported.
     let text = format!("{OPEN}+0 %{{ cwnd = tcpi_snd_cwnd }}%\n+0 %{{ print(cwnd, 'x') }}%\n");
     assert_eq!(played(&text).printed, ["3 x"]);
 }
@@ -271,7 +273,7 @@ fn timestamps_are_translated_both_ways() {
         played(&text).verdict
     };
     assert_eq!(script("", 500, 600), Verdict::Passed);
-    // Values are looked at only when there is a tick, echoes in exact scripts.
+    // Values are compared only if there is a tick, echoes in exact scripts.
     assert_eq!(script("", 500, 999), Verdict::Passed);
     let Verdict::Failed(wrong) = script("--tcp_ts_tick_usecs=1000", 500, 999) else { panic!() };
     assert_eq!(wrong.message, "TS val: expected 999, sent 600");
@@ -281,7 +283,7 @@ fn timestamps_are_translated_both_ways() {
     assert_eq!(script("--tcp_ts_ecr_scaled", 500, 600), Verdict::Passed);
 }
 
-/// In exact scripts what the endpoint echoes counts too.
+/// Exact scripts also compare echoed timestamps.
 #[test]
 fn echoed_timestamps_are_compared_in_exact_scripts() {
     let script = |flags: &str, ecr: u32| {
@@ -298,7 +300,7 @@ fn echoed_timestamps_are_compared_in_exact_scripts() {
     assert_eq!(wrong.message, "TS ecr: expected 8, sent 7");
 }
 
-/// A script may give the SYNs any numbers; all others count from them.
+/// A script may give the SYNs any numbers; all others are relative to them.
 #[test]
 fn scripts_number_their_syns() {
     passes(
@@ -336,7 +338,7 @@ fn linux_settings_become_the_endpoints() {
          /proc/sys/net/ipv4/tcp_min_tso_segs=10`",
         "<mss 1460,nop,wscale 7>",
     );
-    // The script's own word is the last.
+    // The script's own setting takes precedence.
     syn(
         "--retx-set=sack=true\n`sysctl net.ipv4.tcp_sack=0`",
         "<mss 1460,nop,nop,sackOK,nop,wscale 7>",
@@ -413,7 +415,7 @@ fn what_is_not_supported_is_refused_with_its_line() {
     }
 }
 
-/// Two ends of a script that would send for ever.
+/// Two ways in which a script could send without end.
 #[test]
 fn an_endless_endpoint_is_stopped() {
     let text = format!("{OPEN}+0 write(4, ..., 100000) = 100000\n* > . 9:9(0) ack 1\n");
@@ -422,7 +424,7 @@ fn an_endless_endpoint_is_stopped() {
     assert!(difference.message.contains("without end"), "{difference:?}");
 }
 
-/// The trace is a script's language, every packet with the time at which it left or came.
+/// The trace is valid script notation, with the time at which each packet was sent or arrived.
 #[test]
 fn a_trace_tells_what_happened() {
     let text = format!("{OPEN}+0 write(4, ..., 2000) = 2000\n+.2 close(4) = 0\n");
@@ -443,7 +445,7 @@ fn a_trace_tells_what_happened() {
     );
 }
 
-/// Linux counts whole segments: 717/1024 of 11 are 7 to CUBIC, half of 11 are 5 to Reno. RFC 9438
+/// Linux counts whole segments: 717/1024 of 11 are 7 for CUBIC, half of 11 are 5 for Reno. RFC 9438
 /// and RFC 5681 would keep 7,700 and 5,500 bytes.
 #[test]
 fn a_congestion_control_that_linux_is_told_is_linuxs() {
