@@ -1,8 +1,8 @@
-//! Names the engine by its sources, so that a sweep never mixes runs of two engines.
+//! Hashes the engine's sources, so that a sweep never mixes runs of two engines.
 
 use std::path::{Path, PathBuf};
 
-/// What a run's result depends on.
+/// Crates that affect the result of a run.
 const MODELS: [&str; 7] = ["units", "wire", "tcp", "link", "scenario", "record", "sim"];
 
 fn main() {
@@ -20,7 +20,7 @@ fn main() {
     for file in files {
         let name = file.strip_prefix(&crates).unwrap_or(&file).to_string_lossy().replace('\\', "/");
         hash = fnv(hash, name.as_bytes());
-        // Without the list of versions (a source distribution may lack it) the sources still count.
+        // A source distribution may lack the list of versions; the sources still count.
         hash = fnv(hash, &std::fs::read(&file).unwrap_or_default());
     }
     println!("cargo::rustc-env=RETX_ENGINE={hash:016x}");
@@ -39,7 +39,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-// FNV-1a: names sources, guards against no one.
+// FNV-1a: names sources, without protection against forgery.
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 

@@ -1,8 +1,8 @@
-//! Two threads at one machine. packetdrill's main thread plays the script and is the only one that
-//! moves the clock; its second thread makes the calls that are to wait, and waits here.
+//! Door: two threads share one machine. packetdrill's main thread plays the script and is the only
+//! one that advances the clock; its second thread makes calls that wait, and waits here.
 //!
-//! Real time must not show: before the main thread moves the clock on, the call that waits has seen
-//! everything that has happened, and if it could return, its thread has asked what time it is.
+//! Real time must not show: before the main thread advances the clock, the waiting call has seen
+//! every event, and if it could return, its thread has asked for the time.
 
 use crate::machine::Machine;
 use retx_drill::host::{Answer, Fault};
@@ -10,23 +10,22 @@ use retx_units::{Duration, Time};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
-/// How long the main thread lets a call wait before it gives up: packetdrill sets no limit.
+/// Longest time that a call may wait: packetdrill sets no limit.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// What reading the clock takes. packetdrill reads it again and again until a time has come.
+/// Cost of reading the clock in virtual time: packetdrill polls the clock until a time has come.
 const LOOK: Duration = Duration::from_micros(1);
 
-/// The longest that the second thread is waited for, in real time: it is ended without notice when
-/// a script fails.
+/// Longest real time to wait for the second thread, which ends without notice when a script fails.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// The machine, and who waits for it.
+/// Machine and its waiting call.
 #[derive(Debug)]
 pub struct Door {
     inner: Mutex<Inner>,
-    /// Something has happened at the machine.
+    /// Signals an event at the machine.
     happened: Condvar,
-    /// The call that waits has seen it.
+    /// Signals that the waiting call has seen all events.
     settled: Condvar,
     main: ThreadId,
 }
@@ -34,19 +33,19 @@ pub struct Door {
 #[derive(Debug)]
 struct Inner {
     machine: Machine,
-    /// Counts what has happened.
+    /// Number of events so far.
     happenings: u64,
     waiter: Option<Waiter>,
-    /// A call that waited has returned, and its thread has not yet asked for the time.
+    /// Thread whose waiting call has returned, and which has not yet asked for the time.
     returned: Option<ThreadId>,
 }
 
-/// A call that waits.
+/// Waiting call.
 #[derive(Debug, Clone, Copy)]
 struct Waiter {
-    /// What it has seen.
+    /// Number of events it has seen.
     seen: u64,
-    /// When it gives up.
+    /// Time at which it stops waiting.
     deadline: Time,
 }
 
@@ -57,7 +56,7 @@ impl Inner {
 }
 
 impl Door {
-    /// A door to a machine, for this thread as the main one.
+    /// Creates a door to a machine; the calling thread becomes the main one.
     pub fn new(machine: Machine) -> Self {
         Self {
             inner: Mutex::new(Inner { machine, happenings: 0, waiter: None, returned: None }),
@@ -72,11 +71,11 @@ impl Door {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // After a panic elsewhere the process is about to end; what is left to do is to say so.
+        // After a panic elsewhere the process is about to end; only the report remains.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something to the machine that cannot wait.
+    /// Runs an action on the machine that cannot wait.
     pub fn with<T>(&self, act: impl FnOnce(&mut Machine) -> T) -> T {
         let mut inner = self.lock();
         let result = act(&mut inner.machine);
@@ -95,11 +94,10 @@ impl Door {
         self.lock().waiter.is_some()
     }
 
-    /// Makes a call that may wait, at the longest until `deadline`: `attempt` is made again
-    /// whenever something has happened.
+    /// Makes a call that may wait until `deadline`: `attempt` is repeated after every event.
     ///
     /// # Errors
-    /// What `attempt` says.
+    /// The error of `attempt`.
     pub fn call(
         &self,
         deadline: Time,
@@ -122,7 +120,7 @@ impl Door {
             if self.is_main() {
                 let next = inner.machine.next_timeout().min(deadline);
                 if next > patience {
-                    // Nobody but this thread could end the waiting.
+                    // Only this thread could end the wait.
                     return Ok(Answer::Error("EDEADLK"));
                 }
                 inner = self.advance(inner, next);
@@ -139,7 +137,7 @@ impl Door {
         }
     }
 
-    /// Moves the clock, and lets happen what is due on the way.
+    /// Advances the clock, and handles timers on the way.
     fn advance<'a>(&'a self, inner: MutexGuard<'a, Inner>, to: Time) -> MutexGuard<'a, Inner> {
         let mut inner = self.settle(inner);
         loop {
@@ -155,7 +153,7 @@ impl Door {
         }
     }
 
-    /// Lets the second thread see what has happened, and act on it.
+    /// Lets the second thread see all events, and react.
     fn settle<'a>(&'a self, inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
         if inner.is_settled() {
             return inner;
@@ -171,7 +169,7 @@ impl Door {
         inner
     }
 
-    /// What time it is.
+    /// Reads the clock.
     pub fn look(&self) -> Time {
         let mut inner = self.lock();
         if self.is_main() {
@@ -185,14 +183,14 @@ impl Door {
         inner.machine.now
     }
 
-    /// Time passes.
+    /// Lets time pass.
     pub fn sleep(&self, duration: Duration) {
         let inner = self.lock();
         let to = inner.machine.now + duration;
         drop(self.advance(inner, to));
     }
 
-    /// The next packet that leaves, and when: time passes until there is one. `None` when there
+    /// Next packet that is sent, and its time: lets time pass until there is one. `None` if there
     /// will be none.
     pub fn receive(&self) -> Option<(Time, Vec<u8>)> {
         let mut inner = self.lock();

@@ -7,7 +7,7 @@ use retx_units::Time;
 /// Length of Linux's `struct tcp_info` (include/uapi/linux/tcp.h) as packetdrill knows it.
 pub const BYTES: usize = 280;
 
-/// Where each field stands: name, first byte, bytes. Those left out stay 0.
+/// Layout: name, offset and size of each field. Other fields stay 0.
 const FIELDS: &[(&str, usize, usize)] = &[
     ("tcpi_state", 0, 1),
     ("tcpi_ca_state", 1, 1),
@@ -50,10 +50,10 @@ const FIELDS: &[(&str, usize, usize)] = &[
     ("tcpi_total_rto", 240, 2),
 ];
 
-/// Where the two window scales share a byte.
+/// Offset of the byte shared by the two window scales.
 const SCALES: usize = 6;
 
-/// What a connection's `TCP_INFO` is now.
+/// `TCP_INFO` of a connection.
 pub fn bytes(end: &End, now: Time) -> [u8; BYTES] {
     let mut bytes = [0; BYTES];
     let look = |name| tcp_info(name, end, now).unwrap_or_default();

@@ -15,42 +15,43 @@ use std::fs::File;
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
 
-/// Any will do: packetdrill counts from the SYN.
+/// Arbitrary, because packetdrill counts from the SYN.
 const INITIAL_SEQUENCE: SeqNr = SeqNr(0xC0DE_1234);
 
-/// Packets after which the endpoint is taken to send without end.
+/// Number of packets after which the endpoint is assumed to send without end.
 const PACKETS_MAX: u64 = 1_000_000;
 
-/// Where a socket that was not bound connects from: the address that packetdrill gives a machine.
+/// Default local address of a socket: the one that packetdrill gives a machine.
 const LOCAL: Endpoint = Endpoint { address: Ipv4Addr::new(192, 168, 0, 1), port: 40_000 };
 
-/// Both ends of a connection.
+/// Addresses of both ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Flow {
     local: Endpoint,
     remote: Endpoint,
 }
 
-/// The machine.
+/// Machine under test.
 #[derive(Debug)]
 pub struct Machine {
     host: Host,
     settings: Settings,
-    /// The virtual time.
+    /// Virtual time.
     pub now: Time,
-    /// For each connection, who it is between.
+    /// Addresses of each connection.
     flows: Vec<Flow>,
     bound: BTreeMap<i32, Endpoint>,
-    /// packetdrill closes what a script leaves open by the C library: real files.
+    /// Real files, because packetdrill closes descriptors that a script leaves open through the C
+    /// library.
     files: BTreeMap<i32, File>,
     outgoing: VecDeque<(Time, Vec<u8>)>,
 }
 
 impl Machine {
-    /// A machine with these settings.
+    /// Creates a machine with these settings.
     ///
     /// # Errors
-    /// They make no configuration.
+    /// The settings do not form a valid configuration.
     pub fn new(settings: Settings) -> Result<Self, String> {
         let config = settings.configuration()?;
         Ok(Self {
@@ -64,7 +65,7 @@ impl Machine {
         })
     }
 
-    /// Connections opened from now on obey the commands that have run.
+    /// Applies the commands run so far to connections opened from now on.
     fn renew(&mut self) -> Result<(), Fault> {
         if let Some(config) = self.settings.renewed()? {
             self.host.reconfigure(config);
@@ -80,7 +81,7 @@ impl Machine {
     /// `socket`.
     ///
     /// # Errors
-    /// The settings make no configuration.
+    /// The settings do not form a valid configuration.
     pub fn socket(&mut self, nonblocking: bool) -> Result<Answer, Fault> {
         self.renew()?;
         let (fd, file) = Self::new_file()?;
@@ -102,7 +103,7 @@ impl Machine {
     /// `connect`.
     ///
     /// # Errors
-    /// No such descriptor, or its options make no configuration.
+    /// No such descriptor, or its options do not form a valid configuration.
     pub fn connect(&mut self, fd: i32, remote: Endpoint) -> Result<Answer, Fault> {
         self.renew()?;
         let answer = self.host.call(self.now, &Operation::Connect(fd), None);
@@ -115,7 +116,7 @@ impl Machine {
         answer
     }
 
-    /// `accept`: the new descriptor, and whose connection it is.
+    /// `accept`: the new descriptor, and the peer's address.
     ///
     /// # Errors
     /// No such descriptor.
@@ -130,7 +131,7 @@ impl Machine {
         Ok((answer, end.map(|end| self.flows[end].remote)))
     }
 
-    /// `write`, of which `written` bytes have been taken.
+    /// `write`, of which `written` bytes have been accepted.
     ///
     /// # Errors
     /// No such descriptor.
@@ -140,10 +141,10 @@ impl Machine {
         answer
     }
 
-    /// Any other call.
+    /// All other calls.
     ///
     /// # Errors
-    /// No such descriptor, or an option that cannot be.
+    /// No such descriptor, or an invalid option.
     pub fn call(&mut self, operation: &Operation) -> Result<Answer, Fault> {
         let answer = self.host.call(self.now, operation, None);
         self.collect();
@@ -156,7 +157,7 @@ impl Machine {
         answer
     }
 
-    /// `ioctl`: bytes to be read.
+    /// `ioctl`: number of bytes to be read.
     ///
     /// # Errors
     /// No such descriptor.
@@ -165,7 +166,7 @@ impl Machine {
         Ok(end.map(|end| self.host.end(end).connection.readable()))
     }
 
-    /// `ioctl`: bytes not yet acknowledged.
+    /// `ioctl`: number of bytes not yet acknowledged.
     ///
     /// # Errors
     /// No such descriptor.
@@ -174,7 +175,7 @@ impl Machine {
         Ok(end.map(|end| self.host.end(end).connection.unacknowledged()))
     }
 
-    /// What `poll` finds.
+    /// Bits that `poll` finds.
     ///
     /// # Errors
     /// No such descriptor.
@@ -187,25 +188,26 @@ impl Machine {
         self.files.contains_key(&fd)
     }
 
-    /// The value of an option, as a number.
+    /// Value of an option, as a number.
     ///
     /// # Errors
-    /// The number of an error.
+    /// The number of the error.
     pub fn option(&mut self, fd: i32, option: &SocketOption) -> Result<i32, c_int> {
         let found = self.host.option(fd, option).map_err(|_| libc::ENOPROTOOPT)?;
         options::told(&found)
     }
 
-    /// `TCP_INFO` of a connection; of a socket that is none yet, nothing is known.
+    /// `TCP_INFO` of a connection; `None` for a socket without one.
     pub fn information(&self, fd: i32) -> Option<[u8; information::BYTES]> {
         let end = self.host.end_of(fd).ok()??;
         Some(information::bytes(self.host.end(end), self.now))
     }
 
-    /// A packet arrives.
+    /// Delivers a packet.
     ///
     /// # Errors
-    /// It is not one of TCP over IPv4, or the listener's options make no configuration.
+    /// The packet is not TCP over IPv4, or the listener's options do not form a valid
+    /// configuration.
     pub fn arrive(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         let Decoded { packet, .. } = decode_packet(bytes).map_err(|error| error.to_string())?;
         let Transport::Tcp(segment) = packet.transport else {
@@ -227,7 +229,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The connection of a packet; a SYN after the end of one begins another.
+    /// Connection of a packet; a SYN after the end of one begins another.
     fn known(&self, flow: &Flow, flags: Flags) -> Option<usize> {
         let end = self.flows.iter().rposition(|known| known == flow)?;
         let opens = flags.contains(Flags::SYN) && !flags.contains(Flags::ACK);
@@ -246,12 +248,12 @@ impl Machine {
             .map(|(fd, _)| *fd)
     }
 
-    /// When something happens next of itself.
+    /// Time of the next timer.
     pub fn next_timeout(&self) -> Time {
         self.host.poll_timeout()
     }
 
-    /// The clock goes on to `to`, before which nothing is due.
+    /// Advances the clock to `to`; no timer may be due before.
     pub fn reach(&mut self, to: Time) {
         self.now = self.now.max(to);
         if self.host.poll_timeout() <= self.now {
@@ -260,22 +262,22 @@ impl Machine {
         }
     }
 
-    /// The next packet that has left, with its time.
+    /// Next packet sent, with its time.
     pub fn leaving(&mut self) -> Option<(Time, Vec<u8>)> {
         self.outgoing.pop_front()
     }
 
-    /// True when a packet has left.
+    /// True if a packet has been sent.
     pub fn has_left(&self) -> bool {
         !self.outgoing.is_empty()
     }
 
-    /// True when the script has made the machine send more than it ever should.
+    /// True if the machine has sent more packets than its limit.
     pub fn is_exhausted(&self) -> bool {
         self.host.is_exhausted()
     }
 
-    /// Makes packets of what the connections have sent.
+    /// Encodes the segments that the connections have sent.
     fn collect(&mut self) {
         while let Some(sent) = self.host.sent.pop_front() {
             let Flow { local, remote } = self.flows[sent.end];
@@ -291,7 +293,7 @@ impl Machine {
         }
     }
 
-    /// packetdrill closes what is left open, and would find a closed file to be an error.
+    /// Keeps files open for packetdrill, which closes them and treats a closed file as an error.
     pub fn abandon_files(&mut self) {
         for file in std::mem::take(&mut self.files).into_values() {
             std::mem::forget(file);
@@ -299,8 +301,8 @@ impl Machine {
     }
 }
 
-/// Which segment of a write carries PSH depends on how the write is cut into segments, which no
-/// standard says: scripts played here do not look at it (nor does `retx drill`).
+/// Removes PSH: the segment of a write that carries it depends on segmentation, which no standard
+/// prescribes, so scripts here ignore it (as does `retx drill`).
 fn unpushed(segment: Segment) -> Segment {
     Segment { flags: Flags(segment.flags.0 & !Flags::PSH.0), ..segment }
 }

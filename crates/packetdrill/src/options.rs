@@ -7,7 +7,7 @@ use retx_drill::host::Errno;
 /// Linux's number, which the C library's headers may lack.
 const TCP_NOTSENT_LOWAT: c_int = 25;
 
-/// A pair of a level and an option's number, as what it means; `value` is what is set.
+/// Socket option for a level and an option number; `value` is the value to set.
 ///
 /// # Errors
 /// `ENOPROTOOPT`, or `EINVAL` for a value of the wrong length.
@@ -47,10 +47,10 @@ pub fn option(level: c_int, name: c_int, value: &[u8]) -> Result<SocketOption, c
     })
 }
 
-/// The number that `getsockopt` tells of an option.
+/// Number that `getsockopt` reports for an option.
 ///
 /// # Errors
-/// `ENOPROTOOPT`: an option that is no number.
+/// `ENOPROTOOPT` for an option that is not a number.
 pub fn told(option: &SocketOption) -> Result<i32, c_int> {
     match option {
         SocketOption::Error(name) if name.is_empty() => Ok(0),
@@ -72,7 +72,7 @@ pub fn told(option: &SocketOption) -> Result<i32, c_int> {
     }
 }
 
-/// Every error that a socket of `retx_drill` makes.
+/// All errors of `retx_drill`'s sockets.
 const ERRORS: [(Errno, c_int); 17] = [
     ("EAGAIN", libc::EAGAIN),
     ("EBADF", libc::EBADF),
@@ -93,10 +93,10 @@ const ERRORS: [(Errno, c_int); 17] = [
     ("ETIMEDOUT", libc::ETIMEDOUT),
 ];
 
-/// An error's number.
+/// Number of an error.
 ///
 /// # Panics
-/// For one that the sockets do not make.
+/// If the sockets never return this error.
 pub fn number_of(name: &str) -> c_int {
     match ERRORS.iter().find(|(known, _)| *known == name) {
         Some((_, number)) => *number,

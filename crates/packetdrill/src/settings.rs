@@ -1,20 +1,20 @@
-//! Which TCP is under test, and what the script's commands have set.
+//! Configuration of the TCP under test, including the script's commands.
 //!
-//! packetdrill runs commands such as `sysctl` itself. Where its `PATH` begins with programs that
-//! write their command line into a file instead, that file is read here.
+//! packetdrill runs commands such as `sysctl` itself. If its `PATH` begins with programs that write
+//! their command line to a file instead, that file is read here.
 
 use retx_drill::{Change, configure};
 use retx_tcp::Config;
 use std::ffi::OsString;
 use std::fs;
 
-/// The environment variable that names the file of command lines.
+/// Environment variable that names the file of command lines.
 const COMMANDS: &str = "RETX_COMMANDS";
 
-/// The preset, when `--so_flags` names none.
+/// Preset used unless `--so_flags` names one.
 const TCP: &str = "linux";
 
-/// What the endpoint is configured from.
+/// Sources of the endpoint's configuration.
 #[derive(Debug, Clone)]
 pub struct Settings {
     tcp: String,
@@ -24,10 +24,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads `--so_flags`: `tcp=PRESET` and fields of it, between commas.
+    /// Reads `--so_flags`: `tcp=PRESET` and fields of it, separated by commas.
     ///
     /// # Errors
-    /// A part that is no `key=value`.
+    /// A part that is not `key=value`.
     pub fn new(flags: &str, file: Option<OsString>) -> Result<Self, String> {
         let mut tcp = TCP.to_owned();
         let mut own = Vec::new();
@@ -41,7 +41,7 @@ impl Settings {
         Ok(Self { tcp, own, file, read: String::new() })
     }
 
-    /// The settings of packetdrill's process.
+    /// Settings of packetdrill's process.
     pub fn of_process(flags: &str) -> Result<Self, String> {
         Self::new(flags, std::env::var_os(COMMANDS))
     }
@@ -49,7 +49,7 @@ impl Settings {
     /// The configuration after all commands so far.
     ///
     /// # Errors
-    /// A command that is not understood, a value that no endpoint could run with.
+    /// An unknown command, or a value that no endpoint can run with.
     pub fn configuration(&self) -> Result<Config, String> {
         let commands: Vec<String> = self.read.lines().map(str::to_owned).collect();
         configure(&self.tcp, &self.own, &commands).map_err(|refusal| {
@@ -62,10 +62,10 @@ impl Settings {
         })
     }
 
-    /// The configuration, if commands have come since it was asked for.
+    /// Configuration, if commands were run since the last call; otherwise `None`.
     ///
     /// # Errors
-    /// As above, or the file cannot be read.
+    /// As for [`Self::configuration`], or the file cannot be read.
     pub fn renewed(&mut self) -> Result<Option<Config>, String> {
         let Some(file) = &self.file else { return Ok(None) };
         let text = match fs::read_to_string(file) {

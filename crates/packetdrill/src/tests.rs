@@ -52,7 +52,7 @@ fn arrive(door: &Door, flags: Flags, seq: u32, ack: SeqNr) {
     door.with(|machine| machine.arrive(&bytes(flags, seq, ack))).unwrap();
 }
 
-/// The next packet: when, and what.
+/// Next packet and its time.
 fn leaving(door: &Door) -> Option<(Duration, Segment)> {
     let (at, bytes) = door.receive()?;
     verify_checksums(&bytes).unwrap();
@@ -71,7 +71,7 @@ fn listening(door: &Door) -> i32 {
     fd
 }
 
-/// The three-way handshake; the endpoint's initial number.
+/// Completes the three-way handshake; returns the endpoint's initial sequence number.
 fn shaken(door: &Door) -> SeqNr {
     arrive(door, Flags::SYN, 100, SeqNr(0));
     let (_, answer) = leaving(door).unwrap();

@@ -1,4 +1,4 @@
-//! Tables as numpy arrays, moved and not copied.
+//! Tables as numpy arrays, moved rather than copied.
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use retx_record::{Column, Table};
 /// A dictionary from column to array, in the table's order.
 ///
 /// # Errors
-/// Python's, when it has no memory left.
+/// Python's memory error.
 pub fn dictionary(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let dictionary = PyDict::new(py);
     for (name, column) in table.columns {
@@ -17,7 +17,7 @@ pub fn dictionary(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     Ok(dictionary)
 }
 
-/// An array of numbers; for names the array of codes and the list of what they stand for.
+/// Array of numbers; for a column of names, the array of codes and the list of names.
 pub fn array(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
     Ok(match column {
         Column::Float(values) => PyArray1::from_vec(py, values).into_any(),

@@ -1,20 +1,20 @@
-//! How a running simulation is watched and stopped from another thread.
+//! Progress and cancellation of a running simulation, from another thread.
 
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Watches and stops one call of `run` or `run_many`.
+/// Observes and cancels one call of `run` or `run_many`.
 #[pyclass(frozen, module = "retx._native")]
 #[derive(Default)]
 pub struct Control {
     pub(crate) inner: Arc<retx_sim::Control>,
-    /// Nanoseconds to be simulated by all runs together; 0 until that is known.
+    /// Simulated time of all runs together, in nanoseconds; 0 until it is known.
     total_nanos: AtomicU64,
 }
 
 impl Control {
-    /// Says how much there is to do.
+    /// Sets the total amount of simulated time.
     pub(crate) fn expect(&self, runs: u64, nanos_each: u64) {
         self.total_nanos.store(runs.saturating_mul(nanos_each), Ordering::Relaxed);
     }
@@ -27,7 +27,7 @@ impl Control {
         Self::default()
     }
 
-    /// Share of the simulated time that is behind the run, 0 to 1. A run that ends early, because
+    /// Share of the simulated time that has passed, 0 to 1. A run that ends early, because
     /// everything has been sent, ends below 1.
     #[getter]
     fn progress(&self) -> f64 {
@@ -37,7 +37,7 @@ impl Control {
         }
     }
 
-    /// Asks the run to stop, which it does within milliseconds.
+    /// Cancels the run, which stops within milliseconds.
     fn cancel(&self) {
         self.inner.cancel();
     }

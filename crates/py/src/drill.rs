@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use retx_drill::{Options, Played, Verdict};
 
-/// What came of a script.
+/// Result of a script.
 #[pyclass(frozen, module = "retx._native")]
 pub struct Drilled {
     played: Played,
@@ -21,7 +21,7 @@ impl Drilled {
         }
     }
 
-    /// The line of the script that it is about, from 1; `None` when it is about none.
+    /// Line of the script, from 1; `None` if the verdict concerns no line.
     #[getter]
     fn line(&self) -> Option<u32> {
         match &self.played.verdict {
@@ -31,7 +31,7 @@ impl Drilled {
         }
     }
 
-    /// What is wrong; empty when nothing is.
+    /// Description of the failure; empty if there is none.
     #[getter]
     fn message(&self) -> &str {
         match &self.played.verdict {
@@ -41,7 +41,7 @@ impl Drilled {
         }
     }
 
-    /// What the script says there, where that can be shown.
+    /// Expectation of the script, if it can be shown.
     #[getter]
     fn expected(&self) -> Option<&str> {
         match &self.played.verdict {
@@ -50,7 +50,7 @@ impl Drilled {
         }
     }
 
-    /// What happened instead, where that can be shown.
+    /// Actual event, if it can be shown.
     #[getter]
     fn actual(&self) -> Option<&str> {
         match &self.played.verdict {
@@ -59,13 +59,13 @@ impl Drilled {
         }
     }
 
-    /// What the script's code blocks have printed.
+    /// Output of the script's code blocks.
     #[getter]
     fn printed(&self) -> Vec<String> {
         self.played.printed.clone()
     }
 
-    /// Packets and calls with their times, when they were asked for.
+    /// Packets and calls with their times, if requested.
     #[getter]
     fn trace(&self) -> Vec<String> {
         self.played.trace.clone()

@@ -11,9 +11,9 @@ use retx_units::Duration;
 
 /// Emulates a scenario with this machine's kernel.
 ///
-/// `command` starts a process that calls `emulate_worker`. `programs` are a host, what a shell is
-/// given there, or `None` for a shell of the user's, and whether the run waits for its end; with
-/// `programs_to_error` they write where errors go. Tables, segments and capture as for `run`.
+/// `command` starts a process that calls `emulate_worker`. `programs` are tuples of a host, a shell
+/// command or `None` for an interactive shell, and whether the run waits for its end; with
+/// `programs_to_error` they write to standard error. Tables, segments and capture as for `run`.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, control, *, command, backend = "tun", programs = Vec::new(),
@@ -73,8 +73,7 @@ fn backend_named(name: &str) -> PyResult<Backend> {
     })
 }
 
-/// Tries growing rates until this machine does not hold one. Returns a JSON list of what came of
-/// each.
+/// Tries increasing rates until this machine does not sustain one. Returns a JSON list of results.
 #[pyfunction]
 #[pyo3(signature = (control, *, command, backend = "tun"))]
 pub fn emulate_calibrate(
@@ -91,14 +90,15 @@ pub fn emulate_calibrate(
     Ok(serde_json::to_string(&trials).expect("plain data"))
 }
 
-/// The process that holds an emulation's hosts: returns its exit code when the emulation is over.
-/// Its standard input is the socket to the emulator; `command` starts another such process.
+/// Runs the process that contains an emulation's hosts; returns its exit code at the end of the
+/// emulation. Its standard input is the socket to the emulator; `command` starts another such
+/// process.
 #[pyfunction]
 pub fn emulate_worker(py: Python<'_>, command: Vec<String>, inner: bool) -> i32 {
     py.detach(|| worker::run(&command, inner))
 }
 
-/// Ends workers whose emulator has gone, and says how many there were.
+/// Ends workers whose emulator has gone; returns their number.
 #[pyfunction]
 pub fn emulate_clean(py: Python<'_>) -> usize {
     py.detach(worker::clean)

@@ -35,12 +35,12 @@ create_exception!(
     "Raised by the function that finds code: the key that is wrong, and what is wrong with it."
 );
 
-/// The Python form of a refusal.
+/// Converts an error of the scenario.
 pub fn refused(error: &retx_scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 
-/// The Python form of a run that failed.
+/// Converts the error of a failed run.
 pub fn run_failed(py: Python<'_>, error: &retx_sim::RunError) -> PyErr {
     match error {
         retx_sim::RunError::UserCode(fault) => {
@@ -53,7 +53,7 @@ pub fn run_failed(py: Python<'_>, error: &retx_sim::RunError) -> PyErr {
     }
 }
 
-/// The Python form of an emulation that failed.
+/// Converts the error of a failed emulation.
 pub fn emulation_failed(py: Python<'_>, error: &retx_emulate::EmulateError) -> PyErr {
     use retx_emulate::EmulateError;
     match error {

@@ -1,6 +1,6 @@
-//! The Python door (`retx._native`): scenario in, tables out. No model logic lives here.
+//! Python bindings (`retx._native`): scenario in, tables out. They contain no model.
 
-// PyO3 hands over owned values, and the interpreter beside them.
+// PyO3 passes owned values, and the interpreter as an additional argument.
 #![allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
 
 mod columns;

@@ -1,4 +1,4 @@
-//! What a run found, on its way to Python.
+//! Results of a run for Python.
 
 use crate::columns::{array, dictionary};
 use crate::scenario::Scenario;
@@ -17,18 +17,18 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What one run found. Each table can be taken once.
+/// Result of one run. Each table can be taken once.
 #[pyclass(module = "retx._native")]
 pub struct RawResult {
     scenario: Arc<retx_scenario::Scenario>,
     recorded: [(&'static str, bool); 7],
     outcome: Outcome,
-    /// An emulation's own.
+    /// Summary of an emulation; `None` for a simulation.
     summary: Option<Value>,
 }
 
 impl RawResult {
-    /// The outcome of a scenario's run.
+    /// Result of a simulation.
     pub fn new(scenario: &Scenario, outcome: Outcome) -> Self {
         let tables = &outcome.tables;
         Self {
@@ -47,14 +47,14 @@ impl RawResult {
         }
     }
 
-    /// What an emulation came to.
+    /// Result of an emulation.
     pub fn emulated(scenario: &Scenario, emulated: Emulated) -> Self {
         let summary = serde_json::to_value(&emulated.summary);
         let summary = summary.expect("a summary is plain data");
         Self { summary: Some(summary), ..Self::new(scenario, emulated.outcome) }
     }
 
-    /// The scenario, with these names for files of the user's own code.
+    /// Copy of the scenario with these names for files of user code.
     fn renamed(&self, code: &HashMap<String, String>) -> Cow<'_, retx_scenario::Scenario> {
         let mut scenario = Cow::Borrowed(&*self.scenario);
         if code.is_empty() {
@@ -70,7 +70,7 @@ impl RawResult {
         scenario
     }
 
-    /// Frees a table's rows as its columns are made.
+    /// Takes a table; its rows are freed while its columns are made.
     fn table(&mut self, name: &str) -> Option<Table> {
         let Outcome { tables, names, .. } = &mut self.outcome;
         match name {
@@ -88,7 +88,7 @@ impl RawResult {
 
 #[pymethods]
 impl RawResult {
-    /// The summary as the text of a JSON object.
+    /// Summary as JSON text.
     fn summary(&self) -> String {
         match &self.summary {
             Some(summary) => summary.to_string(),
@@ -96,8 +96,8 @@ impl RawResult {
         }
     }
 
-    /// The same without rows: its `flows` and `links` are empty, and so are the lists of the
-    /// scenario, or left out.
+    /// Summary as JSON text without rows: its `flows` and `links` are empty, and the lists of the
+    /// scenario are empty or left out.
     fn head(&self) -> String {
         let Some(summary) = &self.summary else {
             return json(&self.outcome.summary_head(Head(&self.scenario)));
@@ -110,7 +110,7 @@ impl RawResult {
         head.to_string()
     }
 
-    /// How many rows `flows` or `links` have.
+    /// Number of rows of `flows` or `links`.
     fn row_count(&self, table: &str) -> usize {
         if let Some(summary) = &self.summary {
             return summary[table].as_array().map_or(0, Vec::len);
@@ -121,8 +121,7 @@ impl RawResult {
         }
     }
 
-    /// So many of the summary's `flows` or `links` from the one numbered `first` on, as the text
-    /// of a JSON array.
+    /// Rows `first` to `first + count` of the summary's `flows` or `links`, as JSON text.
     fn rows(&self, table: &str, first: usize, count: usize) -> String {
         if let Some(summary) = &self.summary {
             return json(part(summary[table].as_array().expect("a list"), first, count));
@@ -133,14 +132,14 @@ impl RawResult {
         }
     }
 
-    /// What is to be known of this run, and easily overlooked.
+    /// Warning about this run, if any.
     fn warning(&self) -> Option<&str> {
         self.outcome.warning.as_deref()
     }
 
-    /// Writes the summary to `file` as Python's library writes it with `indent=2`, and a line
-    /// break. With `repeatable` it is less what the clock said; files of the user's own code have
-    /// the names in `code`.
+    /// Writes the summary to `file` in the format of Python's library with `indent=2`, and a line
+    /// break. With `repeatable` it omits values of the clock; files of user code have the names in
+    /// `code`.
     fn write_summary(
         &self,
         file: &Bound<'_, PyAny>,
@@ -163,21 +162,21 @@ impl RawResult {
         write_text(&summary, file)
     }
 
-    /// The scenario as the text of a JSON object, as in the summary.
+    /// Scenario as JSON text, as in the summary.
     #[pyo3(signature = (code = HashMap::new()))]
     fn scenario_json(&self, code: HashMap<String, String>) -> String {
         json(&*self.renamed(&code))
     }
 
-    /// The scenario as the text of a file, every value written out; files of the user's own code
-    /// by the names that they have there.
+    /// Scenario as the text of a file, every value written out; files of user code have the names
+    /// in `code`.
     #[pyo3(signature = (code = HashMap::new()))]
     fn scenario_toml(&self, code: HashMap<String, String>) -> String {
         self.renamed(&code).to_toml()
     }
 
-    /// A table of the summary (`flows`, `links`, `wlans`, `stations`, `relays`) as from `take`, one
-    /// array for each leaf of its rows; None for an emulation's.
+    /// Table of the summary (`flows`, `links`, `wlans`, `stations`, `relays`) as from `take`, one
+    /// array for each leaf of its rows; None for an emulation.
     fn columns<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
         if self.summary.is_some() {
             return Ok(None);
@@ -191,12 +190,12 @@ impl RawResult {
         Ok(Some(dictionary))
     }
 
-    /// Whether the run kept the table of that name, be it taken or not.
+    /// True if the run recorded the table of that name, whether it has been taken or not.
     fn recorded(&self, name: &str) -> bool {
         self.recorded.contains(&(name, true))
     }
 
-    /// A table as a dictionary from column to array; its memory becomes numpy's.
+    /// Table as a dictionary from column to array; its memory moves to numpy.
     ///
     /// Numbers are arrays, in which NaN and 2^64 − 1 stand for absent values. Names are a pair: an
     /// array of codes (2^32 − 1: absent), and the list of names.
@@ -207,7 +206,7 @@ impl RawResult {
         dictionary(py, table)
     }
 
-    /// Writes the capture as pcapng, all of it or nothing.
+    /// Writes the capture as pcapng, atomically.
     fn write_capture(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let capture = self
             .outcome
@@ -221,7 +220,7 @@ impl RawResult {
             .expect("the texts are short and nothing is cut");
         py.detach(|| write_atomically(&path, |file| pcapng::write(capture, &about, file))).map_err(
             |error| match error.source.raw_os_error() {
-                // With number and path Python makes it the right subclass of OSError.
+                // With number and path, Python chooses the right subclass of OSError.
                 Some(number) => {
                     let text = error.source.to_string();
                     PyOSError::new_err((number, text, error.path))

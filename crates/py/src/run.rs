@@ -12,8 +12,8 @@ use std::time::Instant;
 /// Simulates a scenario. `tables` records drops and episodes, `segments` segments and
 /// acknowledgments. `reference` turns off everything that exists only for speed.
 ///
-/// `capture` are pairs of a link and the node at whose end of it packets are captured; with `None`
-/// there is no capture, with an empty list there is one where the first flow's data begin.
+/// `capture` lists pairs of a link and the node at whose end of it packets are captured; with
+/// `None` there is no capture, with an empty list the capture is at the first flow's sender.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, control, *, replication = 0, tables = true, segments = true, capture = None,
@@ -44,8 +44,8 @@ pub fn run(
     Ok(RawResult::new(scenario, outcome))
 }
 
-/// Simulates `replications` draws of a scenario, numbered from 0, on so many threads. The results
-/// are in order and do not depend on the number of threads.
+/// Simulates `replications` draws of a scenario, numbered from 0, on the given number of threads.
+/// The results are in order and do not depend on the number of threads.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, control, *, replications, threads, tables = true, segments = false,
@@ -72,12 +72,13 @@ pub fn run_many(
     Ok(outcomes.into_iter().map(|outcome| RawResult::new(scenario, outcome)).collect())
 }
 
-/// How a thread works that calls no Python.
+/// Environment of a thread that does not call Python.
 pub fn within(work: &mut (dyn FnMut() + Send)) {
     work();
 }
 
-/// A thread that the interpreter knows calls code of the user's own at a fraction of the cost.
+/// Environment of a thread that calls user code: attached to the interpreter once, which makes the
+/// calls much cheaper.
 pub fn prepared(work: &mut (dyn FnMut() + Send)) {
     Python::attach(|py| py.detach(work));
 }

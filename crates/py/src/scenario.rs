@@ -7,15 +7,15 @@ use retx_scenario::{Hop, Outside, Source, Way};
 use retx_sim::CapturePoint;
 use std::sync::Arc;
 
-/// A checked scenario, with every value written out.
+/// Checked scenario with every value written out.
 #[pyclass(frozen, module = "retx._native")]
 pub struct Scenario {
     pub(crate) inner: Arc<retx_scenario::Scenario>,
 }
 
 impl Scenario {
-    /// Where packets are captured: at the ends of links that are named by link and node, or where
-    /// the first flow's data enter the network.
+    /// Capture points: the ends of links that are named by link and node, or the sender of the
+    /// first flow.
     ///
     /// # Errors
     /// No such link, or no such end of it.
@@ -72,17 +72,17 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// As the text of a JSON object, with the keys of the file.
+    /// JSON text with the keys of the file.
     fn to_json(&self) -> String {
         self.inner.to_json().to_string()
     }
 
-    /// True when code of the user's own takes part.
+    /// True if the scenario uses user code.
     fn has_user_code(&self) -> bool {
         self.inner.tcps.iter().any(|tcp| tcp.config.has_user_code())
     }
 
-    /// As the text of a scenario file, which parses to an equal scenario.
+    /// Text of a scenario file, which parses to an equal scenario.
     fn to_toml(&self) -> String {
         self.inner.to_toml()
     }
@@ -90,8 +90,8 @@ impl Scenario {
 
 /// Reads and checks the text of a scenario file.
 ///
-/// `name` is what messages call the file; `overrides` are pairs of key and TOML value, as with
-/// `--set`; `find` finds code of the user's own and data files, see [`PythonLoader`].
+/// `name` is the name of the file in messages; `overrides` are pairs of key and TOML value, as with
+/// `--set`; `find` finds user code and data files, see [`PythonLoader`].
 #[pyfunction]
 #[pyo3(signature = (text, name, overrides = Vec::new(), find = None))]
 pub fn parse(
@@ -113,7 +113,7 @@ pub fn parse(
     }
 }
 
-/// Reads and checks a scenario given as the text of a JSON object.
+/// Reads and checks a scenario given as JSON text.
 #[pyfunction]
 #[pyo3(signature = (text, overrides = Vec::new(), find = None))]
 pub fn from_json(
@@ -126,8 +126,8 @@ pub fn from_json(
     parse(py, &toml, "", overrides, find)
 }
 
-/// Writes out the `topology` of a scenario given as the text of a JSON object, as another one:
-/// links and flows in its place, not checked.
+/// Expands the `topology` of a scenario given as JSON text: returns JSON text with its links and
+/// flows in place of it, unchecked.
 #[pyfunction]
 pub fn expand_topology(text: &str) -> PyResult<String> {
     retx_scenario::expand_topology(text).map_err(|error| refused(&error))
@@ -139,7 +139,7 @@ pub fn json_schema() -> String {
     retx_scenario::json_schema()
 }
 
-/// Every choice that a scenario can name, by kind, as the text of a JSON object.
+/// All choices that a scenario can name, by kind, as JSON text.
 #[pyfunction]
 pub fn describe() -> String {
     retx_scenario::describe().to_string()

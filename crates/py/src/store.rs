@@ -1,4 +1,4 @@
-//! What runs found, on its way to files or to Python.
+//! Results of runs for files or for Python.
 
 use crate::columns::array;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Runs by the key of their point: ranges of replications, each as its first one and their number.
 type Runs = Vec<(String, Vec<(u64, u64)>)>;
-/// A value of a run: point, replication, name, value.
+/// Value of a run: point, replication, name, value.
 type Named = (u64, u64, String, f64);
 
 /// Tables of some runs, whose rows begin with `point` and `replication`.
@@ -19,7 +19,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// What a thread has found.
+    /// Creates a batch from a thread's results.
     pub fn of(columns: retx_sim::Columns) -> Self {
         let tables = columns.into_tables().map(|(name, table)| (name.to_owned(), table));
         Self { inner: retx_store::Batch::new(tables) }
@@ -28,7 +28,7 @@ impl Batch {
 
 #[pymethods]
 impl Batch {
-    /// The reverse of `to_bytes`.
+    /// Reads the output of `to_bytes`.
     #[new]
     fn new(py: Python<'_>, content: &[u8]) -> PyResult<Self> {
         let read = py.detach(|| retx_store::Batch::from_bytes(content));
@@ -36,35 +36,35 @@ impl Batch {
         Ok(Self { inner })
     }
 
-    /// The batch as bytes, for another process.
+    /// Serializes the batch for another process.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &py.detach(|| self.inner.to_bytes()))
     }
 
-    /// For pickle.
+    /// Support for pickle.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (Bound<'py, PyBytes>,)) {
         (slf.get_type().into_any(), (slf.get().to_bytes(slf.py()),))
     }
 
-    /// The names of its tables.
+    /// Names of the tables.
     fn names(&self) -> Vec<&str> {
         self.inner.names().collect()
     }
 
-    /// A table as a dictionary from column to array, as from `RawResult.take`; None without it.
+    /// Table as a dictionary from column to array, as from `RawResult.take`; None if there is none.
     fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.inner.table(name).map(|table| arrays(py, table)).transpose()
     }
 
-    /// Its runs, summed up by point, which may come several times: point, number of runs, events
-    /// of the last one, events of all.
+    /// Sums of the runs by point, which may occur several times: point, number of runs, events of
+    /// the last one, events of all.
     fn runs(&self) -> Vec<(u64, u64, u64, u64)> {
         let each = self.inner.runs().into_iter();
         each.map(|it| (it.point, it.runs, it.last_events, it.events)).collect()
     }
 
-    /// A measure in the rows of a table that has names: point, replication, name, value. `name` and
-    /// `direction` choose rows.
+    /// Values of a column in a table with names: point, replication, name, value. `name` and
+    /// `direction` select rows.
     #[pyo3(signature = (table, measure, name = None, direction = None))]
     fn series(
         &self,
@@ -77,7 +77,7 @@ impl Batch {
         found.map(|it| (it.point, it.replication, it.name, it.value)).collect()
     }
 
-    /// The batch without some tables, and with the table `derived` of these values.
+    /// Copy of the batch without some tables, and with the table `derived` of these values.
     fn derived(&self, without: Vec<String>, values: Vec<Named>) -> Self {
         let value = |(point, replication, name, value)| Value { point, replication, name, value };
         let values: Vec<Value> = values.into_iter().map(value).collect();
@@ -85,7 +85,7 @@ impl Batch {
     }
 }
 
-/// A table of runs in order, whose rows begin with `key` and `replication`.
+/// Table of runs in order, whose rows begin with `key` and `replication`.
 #[pyclass(frozen, module = "retx._native")]
 pub struct Table {
     columns: Columns,
@@ -97,7 +97,7 @@ impl Table {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 
-    /// The runs whose rows it has, in order.
+    /// Runs of its rows, in order.
     fn runs(&self) -> Runs {
         let each = retx_store::runs_of(&self.columns).into_iter();
         each.map(|(key, ranges)| {
@@ -106,19 +106,19 @@ impl Table {
         .collect()
     }
 
-    /// As a dictionary from column to array, as from `RawResult.take`.
+    /// Dictionary from column to array, as from `RawResult.take`.
     fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         arrays(py, &self.columns)
     }
 
-    /// As the content of a Parquet file, which is the same for the same rows.
+    /// Contents of a Parquet file; equal rows give equal bytes.
     fn parquet<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &py.detach(|| file::write(&self.columns)))
     }
 }
 
-/// A table of some batches together, sorted by point and replication; `keys` name the points. None
-/// when no batch has it.
+/// Joins one table of several batches, sorted by point and replication; `keys` are the keys of the
+/// points. None if no batch has it.
 #[pyfunction]
 pub fn joined(
     py: Python<'_>,
@@ -134,18 +134,17 @@ pub fn joined(
 /// Number of rows of a Parquet file.
 ///
 /// # Errors
-/// `OSError`: it cannot be read, or is no Parquet file.
+/// `OSError` if the file cannot be read or is not a Parquet file.
 #[pyfunction]
 pub fn parquet_rows(path: PathBuf) -> PyResult<u64> {
     let reader = retx_store::file::Reader::open(&path);
     reader.map(|it| it.rows()).map_err(|error| PyOSError::new_err(error.to_string()))
 }
 
-/// A table of runs that are taken out of Parquet files of ours, in the order of `keys`, then of
-/// replications.
+/// Merges runs of several of our Parquet files, in the order of `keys`, then of replications.
 ///
 /// # Errors
-/// `OSError`: a file cannot be read.
+/// `OSError` if a file cannot be read.
 #[pyfunction]
 pub fn merged(py: Python<'_>, sources: Vec<(PathBuf, Runs)>, keys: Vec<String>) -> PyResult<Table> {
     let runs = |runs: Runs| {

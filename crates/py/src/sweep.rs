@@ -21,7 +21,7 @@ use std::time::Duration;
 type Changes = Vec<(String, String)>;
 type Parsed = PyResult<Vec<retx_scenario::Scenario>>;
 
-/// Reads and checks a scenario once for each of `points`, whose changes come after `overrides`; on
+/// Reads and checks a scenario once for each of `points`, whose changes apply after `overrides`; on
 /// all cores. `samples` keeps the scenario's `sample_interval`. Title and `[sweep]` are left out.
 #[pyfunction]
 #[pyo3(signature = (text, name, overrides, points, *, find = None, samples = false, threads))]
@@ -70,21 +70,20 @@ pub fn parse_points(
     Ok(scenarios)
 }
 
-/// A scenario's text from the text of a JSON object.
+/// Converts a scenario from JSON text to TOML.
 #[pyfunction]
 pub fn toml_of_json(text: &str) -> PyResult<String> {
     retx_scenario::from_json(text).map_err(|error| refused(&error))
 }
 
-/// Checks a `[sweep]`, given as the text of a JSON object, and writes out its ranges: the text of a
-/// JSON object with `replications`, `until`, `cases`, `axes` (tables of lists that go side by side)
-/// and `hypercube`.
+/// Checks a `[sweep]` given as JSON text, and expands its ranges: returns JSON text with
+/// `replications`, `until`, `cases`, `axes` (tables of lists that vary together) and `hypercube`.
 #[pyfunction]
 pub fn read_sweep(text: &str) -> PyResult<String> {
     Ok(json!(checked(text)?).to_string())
 }
 
-/// The lists of a hypercube, as the text of a JSON object, from a list of shares for each key.
+/// Values of a hypercube as JSON text, from a list of shares for each key.
 #[pyfunction]
 pub fn fill_hypercube(text: &str, shares: Vec<Vec<f64>>) -> PyResult<String> {
     let cube = checked(text)?.hypercube;
@@ -104,7 +103,7 @@ fn checked(text: &str) -> PyResult<Sweep> {
     retx_scenario::read_sweep(text).map_err(|error| refused(&error))
 }
 
-/// The columns of measures in the tables of a run: `flows`, `links`, `wlans`.
+/// Numeric columns of a run's tables `flows`, `links`, `wlans`.
 #[pyfunction]
 pub fn measures() -> Vec<(&'static str, Vec<String>)> {
     fn measure((_, column): &(String, Column)) -> bool {
@@ -123,7 +122,7 @@ pub fn measures() -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
-/// Threads that run what is submitted, the dearest first.
+/// Thread pool that runs submitted jobs, the most expensive first.
 #[pyclass(frozen, module = "retx._native")]
 pub struct Pool {
     inner: Mutex<Option<retx_sim::Pool<ColumnsByKind>>>,
@@ -137,12 +136,12 @@ impl Pool {
     }
 }
 
-/// A run that failed: label, replication, error.
+/// Failed run: label, replication, error.
 type Failed = (u64, u64, PyErr);
 
 #[pymethods]
 impl Pool {
-    /// `user_code` prepares the threads for code of the user's own.
+    /// `user_code` prepares the threads for user code.
     #[new]
     #[pyo3(signature = (control, *, threads, user_code = false))]
     fn new(control: &Control, threads: NonZeroUsize, user_code: bool) -> Self {
@@ -151,9 +150,9 @@ impl Pool {
         Self { inner: Mutex::new(Some(pool)) }
     }
 
-    /// Adds `count` replications of a scenario, from the replication `first` on. `tables` are kept
-    /// besides the summaries: `segments` (with `acks`), `drops`, `episodes`. What jobs of one
-    /// `kind` find comes in the same batches; they keep the same tables.
+    /// Adds `count` replications of a scenario, starting with replication `first`. `tables` are
+    /// recorded besides the summaries: `segments` (with `acks`), `drops`, `episodes`. Results of
+    /// jobs of one `kind` come in the same batches; they must record the same tables.
     #[pyo3(signature = (label, scenario, first, count, *, tables = Vec::new(), kind = 0))]
     fn submit(
         &self,
@@ -175,9 +174,8 @@ impl Pool {
         self.with(|pool| pool.submit(Job { label, kind, options, scenario, first, count }))
     }
 
-    /// What has been found since the last call, once everything is done, a run has failed, or this
-    /// time has passed: batches, each of one kind; true when nothing is left to do; and the runs
-    /// that failed.
+    /// Results since the last call, once everything is done, a run has failed, or this time has
+    /// passed: batches, each of one kind; true if no work is left; and the failed runs.
     fn take(&self, py: Python<'_>, patience_s: f64) -> PyResult<(Vec<Batch>, bool, Vec<Failed>)> {
         let patience = Duration::from_secs_f64(patience_s.clamp(0.0, 3600.0));
         let found = py.detach(|| self.with(|pool| pool.take(patience)))?;
@@ -189,7 +187,7 @@ impl Pool {
         Ok((batches.collect(), found.idle, failed.collect()))
     }
 
-    /// Cancels what is left and waits for the threads.
+    /// Cancels the remaining jobs and waits for the threads.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.inner.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }

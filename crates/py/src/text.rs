@@ -5,21 +5,21 @@ use retx_record::write_json;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Bytes that are handed to Python at once.
+/// Bytes passed to Python at once.
 const PIECE: usize = 1 << 16;
 
-/// Plain data as JSON on one line.
+/// Serializes data as one line of JSON.
 ///
 /// # Panics
-/// When it is none.
+/// If the data cannot be serialized.
 pub fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).expect("plain data")
 }
 
-/// Writes plain data as JSON in pieces to a file of Python's that takes texts, and a line break.
+/// Writes data as JSON and a line break, in pieces, to a text file of Python's.
 ///
 /// # Errors
-/// What the file's `write` raises; `KeyboardInterrupt`.
+/// The exception of the file's `write`; `KeyboardInterrupt`.
 pub fn write_text<T: Serialize + ?Sized>(value: &T, file: &Bound<'_, PyAny>) -> PyResult<()> {
     let mut out = Pieces { write: file.getattr("write")?, kept: Vec::new(), raised: None };
     let written =
@@ -30,7 +30,7 @@ pub fn write_text<T: Serialize + ?Sized>(value: &T, file: &Bound<'_, PyAny>) -> 
     }
 }
 
-/// Gathers text for a function of Python's.
+/// Writer that passes text to a Python function.
 struct Pieces<'py> {
     write: Bound<'py, PyAny>,
     kept: Vec<u8>,
@@ -46,7 +46,7 @@ impl Write for Pieces<'_> {
         Ok(bytes.len())
     }
 
-    /// Hands on what ends with a whole character.
+    /// Passes on the bytes up to the last complete character.
     fn flush(&mut self) -> io::Result<()> {
         let whole = match str::from_utf8(&self.kept) {
             Ok(text) => text,

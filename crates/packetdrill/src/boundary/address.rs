@@ -1,10 +1,10 @@
-//! Addresses of the C library.
+//! Addresses in the C library's layout.
 
 use libc::{c_int, sockaddr, sockaddr_in, socklen_t};
 use retx_wire::Endpoint;
 use std::net::Ipv4Addr;
 
-/// An IPv4 address and a port.
+/// Reads an IPv4 address and a port; `None` if there are none.
 ///
 /// # Safety
 /// `at` points to an address of `length` bytes, or is null.
@@ -20,7 +20,7 @@ pub unsafe fn endpoint_at(at: *const sockaddr, length: socklen_t) -> Option<Endp
     })
 }
 
-/// Tells an address, as far as there is room.
+/// Writes an address, as far as there is room.
 ///
 /// # Safety
 /// `at` points to `*length` bytes, or one of both is null.

@@ -121,7 +121,7 @@ pub unsafe extern "C" fn getsockopt(
 /// `getsockopt` on a descriptor of the machine.
 ///
 /// # Safety
-/// Unless they are null, `length` points to a length and `value` to a buffer of so many bytes.
+/// Unless they are null, `length` points to a length and `value` to a buffer of that many bytes.
 pub unsafe fn option_of(
     fd: c_int,
     level: c_int,
@@ -145,7 +145,7 @@ pub unsafe fn option_of(
         (libc::IPPROTO_TCP, libc::TCP_INFO) => {
             opened().with(|machine| machine.information(fd)).map(Vec::from).ok_or(libc::EINVAL)
         }
-        // Nothing that a congestion control would tell, and no memory of a kernel.
+        // No congestion control reports details, and no kernel memory exists.
         (libc::IPPROTO_TCP, libc::TCP_CC_INFO) => Ok(Vec::new()),
         (libc::SOL_SOCKET, libc::SO_MEMINFO) => Ok(vec![0; buffer.len()]),
         _ => options::option(level, name, &[0; 8])

@@ -1,7 +1,7 @@
 //! packetdrill's functions.
 //!
-//! Each function translates its arguments, passes through the [`Door`] and sets `errno`. What
-//! buffers hold is not looked at: what is read is zeros.
+//! Each function translates its arguments, passes through the [`Door`] and sets `errno`. The
+//! contents of written buffers are ignored; reads yield zeros.
 
 use super::calls::*;
 use super::memory::{value_mut, values, values_mut};
@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 
 static DOOR: OnceLock<Door> = OnceLock::new();
 
-/// The door, once packetdrill has asked for the table.
+/// The door, available once packetdrill has requested the table.
 pub fn door() -> Option<&'static Door> {
     DOOR.get()
 }
@@ -31,10 +31,10 @@ pub fn opened() -> &'static Door {
     DOOR.get().expect("the table is filled before its functions are called")
 }
 
-/// packetdrill's first time of day: any will do, but 0 looks like none.
+/// packetdrill's initial time of day: arbitrary, except that 0 looks like no time.
 const EPOCH: Duration = Duration::from_secs(1_000_000);
 
-/// Fills the table. `flags` is what stands after `--so_flags=`.
+/// Fills the table. `flags` is the value of `--so_flags=`.
 ///
 /// # Safety
 /// `flags` is null or a C string, and `table` points to packetdrill's table.
@@ -96,7 +96,7 @@ pub fn fails(errno: c_int) -> c_int {
     -1
 }
 
-/// What a call returns. A fault is not an error of the machine: it is said, too.
+/// Return value of a call. A fault of the script is printed, too.
 pub fn told(result: Result<Answer, Fault>) -> i64 {
     match result {
         Ok(Answer::Done(value)) => value,
@@ -109,7 +109,7 @@ pub fn told(result: Result<Answer, Fault>) -> i64 {
     }
 }
 
-/// A call that has no need of the machine's other parts.
+/// Makes a call that needs only the machine.
 pub fn call(operation: &Operation) -> i64 {
     told(opened().call(Time::NEVER, |machine| machine.call(operation)))
 }
@@ -170,7 +170,7 @@ unsafe extern "C" fn gettimeofday(_: Data, now: *mut timeval, _zone: Data) -> c_
     0
 }
 
-// There is nothing like these in `retx drill`: a script that has them fails there.
+// Calls without a counterpart in `retx drill`, where scripts that use them fail as well.
 
 extern "C" fn epoll_create(_: Data, _size: c_int) -> c_int {
     fails(libc::ENOSYS)

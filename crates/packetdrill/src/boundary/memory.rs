@@ -1,13 +1,14 @@
-//! Memory that C passes, checked before it becomes a slice: a null pointer is as long as its
-//! length says only where that is 0, and a negative count has become a huge one on its way here.
+//! Checks of memory passed by C, before it becomes a slice: a null pointer is valid only with
+//! length 0, and a negative count arrives as a huge one.
 
 use libc::c_int;
 use std::slice;
 
-/// So many parts at most are read or written by one call (`UIO_MAXIOV` of Linux).
+/// Largest number of parts per call (Linux's `UIO_MAXIOV`).
 pub const PARTS_MAX: usize = 1024;
 
-/// `count` values at `at`; else `EINVAL` for a count that cannot be, `EFAULT` for a pointer.
+/// `count` values at `at`; otherwise `EINVAL` for an impossible count or `EFAULT` for an invalid
+/// pointer.
 ///
 /// # Safety
 /// Unless it is null, `at` points to `count` values, which nobody changes meanwhile.
@@ -19,7 +20,7 @@ pub unsafe fn values<'a, T>(at: *const T, count: impl TryInto<usize>) -> Result<
     }
 }
 
-/// [`values`] that are to be changed.
+/// Mutable variant of [`values`].
 ///
 /// # Safety
 /// Unless it is null, `at` points to `count` values, which nobody else uses meanwhile.
@@ -34,7 +35,7 @@ pub unsafe fn values_mut<'a, T>(
     }
 }
 
-/// The value at `at`, to be read or changed; `EFAULT` where there is none.
+/// Mutable value at `at`; `EFAULT` for an invalid pointer.
 ///
 /// # Safety
 /// Unless it is null, `at` points to a value that nobody else uses meanwhile.

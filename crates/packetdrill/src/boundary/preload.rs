@@ -1,13 +1,13 @@
 //! Calls that packetdrill makes past its table, for `LD_PRELOAD`: `%{ … }%` asks the C library for
 //! `TCP_INFO`, and every script begins with a wait for the kernel's clock, at a priority and with
-//! locked memory that only root gets.
+//! locked memory that only root may have.
 
 use super::table::Data;
 use super::{calls, interface};
 use libc::{c_int, clock_t, pid_t, sched_param, socklen_t, tms};
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// `getsockopt` of the C library, but for descriptors that are ours.
+/// Replaces the C library's `getsockopt` for descriptors of the machine.
 ///
 /// # Safety
 /// As the C library's.
@@ -30,8 +30,8 @@ pub unsafe extern "C" fn getsockopt(
     }
 }
 
-/// A clock that ticks whenever it is looked at, once there is a table: packetdrill waits for ten
-/// ticks of the kernel's before it begins. Else the kernel's.
+/// Clock that ticks at every call once the table is filled, because packetdrill waits for ten ticks
+/// of the kernel's clock before it begins; before that, the kernel's clock.
 ///
 /// # Safety
 /// As the C library's: `buffer` is null or has room.
@@ -45,13 +45,13 @@ pub unsafe extern "C" fn times(buffer: *mut tms) -> clock_t {
     unsafe { libc::syscall(libc::SYS_times, buffer) as clock_t }
 }
 
-/// Locks nothing: there is no real time to be kept.
+/// Locks nothing, because there is no real time to keep.
 #[unsafe(no_mangle)]
 pub extern "C" fn mlockall(_flags: c_int) -> c_int {
     0
 }
 
-/// Changes nothing: there is no real time to be kept.
+/// Changes nothing, because there is no real time to keep.
 #[unsafe(no_mangle)]
 pub extern "C" fn sched_setscheduler(
     _process: pid_t,

@@ -3,10 +3,10 @@
 use libc::{c_int, c_long, c_longlong, c_uint, c_ulong, c_void, size_t, ssize_t};
 use libc::{epoll_event, iovec, loff_t, msghdr, nfds_t, pollfd, sockaddr, socklen_t, timeval};
 
-/// The first argument of every function, a buffer, …: whatever.
+/// Opaque pointer: first argument of every function, buffers, and others.
 pub type Data = *mut c_void;
 
-/// The table, field for field. Each function gets `userdata` first.
+/// The table, field by field. Each function receives `userdata` first.
 #[repr(C)]
 #[derive(Debug)]
 #[allow(missing_docs)]

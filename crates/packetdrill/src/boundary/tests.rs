@@ -1,12 +1,12 @@
-//! Calls as a faulty caller makes them: with null pointers, and counts below zero. Each is refused
-//! before a slice is made, so that none of them needs a table to be filled.
+//! Calls with invalid arguments: null pointers, and negative counts. Each is refused before a slice
+//! is made, so that none of them needs a filled table.
 
 use super::interface::TABLE;
 use libc::{c_int, c_void, iovec, socklen_t};
 use std::io::Error;
 use std::ptr::{null, null_mut};
 
-/// The error of a call that has returned −1.
+/// Error of a call that returned −1.
 fn errno(result: impl Into<i64>) -> c_int {
     assert_eq!(result.into(), -1);
     Error::last_os_error().raw_os_error().expect("a number")

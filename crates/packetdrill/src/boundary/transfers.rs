@@ -7,7 +7,7 @@ use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use retx_drill::{MessageFlags, Operation, Transfer};
 use retx_units::Time;
 
-/// Reads up to so many bytes.
+/// Reads up to `bytes` bytes.
 fn take(fd: c_int, bytes: u64, flags: c_int) -> i64 {
     match transfer(fd, bytes, flags) {
         Some(transfer) => call(&Operation::Read(transfer)),
@@ -15,7 +15,7 @@ fn take(fd: c_int, bytes: u64, flags: c_int) -> i64 {
     }
 }
 
-/// Writes so many bytes.
+/// Writes `bytes` bytes.
 fn give(fd: c_int, bytes: u64, flags: c_int) -> ssize_t {
     let Some(transfer) = transfer(fd, bytes, flags) else {
         return fails(libc::EOPNOTSUPP) as ssize_t;
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn sendmsg(
     }
 }
 
-/// Parts of a read or a write, and how many bytes they have together.
+/// Parts of a read or a write, and their total length.
 ///
 /// # Safety
 /// Unless it is null, `parts` points to `count` parts.
@@ -159,7 +159,7 @@ unsafe fn parts_of<'a>(
     }
 }
 
-/// Writes parts.
+/// Writes several parts.
 ///
 /// # Safety
 /// Unless it is null, `parts` points to `count` parts.
@@ -176,7 +176,7 @@ unsafe fn gather(
     }
 }
 
-/// Reads into parts: zeros, for what stands in a stream is not kept.
+/// Reads into parts: zeros, because stream contents are not kept.
 ///
 /// # Safety
 /// Unless it is null, `parts` points to `count` buffers; those at null are not written.

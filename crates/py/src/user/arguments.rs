@@ -1,4 +1,4 @@
-//! What the user's methods are given. Bytes are whole numbers, times are seconds.
+//! Arguments of user methods. Bytes are integers, times are in seconds.
 
 mod ack;
 mod loss;

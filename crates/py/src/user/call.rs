@@ -1,4 +1,4 @@
-//! An instance of a class of the user's own, and how its methods are called.
+//! Instances of user classes, and calls of their methods.
 
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
@@ -6,22 +6,22 @@ use retx_tcp::user::{Fault, Faults};
 use retx_units::Time;
 use std::sync::Arc;
 
-/// A class with its arguments.
+/// User class with its arguments.
 #[derive(Debug)]
 pub struct Code {
-    /// Its name, for messages.
+    /// Name of the class, for messages.
     pub class: Arc<str>,
-    /// Makes an instance.
+    /// Creates an instance.
     pub make: Py<PyAny>,
-    /// The methods that it has, or has made its own.
+    /// Methods that the class implements, itself or by inheritance.
     pub methods: Vec<String>,
 }
 
 impl Code {
-    /// An instance.
+    /// Creates an instance.
     ///
     /// # Errors
-    /// What its constructor raises.
+    /// The exception of the constructor.
     pub fn instance(&self, py: Python<'_>, faults: &Arc<Faults>) -> PyResult<Instance> {
         Ok(Instance {
             class: Arc::clone(&self.class),
@@ -32,32 +32,32 @@ impl Code {
         })
     }
 
-    /// The result, or a report of why there is none.
+    /// Returns the result, or reports the exception.
     pub fn or_report<T>(&self, py: Python<'_>, result: PyResult<T>, faults: &Faults) -> Option<T> {
         let report = |error| faults.report(fault(py, &self.class, "as it was made", error));
         result.map_err(report).ok()
     }
 }
 
-/// An object of the user's class.
+/// Instance of a user class.
 #[derive(Debug)]
 pub struct Instance {
     class: Arc<str>,
     methods: Vec<String>,
     object: Py<PyAny>,
     faults: Arc<Faults>,
-    /// When it was called last.
+    /// Time of its last call.
     pub now: Time,
 }
 
-/// A method of an object; `None` where there is nothing to call.
+/// Bound method; `None` if the class does not implement it.
 pub type Method = Option<Py<PyAny>>;
 
 impl Instance {
-    /// The method of that name, bound to the object.
+    /// Looks up a method and binds it to the object.
     ///
     /// # Errors
-    /// Python's, when looking it up fails.
+    /// Python's error, if the look-up fails.
     pub fn method(&self, py: Python<'_>, name: &str) -> PyResult<Method> {
         let wanted = self.methods.iter().any(|method| method == name);
         wanted.then(|| self.object.getattr(py, name)).transpose()
@@ -76,7 +76,7 @@ impl Instance {
         })
     }
 
-    /// The result of a call, or a report of why there is none.
+    /// Returns the result of a call, or reports the exception.
     pub fn or_report<T>(&self, method: &str, py: Python<'_>, result: PyResult<T>) -> Option<T> {
         let report = |error| {
             let place = format!("in {method}, {} s into the run", self.now.as_secs_f64());

@@ -1,4 +1,4 @@
-//! A rule in Python that tells congestion from corruption.
+//! Loss causes in Python: rules that tell congestion from corruption.
 
 use super::arguments::{Ack, Sent, UnexplainedLoss, Window};
 use super::call::{Instance, Method};
@@ -10,7 +10,7 @@ use retx_tcp::loss_cause::{Cause as Said, Loss, LossCause};
 use retx_tcp::user::UserCause;
 use retx_units::Duration;
 
-/// An instance for one connection.
+/// Loss cause of one connection.
 #[derive(Debug)]
 pub struct Cause {
     instance: Instance,
@@ -22,10 +22,10 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// For an instance that has not been called yet.
+    /// Wraps an instance that has not been called yet.
     ///
     /// # Errors
-    /// Python's, when its methods cannot be looked up.
+    /// Python's error, if its methods cannot be looked up.
     pub fn new(py: Python<'_>, instance: Instance) -> PyResult<Self> {
         Ok(Self {
             on_sent: instance.method(py, "on_sent")?,

@@ -1,4 +1,4 @@
-//! A congestion control in Python.
+//! Congestion controls in Python.
 
 use super::arguments::{Ack, Loss, Sent, Window};
 use super::call::{Instance, Method};
@@ -9,7 +9,7 @@ use retx_tcp::congestion_control::{self as model, CongestionControl};
 use retx_tcp::user::UserControl;
 use retx_units::{Duration, Rate, Time};
 
-/// The methods, bound.
+/// Bound methods.
 #[derive(Debug)]
 struct Methods {
     on_ack: Method,
@@ -26,7 +26,7 @@ struct Methods {
     holds_rto: Method,
 }
 
-/// An instance for one connection.
+/// Congestion control of one connection.
 #[derive(Debug)]
 pub struct Control {
     instance: Instance,
@@ -36,10 +36,10 @@ pub struct Control {
 }
 
 impl Control {
-    /// For an instance that has not been called yet.
+    /// Wraps an instance that has not been called yet.
     ///
     /// # Errors
-    /// Python's, when its methods cannot be looked up.
+    /// Python's error, if its methods cannot be looked up.
     pub fn new(py: Python<'_>, instance: Instance) -> PyResult<Self> {
         let method = |name| instance.method(py, name);
         let methods = Methods {
@@ -59,7 +59,7 @@ impl Control {
         Ok(Self { instance, methods, window: Py::new(py, Window::default())?, min_rtt: None })
     }
 
-    /// Calls a method with the window, which it may set, and perhaps more.
+    /// Calls a method with the window, which it may set, and further arguments.
     fn change<'py, A>(
         &self,
         py: Python<'py>,
@@ -78,7 +78,7 @@ impl Control {
         }
     }
 
-    /// Asks for a value; `None` where there is no such method.
+    /// Calls a method that returns a value; `None` if there is no such method.
     fn ask<T>(
         &self,
         (name, method): (&str, &Method),
@@ -189,7 +189,7 @@ impl CongestionControl for Control {
     }
 }
 
-/// A method's answer as a finite number, or `None`.
+/// Return value of a method as a finite number, or `None`.
 fn number(
     answer: &Bound<'_, PyAny>,
     what: &str,

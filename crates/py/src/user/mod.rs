@@ -1,4 +1,4 @@
-//! Decisions of the user's own in Python: found by `retx.user_code`, called from the models.
+//! User code in Python: found by `retx.user_code`, called from the models.
 //!
 //! The models run without the interpreter's lock and take it for each call.
 
@@ -18,34 +18,33 @@ use retx_tcp::{congestion_control, loss_cause};
 use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Finds code by a function of Python's, `find(kind, file, class, parameters)`. It returns the
-/// file's full path, a function that makes instances, and the names of the methods to be called;
-/// or raises `CodeRefusedError`. Its method `data(file)` returns the text of a data file, or
-/// raises.
+/// Finds code with a Python function, `find(kind, file, class, parameters)`. It returns the file's
+/// full path, a function that makes instances, and the names of the methods to be called; or raises
+/// `CodeRefusedError`. Its method `data(file)` returns the text of a data file, or raises.
 pub struct PythonLoader {
     find: Option<Py<PyAny>>,
-    /// The first exception in the user's own code.
+    /// First exception in user code.
     failure: Mutex<Option<PyErr>>,
 }
 
-/// File, function, methods.
+/// File, function, and methods.
 type Found = (Option<String>, Py<PyAny>, Vec<String>);
 
 impl PythonLoader {
-    /// A loader with this function; without one, all code is refused.
+    /// Creates a loader with this function; without one, all code is refused.
     pub const fn new(find: Option<Py<PyAny>>) -> Self {
         Self { find, failure: Mutex::new(None) }
     }
 
-    /// The exception that stopped the loading, where that was not a refusal.
+    /// Exception that stopped the loading, unless it was a refusal.
     pub fn failure(self) -> Option<PyErr> {
         self.failure.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The text of a data file that the scenario names, or why it is not read.
+    /// Text of a data file that the scenario names.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for not reading it.
     pub fn data(&self, file: &str) -> Result<String, String> {
         let Some(find) = &self.find else {
             return Err("no files can be read here: write the values into the scenario".into());

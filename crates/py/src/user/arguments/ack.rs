@@ -14,7 +14,7 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// With the least RTT so far.
+    /// Converts an acknowledgment, with the smallest RTT so far.
     pub const fn new(ack: &model::Ack, min_rtt: Option<Duration>) -> Self {
         Self { inner: *ack, min_rtt }
     }

@@ -1,4 +1,4 @@
-//! Losses: one that has an explanation, and one that is to get it.
+//! Losses: with a known cause, and with a cause to be decided.
 
 use super::window::Window;
 use super::{instant, optional, seconds};
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use retx_tcp::congestion_control as model;
 use retx_tcp::loss_cause;
 
-/// A loss that is put down to congestion.
+/// Loss attributed to congestion.
 #[pyclass(frozen, module = "retx")]
 #[derive(Debug)]
 pub struct Loss {
@@ -64,7 +64,7 @@ impl Loss {
     }
 }
 
-/// A loss whose cause is to be told, with what the sender knows when it finds it.
+/// Loss whose cause is to be decided, with the sender's knowledge at its detection.
 #[pyclass(frozen, module = "retx")]
 #[derive(Debug)]
 pub struct UnexplainedLoss {

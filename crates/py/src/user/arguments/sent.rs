@@ -1,10 +1,10 @@
-//! Data that leave.
+//! Data being sent.
 
 use super::instant;
 use pyo3::prelude::*;
 use retx_tcp::congestion_control as model;
 
-/// Data that leave.
+/// Data being sent.
 #[pyclass(frozen, module = "retx")]
 #[derive(Debug)]
 pub struct Sent {

@@ -1,11 +1,11 @@
-//! The window, which the user's congestion control may set.
+//! Window that a user's congestion control may set.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBool, PyInt};
 use retx_tcp::congestion_control as model;
 
-/// The window of a sender.
+/// Window of a sender.
 #[pyclass(module = "retx")]
 #[derive(Debug)]
 pub struct Window {
@@ -20,19 +20,19 @@ impl Default for Window {
 }
 
 impl Window {
-    /// For a call that may set it.
+    /// Makes the window writable for a call.
     pub const fn lend(&mut self, window: model::Window) {
         self.inner = window;
         self.writable = true;
     }
 
-    /// After that call.
+    /// Reads the window back after the call.
     pub const fn take_back(&mut self) -> model::Window {
         self.writable = false;
         self.inner
     }
 
-    /// For a call that may only read it.
+    /// Makes the window readable for a call.
     pub const fn show(&mut self, window: model::Window) {
         self.inner = window;
         self.writable = false;
@@ -49,7 +49,7 @@ impl Window {
     }
 }
 
-/// A number of bytes that the user has written.
+/// Checks a number of bytes set by the user.
 fn bytes(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
     let shown = || value.repr().map_or_else(|_| "it".into(), |text| text.to_string());
     let whole = value.is_instance_of::<PyInt>() || value.hasattr("__index__")?;
