@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ PAGES = [
     *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/questions/*.md")),
 ]
 KERNEL = re.compile("retx (emulate|compare)")
+ANSWERED = re.compile("retx (why|run) [^\\n]*\\n")
+"""Blocks of one command: a text below them is what it prints."""
 SLOW = ("make ", "retx study")
 """What other tests, or the making of the demo, run."""
 
@@ -85,8 +88,9 @@ def file_name(language: str, text: str) -> str | None:
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_work_as_written(page: str, clone: Path) -> None:
     write_files(page, clone)
+    printed = {command for _, command, _ in answers()}
     for language, text in blocks(page):
-        for line in text.splitlines() if language == "sh" else []:
+        for line in text.splitlines() if language == "sh" and text not in printed else []:
             if KERNEL.search(line) and refusal():
                 continue
             if "vsftpd" in line and not (shutil.which("vsftpd") and shutil.which("curl")):
@@ -95,11 +99,55 @@ def test_commands_work_as_written(page: str, clone: Path) -> None:
                 run(["bash", "-ec", line], clone)
 
 
+def answers() -> Iterator[tuple[str, str, str]]:
+    """Page, command and printed answer of each command with a text below it."""
+    for page in PAGES:
+        listed = blocks(page)
+        for (language, text), (below, printed) in pairwise(listed):
+            if language == "sh" and below == "text" and ANSWERED.fullmatch(text):
+                yield page, text, printed
+
+
+@pytest.mark.parametrize(
+    ("page", "command", "printed"), list(answers()), ids=lambda text: text.split("\n")[0][-40:]
+)
+def test_commands_print_what_it_says(page: str, command: str, printed: str, clone: Path) -> None:
+    """But for the time that it took. A picture that the command draws is that of the page."""
+    found = run(["bash", "-ec", command], clone)
+    assert comparable(found) == comparable(printed), page
+    for name in re.findall(r"=(\S+\.png)", command):
+        drawn, committed = clone / name, ROOT / "docs" / "images" / name
+        assert drawn.read_bytes()[:24] == committed.read_bytes()[:24]  # kind and size
+        assert f"({os.path.relpath(committed, (ROOT / page).parent)})" in (ROOT / page).read_text()
+
+
+def comparable(printed: str) -> str:
+    """Without what differs from call to call."""
+    lines = [line.rstrip() for line in printed.rstrip().splitlines()]
+    return re.sub(r"runs in [\d.]+ m?s", "runs", "\n".join(lines))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "questions/" in page])
+def test_a_question_shows_its_scenario(page: str) -> None:
+    """Word by word, as far as it is shown; the table of questions names page and file."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    if page.endswith("index.md"):
+        scenarios = {path.name for path in (ROOT / "scenarios").glob("why-*.toml")}
+        assert set(re.findall(r"\[(why-\w+\.toml)\]", text)) == scenarios
+        return
+    scenario = (ROOT / "scenarios" / f"why-{Path(page).stem}.toml").read_text(encoding="utf-8")
+    shown = [block for language, block in blocks(page) if language == "toml"]
+    assert shown
+    for block in shown:
+        assert block in scenario
+    assert [command for where, command, _ in answers() if where == page]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_python_prints_what_it_says(page: str, clone: Path) -> None:
     begin(page, clone)
     listed = blocks(page)
-    for (language, text), following in zip(listed, [*listed[1:], ("", "")], strict=True):
+    for (language, text), following in zip(listed, [*listed, ("", "")][1:], strict=True):
         if language != "python" or file_name(language, text):
             continue
         printed = run([sys.executable, "-c", text], clone)

@@ -12,8 +12,10 @@ import pytest
 
 import retx
 from retx.errors import UsageError
+from retx.explaining.evidence import standing_queue
 from retx.explaining.path import path_of
 from retx.explaining.proposals import proposals
+from retx.explaining.ranking import WHERE, easiest, is_worth
 from retx.explaining.remedies import FAMILIES, remedies
 from retx.explaining.runs import Runs
 from retx.explaining.situation import Situation
@@ -202,6 +204,51 @@ def test_a_budget_ends_the_search(tmp_path: Path) -> None:
     stop = found.content["stopped"]
     assert (stop["rule"], "not tried" in stop["text"]) == ("budget", True)
     assert stop["took_s"] < 10
+
+
+def test_the_answer_does_not_depend_on_the_number_of_cores(monkeypatch) -> None:
+    """The budget is counted in packets; what runs is decided by runs before it."""
+    monkeypatch.setattr("retx.explaining.why.PACKETS", 60_000)
+
+    def answer(threads: int) -> dict:
+        found = retx.why(SCENARIOS / "last-hop.toml", threads=threads)
+        content = dict(found.content)
+        stop = dict(content.pop("stopped"))
+        assert (stop["rule"], "not tried" in stop["text"]) == ("budget", True)
+        assert stop.pop("took_s") > 0
+        return {**content, **stop}
+
+    alone = answer(1)
+    assert len(alone["remedies"]) > 3
+    assert alone == answer(3)
+
+
+def test_what_is_easier_to_have_is_recommended() -> None:
+    """Unless it gains clearly less; gains are in percent."""
+    gains = {"setting": 191, "proxy": 200, "queue": 180, "slow": 150}
+
+    def easiest_of(*names: str) -> str | None:
+        return easiest(names, lambda name: gains[name] / 100, ["setting", "queue", "proxy"].index)
+
+    assert easiest_of("proxy", "setting", "queue") == "setting"
+    assert easiest_of("proxy", "queue") == "queue"
+    gains["setting"] = 170
+    assert easiest_of("proxy", "setting") == "proxy"
+    assert easiest_of() is None
+    assert is_worth(1.5, None)
+    assert not is_worth(1.5, 0.9)
+    assert not is_worth(1.01, 1.005)
+    assert {remedy.where for remedy in remedies()} <= set(WHERE)
+
+
+def test_a_standing_queue_is_named_with_who_fills_it() -> None:
+    here = situation(SCENARIOS / "why-bufferbloat.toml")
+    result = retx.run(SCENARIOS / "why-bufferbloat.toml", tables=False, segments=False)
+    full = Situation(here.scenario, here.flow, EVERYTHING, result.summary)
+    assert full.has_standing_queue
+    told = standing_queue(full)
+    assert "the queue before uplink, which holds 400 packets, 984 ms at 5 Mbit/s" in told
+    assert told.endswith("and upload fills it.")
 
 
 def test_a_flow_that_shares_its_tcp_is_changed_alone() -> None:

@@ -14,6 +14,8 @@ from retx.errors import UsageError
 from retx.places import check_places
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from retx.explaining.answer import Answer
 
 Flow = Annotated[
@@ -22,7 +24,9 @@ Flow = Annotated[
 ]
 Budget = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help='How long to try, such as "10 s"; 4 s by default.'),
+    typer.Option(
+        metavar="TIME", help='How long to try, such as "10 s"; eight million packets by default.'
+    ),
 ]
 Draws = Annotated[
     int | None,
@@ -44,7 +48,8 @@ Plot = Annotated[
         help="Draw shares and remedies; FILE (.png, .svg, .pdf) is why.png by default.",
     ),
 ]
-MOST_FLOWS, MOST_REMEDIES = 10, 15
+MOST_FLOWS, MOST_REMEDIES, LEAST_REMEDIES = 10, 10, 3
+MOST_OTHERS, MOST_COMBINED = 3, 3
 
 
 def command(
@@ -111,11 +116,9 @@ def _picture(word: str | None) -> Path | None:
 
 
 def _print(answer: Answer, written: Sequence[Path]) -> None:
-    from rich.markup import escape
-
     from retx.cli.console import console
-    from retx.cli.tables import plain, table
-    from retx.explaining.wording import factor, interval, limits_line, price
+    from retx.cli.tables import plain
+    from retx.explaining.wording import limits_line
 
     out, content = console(), answer.content
     title = content["title"] or "A scenario without a title"
@@ -124,29 +127,67 @@ def _print(answer: Answer, written: Sequence[Path]) -> None:
         out.print(f"{plain(flow['name'])}: {limits_line(flow)}.")
     if len(answer.flows) > MOST_FLOWS:
         out.print(f"and {len(answer.flows) - MOST_FLOWS} more: see --json")
-    made = table(
-        f"\nWhat would change for {plain(answer.flow)}, in {content['measure']}",
-        "Change", ">gain", ">95 % interval", "price",
-    )  # fmt: skip
-
-    def add(row: Mapping[str, Any], name: str) -> None:
-        mark = "" if row.get("in_linux", True) else " (in no kernel)"
-        paid = price(row) if "price" in row else ""
-        made.add_row(escape(name) + mark, factor(row["gain"]), interval(row), paid)
-
-    for row in answer.remedies[:MOST_REMEDIES]:
-        add(row, row["text"])
-    for title, rows in (("Together", answer.combinations), ("Bounds", content["bounds"])):
-        if rows:
-            made.add_section()
-            made.add_row(f"[bold]{title}[/bold]")
-        for row in rows:
-            add(row, row["text"])
     if answer.remedies:
-        out.print(made)
+        out.print(_table(answer))
     _print_rest(answer, out)
     for path in written:
         out.print(f"Written: {plain(str(path))}", soft_wrap=True)
+
+
+def _table(answer: Answer) -> Table:
+    """Remedies that help, what they bring together, and the bounds."""
+    from rich.markup import escape
+
+    from retx.cli.tables import plain, table
+    from retx.explaining.wording import factor, interval, price
+    from retx.quantities import rate, seconds
+
+    content = answer.content
+    answers = content["measure"] == "response time"
+    made = table(
+        f"\nWhat would make {plain(answer.flow)} faster",
+        "Change", f">{content['measure']}", ">gain", ">95 % interval", "price",
+    )  # fmt: skip
+
+    def add(row: Mapping[str, Any]) -> None:
+        measured = seconds(row["response_s"]) if answers else rate(row["goodput_bit_s"])
+        paid = price(row) if "price" in row else ""
+        made.add_row(escape(row["text"]), measured, factor(row["gain"]), interval(row), paid)
+
+    usable, others = _shown(answer)
+    sections = (
+        ("", usable),
+        ("In no kernel", others),
+        ("Together", _combined(content)),
+        ("Bounds", content["bounds"]),
+    )
+    for title, rows in sections:
+        if title and rows:
+            made.add_section()
+            made.add_row(f"[bold]{title}[/bold]")
+        for row in rows:
+            add(row)
+    return made
+
+
+def _combined(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The best combinations, and among them the one that the last paragraph names."""
+    from retx.explaining.wording import combined_fix
+
+    named, rows = combined_fix(content), list(content["combinations"])
+    first = rows[:MOST_COMBINED]
+    return first if named is None or named in first else [*first[:-1], named]
+
+
+def _shown(answer: Answer) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """Rows of the table: those that help, and a few in any case; apart those that no kernel has."""
+    from retx.explaining.wording import helps
+
+    usable = [row for row in answer.remedies if row["in_linux"]]
+    others = [row for row in answer.remedies if not row["in_linux"] and helps(row)]
+    found = [row for row in usable if helps(row) or row["name"] == answer.content["fix"]]
+    least = usable[:LEAST_REMEDIES]
+    return (found if len(found) > len(least) else least)[:MOST_REMEDIES], others[:MOST_OTHERS]
 
 
 def _print_rest(answer: Answer, out: Any) -> None:  # noqa: ANN401
@@ -154,14 +195,15 @@ def _print_rest(answer: Answer, out: Any) -> None:  # noqa: ANN401
     from retx.quantities import seconds
 
     content = answer.content
-    hidden = len(answer.remedies) - MOST_REMEDIES
-    if hidden > 0:
-        out.print(f"and {hidden} more with less gain: see --json or --html")
+    shown = {row["name"] for rows in _shown(answer) for row in rows}
+    hidden = [row["name"] for row in answer.remedies if row["name"] not in shown]
+    if hidden:
+        out.print(f"Tried, and less or no gain: {plain(', '.join(hidden))}.")
     stop = content["stopped"]
     out.print(f"{stop['runs']} runs in {seconds(stop['took_s'])}; ended as {plain(stop['text'])}.")
-    names = ", ".join(item["name"] for item in content["left_out"])
-    if names:
+    if content["left_out"]:
         out.print(
-            f"Left out, as there is nothing for them to mend (--json says why): {plain(names)}."
+            f"Left out, as there is nothing for them to mend: {len(content['left_out'])} more "
+            "(--json says which, and why)."
         )
     out.print(f"\n{plain(answer.summary)}")

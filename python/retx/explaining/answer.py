@@ -114,13 +114,14 @@ def answer_of(search: Search) -> Answer:
         "version": _native.__version__,
         "seed": search.summary["seed"],
         "flow": search.flow["name"],
-        "goodput_bit_s": _mean_goodput(search),
-        "response_s": search.baseline[0].response_s,
+        "goodput_bit_s": _mean([run.goodput_bit_s for run in search.baseline.values()]),
+        "response_s": _mean([run.response_s for run in search.baseline.values()]),
         "measure": _measure(search),
         "flows": [
             _limits(row) for row in search.summary["flows"][:MOST_FLOWS] if line(row["limited_by"])
         ],
         "limited_by": dict(search.baseline[0].seconds),
+        "fix": search.fix.name if search.fix else None,
         "remedies": remedies,
         "combinations": combinations,
         "left_out": [{"name": it.name, "reason": it.reason} for it in search.left_out],
@@ -137,9 +138,9 @@ def _measure(search: Search) -> str:
     return "response time" if kind == "request_response" else "goodput"
 
 
-def _mean_goodput(search: Search) -> float:
-    speeds = [run.goodput_bit_s for run in search.baseline.values()]
-    return sum(speeds) / len(speeds)
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _limits(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,6 +165,8 @@ def _row(search: Search, trial: Trial) -> dict[str, Any]:
         "gain_high": gain.high,
         "draws": gain.draws,
         "goodput_bit_s": sum(run.goodput_bit_s for run in runs) / len(runs),
+        "response_s": _mean([run.response_s for run in runs]),
+        "where": trial.where,
         "in_linux": trial.in_linux,
         "price": trial.price(search.baseline),
         "apply": trial.apply,
@@ -175,7 +178,7 @@ def _bounds(search: Search) -> list[dict[str, Any]]:
     situation = search.situation
     bounds: list[dict[str, Any]] = []
     limit = situation.link_limit_bit_s
-    if limit:
+    if limit and _measure(search) == "goodput":
         own = geometric([run.goodput_bit_s for run in search.baseline.values()])
         hop = situation.path.bottleneck.name
         text = f"all that {hop} carries, were it never idle and never shared"
@@ -187,17 +190,26 @@ def _bounds(search: Search) -> list[dict[str, Any]]:
         if found:
             text = "the same without the losses of the channels"
             rate = found.mean * geometric([run.goodput_bit_s for run in search.baseline.values()])
-            bounds.append(_bound("no_channel_losses", text, rate, found))
+            now = _mean([run.response_s for run in search.baseline.values()])
+            response_s = now / found.mean if now else None
+            bounds.append(_bound("no_channel_losses", text, rate, found, response_s))
     return bounds
 
 
-def _bound(name: str, text: str, rate: float, gain: Gain | float | None) -> dict[str, Any]:
+def _bound(
+    name: str,
+    text: str,
+    rate: float,
+    gain: Gain | float | None,
+    response_s: float | None = None,
+) -> dict[str, Any]:
     low, high = (gain.low, gain.high) if isinstance(gain, Gain) else (gain, gain)
     mean = gain.mean if isinstance(gain, Gain) else gain
     return {
         "name": name,
         "text": text,
         "goodput_bit_s": rate,
+        "response_s": response_s,
         "gain": mean,
         "gain_low": low,
         "gain_high": high,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from retx.explaining.path import Hop, path_of
 from retx.explaining.situation import Situation
 from retx.quantities import count, rate, seconds, share, size
 
@@ -53,6 +54,35 @@ def _bottleneck(situation: Situation) -> str:
     return used
 
 
+def standing_queue(situation: Situation) -> str:
+    """A sentence: how long packets wait, in which queue, and who fills it."""
+    hop, path = situation.queue_hop, situation.path
+    waiting = situation.queueing_s
+    told = (
+        f"A round trip takes {seconds(path.rtt_s + waiting)} where the way takes "
+        f"{seconds(path.rtt_s)}: packets wait in the queue before {hop.name}"
+    )
+    room = (hop.value("queue") or {}).get("packets")
+    if room and hop.rate_bit_s:
+        holds = room * hop.packet_bits / hop.rate_bit_s
+        told += f", which holds {count(room)} packets, {seconds(holds)} at {rate(hop.rate_bit_s)}"
+    most = _most_through(situation, hop)
+    return f"{told}{', and ' + most + ' fills it' if most else ''}."
+
+
+def _most_through(situation: Situation, hop: Hop) -> str:
+    """The other flow that sends most data through a hop; "" without one."""
+    flows = {flow["name"]: flow for flow in situation.scenario["flow"]}
+    sent: dict[str, int] = {}
+    for row in situation.summary["flows"]:
+        name = row["name"] if row["name"] in flows else row["name"].rpartition(".")[0]
+        if name in flows and name != situation.flow["name"]:
+            way = path_of(situation.scenario, flows[name]).forward
+            if any((it.name, it.direction) == (hop.name, hop.direction) for it in way):
+                sent[name] = sent.get(name, 0) + int(row["bytes_delivered"] or 0)
+    return max(sent, key=lambda name: sent[name], default="")
+
+
 def _slow_start(situation: Situation) -> str:
     first = situation.window("initial_window") or 0
     return (
@@ -71,7 +101,7 @@ def _opens_each(situation: Situation) -> bool:
 
 def _application(situation: Situation) -> str:
     kind = situation.flow["app"]["kind"]
-    return f"the application ({kind}) had nothing to send, so TCP was not what it waited for"
+    return f"the application ({kind}) has nothing to send; TCP does not hold it back"
 
 
 def _delayed_ack(situation: Situation) -> str:

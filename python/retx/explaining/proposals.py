@@ -30,7 +30,7 @@ class LeftOut:
 
 
 def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial], list[LeftOut]]:
-    """Trials, those that matter for the largest share first.
+    """Trials, those that people can have and that matter for the largest share first.
 
     Args:
         situation: The flow.
@@ -50,7 +50,9 @@ def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial
                 trials.append(Trial((remedy,), (change,), weight))
             elif not _meet(change.overrides, on.overrides) and remedy not in on.remedies:
                 trials.append(Trial((*on.remedies, remedy), (*on.changes, change), weight))
-    return sorted(trials, key=lambda trial: -trial.weight), left_out
+    # What people can have comes first: the budget may not reach the end. Of weights that are about
+    # the same the order of the families decides.
+    return sorted(trials, key=lambda it: (not it.in_linux, -round(it.weight, 1))), left_out
 
 
 def _immaterial(remedy: Remedy) -> str:

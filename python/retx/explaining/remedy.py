@@ -38,6 +38,7 @@ class Remedy:
         matters_for: Keys of `limited_by`; while all their shares are nil it is left out.
         propose: Changes that are open to a flow; none where it has them already.
         price: What it can cost, as a sentence.
+        where: Who has to do it: one of `ranking.WHERE`.
         queues: True where it also matters for a standing queue.
         in_linux: False where no kernel or tool that people can have does it.
     """
@@ -46,6 +47,7 @@ class Remedy:
     matters_for: Sequence[str]
     propose: Propose
     price: str
+    where: str = "end"
     queues: bool = False
     in_linux: bool = True
 

@@ -1,4 +1,4 @@
-"""Runs of variants of a scenario on all cores, until a moment."""
+"""Runs of variants of a scenario on all cores, until a budget is spent."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
@@ -20,8 +22,37 @@ TICK_S = 0.05
 SAMPLES = 1000
 """Of the window's course."""
 
+AHEAD = 4
+"""Runs that may start before the cost of earlier ones is known. Whatever the number of cores: what
+runs does not depend on it, and so neither does the answer."""
+PER_RUN = 1000
+"""Packets that take about as long as what surrounds a run."""
+
 Job = tuple[Parsed, int]
 """A scenario and a draw."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """When runs have to end.
+
+    Args:
+        moment: Of `time.monotonic`: what still runs then is cancelled.
+        packets: Of all runs since the beginning: beyond that number none is started.
+    """
+
+    moment: float = inf
+    packets: float = inf
+
+    def is_reached(self, packets: float) -> bool:
+        """True when so many packets, or the time, are too many."""
+        return packets >= self.packets or time.monotonic() >= self.moment
+
+
+def packets_of(summary: Mapping[str, Any]) -> int:
+    """Packets that links and cells of a run took, for which it needs time."""
+    stages = (*summary["links"], *summary["wlans"])
+    return PER_RUN + sum(int(stage["packets_in"]) for stage in stages)
 
 
 class Runs:
@@ -44,6 +75,7 @@ class Runs:
         self._scenario, self._seed, self._overrides = scenario, seed, dict(overrides or {})
         self._threads = threads or os.cpu_count() or 1
         self.count = 0
+        self.packets = 0
 
     def parse(self, overrides: Mapping[str, Any]) -> Parsed:
         """The scenario with these changes.
@@ -55,7 +87,7 @@ class Runs:
 
     def first(self, parsed: Parsed) -> dict[str, Any]:
         """The summary of draw 0."""
-        found = dict(self.finished([(parsed, 0)], float("inf")))[0]
+        found = dict(self.finished([(parsed, 0)], Limit()))[0]
         if isinstance(found, Exception):
             raise found
         return found
@@ -76,35 +108,47 @@ class Runs:
         return run_parsed(self.parse(interval), segments=sent <= most_segments, progress=False)
 
     def finished(
-        self, jobs: Sequence[Job], until: float
+        self, jobs: Sequence[Job], limit: Limit
     ) -> Iterator[tuple[int, dict[str, Any] | Exception]]:
-        """Index of each job that ends before `until` (`time.monotonic`), with its summary or fault.
+        """Index of each job that ends within the limit, with its summary or fault.
 
-        What still runs then is cancelled, and not told.
+        What still runs at the limit's moment is cancelled, and not told.
         """
-        if not jobs:
-            return
         control = _native.Control()
-        waiting = iter(range(len(jobs)))
+        costs: dict[int, int] = {}
         running: dict[Future[str], int] = {}
+        begun, spent = 0, self.packets
         with ThreadPoolExecutor(self._threads) as pool:
             try:
                 while True:
-                    while len(running) < self._threads and time.monotonic() < until:
-                        index = next(waiting, None)
-                        if index is None:
+                    while len(running) < self._threads and begun < len(jobs):
+                        if not self._may_start(begun, costs, spent, limit):
                             break
-                        parsed, draw = jobs[index]
-                        running[pool.submit(_run, parsed, control, draw)] = index
+                        parsed, draw = jobs[begun]
+                        running[pool.submit(_run, parsed, control, draw)] = begun
+                        begun += 1
                     if not running:
                         return
                     done, _ = wait(running, TICK_S, FIRST_COMPLETED)
                     for future in done:
-                        yield running.pop(future), self._taken(future)
-                    if running and time.monotonic() >= until:
+                        index = running.pop(future)
+                        found = self._taken(future)
+                        costs[index] = 0 if isinstance(found, Exception) else packets_of(found)
+                        self.packets += costs[index]
+                        yield index, found
+                    if running and time.monotonic() >= limit.moment:
                         return
             finally:
                 control.cancel()
+
+    def _may_start(self, index: int, costs: Mapping[int, int], spent: int, limit: Limit) -> bool:
+        """True when the budget allows a job, by the cost of those far enough before it."""
+        if limit.packets == inf:
+            return not limit.is_reached(0)
+        known = range(index - AHEAD + 1)
+        if any(it not in costs for it in known):
+            return False
+        return not limit.is_reached(spent + sum(costs[it] for it in known))
 
     def _taken(self, future: Future[str]) -> dict[str, Any] | Exception:
         try:

@@ -9,6 +9,7 @@ from math import exp, log, sqrt
 from typing import Any
 
 from retx.explaining.measured import Measured
+from retx.explaining.ranking import WHERE
 from retx.explaining.remedy import Change, Remedy
 
 CONFIDENCE = 0.95
@@ -98,6 +99,11 @@ class Trial:
         """True when people can have all of it."""
         return all(remedy.in_linux for remedy in self.remedies)
 
+    @property
+    def where(self) -> str:
+        """Who has to do what is hardest to have of it."""
+        return max((remedy.where for remedy in self.remedies), key=WHERE.index, default="end")
+
     @cached_property
     def overrides(self) -> dict[str, Any]:
         """All changes together."""
@@ -105,6 +111,11 @@ class Trial:
         for change in self.changes:
             merged |= change.overrides
         return merged
+
+    @property
+    def ease(self) -> tuple[int, int]:
+        """Smaller where it is easier to have: who has to do it, and how many keys change."""
+        return WHERE.index(self.where), len(self.overrides)
 
     def gain(self, baseline: Mapping[int, Measured]) -> Gain:
         """Against runs without the change."""

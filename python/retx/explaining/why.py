@@ -15,8 +15,8 @@ from retx.running import resolve
 from retx.source import Scenario
 from retx.trust import trusting
 
-BUDGET_S = 4.0
-"""Seconds that it takes by default."""
+PACKETS = 8_000_000
+"""Budget by default: some seconds on two cores, and the same answer on every machine."""
 
 
 def why(
@@ -36,10 +36,11 @@ def why(
     Args:
         scenario: As `retx.run` takes it.
         flow: A flow's name in the scenario; the first over TCP by default.
-        budget: How long it may take, as `"10 s"` or in seconds; 4 s by default. The first run is
+        budget: How long it may take, as `"10 s"` or in seconds; by default as long as eight million
+            packets take, so that the answer does not depend on the machine. The first run is
             made in any case.
-        replications: So many draws of each remedy, without a limit of time unless `budget` is
-            given; without it, as many as it takes to tell the five best apart.
+        replications: So many draws of each remedy, without a limit unless `budget` is given;
+            without it, as many as it takes to tell the five best apart.
         seed: Takes the place of the scenario's.
         overrides: Values by their key in the scenario, as for `retx.run`.
         threads: Runs at a time; the number of cores by default.
@@ -68,14 +69,14 @@ def why(
 def _plan(budget: str | float | None, replications: int | None) -> Plan:
     draws = None if replications is None else whole("replications", replications, 1)
     if budget is None:
-        return Plan(None if draws else BUDGET_S, draws)
+        return Plan(packets=None if draws else PACKETS, draws=draws)
     try:
         allowed = seconds_of(budget) if isinstance(budget, str) else float(budget)
     except (TypeError, ValueError):
         allowed = float("nan")
     if not 0 < allowed < float("inf"):
         raise UsageError(f'budget is {budget!r}: a time is needed, such as "10 s"')
-    return Plan(allowed, draws)
+    return Plan(budget_s=allowed, draws=draws)
 
 
 def _chosen(scenario: Mapping[str, Any], name: str | None) -> Mapping[str, Any]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from retx.explaining.evidence import evidence
-from retx.quantities import rate, seconds
+from retx.explaining.evidence import evidence, standing_queue
+from retx.explaining.ranking import NEARLY, WHERE, WORTH, easiest, is_worth
+from retx.quantities import count, rate, seconds
 from retx.shares import PHRASES, line, per_cent, ranked
 
 if TYPE_CHECKING:
     from retx.explaining.search import Search
+    from retx.explaining.situation import Situation
 
-WORTH = 1.03
-"""A gain below this is not worth a change."""
-NEARLY = 0.97
-"""Of the best gain: what gains so much and is easier to have is preferred."""
 MOST_ROWS = 12
+LEAST_SECOND = 0.1
+"""A second limit with a smaller share is not told."""
 
 
 def stopped(search: Search) -> dict[str, Any]:
@@ -29,9 +29,10 @@ def stopped(search: Search) -> dict[str, Any]:
     elif search.is_exhausted:
         rule, text = "draws", "more draws would not tell the five best apart"
     else:
-        rule, text = "budget", f"the budget of {seconds(plan.budget_s)} is spent"
+        of = seconds(plan.budget_s) if plan.budget_s else f"{count(plan.packets)} packets"
+        rule, text = "budget", f"the budget of {of} is spent"
     if search.untried > 0:
-        text += f"; {search.untried} changes were not tried: give more by --budget"
+        text += f"; {search.untried} changes were not tried: give it more by --budget"
     return {"rule": rule, "text": text, "took_s": took, "runs": search.runs.count}
 
 
@@ -61,26 +62,38 @@ def price(row: Mapping[str, Any]) -> str:
     return ", ".join(told)
 
 
-def fix(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The remedy to recommend: about the best gain, and people can have it; None without any."""
-    worth = _worth(rows)
-    usable = [row for row in worth if row["in_linux"]]
-    if not usable:
-        return worth[0] if worth else None
-    best = usable[0]["gain"]
-    near = [row for row in usable if row["gain"] >= NEARLY * best]
-    # Of gains that are alike the one with the fewest keys to change.
-    return min(near, key=lambda row: (len(row["change"]), -row["gain"]))
+def fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The row of the change to recommend; None without any."""
+    return next((row for row in content["remedies"] if row["name"] == content["fix"]), None)
 
 
-def _worth(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [row for row in rows if row["gain"] >= WORTH and (row["gain_low"] or 2) > 1]
+def combined_fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The combination to recommend: about the best gain, of few and easy remedies."""
+    return easiest(content["combinations"], _gain, _ease)
 
 
-def _is_elsewhere(row: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
-    """True for what people can have and somebody else could do: other tables of the scenario."""
-    tables = [{key.split(".")[0] for key in one["change"]} for one in (row, best)]
-    return bool(row["in_linux"]) and not tables[0] & tables[1]
+def helps(row: Mapping[str, Any]) -> bool:
+    """True for a gain that is worth a change, and no chance."""
+    return is_worth(row["gain"], row["gain_low"])
+
+
+def _gain(row: Mapping[str, Any]) -> float:
+    return float(row["gain"])
+
+
+def _ease(row: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Smaller for fewer remedies together, then by who has to do it, then for fewer keys."""
+    return row["name"].count(" + "), WHERE.index(row["where"]), len(row["change"])
+
+
+def _second(rows: Sequence[Mapping[str, Any]], best: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What somebody else could do: first on the path, else at the ends or in the application."""
+    mine = ("end", "application")
+    others = [
+        row for row in rows if helps(row) and row["in_linux"] and row["where"] != best["where"]
+    ]
+    apart = [row for row in others if (row["where"] in mine) != (best["where"] in mine)]
+    return easiest(apart or others, _gain, _ease)
 
 
 def paragraph(search: Search, content: Mapping[str, Any]) -> str:
@@ -89,50 +102,64 @@ def paragraph(search: Search, content: Mapping[str, Any]) -> str:
 
 
 def _cause(search: Search, content: Mapping[str, Any]) -> str:
-    situation = search.situation
     where = f"“{content['title']}”: the flow" if content["title"] else "The flow"
-    limits = ranked(situation.shares)
-    first, most = limits[0]
     limit = next((it["goodput_bit_s"] for it in content["bounds"] if it["name"] == "link"), None)
     of = f" of at most {rate(limit)}" if limit else ""
-    shown = evidence(situation, first)
-    because = f": {shown}" if shown else ""
-    cause = (
-        f"{where} {content['flow']} gets {_got(content)}{of}. For {per_cent(most)} of its life it "
-        f"is limited {PHRASES.get(first, first)}{because}."
+    told = f"{where} {content['flow']} gets {_got(content)}{of}."
+    if content["measure"] == "response time":
+        return f"{told} {_of_answers(search.situation)}"
+    return f"{told} {_limits(search.situation, search.situation.shares, 'of its life')}"
+
+
+def _of_answers(situation: Situation) -> str:
+    """What limits answers: the way's queues, or TCP while the application does not pause."""
+    if situation.has_standing_queue:
+        return standing_queue(situation)
+    pause = situation.shares.get("application", 0.0)
+    if not 0 < pause < 1:
+        return _limits(situation, situation.shares, "of its life")
+    rest = {key: it / (1 - pause) for key, it in situation.shares.items() if key != "application"}
+    return (
+        f"For {per_cent(pause)} of its life it has no answer to send. "
+        f"{_limits(situation, rest, 'of the rest')}"
     )
-    if len(limits) > 1 and limits[1][1] >= 0.1:
-        second, part = limits[1]
+
+
+def _limits(situation: Situation, of_life: Mapping[str, float], whole: str) -> str:
+    """The largest limit with its evidence, and the next where it is more than a tenth."""
+    (first, most), (second, part) = ranked(of_life)[:2]
+    told = f"For {per_cent(most)} {whole} it is limited {PHRASES.get(first, first)}"
+    told += _because(evidence(situation, first))
+    if part >= LEAST_SECOND:
         # Of one cause the figures are the same.
-        more = (
-            ""
-            if first.rpartition(".")[2] == second.rpartition(".")[2]
-            else evidence(situation, second)
-        )
-        cause += f" Another {per_cent(part)} is limited {PHRASES.get(second, second)}"
-        cause += f": {more}." if more else "."
-    return cause
+        alike = "." in first and first.rpartition(".")[2] == second.rpartition(".")[2]
+        told += f" Another {per_cent(part)} is limited {PHRASES.get(second, second)}"
+        told += _because("" if alike else evidence(situation, second))
+    return told
+
+
+def _because(shown: str) -> str:
+    return f": {shown}." if shown else "."
 
 
 def _got(content: Mapping[str, Any]) -> str:
     if content["measure"] == "response time" and content["response_s"] is not None:
-        after = seconds(content["response_s"])
-        return f"its answers after {after} on average, {rate(content['goodput_bit_s'])}"
+        return f"its answers after {seconds(content['response_s'])} on average"
     return rate(content["goodput_bit_s"])
 
 
 def _cure(content: Mapping[str, Any]) -> list[str]:
-    best = fix(content["remedies"])
+    best = fix(content)
     if best is None:
         return [_none(content), _delay(content)]
     told = [
         f"Fix: {best['text']}. How: {best['apply'][0]}.",
         f"Expected: {_expected(content, best)}.",
     ]
-    for row in content["combinations"][:1]:
-        if (row["gain_low"] or 0) > best["gain"]:
-            told.append(f"Together with {_beyond(row, best)}: {_expected(content, row)}.")
-    second = next((row for row in _worth(content["remedies"]) if _is_elsewhere(row, best)), None)
+    together = combined_fix(content)
+    if together and (together["gain_low"] or 0) > WORTH * best["gain"]:
+        told.append(f"Together with {_beyond(together, best)}: {_expected(content, together)}.")
+    second = _second(content["remedies"], best)
     if second:
         told.append(f"Or: {second['text']}, {factor(second['gain'])}.")
     first = content["remedies"][0]
@@ -151,7 +178,7 @@ def _beyond(row: Mapping[str, Any], best: Mapping[str, Any]) -> str:
 def _expected(content: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     within = _within(row)
     if content["measure"] == "response time":
-        told = f"response times shorter by a factor of {row['gain']:.3g}{within}"
+        told = f"answers after {seconds(row['response_s'])}, {factor(row['gain'])} as fast{within}"
     else:
         told = f"{rate(row['goodput_bit_s'])}, {factor(row['gain'])}{within}"
     paid = price(row)
@@ -168,11 +195,11 @@ def _within(row: Mapping[str, Any]) -> str:
 
 def _none(content: Mapping[str, Any]) -> str:
     if not content["remedies"]:
-        return "No remedy of TCP or of the link is for this limit: look at the application."
+        return "No remedy of TCP or of the link is for this limit."
     best = content["remedies"][0]
     return (
-        f"No remedy that was tried makes it faster: the best, {best['text']}, gives "
-        f"{factor(best['gain'])}."
+        f"No remedy that was tried makes it clearly faster: the best, {best['text']}, gives "
+        f"{factor(best['gain'])}{_within(best)}."
     )
 
 

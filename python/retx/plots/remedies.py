@@ -8,12 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from retx.explaining.ranking import is_worth
 from retx.plots.limits import bar_inches, draw_shares, share_table
 from retx.plots.style import BLUE, GREEN, GREY, WIDTH_INCHES, Figure, label_decades, styled
 
-MOST_REMEDIES = 12
+MOST_REMEDIES, LEAST_REMEDIES, MOST_COMBINED = 12, 6, 2
 ROW_INCHES, AROUND_INCHES = 0.27, 1.0
-LABEL_CHARACTERS = 52
+LABEL_CHARACTERS = 56
 
 
 def remedies(content: Mapping[str, Any]) -> Figure:
@@ -22,8 +23,7 @@ def remedies(content: Mapping[str, Any]) -> Figure:
     Args:
         content: That of `retx.Answer`.
     """
-    shown = [*content["combinations"][:2], *content["remedies"]][:MOST_REMEDIES]
-    rows = sorted(shown, key=lambda row: row["gain"])
+    rows = sorted(_shown(content), key=lambda row: row["gain"])
     inches = [bar_inches(content["limited_by"]), AROUND_INCHES + ROW_INCHES * len(rows)]
     with styled():
         figure = Figure(figsize=(WIDTH_INCHES, sum(inches)), layout="constrained")
@@ -34,6 +34,22 @@ def remedies(content: Mapping[str, Any]) -> Figure:
             draw_gains(bottom.subplots(), rows, content)
     figure.data = {"shares": share_table(content["limited_by"]), "remedies": _gain_table(rows)}
     return figure
+
+
+def _shown(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Combinations, and the single remedies that help; a few others beside them."""
+    singles = content["remedies"]
+    helping = sum(is_worth(row["gain"], row["gain_low"]) for row in singles)
+    singles = singles[: max(helping, LEAST_REMEDIES)]
+    return [*content["combinations"][:MOST_COMBINED], *singles][:MOST_REMEDIES]
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    """The change; of several together their words, since what is added must not be cut off."""
+    if " + " in row["name"]:
+        return str(row["name"])
+    mark = "" if row["in_linux"] else " (in no kernel)"
+    return shorten(row["text"], LABEL_CHARACTERS - len(mark), placeholder=" …") + mark
 
 
 def draw_gains(
@@ -56,8 +72,7 @@ def draw_gains(
         if bound["gain"]:
             label = {"link": "the link's limit"}.get(bound["name"], "without channel losses")
             axes.axvline(bound["gain"], color=GREEN, lw=1.2, ls=line, label=label)
-    labels = [shorten(row["text"], LABEL_CHARACTERS, placeholder=" …") for row in rows]
-    axes.set_yticks(range(len(rows)), labels)
+    axes.set_yticks(range(len(rows)), [_label(row) for row in rows])
     axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.grid(visible=False, axis="y")
     axes.set_xscale("log")

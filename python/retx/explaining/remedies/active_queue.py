@@ -18,6 +18,10 @@ def _propose(discipline: str, text: str) -> Propose:
         if (hop.value("queue") or {}).get("discipline") == discipline:
             return []
         shaped = f"{0.95 * (hop.rate_bit_s or 0) / 1e3:.0f}kbit"
+        cake = (
+            "or by CAKE, which shapes and has a queue for each flow: tc qdisc replace dev DEV root "
+            f"cake bandwidth {shaped}"
+        )
         return [
             Change(
                 {f"{hop.key}.queue": discipline},
@@ -28,6 +32,7 @@ def _propose(discipline: str, text: str) -> Propose:
                     "where the queue stands in a modem beyond it, a shaper first: tc qdisc replace "
                     f"dev DEV root handle 1: htb default 1; tc class add dev DEV parent 1: classid "
                     f"1:1 htb rate {shaped}; tc qdisc add dev DEV parent 1:1 {discipline}",
+                    *((cake,) if discipline == "fq_codel" else ()),
                 ),
             )
         ]
@@ -41,6 +46,7 @@ REMEDIES = tuple(
         (*CONGESTION, "timeout.spurious"),
         _propose(discipline, text),
         "Losses where a long queue had none; on long paths less goodput for a single flow.",
+        where="router",
         queues=True,
     )
     for discipline, text in DISCIPLINES.items()

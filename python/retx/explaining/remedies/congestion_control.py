@@ -34,7 +34,7 @@ def _propose(module: str, value: str | dict[str, Any], called: str) -> Propose:
         return [
             Change(
                 {f"{situation.tcp_key}.congestion_control": value},
-                f"{called} as Linux has it, with the loss detection and timers of now",
+                f"{called}, on the same loss detection and timers",
                 (
                     f"at the sender: modprobe tcp_{module}; sysctl -w "
                     f"net.ipv4.tcp_congestion_control={module}",

@@ -39,6 +39,7 @@ REMEDIES = (
         CONGESTION,
         _propose,
         "Works only where every queue that fills marks; a few middleboxes drop such SYNs.",
+        where="router",
         queues=True,
     ),
 )

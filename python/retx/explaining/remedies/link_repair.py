@@ -69,6 +69,12 @@ def _fec(situation: Situation) -> list[Change]:
 
 
 REMEDIES = (
-    Remedy("arq", WIRELESS, _arq, "Delay that varies while frames are repeated."),
-    Remedy("fec", WIRELESS, _fec, f"{100 * (FRAMES / DATA - 1):.0f} % of the link's rate."),
+    Remedy("arq", WIRELESS, _arq, "Delay that varies while frames are repeated.", where="link"),
+    Remedy(
+        "fec",
+        WIRELESS,
+        _fec,
+        f"{100 * (FRAMES / DATA - 1):.0f} % of the link's rate.",
+        where="link",
+    ),
 )

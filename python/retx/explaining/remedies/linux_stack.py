@@ -65,7 +65,7 @@ REMEDIES = (
         _propose(
             "linux",
             TIMERS,
-            "loss detection, timers and undo of Linux 6.18, with the congestion control of now",
+            "loss detection, timers and undo of Linux 6.18, with the same congestion control",
             (f"at the sender, a Linux kernel with its default settings: {DEFAULTS}",),
         ),
         "None that is known.",

@@ -28,5 +28,6 @@ REMEDIES = (
         ("handshake", "slow_start", *LOSSES),
         _propose,
         "A connection held open at the server for each client.",
+        where="application",
     ),
 )

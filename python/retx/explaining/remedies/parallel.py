@@ -43,5 +43,6 @@ REMEDIES = (
         ("receive_window", "send_buffer", "slow_start", *LOSSES),
         _propose,
         "Takes from other flows what they would have had.",
+        where="application",
     ),
 )

@@ -47,6 +47,7 @@ REMEDIES = (
         (*CONGESTION, "timeout.spurious"),
         _propose,
         "A longer queue adds delay, a shorter one drops more.",
+        where="router",
         queues=True,
     ),
 )

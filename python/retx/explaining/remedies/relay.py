@@ -80,13 +80,15 @@ REMEDIES = (
         WIRELESS,
         _snoop,
         "State for each connection at the relay; no encryption.",
+        where="path",
         in_linux=False,
     ),
-    Remedy("eln", WIRELESS, _eln, "A mark that no standard has.", in_linux=False),
+    Remedy("eln", WIRELESS, _eln, "A mark that no standard has.", where="path", in_linux=False),
     Remedy(
         "split",
         (*LOSSES, "slow_start"),
         _split,
         "Data acknowledged that have not arrived; no end-to-end encryption of headers.",
+        where="path",
     ),
 )
