@@ -1,4 +1,4 @@
-//! Files that are there completely or not at all.
+//! Atomic writing of files: a file exists completely or not at all.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -10,19 +10,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {source}", path.display())]
 pub struct WriteError {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Why.
+    /// Cause.
     pub source: io::Error,
 }
 
-/// Writes a file so that `path` holds either what it held before or all that `write` wrote: into a
-/// file of a temporary name beside it, forced to the disk, then renamed. When `write` fails,
-/// nothing is left behind. A symbolic link to a file stays, and that file is replaced. What is
-/// no file, such as `/dev/stdout`, is written to directly.
+/// Writes a file atomically: `path` holds either its previous contents or everything that `write`
+/// wrote. The data go to a temporary file in the same directory, which is synced to disk and
+/// renamed. If `write` fails, nothing is left behind. A symbolic link is kept, and its target is
+/// replaced. Anything but a regular file, such as `/dev/stdout`, is written to directly.
 ///
 /// # Errors
-/// What `write` or the file system reports, with the path.
+/// The error of `write` or of the file system, with the path.
 pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -56,11 +56,11 @@ fn replace(
     sync_directory(&target)
 }
 
-/// A file that is removed when this goes out of scope; after the renaming there is none.
+/// Temporary file, removed on drop unless it has been renamed.
 struct Temporary(PathBuf);
 
 impl Temporary {
-    /// A new file in the directory of `target`.
+    /// Creates a temporary file in the directory of `target`.
     fn beside(target: &Path) -> io::Result<(Self, File)> {
         static CALLS: AtomicU64 = AtomicU64::new(0);
         let name = target.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
@@ -71,11 +71,11 @@ impl Temporary {
             temporary.push(format!(".{}-{call}.tmp", std::process::id()));
             let path = target.with_file_name(temporary);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
-                // Left behind by a process of the same number that was killed.
+                // Left behind by a killed process with the same process id.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
                 Ok(file) => {
-                    // A killed process holds no lock: the next run may remove its file.
+                    // A killed process holds no lock, so the next run may remove its file.
                     file.try_lock().ok();
                     return Ok((Self(path), file));
                 }
@@ -86,12 +86,12 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Nothing more can be done about a file that cannot be removed.
+        // A file that cannot be removed is left.
         fs::remove_file(&self.0).ok();
     }
 }
 
-/// The new name is on the disk only when its directory is.
+/// Syncs the directory: the rename is on disk only then.
 #[cfg(unix)]
 fn sync_directory(file: &Path) -> io::Result<()> {
     let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -107,7 +107,7 @@ fn sync_directory(_file: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// An empty directory, removed at the end of the test.
+    /// Temporary directory, removed at the end of the test.
     struct Directory(PathBuf);
 
     impl Directory {
@@ -141,7 +141,7 @@ mod tests {
 
         let result = write_atomically(&path, |file| {
             file.write_all(&[b'x'; 100_000])?;
-            // What is there to be seen half-way.
+            // The target is unchanged while the new file is being written.
             assert_eq!(fs::read(&path).unwrap(), b"first");
             Err(io::Error::other("enough"))
         });

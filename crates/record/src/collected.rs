@@ -1,8 +1,8 @@
-//! Rows of many runs in columns, as a sweep keeps them.
+//! Rows of many runs in columns, as a sweep stores them.
 //!
-//! A row is anything that serde can write; `drops: { queue }` becomes the column `drops_queue`, and
-//! lists are left out. The names of columns are made from the first row alone: all others have the
-//! same shape, and cost neither a name nor an allocation of their own.
+//! A row is any serde-serializable value; `drops: { queue }` becomes the column `drops_queue`, and
+//! lists are left out. Column names are built from the first row only: all others have the same
+//! shape, and need neither names nor allocations.
 
 use crate::table::{Column, NO_INTEGER, NO_NAME, Table};
 use serde::Serialize;
@@ -11,10 +11,10 @@ use std::collections::HashMap;
 
 type Error = serde::de::value::Error;
 
-/// Seconds by what limited a flow: in JSON they are keys, in a table each column has its unit.
+/// Seconds by limit: in JSON they are keys of a table; as a column each needs its unit in the name.
 const LIMITED_BY: &str = "limited_by_";
 
-/// A column that grows.
+/// Growing column.
 #[derive(Debug, Clone)]
 enum Cells {
     Float(Vec<f64>),
@@ -50,24 +50,25 @@ impl Cells {
     }
 }
 
-/// Rows of one shape.
+/// Rows of equal shape.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
     columns: Vec<(String, Cells)>,
-    /// The next cell of the row that is being written.
+    /// Index of the next cell in the current row.
     at: usize,
     rows: usize,
-    /// The name of the cell that is being written; kept in the first row only.
+    /// Name of the current cell; only built for the first row.
     name: String,
-    /// The number that is being written may be absent in other rows.
+    /// True if the current number may be absent in other rows.
     optional: bool,
 }
 
 impl Rows {
-    /// Adds a row: these whole numbers and names, then the fields of `row`.
+    /// Appends a row: these integers and names, then the fields of `row`.
     ///
     /// # Panics
-    /// When its shape is not that of the rows before, or it holds what no column can.
+    /// If its shape differs from that of earlier rows, or it contains a value that no column can
+    /// hold.
     pub fn push<T: Serialize>(&mut self, numbers: &[(&str, u64)], names: &[(&str, &str)], row: &T) {
         for (name, value) in numbers {
             self.cell(name, value);
@@ -81,10 +82,10 @@ impl Rows {
         self.rows += 1;
     }
 
-    /// Adds the rows of a table, with these whole numbers in front of each.
+    /// Appends the rows of a table, each preceded by these integers.
     ///
     /// # Panics
-    /// When its columns are not those of the rows before.
+    /// If its columns differ from those of earlier rows.
     pub fn append(&mut self, numbers: &[(&'static str, u64)], table: Table) {
         let more = table.rows();
         let before = self.rows;
@@ -102,12 +103,12 @@ impl Rows {
         self.rows = before + more;
     }
 
-    /// The columns, in the order of the fields.
+    /// Columns, in the order of the fields.
     pub fn into_columns(self) -> Vec<(String, Column)> {
         self.columns.into_iter().map(|(name, cells)| (name, cells.finish())).collect()
     }
 
-    /// True before anything has been added. A table without a row has columns.
+    /// True until something has been added. A table without rows still has columns.
     pub const fn is_unused(&self) -> bool {
         self.columns.is_empty()
     }
@@ -130,7 +131,7 @@ impl Rows {
         done
     }
 
-    /// The cell to be written, in a column that is new in the first row.
+    /// Next cell to write; the first row creates its column.
     fn next(&mut self, new: impl FnOnce() -> Cells) -> &mut Cells {
         if self.rows == 0 {
             let name = self.name.strip_prefix(LIMITED_BY);
@@ -152,7 +153,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Numbers; what may be absent is always one of these.
+    /// Appends a number; optional values are always numbers.
     fn float(&mut self, value: f64) -> Result<(), Error> {
         let Cells::Float(values) = self.next(|| Cells::Float(Vec::new())) else {
             return Err(Error::custom("a measure where there was none before"));
@@ -185,10 +186,10 @@ fn extend(cells: &mut Cells, column: Column) {
     }
 }
 
-/// A table within a row.
+/// Table within a row.
 pub struct Fields<'a>(&'a mut Rows, String);
 
-/// Kinds of values that no column holds.
+/// Refuses kinds of values that no column can hold.
 macro_rules! refused {
     ($($name:ident($kind:ty)),+ $(,)?) => {$(
         fn $name(self, _: $kind) -> Result<(), Error> {
@@ -197,7 +198,7 @@ macro_rules! refused {
     )+};
 }
 
-/// A list within a row, which no cell holds.
+/// List within a row, which is left out.
 pub struct Ignored;
 
 impl<'a> Serializer for &'a mut Rows {
@@ -355,7 +356,7 @@ impl SerializeStruct for Fields<'_> {
     }
 }
 
-/// Where a struct is flattened into another one, serde writes both as a map.
+/// A flattened struct makes serde write both structs as a map.
 impl SerializeMap for Fields<'_> {
     type Ok = ();
     type Error = Error;
@@ -397,7 +398,7 @@ mod tests {
     use crate::summary::{FlowSummary, LinkSummary, WlanSummary};
     use serde_json::Value;
 
-    /// The names of a row's cells as the summary's JSON has them.
+    /// Names of a row's cells as in the summary's JSON.
     fn flat(prefix: &str, value: &Value, names: &mut Vec<String>) {
         let Value::Object(table) = value else {
             let key = prefix.strip_prefix(LIMITED_BY);

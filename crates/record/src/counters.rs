@@ -1,17 +1,17 @@
-//! Measures that a run takes as it goes: counts, moments, levels over time.
+//! Measures taken during a run: counts, moments, levels over time.
 
 use crate::reason::{Belief, Cause, EpisodeKind};
 use retx_units::{Duration, Time};
 
-/// A quantity that a flow's counters hold.
+/// Quantity held by a flow's counters.
 pub trait Measure {
-    /// Its value since `start`, a copy taken earlier.
+    /// Value since the snapshot `start`.
     fn since(&self, start: &Self) -> Self;
 
-    /// Counts the time up to now.
+    /// Integrates up to now.
     fn settle(&mut self, _now: Time) {}
 
-    /// Forgets its maximum: it is that from now on.
+    /// Resets its maximum to the current value.
     fn restart_maximum(&mut self) {}
 }
 
@@ -27,17 +27,17 @@ impl Measure for u32 {
     }
 }
 
-/// The highest value since the statistics began.
+/// Maximum since the statistics began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Maximum(u32);
 
 impl Maximum {
-    /// A value.
+    /// Takes a value into account.
     pub fn note(&mut self, value: u32) {
         self.0 = self.0.max(value);
     }
 
-    /// The highest of the values; 0 without one.
+    /// Maximum; 0 without a value.
     pub const fn value(self) -> u32 {
         self.0
     }
@@ -53,35 +53,34 @@ impl Measure for Maximum {
     }
 }
 
-/// Recovery episodes by how they began, by what the sender took them for, and by what truly was
-/// behind them.
+/// Recovery episodes by kind, by the sender's belief, and by true cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Episodes {
     counts: [[[u32; 3]; 2]; 2],
 }
 
 impl Episodes {
-    /// The episodes of a kind with a cause.
+    /// Number of episodes of a kind with a cause.
     pub fn count(&self, kind: EpisodeKind, cause: Cause) -> u64 {
         self.counts[kind as usize].iter().map(|causes| u64::from(causes[cause as usize])).sum()
     }
 
-    /// The episodes that the sender believed to be this and that had this cause.
+    /// Number of episodes with this belief of the sender and this cause.
     pub const fn believed(&self, belief: Belief, cause: Cause) -> u64 {
         self.counts[belief.kind as usize][belief.said as usize][cause as usize] as u64
     }
 
-    /// All episodes of a kind.
+    /// Number of episodes of a kind.
     pub fn total(&self, kind: EpisodeKind) -> u64 {
         self.counts[kind as usize].iter().flatten().map(|count| u64::from(*count)).sum()
     }
 
-    /// Another one.
+    /// Counts an episode.
     pub fn add(&mut self, belief: Belief, cause: Cause) {
         self.counts[belief.kind as usize][belief.said as usize][cause as usize] += 1;
     }
 
-    /// One that had been put down as spurious was not.
+    /// Replaces the cause `spurious` of an episode by the true one.
     pub fn correct(&mut self, belief: Belief, cause: Cause) {
         let causes = &mut self.counts[belief.kind as usize][belief.said as usize];
         causes[Cause::Spurious as usize] -= 1;
@@ -100,32 +99,32 @@ impl Measure for Episodes {
     }
 }
 
-/// What ended a pause of the sender.
+/// End of a sender's pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleEnd {
-    /// The retransmission timer.
+    /// Retransmission timer.
     Rto,
-    /// An acknowledgment, or a probe of a closed window: it was the window that held the sender up.
+    /// Acknowledgment, or probe of a closed window: the sender was limited by a window.
     Window,
-    /// New data: there was nothing to send.
+    /// New data: the sender had nothing to send.
     Application,
 }
 
-/// Pauses of a sender, longer than a smoothed RTT, by what ended them.
+/// Pauses of a sender longer than a smoothed RTT, by what ended them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IdleTimes {
     /// Ended by the retransmission timer.
     pub rto: Duration,
     /// Ended by an acknowledgment or a probe.
     pub window: Duration,
-    /// There was nothing to send.
+    /// The sender had nothing to send.
     pub application: Duration,
-    /// The longest pause in which there was something to send.
+    /// Longest pause with data to send.
     pub longest: Duration,
 }
 
 impl IdleTimes {
-    /// A pause is over.
+    /// Adds a pause.
     pub fn add(&mut self, pause: Duration, end: IdleEnd) {
         match end {
             IdleEnd::Rto => self.rto += pause,
@@ -137,7 +136,7 @@ impl IdleTimes {
         }
     }
 
-    /// All pauses in which there was something to send.
+    /// Sum of all pauses with data to send.
     pub fn total(&self) -> Duration {
         self.rto + self.window
     }
@@ -168,7 +167,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Another sample.
+    /// Adds a sample.
     #[inline]
     pub fn add(&mut self, sample: Duration) {
         let nanos = u128::from(sample.as_nanos());
@@ -177,24 +176,23 @@ impl Moments {
         self.squares += nanos * nanos;
     }
 
-    /// How many samples.
+    /// Number of samples.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The mean in seconds; `None` without a sample.
+    /// Mean in seconds; `None` without a sample.
     pub fn mean_s(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)
     }
 
-    /// The standard deviation of the samples in seconds (n − 1 in the denominator); `None` below
-    /// two samples.
+    /// Sample standard deviation in seconds (n − 1 in the denominator); `None` below two samples.
     pub fn sd_s(&self) -> Option<f64> {
         if self.count < 2 {
             return None;
         }
         let count = self.count as f64;
-        // Σ(x − m)² around a whole m near the mean: no two large numbers are subtracted as floats.
+        // Σ(x − m)² around an integer m near the mean avoids the difference of two large floats.
         let middle = self.sum / u128::from(self.count);
         let around =
             self.squares + middle * middle * u128::from(self.count) - 2 * middle * self.sum;
@@ -214,16 +212,16 @@ impl Measure for Moments {
     }
 }
 
-/// The mean of a quantity over the time during which it has a value.
+/// Time average of a quantity over the time during which it has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, packed(8))]
 pub struct TimeMean {
-    /// Value × nanoseconds.
+    /// Integral in value-nanoseconds.
     integral: u128,
     elapsed: Duration,
-    /// The value now, 0 while there is none, …
+    /// Current value; 0 if there is none.
     value: u64,
-    /// … and since when; [`Time::NEVER`] while there is none.
+    /// Time from which it holds; [`Time::NEVER`] if there is none.
     since: Time,
 }
 
@@ -234,7 +232,7 @@ impl Default for TimeMean {
 }
 
 impl TimeMean {
-    /// From now on it has this value.
+    /// Sets the value from now on.
     #[inline]
     pub fn set(&mut self, now: Time, value: u64) {
         if self.value != value || self.since == Time::NEVER {
@@ -244,14 +242,14 @@ impl TimeMean {
         }
     }
 
-    /// From now on it has none.
+    /// Removes the value from now on.
     pub fn unset(&mut self, now: Time) {
         self.settle(now);
         self.value = 0;
         self.since = Time::NEVER;
     }
 
-    /// The mean up to when it was last settled; `None` if it never lasted.
+    /// Mean up to the last update; `None` if it never had a value.
     pub fn mean(&self) -> Option<f64> {
         let elapsed = self.elapsed.as_nanos();
         (elapsed > 0).then(|| self.integral as f64 / elapsed as f64)
@@ -278,33 +276,33 @@ impl Measure for TimeMean {
     }
 }
 
-/// A quantity that rises and falls: its mean over time, its maximum, and what it is now.
+/// Quantity that rises and falls: time average, maximum, and current value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Level {
     over_time: TimeMean,
-    /// The highest that it has been.
+    /// Maximum.
     pub max: u64,
 }
 
 impl Level {
-    /// From now on it has this value.
+    /// Sets the value from now on.
     #[inline]
     pub fn set(&mut self, now: Time, value: u64) {
         self.over_time.set(now, value);
         self.max = self.max.max(value);
     }
 
-    /// From now on it has none.
+    /// Removes the value from now on.
     pub fn unset(&mut self, now: Time) {
         self.over_time.unset(now);
     }
 
-    /// What it is now; 0 for none.
+    /// Current value; 0 if there is none.
     pub fn value(&self) -> u64 {
         self.over_time.value
     }
 
-    /// The mean over the time in which it had a value; 0 if it never had one.
+    /// Mean over the time in which it had a value; 0 if it never had one.
     pub fn mean(&self) -> f64 {
         self.over_time.mean().unwrap_or(0.0)
     }
@@ -324,32 +322,32 @@ impl Measure for Level {
     }
 }
 
-/// A level that most never have: it is made when it is first set.
+/// Level that few flows have; allocated when it is first set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SeldomLevel(Option<Box<Level>>);
 
 impl SeldomLevel {
-    /// From now on it has this value.
+    /// Sets the value from now on.
     pub fn set(&mut self, now: Time, value: u64) {
         self.0.get_or_insert_default().set(now, value);
     }
 
-    /// From now on it has none.
+    /// Removes the value from now on.
     pub fn unset(&mut self, now: Time) {
         self.0.iter_mut().for_each(|level| level.unset(now));
     }
 
-    /// What it is now; 0 for none.
+    /// Current value; 0 if there is none.
     pub fn value(&self) -> u64 {
         self.0.as_ref().map_or(0, |level| level.value())
     }
 
-    /// The highest that it has been.
+    /// Maximum.
     pub fn max(&self) -> u64 {
         self.0.as_ref().map_or(0, |level| level.max)
     }
 
-    /// The mean over the time in which it had a value; 0 if it never had one.
+    /// Mean over the time in which it had a value; 0 if it never had one.
     pub fn mean(&self) -> f64 {
         self.0.as_ref().map_or(0.0, |level| level.mean())
     }
@@ -390,7 +388,8 @@ mod tests {
         assert!((moments.sd_s().unwrap() - (32.0f64 / 7.0).sqrt() / 1e3).abs() < 1e-12);
     }
 
-    /// Large and nearly equal: a float's sum of squares would have no digit left for the variance.
+    /// For large and nearly equal samples, a float's sum of squares would have no digit left for
+    /// the variance.
     #[test]
     fn moments_do_not_cancel() {
         let mut moments = Moments::default();

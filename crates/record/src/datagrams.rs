@@ -1,31 +1,31 @@
-//! What is counted of a flow of UDP, and its summary.
+//! Counters of a UDP flow, and its summary.
 
 use crate::distribution::{Distribution, DistributionSummary};
 use retx_units::{Duration, Time};
 use serde::Serialize;
 
-/// Counters of a flow of UDP.
+/// Counters of a UDP flow.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DatagramCounters {
     /// Packets sent.
     pub sent: u64,
-    /// Packets of which one copy has arrived.
+    /// Packets of which at least one copy has arrived.
     pub delivered: u64,
-    /// Payload bytes of those.
+    /// Payload bytes of the packets delivered.
     pub bytes_delivered: u64,
     /// Packets of which no copy arrives.
     pub lost: u64,
-    /// Further copies that have arrived, made by the network.
+    /// Arrivals of further copies made by the network.
     pub duplicated: u64,
-    /// Packets that have arrived after a later one (RFC 4737 §3.3: type-P-reordered).
+    /// Packets that arrived after a later one (RFC 4737 §3.3: type-P-reordered).
     pub reordered: u64,
     /// One-way delays of the packets delivered.
     pub delay: Distribution,
     jitter: Jitter,
 }
 
-/// How packets are spread between sender and receiver (RFC 3550 §6.4.1): a running mean of the
-/// differences between the delays of successive packets.
+/// Interarrival jitter (RFC 3550 §6.4.1): a running mean of the differences between the delays of
+/// successive packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Jitter {
     last: Option<Duration>,
@@ -42,7 +42,7 @@ impl Jitter {
 }
 
 impl DatagramCounters {
-    /// A packet has arrived for the first time, after `delay`; `late` if a later one came before.
+    /// Counts the first arrival of a packet, after `delay`; `late` if a later one arrived before.
     #[inline]
     pub fn arrived(&mut self, delay: Duration, payload_bytes: u32, late: bool) {
         self.delivered += 1;
@@ -53,31 +53,31 @@ impl DatagramCounters {
     }
 }
 
-/// Results of a flow of UDP, from the end of the warm-up on.
+/// Results of a UDP flow, from the end of the warm-up on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct DatagramSummary {
     pub name: String,
-    /// When it began; `None` if the run ended before.
+    /// Start; `None` if the run ended before.
     pub start_s: Option<f64>,
-    /// When the last packet of a flow that ends had arrived or was lost.
+    /// Time at which the last packet of a finite flow had arrived or was lost.
     pub finish_s: Option<f64>,
-    /// From start to finish.
+    /// Time from start to finish.
     pub response_time_s: Option<f64>,
     pub bytes_delivered: u64,
     /// Bytes delivered over the time from the start, or the end of the warm-up, to the finish or
     /// the end of the run.
     pub goodput_bit_s: Option<f64>,
-    /// All packets of the sender.
+    /// Packets sent.
     pub frames_sent: u64,
     pub datagrams: DatagramCounts,
     /// One-way delays.
     pub delay: DistributionSummary,
-    /// Interarrival jitter (RFC 3550 §6.4.1) as it stood at the end.
+    /// Interarrival jitter (RFC 3550 §6.4.1) at the end.
     pub jitter_s: Option<f64>,
 }
 
-/// Packets of a flow of UDP.
+/// Packets of a UDP flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct DatagramCounts {
@@ -85,29 +85,29 @@ pub struct DatagramCounts {
     pub delivered: u64,
     /// Packets of which no copy arrives.
     pub lost: u64,
-    /// Further copies that have arrived, made by the network.
+    /// Arrivals of further copies made by the network.
     pub duplicated: u64,
-    /// Packets that have arrived after a later one.
+    /// Packets that arrived after a later one.
     pub reordered: u64,
 }
 
-/// What the results of a flow of UDP need beside its counters.
+/// Inputs of a UDP flow's results besides its counters.
 #[derive(Debug, Clone)]
 pub struct DatagramFrame {
-    /// The flow.
+    /// Name of the flow.
     pub name: String,
-    /// When it began.
+    /// Start of the flow.
     pub start: Option<Time>,
-    /// When the last packet had arrived or was lost.
+    /// Time at which the last packet had arrived or was lost.
     pub finish: Option<Time>,
-    /// Statistics start here …
+    /// Start of the statistics.
     pub from: Time,
-    /// … and end here.
+    /// End of the statistics.
     pub to: Time,
 }
 
 impl DatagramSummary {
-    /// A flow's results; `counters` count from `frame.from` on.
+    /// Results of a flow; `counters` count from `frame.from` on.
     pub fn new(frame: DatagramFrame, counters: &DatagramCounters) -> Self {
         let DatagramFrame { name, start, finish, from, to } = frame;
         let begin = start.map_or(to, |start| start.max(from));

@@ -1,5 +1,5 @@
-//! How times are distributed: moments and extremes exactly, quantiles from a histogram whose
-//! classes grow with the times, so that a run of any length takes some ten KB.
+//! Distributions of times: exact moments and extremes, and quantiles from a histogram with
+//! logarithmic classes, so that a run of any length takes about ten KB.
 
 use crate::counters::Moments;
 use retx_units::Duration;
@@ -8,38 +8,38 @@ use serde::Serialize;
 /// Classes per doubling: each is at most 1/128 of its times wide.
 const CLASSES: usize = 128;
 
-/// Times, counted.
+/// Distribution of times.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Distribution {
     moments: Moments,
     least: Duration,
     most: Duration,
-    /// How many in each class; as long as the longest time needs.
+    /// Counts by class, up to the class of the longest time.
     classes: Vec<u64>,
 }
 
-/// What a distribution comes to; all absent for none, and the times without one counted.
+/// Summary of a distribution; all values are absent without a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct DistributionSummary {
     pub mean_s: Option<f64>,
     pub sd_s: Option<f64>,
     pub min_s: Option<f64>,
-    /// Quantiles, right to 0.4 %.
+    /// Quantiles, with an error of at most 0.4 %.
     pub p50_s: Option<f64>,
     pub p95_s: Option<f64>,
     pub p99_s: Option<f64>,
     pub max_s: Option<f64>,
 }
 
-/// The class of a time in nanoseconds. Below [`CLASSES`] each nanosecond has its own; above, each
-/// doubling has as many.
+/// Class of a time in nanoseconds. Below [`CLASSES`] each nanosecond is a class; above, each
+/// doubling has [`CLASSES`] classes.
 fn class(nanos: u64) -> usize {
     let shift = (u64::BITS - nanos.leading_zeros()).saturating_sub(CLASSES.ilog2() + 1);
     shift as usize * CLASSES + (nanos >> shift) as usize
 }
 
-/// The middle of a class, in nanoseconds.
+/// Middle of a class, in nanoseconds.
 fn middle(class: usize) -> f64 {
     let shift = (class / CLASSES).saturating_sub(1);
     let least = ((class - shift * CLASSES) as u64) << shift;
@@ -47,7 +47,7 @@ fn middle(class: usize) -> f64 {
 }
 
 impl Distribution {
-    /// Another time.
+    /// Adds a time.
     #[inline]
     pub fn add(&mut self, time: Duration) {
         if self.count() == 0 {
@@ -63,12 +63,12 @@ impl Distribution {
         self.classes[class] += 1;
     }
 
-    /// How many times.
+    /// Number of times.
     pub const fn count(&self) -> u64 {
         self.moments.count()
     }
 
-    /// The time that a share `q` of all do not exceed, in seconds.
+    /// Quantile `q` in seconds.
     fn quantile_s(&self, q: f64) -> Option<f64> {
         let rank = libm::ceil(q * self.count() as f64).max(1.0) as u64;
         let mut seen = 0;
@@ -80,7 +80,7 @@ impl Distribution {
         Some(middle(class).clamp(least, most) / 1e9)
     }
 
-    /// What it comes to.
+    /// Summary of the distribution.
     pub fn summary(&self) -> DistributionSummary {
         let extreme = |time: Duration| (self.count() > 0).then(|| time.as_secs_f64());
         DistributionSummary {
@@ -101,7 +101,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Classes follow each other without gap and are narrow.
+        /// Classes are contiguous and narrow.
         #[test]
         fn the_middle_of_a_class_is_near(nanos in prop_oneof![0..2000u64, 0..1u64 << 62]) {
             let near = middle(class(nanos));

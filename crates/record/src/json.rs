@@ -1,24 +1,24 @@
-//! JSON as Python's library writes it, byte for byte.
+//! JSON output equal to that of Python's library, byte for byte.
 
 use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io::{self, Write};
 
-/// Writes a value as `json.dumps(value, indent=2, ensure_ascii=False)` does.
+/// Writes a value like `json.dumps(value, indent=2, ensure_ascii=False)`.
 ///
 /// # Errors
-/// The writer's; a map whose keys are no texts.
+/// An error of the writer; a map whose keys are not strings.
 pub fn write_json<T: Serialize + ?Sized>(value: &T, out: &mut impl Write) -> io::Result<()> {
     value.serialize(&mut Serializer::with_formatter(out, Python::default()))?;
     Ok(())
 }
 
-/// The layout of Python's `indent=2`, and its numbers.
+/// Formatter with the layout of Python's `indent=2`, and its numbers.
 #[derive(Default)]
 struct Python(PrettyFormatter<'static>);
 
-/// What both lay out in the same way.
+/// Methods in which both layouts agree.
 macro_rules! alike {
     ($($name:ident($($first:ident)?)),+ $(,)?) => {$(
         fn $name<W: Write + ?Sized>(&mut self, out: &mut W $(, $first: bool)?) -> io::Result<()> {
@@ -34,8 +34,8 @@ impl Formatter for Python {
         end_object_value()
     }
 
-    /// The shortest digits that are read as this number, as all write them. Rust and Python also
-    /// agree where powers of ten begin; Python's have a sign and two digits.
+    /// Writes the shortest digits that read back as this number, like all implementations. Rust and
+    /// Python also switch to exponents at equal powers; Python's have a sign and two digits.
     fn write_f64<W: Write + ?Sized>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
         let small = value.abs() < 1e-4 && value != 0.0;
         if !small && value.abs() < 1e16 {
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn numbers_are_pythons() {
-        // Each beside what Python 3's `repr` says.
+        // Each with the output of Python 3's `repr`.
         let known = [
             (0.0, "0.0"),
             (-0.0, "-0.0"),

@@ -1,5 +1,5 @@
-//! What happened in a run: counters, tables in columns, recovery episodes with their true causes,
-//! and captures.
+//! Record of a run: counters, tables in columns, recovery episodes with their true causes, and
+//! captures.
 
 mod atomic;
 pub mod capture;

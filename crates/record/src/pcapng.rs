@@ -1,11 +1,10 @@
-//! Captures as pcapng files, for Wireshark and its kin.
+//! Writing captures as pcapng files, for Wireshark and similar tools.
 //!
-//! Link type raw IPv4, one interface per captured place, timestamps in nanoseconds since the run
-//! began, shown as since 1970-01-01 00:00:00 UTC. Each packet's comment says what became of it:
-//! `delivered at 1.204500000 s; flow download`,
-//! `dropped by channel at cloud forward; retransmission, necessary; flow download`.
-//! Headers are complete and checksums are those of the whole packet, however little of its payload
-//! is kept.
+//! Link type raw IPv4, one interface per captured place, timestamps in nanoseconds since the start
+//! of the run, shown as since 1970-01-01 00:00:00 UTC. Each packet's comment states its fate:
+//! `delivered at 1.204500000 s; flow download`, `dropped by channel at cloud forward;
+//! retransmission, necessary; flow download`. Headers are complete, and checksums are those of the
+//! whole packet, however little of its payload is kept.
 
 use crate::capture::{CaptureBuffer, PlaceId};
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -19,29 +18,29 @@ use retx_wire::{IPV4_HEADER_BYTES, TCP_HEADER_BYTES, TCP_OPTIONS_MAX_BYTES, enco
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// The longest headers that a packet can have: less than this is never kept.
+/// Length of the longest headers, bytes: the minimum snap length.
 pub const SNAP_MIN_BYTES: u32 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES + TCP_OPTIONS_MAX_BYTES;
 
-/// The longest text that a pcapng option holds.
+/// Longest text of a pcapng option, bytes.
 const OPTION_MAX_BYTES: usize = u16::MAX as usize;
 
-/// How much of each packet is kept.
+/// Snap length: the part of each packet that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Snap {
-    /// So many bytes from the start of the IPv4 header, at least [`SNAP_MIN_BYTES`].
+    /// This many bytes from the start of the IPv4 header, at least [`SNAP_MIN_BYTES`].
     Bytes(u32),
-    /// All of it.
+    /// The whole packet.
     Full,
 }
 
 impl Default for Snap {
-    /// All headers and the beginning of the payload.
+    /// All headers and the start of the payload.
     fn default() -> Self {
         Self::Bytes(96)
     }
 }
 
-/// What a file says about itself.
+/// Metadata of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct About {
     application: String,
@@ -49,31 +48,32 @@ pub struct About {
     snap: Snap,
 }
 
-/// What a file cannot say about itself.
+/// Metadata that a file cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AboutError {
-    /// A snap length that would cut headers off.
+    /// A snap length that would truncate headers.
     #[error(
         "a snap length of {bytes} bytes would cut headers off; \
          take at least {SNAP_MIN_BYTES} bytes, or all of each packet"
     )]
     Snap {
-        /// The refused length.
+        /// Snap length, bytes.
         bytes: u32,
     },
-    /// A text that no pcapng option can hold.
+    /// A text longer than a pcapng option.
     #[error("a text of {bytes} bytes is too long for a capture file; at most {OPTION_MAX_BYTES}")]
     Text {
-        /// Its length.
+        /// Length of the text, bytes.
         bytes: usize,
     },
 }
 
 impl About {
-    /// `application` is the program's name and version; `comment` says which run this is.
+    /// Creates metadata: `application` is the program's name and version; `comment` identifies the
+    /// run.
     ///
     /// # Errors
-    /// What cannot be written.
+    /// Metadata that cannot be written.
     pub fn new(application: &str, comment: &str, snap: Snap) -> Result<Self, AboutError> {
         if let Snap::Bytes(bytes) = snap
             && bytes < SNAP_MIN_BYTES
@@ -89,14 +89,14 @@ impl About {
     }
 }
 
-/// Writes a capture, in order of time. The bytes depend on the capture and on `about` alone.
+/// Writes a capture in order of time. The bytes depend only on the capture and on `about`.
 ///
 /// # Errors
-/// What the writer reports.
+/// The error of the writer.
 pub fn write(capture: &CaptureBuffer, about: &About, writer: impl Write) -> io::Result<()> {
     let snap_bytes = match about.snap {
         Snap::Bytes(bytes) => bytes,
-        // An IPv4 packet ends there.
+        // Maximum length of an IPv4 packet.
         Snap::Full => u32::from(u16::MAX),
     };
     let mut file = PcapNgWriter::with_section_header(writer, section(about)).map_err(to_io)?;
@@ -126,7 +126,7 @@ pub fn write(capture: &CaptureBuffer, about: &About, writer: impl Write) -> io::
     file.get_mut().flush()
 }
 
-/// The interfaces' numbers in the file, by place.
+/// Numbers of the interfaces in the file, by place.
 #[derive(Default)]
 struct Interfaces {
     numbers: Vec<Option<u32>>,
@@ -150,7 +150,7 @@ fn section(about: &About) -> SectionHeaderBlock<'static> {
     if !about.comment.is_empty() {
         options.push(SectionHeaderOption::Comment(about.comment.clone().into()));
     }
-    // The same bytes on every machine.
+    // Fixed byte order, for equal bytes on every machine.
     SectionHeaderBlock { endianness: Endianness::Little, options, ..Default::default() }
 }
 
@@ -160,7 +160,7 @@ fn interface(name: Cow<'_, str>, snap_bytes: u32) -> InterfaceDescriptionBlock<'
         snaplen: snap_bytes,
         options: vec![
             InterfaceDescriptionOption::IfName(name),
-            // Timestamps count 10^-9 s.
+            // Unit of the timestamps: 10⁻⁹ s.
             InterfaceDescriptionOption::IfTsResol(9),
         ],
     }

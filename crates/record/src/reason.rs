@@ -1,12 +1,12 @@
-//! The few words in which a record tells what happened and why.
+//! Enumerations with which a record states what happened and why.
 
 pub use crate::capture::DropReason;
 use crate::table::names;
 
 names! {
-    /// How a sender found a loss.
+    /// Kind of an episode: how the sender detected the loss.
     EpisodeKind {
-        /// Fast retransmit: duplicate ACKs.
+        /// Fast retransmit, triggered by duplicate ACKs.
         Frr = "frr",
         /// Retransmission timeout.
         Rto = "rto",
@@ -14,86 +14,86 @@ names! {
 }
 
 names! {
-    /// What truly was behind an episode.
+    /// True cause of an episode.
     Cause {
-        /// A queue dropped the segment.
+        /// The segment was dropped by a queue.
         Congestion = "congestion",
-        /// The medium, or the link's retry limit, did.
+        /// The segment was lost to the medium, or dropped at the link's retry limit.
         Wireless = "wireless",
-        /// Nothing did: the segment had arrived, or was still on its way.
+        /// No loss: the segment had arrived, or was still in flight.
         Spurious = "spurious",
     }
 }
 
 names! {
-    /// What made a sender believe in a loss that there was not.
+    /// Cause of a spurious episode.
     SubCause {
         /// An acknowledgment that covered the segment was dropped.
         AckLost = "ack_lost",
         /// The segment or its acknowledgment took longer than the timeout.
         Delay = "delay",
-        /// Later segments, or copies of earlier ones, came before it.
+        /// Later segments, or copies of earlier ones, arrived before it.
         Reordering = "reordering",
-        /// It came, and the receiver threw it away.
+        /// The segment arrived, and the receiver discarded it.
         Refused = "refused",
     }
 }
 
 names! {
-    /// What the sender took a loss to be.
+    /// Cause that the sender inferred for a loss.
     SaidCause {
         /// A full queue.
         Congestion = "congestion",
-        /// A bad channel.
+        /// Errors of the channel.
         Corruption = "corruption",
     }
 }
 
 names! {
-    /// What became of a segment.
+    /// Fate of a segment.
     SegmentFate {
-        /// It reached the receiver.
+        /// Received.
         Delivered = "delivered",
         /// Dropped by a queue.
         Queue = "queue",
         /// Dropped by errors of the medium.
         Channel = "channel",
-        /// Dropped by a link that gave up.
+        /// Dropped at the link's retry limit.
         RetryLimit = "retry_limit",
         /// Dropped by a script.
         Script = "script",
-        /// It reached the receiver, which threw it away: no room, or an old timestamp.
+        /// Discarded by the receiver: no room, or an old timestamp.
         Refused = "refused",
-        /// A relay absorbed it: an acknowledgment that was of no use any more.
+        /// Absorbed by a relay: an acknowledgment that was no longer needed.
         Suppressed = "suppressed",
-        /// Still on its way when the run ended.
+        /// Still in flight at the end of the run.
         OnItsWay = "on_its_way",
     }
 }
 
 names! {
-    /// What a sender is doing.
+    /// State of a sender.
     SenderState {
         /// `cwnd` is below `ssthresh`.
         SlowStart = "slow_start",
-        /// It is not.
+        /// `cwnd` has reached `ssthresh`.
         CongestionAvoidance = "congestion_avoidance",
         /// Fast recovery.
         FastRecovery = "fast_recovery",
     }
 }
 
-/// What a sender holds an episode to be.
+/// Belief of a sender about an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Belief {
-    /// How it found the loss.
+    /// Kind of detection.
     pub kind: EpisodeKind,
-    /// What it took it for.
+    /// Inferred cause.
     pub said: SaidCause,
 }
 
 impl SegmentFate {
-    /// The fate of a segment dropped for this reason.
+    /// Fate of a segment dropped for this reason.
     pub const fn dropped(reason: DropReason) -> Self {
         match reason {
             DropReason::Queue => Self::Queue,

@@ -2,29 +2,30 @@
 
 use serde::Serialize;
 
-/// Results of one relay, from the end of the warm-up on. What a kind does not do is 0.
+/// Results of one relay, from the end of the warm-up on. Values that do not apply to its kind are
+/// 0.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct RelaySummary {
     pub name: String,
     pub kind: &'static str,
     pub node: String,
-    /// Segments of which it kept a copy.
+    /// Segments cached.
     pub segments_cached: u64,
-    /// Copies that it sent: on duplicate acknowledgments, and by its timer.
+    /// Retransmissions upon duplicate ACKs, and by the timer.
     pub retransmissions_by_acks: u64,
     pub retransmissions_by_timer: u64,
-    /// Segments that it gave up after as many copies as it may send.
+    /// Segments given up after the largest number of retransmissions.
     pub segments_given_up: u64,
-    /// Duplicate acknowledgments that it absorbed.
+    /// Duplicate ACKs absorbed.
     pub acks_suppressed: u64,
-    /// Acknowledgments that it marked: what they ask for was lost on its hop.
+    /// Acknowledgments marked: they ask for a segment lost on the relay's hop.
     pub acks_marked: u64,
-    /// Bytes that it read from one connection and passed on over another.
+    /// Bytes read from one connection and written to another.
     pub bytes_relayed: u64,
-    /// Mean number of bytes that it held; `None` if the run ended in its warm-up.
+    /// Time average of the bytes held; `None` if the run ended in its warm-up.
     pub buffer_mean_bytes: Option<f64>,
     pub buffer_max_bytes: u64,
-    /// Held when the run ended.
+    /// Bytes held at the end of the run.
     pub buffer_end_bytes: u64,
 }

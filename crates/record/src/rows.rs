@@ -1,5 +1,5 @@
-//! `flows[]` of a summary: one row per flow, all with the same keys. What only the other transport
-//! has is null.
+//! `flows[]` of a summary: one row per flow, all with the same keys. Values of the other transport
+//! are null.
 
 use crate::collected::Rows;
 use crate::datagrams::{DatagramCounters, DatagramFrame, DatagramSummary};
@@ -10,12 +10,12 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
-/// A flow's results, whatever carries it.
+/// Results of a flow over TCP or UDP.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FlowRow<'a> {
-    /// Over TCP.
+    /// TCP flow.
     Tcp(&'a FlowSummary),
-    /// Over UDP.
+    /// UDP flow.
     Udp(&'a DatagramSummary),
 }
 
@@ -32,7 +32,7 @@ impl Serialize for FlowRow<'_> {
     }
 }
 
-/// The keys of TCP are the first of every row, so that none has to be put in its place.
+/// Row of a TCP flow; the keys of TCP come first in every row, so no reordering is needed.
 #[derive(Serialize)]
 struct TcpRow<'a> {
     #[serde(flatten)]
@@ -54,7 +54,7 @@ static UDP_ONLY: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     empty_row().into_iter().filter(|(key, _)| !tcp.contains_key(key)).collect()
 });
 
-/// A row in which nothing is known: all keys of both transports, with null at each leaf.
+/// Row without values: all keys of both transports, with null at each leaf.
 pub fn empty_row() -> Map<String, Value> {
     EMPTY.clone()
 }
@@ -66,8 +66,8 @@ fn table(of: &impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// The same tables, with null for each number and text: what keys there are does not depend on
-/// the transport, nor do the columns of the table `flows`.
+/// Replaces each number and string by null: the keys, and the columns of the table `flows`, do not
+/// depend on the transport.
 fn without_leaves(value: Value) -> Value {
     match value {
         Value::Object(table) => {
@@ -77,29 +77,29 @@ fn without_leaves(value: Value) -> Value {
     }
 }
 
-/// Rows of flows of many runs in columns: those of TCP, then those that only UDP has.
+/// Flow rows of many runs in columns: those of TCP, then those that only UDP has.
 #[derive(Debug, Clone, Default)]
 pub struct FlowRows {
     tcp: Rows,
     udp: Rows,
-    /// For each row in order, whether it is of UDP.
+    /// For each row in order, whether it is of a UDP flow.
     order: Vec<bool>,
 }
 
 impl FlowRows {
-    /// Adds a row of a run; `numbers` name the run, with the same keys in all rows.
+    /// Appends a row of a run; `numbers` identify the run, with equal keys in all rows.
     pub fn push_tcp(&mut self, numbers: &[(&str, u64)], row: &FlowSummary) {
         self.tcp.push(numbers, &[], row);
         self.order.push(false);
     }
 
-    /// The same for a flow over UDP.
+    /// Appends a row of a UDP flow.
     pub fn push_udp(&mut self, numbers: &[(&str, u64)], row: &DatagramSummary) {
         self.udp.push(numbers, &[], row);
         self.order.push(true);
     }
 
-    /// The columns. Which there are, and of which kind, does not depend on the flows.
+    /// Columns. Their names and types do not depend on the flows.
     pub fn into_columns(self) -> Vec<(String, Column)> {
         let mut udp: Vec<(String, Column)> = columns_or(self.udp, &no_udp());
         let tcp = columns_or(self.tcp, &no_tcp());
@@ -116,7 +116,7 @@ impl FlowRows {
     }
 }
 
-/// The columns of some rows; without a row empty ones, as this row has them.
+/// Columns of the rows; without rows empty ones of this row's shape.
 fn columns_or(rows: Rows, row: &impl Serialize) -> Vec<(String, Column)> {
     if !rows.is_unused() {
         return rows.into_columns();
@@ -132,7 +132,7 @@ fn columns_or(rows: Rows, row: &impl Serialize) -> Vec<(String, Column)> {
     one.into_columns().into_iter().map(|(name, column)| (name, empty(column))).collect()
 }
 
-/// A column from those of two kinds of rows, of which one may not have it.
+/// Interleaves the columns of two kinds of rows, of which one may be missing.
 fn woven(order: &[bool], first: Option<Column>, second: Option<Column>) -> Column {
     match (first, second) {
         (Some(Column::Float(a)), Some(Column::Float(b))) => {

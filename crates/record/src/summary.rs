@@ -1,4 +1,4 @@
-//! The summary of a run, as `retx run --json` prints it.
+//! Summary of a run, as `retx run --json` prints it.
 
 use crate::FlowRow;
 pub use crate::drops::DropSummary;
@@ -10,36 +10,36 @@ pub use crate::relay::RelaySummary;
 pub use crate::wireless::{AirtimeSummary, StationSummary, WlanCounts, WlanSummary};
 use serde::Serialize;
 
-/// What one run comes to. It borrows what it tells: there may be many thousands of rows.
+/// Summary of one run. It borrows its parts, because there may be many thousands of rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary<'a, S> {
-    /// The resolved scenario, so that it can be run again.
+    /// Resolved scenario, so that the run can be repeated.
     pub scenario: S,
-    /// Of retx.
+    /// Version of retx.
     pub version: &'static str,
-    /// The scenario's.
+    /// Seed of the scenario.
     pub seed: u64,
-    /// Which repetition of the scenario this was, from 0.
+    /// Number of the replication, from 0.
     pub replication: u64,
-    /// One per flow, in the scenario's order.
+    /// Flows, in the scenario's order.
     pub flows: Vec<FlowRow<'a>>,
-    /// Two per link, in the scenario's order: forward, reverse.
+    /// Links, in the scenario's order: forward and reverse of each.
     pub links: &'a [LinkSummary],
-    /// One per wlan, in the scenario's order.
+    /// Wlans, in the scenario's order.
     pub wlans: &'a [WlanSummary],
-    /// One per relay, in the scenario's order.
+    /// Relays, in the scenario's order.
     pub relays: &'a [RelaySummary],
-    /// What the run cost.
+    /// Cost of the run.
     pub engine: Cost,
 }
 
-/// What a run cost, as it is told.
+/// Cost of a run as printed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Cost {
-    /// All of it.
+    /// With the time taken.
     Whole(EngineSummary),
-    /// Less what the clock said, which no two runs share.
+    /// Without the time taken, which differs from run to run.
     #[allow(missing_docs)]
     Repeatable { events: u64, simulated_s: f64 },
 }
@@ -53,44 +53,44 @@ pub struct LinkSummary {
     pub direction: &'static str,
     pub packets_in: u64,
     pub packets_delivered: u64,
-    /// Copies that the channel made: packets in + copies = delivered + dropped + inside.
+    /// Copies made by the channel: packets in + copies = delivered + dropped + inside.
     pub packets_duplicated: u64,
     pub drops: DropSummary,
     /// Times that the queue marked a packet (congestion experienced) instead of dropping it.
     pub packets_marked: u64,
-    /// Mean number of frames that the channel lost in a row, in the order of transmission; 0
-    /// without a loss. Counted when a frame enters, which settles its fate.
+    /// Mean number of consecutive frames lost by the channel, in the order of transmission; 0
+    /// without a loss. Counted when a frame enters, because its fate is determined then.
     pub loss_burst_mean_packets: f64,
     pub loss_burst_max_packets: u64,
-    /// Mean number of packets waiting, the one in transmission not counted; `None` if the run
-    /// ended in its warm-up.
+    /// Time average of the number of waiting packets, without the one in transmission; `None` if
+    /// the run ended in its warm-up.
     pub queue_mean_packets: Option<f64>,
     pub queue_max_packets: u64,
-    /// Share of the time spent transmitting; `None` in the same case.
+    /// Share of the time spent transmitting; `None` if the run ended in its warm-up.
     pub utilisation: Option<f64>,
-    /// Frames that the link sent again.
+    /// Link-layer retransmissions.
     pub frames_repeated: u64,
-    /// Parity frames that the link sent.
+    /// Parity frames sent.
     pub frames_parity: u64,
-    /// Waiting when the run ended.
+    /// Packets waiting at the end of the run.
     pub packets_queued: u64,
-    /// In transmission or on their way when the run ended.
+    /// Packets in transmission or propagation at the end of the run.
     pub packets_in_air: u64,
 }
 
-/// What the run cost.
+/// Cost of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct EngineSummary {
     /// Events handled.
     pub events: u64,
-    /// When the run ended, in simulated time.
+    /// End of the run in simulated time.
     pub simulated_s: f64,
-    /// How long it took; `None` where nobody watched a clock.
+    /// Wall-clock time; `None` if it was not measured.
     pub wall_s: Option<f64>,
 }
 
 impl EngineSummary {
-    /// Less what the clock said.
+    /// Copy without the time taken.
     pub const fn repeatable(self) -> Cost {
         Cost::Repeatable { events: self.events, simulated_s: self.simulated_s }
     }

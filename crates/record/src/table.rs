@@ -1,30 +1,30 @@
 //! Tables in columns, as Arrow and data frames keep them.
 
-/// A column's values.
+/// Values of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
-    /// Numbers; NaN where there is none.
+    /// Floating-point numbers; NaN if absent.
     Float(Vec<f64>),
-    /// Whole numbers; [`NO_INTEGER`] where there is none.
+    /// Integers; [`NO_INTEGER`] if absent.
     Integer(Vec<u64>),
     /// True or false.
     Flag(Vec<bool>),
-    /// One of a few texts.
+    /// Strings from a small set.
     Name {
-        /// Indices into `names`; [`NO_NAME`] where there is none.
+        /// Indices into `names`; [`NO_NAME`] if absent.
         codes: Vec<u32>,
-        /// The texts.
+        /// Distinct strings.
         names: Vec<String>,
     },
 }
 
-/// Stands for an absent whole number.
+/// Value of an absent integer.
 pub const NO_INTEGER: u64 = u64::MAX;
-/// Stands for an absent name.
+/// Code of an absent name.
 pub const NO_NAME: u32 = u32::MAX;
 
 impl Column {
-    /// Rows in the column.
+    /// Number of rows.
     pub const fn len(&self) -> usize {
         match self {
             Self::Float(values) => values.len(),
@@ -34,7 +34,7 @@ impl Column {
         }
     }
 
-    /// True without a row.
+    /// True without rows.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -43,17 +43,17 @@ impl Column {
 /// Columns of equal length, each with its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// The table's name: its file's name without the ending.
+    /// Name of the table: that of its file without the extension.
     pub name: &'static str,
-    /// The columns, in the contract's order.
+    /// Columns, in the order of the contract.
     pub columns: Vec<(&'static str, Column)>,
 }
 
 impl Table {
-    /// A table of these columns.
+    /// Creates a table of these columns.
     ///
     /// # Panics
-    /// When they differ in length.
+    /// If they differ in length.
     pub fn new(name: &'static str, columns: Vec<(&'static str, Column)>) -> Self {
         let rows = columns.first().map_or(0, |(_, column)| column.len());
         for (column_name, column) in &columns {
@@ -62,23 +62,23 @@ impl Table {
         Self { name, columns }
     }
 
-    /// Rows in the table.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 
-    /// The column of that name.
+    /// Column of the given name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column)
     }
 }
 
-/// What the indices in a record's columns stand for.
+/// Names for the indices in a record's columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
-    /// The flows.
+    /// Names of the flows.
     pub flows: Vec<String>,
-    /// The directions of links, `cloud.forward`, and the stations of wlans, `cell.laptop`.
+    /// Directions of links, such as `cloud.forward`, and stations of wlans, such as `cell.laptop`.
     pub places: Vec<String>,
 }
 
@@ -93,19 +93,19 @@ macro_rules! names {
         pub enum $type { $($(#[$variant_meta])* $variant),+ }
 
         impl $type {
-            /// Every name, in the order of the codes.
+            /// All names, in the order of the codes.
             pub const NAMES: &'static [&'static str] = &[$($word),+];
 
-            /// Every variant, in the order of the codes.
+            /// All variants, in the order of the codes.
             #[allow(dead_code)]
             pub(crate) const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The name, as tables and summaries write it.
+            /// Name in tables and summaries.
             pub const fn name(self) -> &'static str {
                 Self::NAMES[self as usize]
             }
 
-            /// A column of these names.
+            /// Column of these names.
             #[allow(dead_code)]
             pub(crate) fn column(values: impl Iterator<Item = Option<Self>>) -> crate::Column {
                 crate::Column::Name {

@@ -1,53 +1,54 @@
-//! The addresses and ports that a capture shows.
+//! Addresses and ports in a capture.
 
 use retx_wire::Endpoint;
 use std::net::Ipv4Addr;
 
-/// Addresses per 10.x.y.0/24: 1 to 254, as 0 and 255 look like a network and a broadcast.
+/// Addresses per 10.x.y.0/24: 1 to 254, because 0 and 255 look like a network and a broadcast
+/// address.
 const HOSTS: u32 = 254;
 
-/// Ports of the end that opens, from the ephemeral range (RFC 6335 §6).
+/// Ports of the opener, from the ephemeral range (RFC 6335 §6).
 const OPENER_PORTS: std::ops::RangeInclusive<u16> = 49_152..=65_535;
-/// The one of them that Wireshark takes for a protocol, IRC.
+/// Port in that range which Wireshark dissects as IRC.
 const TAKEN: u16 = 57_000;
-/// Ports of the end that listens, in this order. Wireshark takes none of them for a protocol;
-/// the first range alone serves 147,447 flows.
+/// Ports of the listener, in this order. Wireshark dissects none of them as a protocol; the first
+/// range alone serves 147,447 flows.
 const LISTENER_PORTS: [std::ops::RangeInclusive<u16>; 2] = [5_001..=5_009, 35_001..=44_000];
 
-/// The address of a node, by its index in the run: 10.0.0.1, 10.0.0.2, … 10.0.0.254, 10.0.1.1, …
+/// Address of a node, by its index in the run: 10.0.0.1, 10.0.0.2, … 10.0.0.254, 10.0.1.1, …
 ///
 /// # Panics
-/// At the 16,646,145th node.
+/// For node 16,646,145 and later ones.
 pub fn node_address(node: u32) -> Ipv4Addr {
     let [zero, high, middle, _] = (node / HOSTS * 256).to_be_bytes();
     assert!(zero == 0, "10.0.0.0/8 has no room for node {node}");
     Ipv4Addr::new(10, high, middle, (node % HOSTS + 1) as u8)
 }
 
-/// The nodes at the two ends of a flow, by their index in the run.
+/// Nodes at both ends of a flow, by their index in the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowNodes {
-    /// The node that sends the first SYN.
+    /// Node that sends the first SYN.
     pub opener: u32,
-    /// The node that waits for it.
+    /// Node that receives the first SYN.
     pub listener: u32,
 }
 
-/// The two ends of a flow.
+/// Endpoints of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowEndpoints {
-    /// The end that sends the first SYN.
+    /// Endpoint that sends the first SYN.
     pub opener: Endpoint,
-    /// The end that waits for it.
+    /// Endpoint that receives the first SYN.
     pub listener: Endpoint,
 }
 
 impl FlowEndpoints {
-    /// The ends of the flow with index `flow`. No two flows have both ports in
-    /// common, whatever their nodes.
+    /// Endpoints of the flow with index `flow`. No two flows share both ports, whatever their
+    /// nodes.
     ///
     /// # Panics
-    /// At the 147,594,448th flow.
+    /// For flow 147,594,448 and later ones.
     pub fn new(flow: u32, nodes: FlowNodes) -> Self {
         let openers = OPENER_PORTS.len() as u32 - 1;
         let port = OPENER_PORTS.start() + (flow % openers) as u16;
@@ -87,7 +88,7 @@ mod tests {
         node_address(16_646_144);
     }
 
-    /// Flows between two nodes, in both directions of opening, cannot be mixed up.
+    /// Flows between two nodes have distinct port pairs in either direction of opening.
     #[test]
     fn flows_have_ports_of_their_own() {
         let mut seen = HashSet::new();

@@ -1,8 +1,8 @@
-//! Packets seen at places of a run, held until their fate is known and then written as pcapng
-//! ([`crate::pcapng`]).
+//! Captures: packets seen at places of a run, held until their fate is known and then written as
+//! pcapng ([`crate::pcapng`]).
 //!
-//! A packet is added once, with its headers, and then seen at any number of places. Its fate and
-//! whether its retransmission was necessary are told later, when the run knows. A packet takes 48
+//! A packet is added once, with its headers, and then seen at any number of places. Its fate, and
+//! whether its retransmission was necessary, are set later, once the run knows. A packet takes 48
 //! bytes plus its TCP options, each sighting another 16.
 
 mod address;
@@ -14,47 +14,47 @@ use retx_units::{SeqNr, Time};
 use retx_wire::{Ecn, Endpoint, Flags, Ipv4Header, Options, Packet, Segment, Transport, UdpHeader};
 use std::collections::BTreeMap;
 
-/// The longest name of a place or a flow, in bytes: names go into pcapng options, whose length
-/// fields have 16 bits.
+/// Longest name of a place or a flow, in bytes: names go into pcapng options, whose length fields
+/// have 16 bits.
 pub const NAME_MAX_BYTES: usize = 10_000;
 
-/// A name that is too long for a capture file.
+/// Error: a name is too long for a capture file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a name of {bytes} bytes is too long for a capture file: at most {NAME_MAX_BYTES}")]
 pub struct LongName {
-    /// Its length.
+    /// Length of the name.
     pub bytes: usize,
 }
 
-/// A place where packets are seen or lost.
+/// Place where packets are seen or lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlaceId(u16);
 
-/// A flow of the capture.
+/// Flow of the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowId(u32);
 
-/// A packet of the capture.
+/// Packet of the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketId(u32);
 
-/// What a flow's packets are.
+/// Transport protocol of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
     Tcp,
     Udp,
 }
 
-/// Who sends a packet.
+/// Sender of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The end that sent the first SYN.
+    /// End that sent the first SYN.
     Opener,
-    /// The end that waited for it.
+    /// End that received the first SYN.
     Listener,
 }
 
-/// What lost a packet.
+/// Reason of a drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum DropReason {
@@ -66,7 +66,7 @@ pub enum DropReason {
 }
 
 impl DropReason {
-    /// As it is called in results.
+    /// Name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue",
@@ -78,56 +78,56 @@ impl DropReason {
     }
 }
 
-/// What becomes of a packet.
+/// Fate of a packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Fate {
-    /// The run ended before it arrived or was lost.
+    /// Still in flight at the end of the run.
     #[default]
     UnderWay,
-    /// It reached the other end.
+    /// Delivered to the other end.
     Delivered {
-        /// When.
+        /// Arrival time.
         at: Time,
     },
-    /// It was lost.
+    /// Dropped.
     Dropped {
-        /// Where.
+        /// Place of the drop.
         place: PlaceId,
-        /// By what.
+        /// Reason of the drop.
         reason: DropReason,
     },
 }
 
-/// Whether a packet's data were sent before, and whether sending them again was needed.
+/// First transmission or retransmission, and whether a retransmission was necessary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Transmission {
-    /// Nothing in it was sent before.
+    /// First transmission of all its data.
     #[default]
     First,
-    /// A retransmission that nobody has judged.
+    /// Retransmission without a verdict.
     Again,
-    /// A retransmission of bytes of which no earlier copy arrives.
+    /// Retransmission of bytes of which no earlier copy arrives.
     Necessary,
-    /// A retransmission of bytes that have arrived or still arrive in earlier copies.
+    /// Retransmission of bytes that have arrived or still arrive in earlier copies.
     Unnecessary,
 }
 
-/// A packet to capture.
+/// Packet to capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CapturedPacket {
-    /// Its flow.
+    /// Flow of the packet.
     pub flow: FlowId,
-    /// Which end of the flow sent it.
+    /// Sending end of the flow.
     pub side: Side,
-    /// Position of its first sequence number in that end's stream: SYN 0, first byte of data 1.
+    /// Position of its first sequence number in the sender's stream: SYN 0, first byte of data 1.
     pub position: u64,
     /// First transmission or retransmission.
     pub transmission: Transmission,
-    /// What its TCP header says.
+    /// TCP header.
     pub segment: Segment,
 }
 
-/// A packet that is held. Its options lie in [`CaptureBuffer::options`].
+/// Captured packet. Its options are in [`CaptureBuffer::options`].
 #[derive(Debug, Clone)]
 struct Row {
     position: u64,
@@ -135,7 +135,7 @@ struct Row {
     seq: SeqNr,
     ack: SeqNr,
     flow: FlowId,
-    /// Where its options begin, in 32-bit words.
+    /// Offset of its options, in 32-bit words.
     options_at: u32,
     payload_bytes: u16,
     window: u16,
@@ -147,20 +147,20 @@ struct Row {
 
 const _: () = assert!(size_of::<Row>() == 48 && size_of::<Sighting>() == 16);
 
-/// One packet at one place at one time.
+/// Packet seen at one place at one time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sighting {
     pub(crate) time: Time,
     pub(crate) packet: PacketId,
     pub(crate) place: PlaceId,
-    /// The ECN field then: queues on the way may mark the packet.
+    /// ECN field at that time: queues on the path may mark the packet.
     pub(crate) ecn: Ecn,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) name: String,
-    /// Packets are seen there; otherwise it is only named as the place of drops.
+    /// True if packets are captured there; otherwise it only names the place of drops.
     pub(crate) interface: bool,
 }
 
@@ -171,37 +171,37 @@ struct Flow {
     protocol: Protocol,
 }
 
-/// What has been captured so far.
+/// Packets captured so far.
 #[derive(Debug, Clone, Default)]
 pub struct CaptureBuffer {
     places: Vec<Place>,
     flows: Vec<Flow>,
     rows: Vec<Row>,
     options: Vec<[u8; 4]>,
-    /// Of copies that the network has made, the packet whose IP identification they have.
+    /// For copies made by the network: the packet whose IP identification they share.
     originals: BTreeMap<u32, u32>,
     sightings: Vec<Sighting>,
 }
 
 impl CaptureBuffer {
-    /// An empty capture.
+    /// Creates an empty capture.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A place where packets will be seen, such as `cloud forward in`. In the file it is an
+    /// Adds a place where packets are captured, such as `cloud forward in`. In the file it is an
     /// interface.
     ///
     /// # Errors
-    /// A name that is too long.
+    /// The name is too long.
     pub fn add_interface(&mut self, name: &str) -> Result<PlaceId, LongName> {
         self.push_place(name, true)
     }
 
-    /// A place where packets may be lost and none are captured.
+    /// Adds a place where packets may be lost and none are captured.
     ///
     /// # Errors
-    /// A name that is too long.
+    /// The name is too long.
     pub fn add_place(&mut self, name: &str) -> Result<PlaceId, LongName> {
         self.push_place(name, false)
     }
@@ -212,20 +212,20 @@ impl CaptureBuffer {
         Ok(id)
     }
 
-    /// The next flow. Its ends' ports follow from how many flows were added before it, so no two
-    /// flows share them.
+    /// Adds a flow. Its ports follow from the number of flows added before it, so no two flows
+    /// share them.
     ///
     /// # Errors
-    /// A name that is too long.
+    /// The name is too long.
     pub fn add_flow(&mut self, name: &str, nodes: FlowNodes) -> Result<FlowId, LongName> {
         self.push_flow(name, nodes, Protocol::Tcp)
     }
 
-    /// The next flow, whose packets are datagrams of UDP: of a segment only the payload counts, and
-    /// its position numbers the datagram.
+    /// Adds a flow of UDP datagrams: of a segment only the payload length counts, and its position
+    /// is the number of the datagram.
     ///
     /// # Errors
-    /// A name that is too long.
+    /// The name is too long.
     pub fn add_udp_flow(&mut self, name: &str, nodes: FlowNodes) -> Result<FlowId, LongName> {
         self.push_flow(name, nodes, Protocol::Udp)
     }
@@ -242,7 +242,7 @@ impl CaptureBuffer {
         Ok(id)
     }
 
-    /// Holds a packet; it enters the file where [`CaptureBuffer::see`] says that it was seen.
+    /// Adds a packet; it appears in the file where [`CaptureBuffer::see`] reports it.
     pub fn add_packet(&mut self, packet: &CapturedPacket) -> PacketId {
         let CapturedPacket { flow, side, position, transmission, segment } = *packet;
         let id = PacketId(u32::try_from(self.rows.len()).expect("at most 2^32 packets"));
@@ -266,7 +266,7 @@ impl CaptureBuffer {
         id
     }
 
-    /// Holds a copy that the network has made of a packet: it has the same IP identification.
+    /// Adds a copy of a packet made by the network: it has the same IP identification.
     pub fn add_copy(&mut self, packet: &CapturedPacket, of: PacketId) -> PacketId {
         let id = self.add_packet(packet);
         self.originals.insert(id.0, self.original(of));
@@ -277,24 +277,24 @@ impl CaptureBuffer {
         self.originals.get(&id.0).copied().unwrap_or(id.0)
     }
 
-    /// A packet passes an interface, with this ECN field.
+    /// Records that a packet passes an interface, with this ECN field.
     pub fn see(&mut self, time: Time, place: PlaceId, packet: PacketId, ecn: Ecn) {
         assert!(self.places[usize::from(place.0)].interface, "packets are seen at interfaces");
         assert!((packet.0 as usize) < self.rows.len());
         self.sightings.push(Sighting { time, packet, place, ecn });
     }
 
-    /// A packet's fate is known.
+    /// Sets the fate of a packet.
     pub fn set_fate(&mut self, packet: PacketId, fate: Fate) {
         self.rows[packet.0 as usize].fate = fate;
     }
 
-    /// It is known whether a packet's retransmission was necessary.
+    /// Sets whether the retransmission of a packet was necessary.
     pub fn set_transmission(&mut self, packet: PacketId, transmission: Transmission) {
         self.rows[packet.0 as usize].transmission = transmission;
     }
 
-    /// How many packets were seen, each counted at every place.
+    /// Number of sightings: packets seen, counted at every place.
     pub fn sightings(&self) -> usize {
         self.sightings.len()
     }
@@ -303,14 +303,14 @@ impl CaptureBuffer {
         &self.places
     }
 
-    /// In order of time; what was seen at the same time, in the order of the calls.
+    /// Sightings in order of time; at equal times in the order of the calls.
     pub(crate) fn sightings_by_time(&self) -> Vec<Sighting> {
         let mut sightings = self.sightings.clone();
         sightings.sort_by_key(|sighting| sighting.time);
         sightings
     }
 
-    /// A packet's headers.
+    /// Headers of a packet.
     pub(crate) fn packet(&self, id: PacketId, ecn: Ecn) -> Packet {
         let row = &self.rows[id.0 as usize];
         let options = &self.options[row.options_at as usize..][..usize::from(row.options_words)];
@@ -327,7 +327,7 @@ impl CaptureBuffer {
         Packet {
             source,
             destination,
-            // The identification shows which sightings are of what was sent as one packet.
+            // Equal identifications show which sightings are of one packet.
             ip: Ipv4Header { identification: self.original(id) as u16, time_to_live: 64, ecn },
             transport: match self.flows[row.flow.0 as usize].protocol {
                 Protocol::Tcp => Transport::Tcp(segment),
@@ -344,7 +344,7 @@ impl CaptureBuffer {
         }
     }
 
-    /// Writes a packet's payload: the same bytes for the same positions of a stream.
+    /// Writes a packet's payload: equal bytes for equal positions of a stream.
     pub(crate) fn fill_payload(&self, id: PacketId, payload: &mut [u8]) {
         let row = &self.rows[id.0 as usize];
         if self.flows[row.flow.0 as usize].protocol == Protocol::Udp {
@@ -355,7 +355,7 @@ impl CaptureBuffer {
         payload::fill((row.position + syn).saturating_sub(1), payload);
     }
 
-    /// What the run knows about a packet, in words.
+    /// Comment of a packet: what the run knows about it.
     pub(crate) fn truth(&self, id: PacketId) -> String {
         let row = &self.rows[id.0 as usize];
         let fate = match row.fate {

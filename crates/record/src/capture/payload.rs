@@ -1,9 +1,9 @@
-//! The payload that captured packets show: text that says where in the stream it stands, so that a
-//! retransmission carries the bytes of the original and a followed stream can be read.
+//! Payload of captured packets: text that states its position in the stream, so that a
+//! retransmission carries the original bytes and a followed stream can be read.
 
 const LINE_BYTES: u64 = 32;
 
-/// A line of the stream: the offset of its first byte in 20 digits, and letters to fill it up.
+/// Line of the stream: the offset of its first byte in 20 digits, and letters as padding.
 fn line(offset: u64) -> [u8; LINE_BYTES as usize] {
     let mut line = *b"00000000000000000000 abcdefghij\n";
     let mut rest = offset;
@@ -30,7 +30,7 @@ pub(super) fn fill(offset: u64, payload: &mut [u8]) {
     }
 }
 
-/// Fills the payload of a datagram: every line says which it is.
+/// Fills the payload of a datagram: every line states its number.
 pub(super) fn fill_numbered(number: u64, payload: &mut [u8]) {
     let line = line(number);
     for part in payload.chunks_mut(LINE_BYTES as usize) {
@@ -61,7 +61,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the stream is cut into segments, each byte is the same.
+        /// Each byte depends on its position alone, however the stream is cut into segments.
         #[test]
         fn a_byte_depends_on_its_position_alone(
             start in 0..=u64::MAX - 1000, cut in 0usize..200, len in 0usize..300,

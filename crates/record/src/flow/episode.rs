@@ -1,4 +1,4 @@
-//! Recovery episodes: counted, given their true cause, written down.
+//! Recovery episodes: counting, attribution to their true cause, and recording.
 
 use super::FlowRecord;
 use super::limits::Reduction;
@@ -8,7 +8,7 @@ use crate::tables::{self, Segments, Tables, packet_number};
 use crate::truth::{Arrived, Row, Trigger};
 use retx_units::{Duration, Time};
 
-/// The last episode of a sender.
+/// Latest episode of a sender.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LastEpisode {
     /// Its row; `u32::MAX` without a table.
@@ -23,31 +23,31 @@ impl LastEpisode {
     }
 }
 
-/// A loss that the sender has found, or believes in.
+/// Loss detected by the sender, real or not.
 #[derive(Debug, Clone, Copy)]
 pub struct EpisodeStart {
-    /// When.
+    /// Time of detection.
     pub at: Time,
-    /// How it found the loss, and what it took it for.
+    /// Kind of detection, and the cause inferred by the sender.
     pub belief: Belief,
-    /// The segment that is retransmitted first.
+    /// Segment that is retransmitted first.
     pub trigger: Trigger,
     /// Payload of a full segment.
     pub smss: u32,
-    /// `cwnd` before the reaction.
+    /// Congestion window before the reaction, bytes.
     pub cwnd_before_bytes: u64,
-    /// `cwnd` after it, without what fast recovery adds.
+    /// Congestion window after the reaction, without the inflation of fast recovery, bytes.
     pub cwnd_after_bytes: u64,
-    /// The timeout that was in force.
+    /// Retransmission timeout in force at detection.
     pub rto: Duration,
-    /// Doublings in it.
+    /// Number of backoffs included in it.
     pub backoff: u32,
-    /// Doublings in the timeout now in force.
+    /// Number of backoffs in the timeout now in force.
     pub backoff_now: u32,
 }
 
 impl FlowRecord {
-    /// The sender has found a loss, or believes so.
+    /// Records that the sender has detected a loss, real or not.
     #[cold]
     pub fn begin_episode(
         &mut self,
@@ -92,7 +92,7 @@ impl FlowRecord {
         self.episode = Some(LastEpisode { row, kind: belief.kind, over: false });
     }
 
-    /// Recovery is over, or the next one begins.
+    /// Records the end of recovery, also by the start of the next episode.
     pub fn end_episode(&mut self, now: Time, tables: &mut Tables) {
         if let Some(episode) = &mut self.episode
             && !std::mem::replace(&mut episode.over, true)

@@ -1,4 +1,4 @@
-//! How long each limit held a flow back: its whole life, divided without rest.
+//! Limits of a flow: its whole life, divided completely by what it waited for.
 //!
 //! *Rule* (`docs/decisions/0018-what-limits-a-flow.md`). The sender says which limit binds whenever
 //! it has nothing more to send; the limit holds until it next says so. Three things are known only
@@ -11,37 +11,37 @@ use crate::reason::Cause;
 use retx_units::{Duration, Time};
 use serde::Serialize;
 
-/// What a flow was waiting for. The order is that of the shares in a result.
+/// Limit of a flow. The order is that of the shares in a result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum FlowLimit {
-    /// The connection was not yet established.
+    /// Connection not established yet.
     Handshake,
-    /// There was nothing to send.
+    /// No data to send.
     #[default]
     Application,
-    /// The send buffer was full, and all of it was sent.
+    /// Send buffer full, and all of it sent.
     SendBuffer,
-    /// The peer's window was full or closed.
+    /// Peer's window full or closed.
     ReceiveWindow,
-    /// The link: what was in flight kept its queue from emptying.
+    /// Link: the data in flight kept its queue from emptying.
     Bottleneck,
-    /// A congestion window that was never reduced.
+    /// Congestion window that was never reduced.
     SlowStart,
-    /// A congestion window that was reduced, for this reason.
+    /// Congestion window after a reduction with this cause.
     Window(Cause),
-    /// Fast recovery, begun for this reason.
+    /// Fast recovery with this cause.
     Recovery(Cause),
-    /// The retransmission timer, in silence.
+    /// Silence until the retransmission timer, with this cause.
     Timeout(Cause),
-    /// The next segment's turn by pacing.
+    /// Pacing delay of the next segment.
     Pacing,
-    /// Nagle's rule or a cork.
+    /// Nagle's algorithm or a cork.
     Nagle,
-    /// The acknowledgment that the peer held back.
+    /// Acknowledgment delayed by the peer.
     DelayedAck,
 }
 
-/// How many limits there are, each cause counted.
+/// Number of limits, with each cause counted.
 const COUNT: usize = 18;
 
 impl FlowLimit {
@@ -62,7 +62,7 @@ impl FlowLimit {
         }
     }
 
-    /// An acknowledgment could end it.
+    /// True if an acknowledgment can end it.
     const fn waits_for_ack(self) -> bool {
         matches!(self, Self::SlowStart | Self::Window(_) | Self::Recovery(_) | Self::Nagle)
     }
@@ -73,12 +73,12 @@ impl FlowLimit {
 pub struct LimitTimes([Duration; COUNT]);
 
 impl LimitTimes {
-    /// The time for which this limit held.
+    /// Time under a limit.
     pub const fn of(&self, limit: FlowLimit) -> Duration {
         self.0[limit.index()]
     }
 
-    /// All of it: the flow's life.
+    /// Sum of all times: the life of the flow.
     pub fn total(&self) -> Duration {
         self.0.iter().fold(Duration::ZERO, |sum, time| sum + *time)
     }
@@ -94,21 +94,21 @@ impl LimitTimes {
     }
 }
 
-/// A reduction of the congestion window.
+/// Reduction of the congestion window.
 #[derive(Debug, Clone, Copy)]
 pub struct Reduction {
     /// Number of the episode; 0 if its cause is final.
     pub episode: u64,
-    /// As far as is known.
+    /// Cause as far as known.
     pub cause: Cause,
-    /// The retransmission timer has fired.
+    /// True if the retransmission timer has fired.
     pub by_timer: bool,
 }
 
-/// Reductions of which the cause may yet turn out: corrections come within a round trip.
+/// Number of reductions whose cause may still be corrected: corrections come within a round trip.
 const MOST_CLAIMS: usize = 16;
 
-/// The times that an episode has claimed, while its cause may yet change.
+/// Times attributed to an episode whose cause may still be corrected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Claim {
     episode: u64,
@@ -118,33 +118,33 @@ struct Claim {
     timeout: Duration,
 }
 
-/// Keeps the times of a flow's limits.
+/// Accounts for the time under each limit of a flow.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Limits {
     times: LimitTimes,
-    /// The limit that holds, …
+    /// Current limit.
     limit: FlowLimit,
-    /// … and since when; nothing before the flow begins.
+    /// Start of the current limit; `None` before the flow begins.
     since: Option<Time>,
-    /// The flow's life is over: nothing counts any more.
+    /// True once the life of the flow is over.
     is_over: bool,
-    /// Of the time since then, the part that the peer's delayed acknowledgment claims.
+    /// Part of the time since then that is attributed to the peer's delayed acknowledgment.
     held: Duration,
-    /// Limits that held, and no longer do, since data were sent last: a timer may yet claim them.
+    /// Earlier limits since data were last sent: a retransmission timer may still claim their time.
     unclaimed: Vec<(FlowLimit, Time, Time)>,
-    /// The window was reduced, or is being repaired, by the newest of these.
+    /// Reductions of the window with correctable causes; the last one is in force.
     claims: Vec<Claim>,
-    /// The window has been reduced on this connection.
+    /// True once the window has been reduced on this connection.
     is_reduced: bool,
 }
 
 impl Limits {
-    /// The limit that holds.
+    /// Current limit.
     pub const fn limit(&self) -> FlowLimit {
         self.limit
     }
 
-    /// A connection begins; the first begins the flow's life.
+    /// Begins a connection; the first one begins the life of the flow.
     pub fn begin_connection(&mut self, now: Time) {
         if self.since.is_none() {
             self.since = Some(now);
@@ -156,7 +156,7 @@ impl Limits {
         self.claims.clear();
     }
 
-    /// The congestion window's own limit: before its first reduction it is slow start.
+    /// Limit by the congestion window: slow start until its first reduction.
     pub fn window(&self) -> FlowLimit {
         match self.claims.last() {
             Some(claim) if self.is_reduced => FlowLimit::Window(claim.cause),
@@ -164,12 +164,12 @@ impl Limits {
         }
     }
 
-    /// Fast recovery's limit.
+    /// Limit by fast recovery.
     pub fn recovery(&self) -> FlowLimit {
         self.claims.last().map_or(FlowLimit::SlowStart, |claim| FlowLimit::Recovery(claim.cause))
     }
 
-    /// From now on this limit holds. Data were sent last at `last_data`.
+    /// Sets the limit from now on. Data were last sent at `last_data`.
     #[inline(always)]
     pub fn set(&mut self, now: Time, limit: FlowLimit, last_data: Time) {
         if limit != self.limit {
@@ -183,7 +183,7 @@ impl Limits {
         self.limit = limit;
     }
 
-    /// Ends the span that is open. What came after the last data can still be claimed.
+    /// Ends the current span. The part after the last data can still be claimed by a timer.
     fn close(&mut self, now: Time, last_data: Time) {
         let Some(since) = self.since.filter(|_| !self.is_over) else { return };
         self.since = Some(now);
@@ -210,7 +210,7 @@ impl Limits {
         }
     }
 
-    /// The newest episode's share in this limit.
+    /// Share of the newest episode in this limit.
     fn claimed(&mut self, limit: FlowLimit) -> Option<&mut Duration> {
         let claim = self.claims.last_mut()?;
         match limit {
@@ -221,9 +221,9 @@ impl Limits {
         }
     }
 
-    /// The window is reduced for this reason. `episode` is the number by which [`Self::correct`]
-    /// may name it; 0 where nothing is left to turn out. `by_timer`: the retransmission timer has
-    /// fired, and the silence since the last data is its own.
+    /// Records a reduction of the window. `episode` is its number for [`Self::correct`], or 0 if
+    /// its cause is final. With `by_timer` the retransmission timer has fired, and claims the
+    /// silence since the last data.
     pub fn reduce(&mut self, now: Time, last_data: Time, reduction: &Reduction) {
         self.close(now, last_data);
         let Reduction { episode, cause, by_timer } = *reduction;
@@ -243,7 +243,7 @@ impl Limits {
         self.add(FlowLimit::Timeout(cause), claimed);
     }
 
-    /// The peer held back the acknowledgment of all that was sent, from then until now.
+    /// Records that the peer delayed the acknowledgment of all data sent, from `from` until now.
     pub fn held_back(&mut self, from: Time, now: Time) {
         if let Some(since) = self.since
             && self.limit.waits_for_ack()
@@ -252,7 +252,7 @@ impl Limits {
         }
     }
 
-    /// The true cause of an episode has turned out.
+    /// Corrects the cause of an episode.
     pub fn correct(&mut self, episode: u64, cause: Cause) {
         let Some(claim) =
             self.claims.iter_mut().find(|claim| episode > 0 && claim.episode == episode)
@@ -280,28 +280,28 @@ impl Limits {
         }
     }
 
-    /// Nothing is said about limits, so no time is counted.
+    /// Disables the accounting, for flows whose limits are unknown.
     pub const fn leave_out(&mut self) {
         self.is_over = true;
     }
 
-    /// The flow's life is over.
+    /// Ends the life of the flow.
     pub fn end(&mut self, now: Time) {
         self.close(now, now);
         self.is_over = true;
     }
 
-    /// Before the flow's own life there was so much of a handshake elsewhere.
+    /// Adds the time of a handshake elsewhere, before the flow's own life.
     pub fn add_handshake(&mut self, time: Duration) {
         self.times.add(FlowLimit::Handshake, time);
     }
 
-    /// The times so far.
+    /// Times so far.
     pub const fn times(&self) -> &LimitTimes {
         &self.times
     }
 
-    /// Statistics begin: what was claimed before is not corrected any more.
+    /// Begins statistics: earlier attributions are no longer corrected.
     pub fn stop_correcting(&mut self) {
         for claim in &mut self.claims {
             let [window, recovery, timeout] = [Duration::ZERO; 3];
@@ -321,12 +321,12 @@ impl Measure for Box<Limits> {
     }
 
     fn settle(&mut self, now: Time) {
-        // Nothing has been claimed by now: a run that ends here leaves it as it is.
+        // No later event claims this time: a run that ends here leaves it as it is.
         self.close(now, Time::ZERO);
     }
 }
 
-/// Shares by true cause, seconds.
+/// Times by true cause, seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct LimitCauses {
@@ -335,7 +335,7 @@ pub struct LimitCauses {
     pub spurious: f64,
 }
 
-/// A flow's life by what limited it, seconds.
+/// Life of a flow by limit, seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct LimitSummary {
@@ -354,7 +354,7 @@ pub struct LimitSummary {
 }
 
 impl LimitSummary {
-    /// The times in seconds.
+    /// Converts the times to seconds.
     pub fn of(times: &LimitTimes) -> Self {
         let seconds = |limit| times.of(limit).as_secs_f64();
         let causes = |limit: fn(Cause) -> FlowLimit| LimitCauses {

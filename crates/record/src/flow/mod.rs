@@ -1,8 +1,8 @@
-//! The record of a flow over TCP: counters, pauses of the sender, recovery episodes and the
-//! verdicts on them, and its rows in the tables.
+//! Record of a TCP flow: counters, pauses of the sender, recovery episodes with their verdicts, and
+//! its rows in the tables.
 //!
-//! Simulations and emulations feed it by the same calls: a simulation from its two connections, an
-//! emulation from the packets that pass and from looks at the kernel's sockets. `columns` lists
+//! Simulations and emulations feed it through the same methods: a simulation from its two
+//! connections, an emulation from passing packets and from the kernel's sockets. `columns` lists
 //! the counters and the columns of a flow's results.
 
 mod columns;
@@ -26,43 +26,43 @@ use crate::truth::{Correction, SegmentCopy, Truth};
 use episode::LastEpisode;
 use retx_units::Time;
 
-/// Numbers ([`SegmentCopy::number`]) of retransmissions that have turned out to be necessary: the
-/// earlier copy on which the verdict hung was dropped. Nearly always empty.
+/// Numbers ([`SegmentCopy::number`]) of retransmissions that turned out to be necessary, because
+/// the earlier copy that the verdict depended on was dropped. Nearly always empty.
 pub type FoundNecessary = Vec<u64>;
 
-/// The record of a flow. Fields that each segment needs come first.
+/// Record of a flow. Fields used for each segment come first.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct FlowRecord {
     flow: u32,
-    /// End of the pause that data sent now would close.
+    /// End that data sent now would give to the current pause.
     idle_end: IdleEnd,
-    /// The sender has had nothing to send since its last data.
+    /// True if the sender has had nothing to send since its last data.
     drained: bool,
     /// False while `truth` keeps nothing, so that arrivals skip the look-up.
     has_unresolved_losses: bool,
-    /// When data were sent last; [`Time::NEVER`] before.
+    /// Time at which data were last sent; [`Time::NEVER`] before.
     last_data: Time,
-    /// Position after the last ever sent on this connection.
+    /// Position after the last one ever sent on this connection.
     sent_to: u64,
-    /// Since when the peer has held back the acknowledgment of all that was sent;
-    /// [`Time::NEVER`] while it does not.
+    /// Time from which the peer has delayed the acknowledgment of all data sent; [`Time::NEVER`] if
+    /// it does not.
     ack_held: Time,
-    /// Counters from the beginning of the run.
+    /// Counters from the start of the run.
     pub counters: FlowCounters,
-    /// Losses and retransmissions of this connection, once there are any.
+    /// Losses and retransmissions of this connection; allocated for the first one.
     truth: Option<Box<Truth>>,
     /// Rows of the `segments` table not yet acknowledged.
     unacked: Option<Box<Unacked>>,
     episode: Option<LastEpisode>,
-    /// When the initiator first opened; [`Time::NEVER`] before.
+    /// Time at which the initiator first opened; [`Time::NEVER`] before.
     start: Time,
-    /// When the receiving application read the last byte; [`Time::NEVER`] before.
+    /// Time at which the receiving application read the last byte; [`Time::NEVER`] before.
     finish: Time,
 }
 
 impl FlowRecord {
-    /// The record of the flow with this index, in which nothing has happened yet.
+    /// Creates the record of the flow with this index.
     pub fn new(flow: u32) -> Self {
         Self {
             flow,
@@ -81,7 +81,7 @@ impl FlowRecord {
         }
     }
 
-    /// The record of a flow of which nobody says what limits it.
+    /// Creates the record of a flow whose limits are unknown.
     pub fn without_limits(flow: u32) -> Self {
         let mut record = Self::new(flow);
         record.counters.limited_by.leave_out();
@@ -94,7 +94,7 @@ impl FlowRecord {
         self.flow
     }
 
-    /// A connection begins. Packets of the one before that are still on their way are ignored from
+    /// Begins a connection. Packets of the previous one that are still in flight are ignored from
     /// now on.
     pub fn begin_connection(&mut self, now: Time) {
         self.start = self.start.min(now);
@@ -107,41 +107,41 @@ impl FlowRecord {
         self.unacked = None;
     }
 
-    /// When the initiator first opened.
+    /// Time at which the initiator first opened.
     pub fn start(&self) -> Option<Time> {
         (self.start != Time::NEVER).then_some(self.start)
     }
 
-    /// When the receiving application read the last byte.
+    /// Time at which the receiving application read the last byte.
     pub fn finish(&self) -> Option<Time> {
         (self.finish != Time::NEVER).then_some(self.finish)
     }
 
-    /// The receiving application has read the last byte.
+    /// Records that the receiving application has read the last byte.
     pub fn note_finish(&mut self, now: Time) {
         self.finish = self.finish.min(now);
         self.counters.limited_by.end(now);
     }
 
-    /// The sender has nothing more to send now, for this reason.
+    /// Records the limit that keeps the sender from sending more.
     #[inline(always)]
     pub fn limited_by(&mut self, now: Time, limit: FlowLimit) {
         self.counters.limited_by.set(now, limit, self.last_data);
     }
 
-    /// A mark has reduced the window (ECN).
+    /// Records a window reduction by ECN.
     pub fn note_ecn_reduction(&mut self, now: Time) {
         self.counters.ecn_reductions += 1;
         let reduction = Reduction { episode: 0, cause: Cause::Congestion, by_timer: false };
         self.counters.limited_by.reduce(now, self.last_data, &reduction);
     }
 
-    /// The peer holds back the acknowledgment of all that was sent.
+    /// Records that the peer delays the acknowledgment of all data sent.
     pub fn ack_is_held(&mut self, now: Time) {
         self.ack_held = self.ack_held.min(now);
     }
 
-    /// The peer sends an acknowledgment.
+    /// Records that the peer sends an acknowledgment.
     #[inline(always)]
     pub fn ack_is_sent(&mut self, now: Time) {
         if self.ack_held != Time::NEVER {
@@ -150,21 +150,20 @@ impl FlowRecord {
         }
     }
 
-    /// An acknowledgment or a timer reaches the sender. Data that it sends now end a pause for
-    /// which the window is the reason, unless [`Self::begin_episode`] says that it is a timeout.
+    /// Records that an acknowledgment or a timer reaches the sender. Data that it sends now end a
+    /// pause attributed to the window, unless [`Self::begin_episode`] attributes it to a timeout.
     #[inline(always)]
     pub const fn note_sender_wakes(&mut self) {
         self.idle_end = IdleEnd::Window;
     }
 
-    /// Whether the sender has had nothing to send since its last data.
+    /// Sets whether the sender has had nothing to send since its last data.
     #[inline(always)]
     pub const fn set_drained(&mut self, drained: bool) {
         self.drained = drained;
     }
 
-    /// A segment has reached the receiver, which kept it. `copy` is asked for only where it
-    /// matters.
+    /// Records that the receiver has accepted a segment. `copy` is called only if it matters.
     #[inline(always)]
     pub fn arrived(&mut self, copy: impl FnOnce() -> SegmentCopy) {
         if self.has_unresolved_losses {
@@ -174,7 +173,7 @@ impl FlowRecord {
         }
     }
 
-    /// A segment has reached the receiver, which threw it away; nothing else of it comes.
+    /// Records that the receiver has discarded a segment of which no other copy is coming.
     #[must_use]
     pub fn refused(&mut self, copy: SegmentCopy, tables: &mut Tables) -> FoundNecessary {
         let mut corrections = Vec::new();
@@ -182,17 +181,18 @@ impl FlowRecord {
         self.correct(corrections, tables)
     }
 
-    /// The receiver threw a segment away, of which the network has made copies that may yet come.
+    /// Records that the receiver has discarded a segment of which the network has made copies that
+    /// may still arrive.
     pub fn refused_so_far(&mut self, copy: SegmentCopy) {
         self.truth_mut().refused_so_far(copy);
     }
 
-    /// True when the receiver has thrown away all that has come of a segment so far.
+    /// True if the receiver has discarded every copy of a segment that has arrived so far.
     pub fn has_refused(&self, number: u64) -> bool {
         self.truth.as_ref().is_some_and(|truth| truth.has_refused(number))
     }
 
-    /// A segment was dropped, and no copy of it that the network has made arrives.
+    /// Records that a segment was dropped and no copy of it made by the network arrives.
     #[must_use]
     pub fn dropped(
         &mut self,
@@ -205,14 +205,14 @@ impl FlowRecord {
         self.correct(corrections, tables)
     }
 
-    /// An acknowledgment of everything before `position` was dropped.
+    /// Records that an acknowledgment of everything before `position` was dropped.
     pub fn ack_dropped(&mut self, position: u64) {
         self.truth_mut().ack_dropped(position);
     }
 
-    /// The sender knows that everything before `snd_una` has arrived. `open_probe` is asked only
-    /// while a loss is unresolved: where the segment begins that a tail loss probe has sent again,
-    /// as long as an episode may yet be about its repair.
+    /// Records that the sender knows that everything before `snd_una` has arrived. `open_probe`,
+    /// called only while a loss is unresolved, returns the start of the segment that a tail loss
+    /// probe has retransmitted, as long as an episode may still concern its repair.
     #[inline(always)]
     pub fn acknowledged(
         &mut self,
@@ -238,7 +238,7 @@ impl FlowRecord {
         self.has_unresolved_losses = truth.kept() > 0;
     }
 
-    /// Losses and retransmissions, to note one.
+    /// Losses and retransmissions, allocated on first use.
     fn truth_mut(&mut self) -> &mut Truth {
         self.has_unresolved_losses = true;
         self.truth.get_or_insert_default()
@@ -271,7 +271,7 @@ impl FlowRecord {
         necessary
     }
 
-    /// Statistics start now: returns what has been counted so far, to be subtracted at the end.
+    /// Begins statistics: returns the counters so far, to be subtracted at the end.
     pub fn begin_statistics(&mut self, now: Time) -> FlowCounters {
         self.counters.settle(now);
         self.counters.restart_maxima();

@@ -8,9 +8,9 @@ use serde::Serialize;
 /// Requests and responses of a flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct ExchangeSummary {
-    /// How many have been answered.
+    /// Number of responses.
     pub count: Option<u64>,
-    /// How long they took, from asking to the last byte of the response.
+    /// Times from the request to the last byte of the response.
     #[serde(flatten)]
     pub times: DistributionSummary,
 }
@@ -30,7 +30,7 @@ pub struct EpisodeSummary {
 }
 
 impl EpisodeSummary {
-    /// The episodes as they were counted.
+    /// Converts the counts of episodes.
     pub fn of(episodes: &Episodes) -> Self {
         let of = |kind| CauseSummary::of(|cause| episodes.count(kind, cause));
         Self { frr: of(EpisodeKind::Frr), rto: of(EpisodeKind::Rto) }
@@ -56,7 +56,7 @@ impl CauseSummary {
     }
 }
 
-/// Episodes by kind, cause said and true cause.
+/// Episodes by kind, inferred cause and true cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct BeliefSummary {
@@ -65,7 +65,7 @@ pub struct BeliefSummary {
 }
 
 impl BeliefSummary {
-    /// The episodes as they were counted.
+    /// Converts the counts of episodes.
     pub fn of(episodes: &Episodes) -> Self {
         let of =
             |kind, said| CauseSummary::of(|cause| episodes.believed(Belief { kind, said }, cause));
@@ -77,7 +77,7 @@ impl BeliefSummary {
     }
 }
 
-/// Episodes by cause said and true cause.
+/// Episodes by inferred cause and true cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct SaidSummary {
@@ -91,12 +91,12 @@ pub struct SaidSummary {
 pub struct IdleSummary {
     pub rto_s: f64,
     pub window_s: f64,
-    /// There was nothing to send; not in the totals.
+    /// The sender had nothing to send; not included in the totals.
     pub application_s: f64,
 }
 
 impl IdleSummary {
-    /// The pauses as they were counted.
+    /// Converts the sums of pauses.
     pub fn of(idle: &IdleTimes) -> Self {
         Self {
             rto_s: idle.rto.as_secs_f64(),

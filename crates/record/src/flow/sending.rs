@@ -1,4 +1,4 @@
-//! Segments of the data sender as they are sent: counted, judged, written down.
+//! Sending of segments by the data sender: counting, verdicts, recording.
 
 use super::FlowRecord;
 use crate::capture::Transmission;
@@ -7,18 +7,18 @@ use crate::tables::{self, Tables, packet_number};
 use crate::truth::{Arrived, Retransmission, SegmentCopy};
 use retx_units::{Duration, Time};
 
-/// A segment of the data sender that takes sequence numbers.
+/// Segment of the data sender that occupies sequence space.
 #[derive(Debug, Clone, Copy)]
 pub struct SentSegment {
-    /// The stretch of the stream in it, SYN and FIN included.
+    /// Range of the stream in it, SYN and FIN included.
     pub copy: SegmentCopy,
-    /// Bytes of data in it.
+    /// Payload bytes.
     pub payload_bytes: u32,
 }
 
 impl FlowRecord {
-    /// The data sender sends a packet of whatever kind. Returns its number, which
-    /// [`SegmentCopy::number`] is if it takes sequence numbers.
+    /// Counts a packet of any kind from the data sender. Returns its number, used as
+    /// [`SegmentCopy::number`] if it occupies sequence space.
     #[inline(always)]
     pub const fn count_frame(&mut self) -> u64 {
         let number = self.counters.frames_sent;
@@ -26,8 +26,9 @@ impl FlowRecord {
         number
     }
 
-    /// The data sender sends a segment. `longest_pause` is asked only where data follow others
-    /// after some time: the smoothed RTT, or before the first sample the timeout in force.
+    /// Records a segment of the data sender. `longest_pause` is called only if data follow others
+    /// after some time; it returns the smoothed RTT, or before the first sample the timeout in
+    /// force.
     #[inline(always)]
     pub fn sent(
         &mut self,
@@ -50,7 +51,7 @@ impl FlowRecord {
         self.sent_again(segment, receiver)
     }
 
-    /// Data are sent: was the time since the last longer than a pause may be?
+    /// Checks, when data are sent, whether the time since the last data counts as a pause.
     #[inline]
     fn note_pause(&mut self, now: Time, longest: Duration) {
         let last = std::mem::replace(&mut self.last_data, now);
@@ -68,7 +69,7 @@ impl FlowRecord {
         let sent_to = self.sent_to;
         self.sent_to = sent_to.max(copy.to);
         let episode = self.episode.and_then(|episode| episode.row());
-        // Statistics are about data segments; a FIN alone is none.
+        // Statistics cover data segments; a FIN alone is not one.
         let counted = payload_bytes > 0;
         let again = Retransmission { copy, sent_to, episode, counted };
         let unnecessary = self.truth_mut().retransmitted(again, receiver);
@@ -79,8 +80,8 @@ impl FlowRecord {
         if unnecessary { Transmission::Unnecessary } else { Transmission::Necessary }
     }
 
-    /// Writes a segment that has just been [sent](Self::sent) into the tables; returns its row in
-    /// `segments`, if that is kept. `smss` is the payload of a full segment.
+    /// Writes a segment that was just [sent](Self::sent) into the tables; returns its row in
+    /// `segments`, if that table is recorded. `smss` is the payload of a full segment.
     pub fn write_sent(
         &mut self,
         (now, smss): (Time, u32),

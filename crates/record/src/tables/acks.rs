@@ -1,20 +1,20 @@
-//! `acks`: every acknowledgment that a flow's receiver sent, pure or not, and what became of it.
+//! `acks`: every acknowledgment that a flow's receiver sent, pure or not, and its fate.
 
 use super::{names, times};
 use crate::reason::SegmentFate;
 use crate::table::{Column, Names, Table};
 use retx_units::Time;
 
-/// An acknowledgment as it is sent.
+/// Acknowledgment as sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack {
     /// Index of the flow.
     pub flow: u32,
-    /// When.
+    /// Time of sending.
     pub sent: Time,
     /// Relative acknowledgment number, on the scale of `seq` in the `segments` table.
     pub ack: u64,
-    /// The window that it advertises.
+    /// Advertised window, bytes.
     pub window_bytes: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct Acks {
 }
 
 impl Acks {
-    /// Another acknowledgment; returns its row.
+    /// Appends an acknowledgment; returns its row.
     pub fn push(&mut self, ack: Ack) -> u32 {
         self.sent.push(ack);
         self.fate.push(SegmentFate::OnItsWay);
@@ -35,7 +35,7 @@ impl Acks {
         u32::try_from(self.sent.len() - 1).expect("at most 2^32 acknowledgments in a table")
     }
 
-    /// An acknowledgment reached the sender of the data; of copies of it the first counts.
+    /// Records that an acknowledgment reached the data sender; of several copies the first counts.
     pub fn delivered(&mut self, row: u32, now: Time) {
         if self.fate[row as usize] == SegmentFate::Delivered {
             return;
@@ -44,17 +44,17 @@ impl Acks {
         self.arrived[row as usize] = now;
     }
 
-    /// An acknowledgment was dropped.
+    /// Records that an acknowledgment was dropped.
     pub fn dropped(&mut self, row: u32, fate: SegmentFate) {
         self.fate[row as usize] = fate;
     }
 
-    /// The rows as they were sent, and the fate of each.
+    /// Rows as sent, with their fates.
     pub fn rows(&self) -> impl Iterator<Item = (&Ack, SegmentFate)> {
         self.sent.iter().zip(self.fate.iter().copied())
     }
 
-    /// In columns: `flow sent_s ack window_bytes fate arrived_s`.
+    /// Converts to a table: `flow sent_s ack window_bytes fate arrived_s`.
     pub fn table(&self, of: &Names) -> Table {
         let sent = &self.sent;
         let sent_at: Vec<Time> = sent.iter().map(|row| row.sent).collect();

@@ -5,20 +5,20 @@ use crate::reason::DropReason;
 use crate::table::{Column, Names, Table};
 use retx_units::Time;
 
-/// A packet that was dropped.
+/// Dropped packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drop {
-    /// When: at its arrival at a full queue, or at the end of its transmission.
+    /// Time of the drop: at its arrival at a full queue, or at the end of its transmission.
     pub time: Time,
-    /// Where: index of the link's direction.
+    /// Index of the link's direction.
     pub place: u32,
-    /// Why.
+    /// Reason of the drop.
     pub reason: DropReason,
     /// Index of its flow.
     pub flow: u32,
-    /// Its number, if it belongs to the flow's data direction and takes sequence space.
+    /// Packet number, if it belongs to the flow's data direction and occupies sequence space.
     pub packet_number: Option<u64>,
-    /// Some of it had been sent before.
+    /// True if it contains bytes sent before.
     pub retransmission: bool,
 }
 
@@ -29,22 +29,22 @@ pub struct Drops {
 }
 
 impl Drops {
-    /// Another drop.
+    /// Appends a drop.
     pub fn push(&mut self, drop: Drop) {
         self.rows.push(drop);
     }
 
-    /// Puts them in order of time; at the same time in the order of the places.
+    /// Sorts the drops by time, then by place.
     pub fn sort(&mut self) {
         self.rows.sort_by_key(|drop| (drop.time, drop.place));
     }
 
-    /// The rows.
+    /// All rows.
     pub fn rows(&self) -> &[Drop] {
         &self.rows
     }
 
-    /// In columns: `time_s place reason flow packet_number retransmission`.
+    /// Converts to a table: `time_s place reason flow packet_number retransmission`.
     pub fn table(&self, of: &Names) -> Table {
         let rows = &self.rows;
         let times_of: Vec<Time> = rows.iter().map(|row| row.time).collect();

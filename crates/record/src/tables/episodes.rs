@@ -1,79 +1,79 @@
-//! `episodes`: every recovery of a sender, and what truly was behind it.
+//! `episodes`: every recovery of a sender with its true cause.
 
 use super::{durations, names, times};
 use crate::reason::{Cause, EpisodeKind, SaidCause, SubCause};
 use crate::table::{Column, Names, Table};
 use retx_units::{Duration, Time};
 
-/// A recovery episode.
+/// Recovery episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Episode {
     /// Index of the flow.
     pub flow: u32,
-    /// How the sender found the loss.
+    /// Kind of detection.
     pub kind: EpisodeKind,
-    /// When.
+    /// Time of detection.
     pub start: Time,
-    /// When recovery was over, or the next episode began; [`Time::NEVER`] if it never was.
+    /// End of recovery, or start of the next episode; [`Time::NEVER`] if there is none.
     pub end: Time,
-    /// Number of the segment that is retransmitted first.
+    /// Packet number of the segment that is retransmitted first.
     pub trigger_packet: u64,
-    /// What truly was behind it.
+    /// True cause.
     pub cause: Cause,
-    /// For a spurious one: what made the sender believe in a loss.
+    /// Cause of a spurious episode; `None` for others.
     pub sub_cause: Option<SubCause>,
-    /// What the sender took it to be.
+    /// Cause inferred by the sender.
     pub said_cause: SaidCause,
-    /// `cwnd` before the reaction.
+    /// Congestion window before the reaction.
     pub cwnd_before_bytes: u64,
-    /// `cwnd` after it, without what fast recovery adds.
+    /// Congestion window after the reaction, without the inflation of fast recovery.
     pub cwnd_after_bytes: u64,
-    /// The timeout in force.
+    /// Retransmission timeout in force.
     pub rto: Duration,
-    /// Doublings in it.
+    /// Number of backoffs in it.
     pub backoff: u32,
-    /// Where that segment begins. No column.
+    /// Start of that segment. Not a column.
     pub trigger: u64,
-    /// Its newest copy is a retransmission from before, which may have arrived: the cause is that
-    /// of the copy before. No column.
+    /// True if its newest copy is an earlier retransmission that may have arrived: the copy before
+    /// decides the cause. Not a column.
     pub repaired: bool,
-    /// The first row of the `segments` table, if that is kept, that was sent after it began. No
-    /// column: it tells what came first of what happened at the same instant.
+    /// First row of the `segments` table, if recorded, that was sent after the start of the
+    /// episode. Not a column: it orders events at the same instant.
     pub next_segment: u32,
     /// Segments retransmitted from here until the next episode, FINs included.
     pub retransmitted: u64,
-    /// Of these, the unnecessary ones.
+    /// Unnecessary retransmissions among them.
     pub unnecessary: u64,
 }
 
-/// All episodes, in the order in which they began.
+/// All episodes, in order of start.
 #[derive(Debug, Clone, Default)]
 pub struct Episodes {
     rows: Vec<Episode>,
 }
 
 impl Episodes {
-    /// The row that the next episode will have.
+    /// Row that the next episode will have.
     pub fn next_row(&self) -> u32 {
         u32::try_from(self.rows.len()).expect("at most 2^32 episodes")
     }
 
-    /// Another episode.
+    /// Appends an episode.
     pub fn push(&mut self, episode: Episode) {
         self.rows.push(episode);
     }
 
-    /// A row, to complete it.
+    /// Row of an episode, to be completed.
     pub fn row_mut(&mut self, row: u32) -> &mut Episode {
         &mut self.rows[row as usize]
     }
 
-    /// The rows.
+    /// All rows.
     pub fn rows(&self) -> &[Episode] {
         &self.rows
     }
 
-    /// In columns, see the fields of [`Episode`].
+    /// Converts to a table, see the fields of [`Episode`].
     pub fn table(&self, of: &Names) -> Table {
         let rows = &self.rows;
         let time = |of: fn(&Episode) -> Time| times(&rows.iter().map(of).collect::<Vec<_>>());

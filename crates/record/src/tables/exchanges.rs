@@ -1,19 +1,19 @@
-//! `exchanges`: every request that was answered.
+//! `exchanges`: every request with a complete response.
 
 use super::{names, times};
 use crate::table::{Column, Names, Table};
 use retx_units::Time;
 
-/// A request and its response.
+/// Request and its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
     /// Index of the flow.
     pub flow: u32,
-    /// Counts the flow's exchanges, from 1.
+    /// Number of the exchange in its flow, from 1.
     pub number: u64,
-    /// When the client asked.
+    /// Time of the request.
     pub start: Time,
-    /// When it had read all of the response.
+    /// Time at which the client had read the whole response.
     pub finish: Time,
     /// Size of the request.
     pub request_bytes: u64,
@@ -28,17 +28,18 @@ pub struct Exchanges {
 }
 
 impl Exchanges {
-    /// Another exchange.
+    /// Appends an exchange.
     pub fn push(&mut self, exchange: Exchange) {
         self.rows.push(exchange);
     }
 
-    /// The rows.
+    /// All rows.
     pub fn rows(&self) -> &[Exchange] {
         &self.rows
     }
 
-    /// In columns: `flow number start_s finish_s response_time_s request_bytes response_bytes`.
+    /// Converts to a table: `flow number start_s finish_s response_time_s request_bytes
+    /// response_bytes`.
     pub fn table(&self, of: &Names) -> Table {
         let rows = &self.rows;
         let start: Vec<Time> = rows.iter().map(|row| row.start).collect();

@@ -7,50 +7,50 @@ use crate::table::{Column, Names, Table};
 use packed::Packed;
 use retx_units::{History, Time};
 
-/// A queue at an instant.
+/// Queue length at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkSample {
-    /// When.
+    /// Time of the sample.
     pub time: Time,
-    /// Where: index of the link's direction, or behind those of the station.
+    /// Index of the link's direction, or after all links the index of the station.
     pub place: u32,
-    /// Packets that wait; those in transmission are not counted.
+    /// Waiting packets, without those in transmission.
     pub queue_packets: u64,
 }
 
-/// All samples, in order of time; at the same time in the order of the places. Those that were
-/// pushed, or else all changes of queues.
+/// All samples, in order of time, then of place: those that were pushed, or all changes of the
+/// queues.
 #[derive(Debug, Clone, Default)]
 pub struct LinkSamples {
     packed: Packed,
-    /// How the queues have changed, by place.
+    /// Queue length over time, by place.
     histories: Vec<History>,
-    /// Up to when.
+    /// End of the histories.
     end: Time,
 }
 
 impl LinkSamples {
-    /// Another sample.
+    /// Appends a sample.
     pub fn push(&mut self, sample: LinkSample) {
         self.packed.push(sample);
     }
 
-    /// How many have been pushed.
+    /// Number of samples pushed.
     pub const fn len(&self) -> usize {
         self.packed.rows()
     }
 
-    /// True when none has been.
+    /// True if no sample has been pushed.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How the queues of all places have changed up to `end`, by place; instead of samples.
+    /// Sets the queue lengths over time up to `end`, by place, in place of samples.
     pub fn tell(&mut self, histories: Vec<History>, end: Time) {
         (self.histories, self.end) = (histories, end);
     }
 
-    /// The rows, which are kept in another form.
+    /// All rows, unpacked.
     pub fn rows(&self) -> Vec<LinkSample> {
         if self.histories.is_empty() {
             let mut rows = Vec::with_capacity(self.len());
@@ -64,12 +64,13 @@ impl LinkSamples {
                 .collect::<Vec<_>>()
         };
         let mut rows: Vec<LinkSample> = (0..).zip(&self.histories).flat_map(of_place).collect();
-        // Each place's are in order, which makes this fast; and it leaves places in order.
+        // Each place's rows are sorted already, which makes this fast; the sort is stable in the
+        // places.
         rows.sort_by_key(|row| row.time);
         rows
     }
 
-    /// In columns: `time_s place queue_packets`.
+    /// Converts to a table: `time_s place queue_packets`.
     pub fn table(&self, of: &Names) -> Table {
         let rows = self.rows();
         Table::new(

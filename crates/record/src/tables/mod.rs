@@ -1,4 +1,4 @@
-//! The tables of a run, row by row as things happen.
+//! Tables of a run, written row by row.
 
 mod acks;
 mod drops;
@@ -20,26 +20,26 @@ pub use segments::{Segment, Segments, Unacked};
 use crate::table::{Column, NO_INTEGER};
 use retx_units::{Duration, Time};
 
-/// The tables that a run keeps.
+/// Tables that a run records.
 #[derive(Debug, Clone, Default)]
 pub struct Tables {
     /// Time series of the senders.
     pub samples: Option<Samples>,
-    /// Time series of the queues; kept together with the samples.
+    /// Time series of the queues; recorded together with the samples.
     pub link_samples: Option<LinkSamples>,
-    /// Every segment that took sequence space.
+    /// Every segment that occupied sequence space.
     pub segments: Option<Segments>,
-    /// Every acknowledgment; kept together with the segments.
+    /// Every acknowledgment; recorded together with the segments.
     pub acks: Option<Acks>,
     /// Every packet that was dropped.
     pub drops: Option<Drops>,
     /// Every recovery episode.
     pub episodes: Option<Episodes>,
-    /// Every request that was answered.
+    /// Every request with a complete response.
     pub exchanges: Option<Exchanges>,
 }
 
-/// The number of the segment at `position`, as ns-2 counts: SYN 0, the first data segment 1.
+/// Packet number of the segment at `position`, as ns-2 counts: SYN 0, first data segment 1.
 pub const fn packet_number(position: u64, smss: u32) -> u64 {
     match position.checked_sub(1) {
         None => 0,
@@ -47,32 +47,32 @@ pub const fn packet_number(position: u64, smss: u32) -> u64 {
     }
 }
 
-/// An instant in seconds; [`Time::NEVER`] is none.
+/// Converts an instant to seconds; [`Time::NEVER`] is absent.
 fn seconds_of(time: Time) -> f64 {
     if time == Time::NEVER { f64::NAN } else { time.as_secs_f64() }
 }
 
-/// A duration in seconds.
+/// Converts a duration to seconds.
 fn seconds(duration: Option<Duration>) -> f64 {
     duration.map_or(f64::NAN, Duration::as_secs_f64)
 }
 
-/// Instants in seconds.
+/// Column of instants in seconds.
 fn times(values: &[Time]) -> Column {
     Column::Float(values.iter().copied().map(seconds_of).collect())
 }
 
-/// Durations in seconds.
+/// Column of durations in seconds.
 fn durations(values: impl Iterator<Item = Option<Duration>>) -> Column {
     Column::Float(values.map(seconds).collect())
 }
 
-/// Whole numbers, of which some may be absent.
+/// Column of integers, some of which may be absent.
 fn integers(values: impl Iterator<Item = Option<u64>>) -> Column {
     Column::Integer(values.map(|value| value.unwrap_or(NO_INTEGER)).collect())
 }
 
-/// Indices into names.
+/// Column of indices into names.
 fn names(codes: Vec<u32>, names: &[String]) -> Column {
     Column::Name { codes, names: names.to_vec() }
 }

@@ -8,12 +8,12 @@ use crate::table::{Column, Names, Table};
 use packed::Packed;
 use retx_units::{Duration, Time};
 
-/// A sender at an instant.
+/// State of a sender at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
     /// Index of the flow.
     pub flow: u32,
-    /// When.
+    /// Time of the sample.
     pub time: Time,
     /// Congestion window.
     pub cwnd_bytes: u64,
@@ -21,53 +21,53 @@ pub struct Sample {
     pub ssthresh_bytes: u64,
     /// Sequence space in flight.
     pub flight_size_bytes: u64,
-    /// The peer's window.
+    /// Window advertised by the peer.
     pub rwnd_bytes: u64,
-    /// Smoothed RTT, once there was a sample.
+    /// Smoothed RTT; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// RTT variation.
+    /// RTT variation; `None` before the first sample.
     pub rttvar: Option<Duration>,
-    /// Timeout in force, backoff included.
+    /// Retransmission timeout in force, backoff included.
     pub rto: Duration,
-    /// Doublings in it.
+    /// Number of backoffs in it.
     pub backoff: u32,
-    /// What the sender is doing.
+    /// State of the sender.
     pub state: SenderState,
     /// Bytes of data acknowledged.
     pub ack_bytes: u64,
 }
 
-/// All samples, in order of time; at the same time in the order of the flows.
+/// All samples, in order of time, then of flow.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
     packed: Packed,
 }
 
 impl Samples {
-    /// Another sample.
+    /// Appends a sample.
     #[inline]
     pub fn push(&mut self, sample: Sample) {
         self.packed.push(&sample);
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub const fn len(&self) -> usize {
         self.packed.rows()
     }
 
-    /// True without a row.
+    /// True without rows.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The rows, which are kept in another form.
+    /// All rows, unpacked.
     pub fn rows(&self) -> Vec<Sample> {
         let mut rows = Vec::with_capacity(self.packed.rows());
         rows.extend(self.packed.iter());
         rows
     }
 
-    /// In columns, see the fields of [`Sample`].
+    /// Converts to a table, see the fields of [`Sample`].
     pub fn table(&self, of: &Names) -> Table {
         let count = self.packed.rows();
         let mut flows = Vec::with_capacity(count);

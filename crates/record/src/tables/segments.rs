@@ -1,5 +1,5 @@
-//! `segments`: every segment of a flow's data direction that took sequence space (SYN, data, FIN),
-//! and what became of it.
+//! `segments`: every segment of a flow's data direction that occupied sequence space (SYN, data,
+//! FIN), and its fate.
 
 use super::{names, times};
 use crate::reason::{EpisodeKind, SegmentFate};
@@ -7,22 +7,22 @@ use crate::table::{Column, Names, Table};
 use retx_units::Time;
 use std::collections::VecDeque;
 
-/// A segment as it is sent.
+/// Segment as sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     /// Index of the flow.
     pub flow: u32,
-    /// When.
+    /// Time of sending.
     pub sent: Time,
     /// Relative sequence number: SYN 0, first byte of data 1.
     pub seq: u64,
     /// Payload bytes.
     pub length_bytes: u32,
-    /// Counted as ns-2 does.
+    /// Packet number, as ns-2 counts.
     pub packet_number: u64,
-    /// Some of it had been sent before.
+    /// True if it contains bytes sent before.
     pub retransmission: bool,
-    /// For a retransmission: the kind of the episode in which it was sent.
+    /// Kind of the episode in which it was retransmitted; `None` for first transmissions.
     pub cause: Option<EpisodeKind>,
 }
 
@@ -36,7 +36,7 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Another segment; returns its row.
+    /// Appends a segment; returns its row.
     pub fn push(&mut self, segment: Segment) -> u32 {
         let row = self.next_row();
         self.sent.push(segment);
@@ -46,13 +46,13 @@ impl Segments {
         row
     }
 
-    /// The row that the next segment will have.
+    /// Row that the next segment will have.
     pub fn next_row(&self) -> u32 {
         u32::try_from(self.sent.len()).expect("at most 2^32 segments in a table")
     }
 
-    /// A segment reached the receiver. Copies that the network has made of it are one: the first
-    /// counts that the receiver does not throw away.
+    /// Records that a segment reached the receiver. Of several copies made by the network, the
+    /// first one that the receiver accepts counts.
     pub fn delivered(&mut self, row: u32, now: Time) {
         if self.fate[row as usize] == SegmentFate::Delivered {
             return;
@@ -61,43 +61,44 @@ impl Segments {
         self.arrived[row as usize] = now;
     }
 
-    /// The receiver has thrown away what it has just got.
+    /// Records that the receiver has discarded the segment that just arrived.
     pub fn refused(&mut self, row: u32) {
         self.fate[row as usize] = SegmentFate::Refused;
     }
 
-    /// A segment was dropped.
+    /// Records that a segment was dropped.
     pub fn dropped(&mut self, row: u32, fate: SegmentFate) {
         self.fate[row as usize] = fate;
     }
 
-    /// The sender has heard that everything up to a segment's end has arrived.
+    /// Records that the sender knows that everything up to a segment's end has arrived.
     pub fn acked(&mut self, row: u32, now: Time) {
         self.acked[row as usize] = now;
     }
 
-    /// Rows so far.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.sent.len()
     }
 
-    /// True without a row.
+    /// True without rows.
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }
 
-    /// The rows as they were sent, and the fate of each.
+    /// Rows as sent, with their fates.
     pub fn rows(&self) -> impl Iterator<Item = (&Segment, SegmentFate)> {
         self.sent.iter().zip(self.fate.iter().copied())
     }
 
-    /// When the sender heard that a row's segment has arrived; [`Time::NEVER`] if it never did.
+    /// Time at which the sender learned that a row's segment had arrived; [`Time::NEVER`] if it
+    /// never did.
     pub fn acked_at(&self, row: u32) -> Time {
         self.acked[row as usize]
     }
 
-    /// In columns: `flow sent_s seq length_bytes packet_number retransmission cause fate arrived_s
-    /// acked_s`.
+    /// Converts to a table: `flow sent_s seq length_bytes packet_number retransmission cause fate
+    /// arrived_s acked_s`.
     pub fn table(&self, of: &Names) -> Table {
         let sent = &self.sent;
         let sent_at: Vec<Time> = sent.iter().map(|row| row.sent).collect();
@@ -123,16 +124,16 @@ impl Segments {
     }
 }
 
-/// Rows of one flow's segments that are not yet acknowledged, by the position after each.
+/// Rows of one flow's unacknowledged segments, by the position after each.
 #[derive(Debug, Clone, Default)]
 pub struct Unacked {
-    /// In order of position.
+    /// First transmissions in order of position.
     firsts: VecDeque<(u64, u32)>,
     retransmissions: Vec<(u64, u32)>,
 }
 
 impl Unacked {
-    /// A segment that ends before `end` was written into this row.
+    /// Adds the row of a segment that ends before `end`.
     pub fn push(&mut self, end: u64, row: u32, retransmission: bool) {
         if retransmission {
             self.retransmissions.push((end, row));
@@ -141,7 +142,7 @@ impl Unacked {
         }
     }
 
-    /// The sender has heard that everything before `position` has arrived.
+    /// Records that the sender knows that everything before `position` has arrived.
     pub fn acknowledged(&mut self, now: Time, position: u64, segments: &mut Segments) {
         while let Some(&(end, row)) = self.firsts.front()
             && end <= position

@@ -1,4 +1,4 @@
-//! The copies that were dropped, and those that were retransmissions.
+//! Exceptions: dropped copies and retransmitted copies.
 
 use super::SegmentCopy;
 use crate::reason::Cause;
@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone)]
 struct Dropped {
     copy: SegmentCopy,
-    /// What the drop makes of an episode; `None`: the receiver threw it away.
+    /// Cause that the drop gives to an episode; `None` if the receiver discarded the copy.
     cause: Option<Cause>,
 }
 
 #[derive(Debug, Clone)]
 struct Retransmitted {
-    /// Without what the segment carried for the first time.
+    /// Range without the bytes that the segment carried for the first time.
     copy: SegmentCopy,
     delivered: bool,
 }
@@ -34,11 +34,12 @@ impl Stretch for Retransmitted {
     }
 }
 
-/// Copies sorted by where they start.
+/// Copies sorted by their start.
 #[derive(Debug, Clone)]
 struct Sorted<T> {
     list: VecDeque<T>,
-    /// The longest ever put in: how far before a position an overlap may start.
+    /// Length of the longest copy ever inserted, which bounds how far before a position an
+    /// overlapping copy may start.
     longest: u64,
 }
 
@@ -53,7 +54,7 @@ impl<T: Stretch> Sorted<T> {
         let SegmentCopy { from, to, .. } = *item.copy();
         self.longest = self.longest.max(to - from);
         if self.list.capacity() == 0 {
-            // Most flows have no more at a time.
+            // Most flows never hold more than one.
             self.list.reserve_exact(1);
         }
         match self.list.back() {
@@ -65,11 +66,11 @@ impl<T: Stretch> Sorted<T> {
         }
     }
 
-    /// Where copies that overlap with what starts at `from` begin.
+    /// Index from which copies may overlap with a range that starts at `from`.
     #[inline]
     fn first(&self, from: u64) -> usize {
         let is_before = |item: &T| item.copy().from + self.longest <= from;
-        // What arrives mostly lies behind what was sent again.
+        // Most arrivals lie behind all retransmissions.
         if self.list.back().is_none_or(is_before) {
             return self.list.len();
         }
@@ -90,22 +91,22 @@ impl<T: Stretch> Sorted<T> {
     }
 }
 
-/// The newest copy of a position.
+/// Newest copy of a position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Newest {
-    /// The retransmission; `None` for the original.
+    /// Number of the retransmission; `None` for the original.
     pub number: Option<u64>,
-    /// Why it was dropped, if it was.
+    /// Cause of its drop; `None` if it was not dropped.
     pub dropped: Option<Cause>,
-    /// The receiver threw it away.
+    /// True if the receiver discarded it.
     pub refused: bool,
-    /// It is known not to be on its way any more.
+    /// True if it is known not to be in flight any more.
     pub settled: bool,
-    /// The probe that was left aside.
+    /// Number of the probe that was left out of consideration.
     pub probe: Option<u64>,
 }
 
-/// All that is not an original which arrived, or will.
+/// All copies except originals that have arrived or will arrive.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Exceptions {
     dropped: Sorted<Dropped>,
@@ -146,13 +147,13 @@ impl Exceptions {
         self.retransmitted.forget_before(position);
     }
 
-    /// True when `copy` is the first that carried the byte at `position`.
+    /// True if `copy` is the first that carried the byte at `position`.
     pub fn is_original(&self, copy: &SegmentCopy, position: u64) -> bool {
         let again = self.retransmitted.overlapping(position, position + 1);
         again.into_iter().all(|item| item.copy.number != copy.number)
     }
 
-    /// True when some byte of `part` has had all its copies dropped that were sent before number
+    /// True if some byte of `part` has had all its copies dropped that were sent before number
     /// `before`.
     pub fn all_dropped(&self, part: &SegmentCopy, before: u64) -> bool {
         let (from, to) = (part.from, part.to);
@@ -163,10 +164,10 @@ impl Exceptions {
         }
         let mut again = self.retransmitted.overlapping(from, to).filter(|item| earlier(&item.copy));
         if drops.next().is_none() && again.next().is_none() {
-            // One drop, and nothing but the original that could have been dropped.
+            // One drop, and no copy but the original to be dropped.
             return true;
         }
-        // Copies less drops changes only where a copy or a drop begins or ends.
+        // The number of copies minus drops changes only where a copy or a drop begins or ends.
         let mut edges: Vec<(u64, i32)> = Vec::new();
         let mut span = |copy: &SegmentCopy, weight: i32| {
             edges.push((copy.from.max(from), weight));
@@ -179,7 +180,7 @@ impl Exceptions {
             span(&item.copy, 1);
         }
         edges.sort_unstable_by_key(|(position, _)| *position);
-        // The original.
+        // The original copy.
         let mut alive = 1;
         let mut edges = edges.into_iter().peekable();
         while let Some((position, change)) = edges.next() {
@@ -193,7 +194,7 @@ impl Exceptions {
         false
     }
 
-    /// The newest copy of the byte at `position`; when that one is a `probe`, the one before.
+    /// Newest copy of the byte at `position`; if that one is a `probe`, the one before it.
     pub fn newest(&self, position: u64, probe: bool) -> Newest {
         let again = || self.retransmitted.overlapping(position, position + 1);
         let last = again().map(|item| item.copy.number).max();
@@ -203,7 +204,7 @@ impl Exceptions {
         let mut drops = self.dropped.overlapping(position, position + 1);
         let drop = match newest {
             Some(newest) => drops.find(|drop| drop.copy.number == newest.copy.number),
-            // No other retransmission covers it: what was dropped is the original.
+            // No other retransmission covers it, so the dropped copy is the original.
             None => drops.find(|drop| probe != Some(drop.copy.number)),
         };
         Newest {

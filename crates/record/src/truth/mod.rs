@@ -1,5 +1,5 @@
-//! Why did it happen? The verdicts on a flow's retransmissions and recovery episodes, from what
-//! truly became of each copy of a segment.
+//! Verdicts on a flow's retransmissions and recovery episodes, derived from the true fate of each
+//! copy of a segment.
 //!
 //! *What it does.* A retransmission is unnecessary when an earlier copy of each of its bytes
 //! reached, or still reaches, the receiver. An episode's cause is the fate of the newest copy, sent
@@ -8,11 +8,11 @@
 //! found the loss by repairing it, the probe is what the episode retransmits: the copy before it
 //! decides.
 //!
-//! As long as nothing is lost or retransmitted, nothing is kept. What is kept are exceptions: the
-//! copies that were dropped, the copies that were retransmissions, and the verdicts that hang on a
-//! copy still on its way. Such a verdict is given as if the copy arrived; should it be dropped, a
-//! [`Correction`] follows. A byte has one original and so many retransmissions, hence: it is on its
-//! way, or has arrived, unless all of these are among the drops.
+//! Nothing is stored as long as nothing is lost or retransmitted. Only exceptions are stored:
+//! dropped copies, retransmitted copies, and verdicts that depend on a copy still in flight. Such a
+//! verdict assumes that the copy arrives; if it is dropped, a [`Correction`] follows. A byte has
+//! one original and some retransmissions, and hence is in flight or has arrived unless all of these
+//! are among the drops.
 //!
 //! Positions are those of the stream: SYN 0, first byte of data 1, FIN after the last.
 
@@ -21,14 +21,14 @@ mod exceptions;
 use crate::reason::{Belief, Cause, EpisodeKind, SubCause};
 use exceptions::Exceptions;
 
-/// One copy of a stretch of the stream, sent in one segment.
+/// A copy of a range of the stream, sent in one segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentCopy {
-    /// Which copy: grows with every segment that the flow's sender sends.
+    /// Number of the copy, increasing with every segment that the flow's sender sends.
     pub number: u64,
     /// Position of its first byte.
     pub from: u64,
-    /// Position after its last.
+    /// Position after its last byte.
     pub to: u64,
 }
 
@@ -38,79 +38,79 @@ impl SegmentCopy {
     }
 }
 
-/// A copy of something that had been sent before.
+/// Copy of bytes that had been sent before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retransmission {
     /// The copy.
     pub copy: SegmentCopy,
     /// Position after the last byte sent before.
     pub sent_to: u64,
-    /// The episode that it belongs to.
+    /// Episode that it belongs to.
     pub episode: Row,
-    /// It counts in the statistics.
+    /// True if it counts in the statistics.
     pub counted: bool,
 }
 
-/// What an episode retransmits first.
+/// First segment that an episode retransmits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trigger {
-    /// Where it begins.
+    /// Start of the segment.
     pub position: u64,
-    /// Its newest copy is that retransmission: of a probe that has repaired a loss, or of the
-    /// recovery before.
+    /// True if its newest copy is that retransmission, by a probe that has repaired a loss or by
+    /// the previous recovery.
     pub repaired: bool,
 }
 
-/// What has reached the other end.
+/// Bytes that have reached the other end.
 pub trait Arrived {
-    /// The first stretch of `from … to` that has not arrived; `None` when all has.
+    /// First range within `from … to` that has not arrived; `None` if all has.
     fn missing(&self, from: u64, to: u64) -> Option<(u64, u64)>;
 }
 
-/// A retransmission or an episode in the record: its row in the `episodes` table, if that is kept.
+/// Row of a retransmission or an episode in the `episodes` table, if recorded.
 pub type Row = Option<u32>;
 
-/// A verdict that has changed because a copy was dropped on which it hung.
+/// Changed verdict, because a copy that it depended on was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correction {
-    /// A retransmission was necessary after all.
+    /// A retransmission was necessary.
     Necessary {
-        /// Which copy.
+        /// Number of the copy.
         number: u64,
-        /// The episode that it belongs to.
+        /// Episode that it belongs to.
         episode: Row,
-        /// It counts in the statistics.
+        /// True if it counts in the statistics.
         counted: bool,
     },
-    /// An episode was not spurious after all.
+    /// An episode was not spurious.
     Cause {
-        /// The episode.
+        /// Row of the episode.
         episode: Row,
-        /// Its number: [`Truth::episodes`] when it had begun.
+        /// Number of the episode: the value of [`Truth::episodes`] right after its start.
         number: u64,
-        /// What the sender held it to be.
+        /// Belief of the sender.
         belief: Belief,
-        /// What was behind it.
+        /// True cause.
         cause: Cause,
-        /// It counts in the statistics.
+        /// True if it counts in the statistics.
         counted: bool,
     },
 }
 
-/// A retransmission that some earlier copy, still on its way, may prove unnecessary.
+/// Retransmission that an earlier copy, still in flight, may prove unnecessary.
 #[derive(Debug, Clone)]
 struct Open {
     copy: SegmentCopy,
-    /// What no earlier copy has brought yet.
+    /// Ranges that no earlier copy has delivered yet.
     missing: Vec<(u64, u64)>,
     episode: Row,
     counted: bool,
 }
 
-/// An episode that was no loss, unless this copy is dropped.
+/// Episode that was spurious, unless this copy is dropped.
 #[derive(Debug, Clone)]
 struct Watched {
-    /// The retransmission, or the original.
+    /// Number of the retransmission; `None` for the original.
     number: Option<u64>,
     trigger: u64,
     belief: Belief,
@@ -120,27 +120,27 @@ struct Watched {
     counted: bool,
 }
 
-/// What is known of one flow's losses and retransmissions.
+/// Losses and retransmissions of one flow.
 #[derive(Debug, Clone, Default)]
 pub struct Truth {
     exceptions: Exceptions,
     open: Vec<Open>,
     watched: Vec<Watched>,
-    /// Copies that the receiver threw away, while the network has others of the same packet.
+    /// Copies that the receiver discarded, while the network has other copies of the same packet.
     thrown_away: Vec<SegmentCopy>,
-    /// The highest acknowledgment that was dropped on its way.
+    /// Highest acknowledgment that was dropped.
     ack_dropped: u64,
     episodes: u64,
 }
 
 impl Truth {
-    /// The sender has sent a copy of something that it had sent before, up to `sent_to`. Returns
-    /// true when, by what is known so far, that was unnecessary.
+    /// Records a copy of bytes sent before, up to `sent_to`. Returns true if, as far as is known,
+    /// it was unnecessary.
     pub fn retransmitted(&mut self, again: Retransmission, arrived: &impl Arrived) -> bool {
         let Retransmission { copy, sent_to, episode, counted } = again;
         let old = SegmentCopy { to: copy.to.min(sent_to), ..copy };
         let necessary =
-            // Some of it is new: the segment had to be sent.
+            // Contains new bytes: the segment had to be sent.
             copy.to > sent_to || self.exceptions.all_dropped(&old, copy.number);
         if !necessary {
             let missing = missing(arrived, copy.from, copy.to);
@@ -152,8 +152,8 @@ impl Truth {
         !necessary
     }
 
-    /// A copy was dropped, which makes of an episode what `cause` says. Verdicts that this changes
-    /// are appended to `corrections`.
+    /// Records a dropped copy, which gives episodes the cause `cause`. Changed verdicts are
+    /// appended to `corrections`.
     pub fn dropped(&mut self, copy: SegmentCopy, cause: Cause, corrections: &mut Vec<Correction>) {
         self.exceptions.dropped(copy, Some(cause));
         self.reopen(&copy, corrections);
@@ -173,8 +173,8 @@ impl Truth {
         });
     }
 
-    /// A copy reached a receiver that threw it away, for lack of room or for its old timestamp: no
-    /// loss on the way, but its bytes have to come again.
+    /// Records a copy that the receiver discarded, for lack of room or for its old timestamp: not a
+    /// loss on the path, but its bytes have to be sent again.
     pub fn refused(&mut self, copy: SegmentCopy, corrections: &mut Vec<Correction>) {
         self.thrown_away.retain(|other| other.number != copy.number);
         self.exceptions.dropped(copy, None);
@@ -183,19 +183,20 @@ impl Truth {
         self.watched.retain(|watched| !watched.is(&copy, exceptions));
     }
 
-    /// The same, but the network has made more of the packet, and the receiver may yet keep that.
+    /// Records a discarded copy of which the network has made further ones that the receiver may
+    /// still accept.
     pub fn refused_so_far(&mut self, copy: SegmentCopy) {
         if !self.has_refused(copy.number) {
             self.thrown_away.push(copy);
         }
     }
 
-    /// The receiver has thrown away all that has come of a copy of which more may come.
+    /// True if the receiver has discarded all copies so far, of a segment of which more may come.
     pub fn has_refused(&self, number: u64) -> bool {
         self.thrown_away.iter().any(|copy| copy.number == number)
     }
 
-    /// Retransmissions for which `copy` was the last hope to have been unnecessary.
+    /// Re-evaluates retransmissions for which `copy` was the last chance to be unnecessary.
     fn reopen(&mut self, copy: &SegmentCopy, corrections: &mut Vec<Correction>) {
         let exceptions = &self.exceptions;
         self.open.retain(|open| {
@@ -216,7 +217,7 @@ impl Truth {
         });
     }
 
-    /// A copy has reached the receiver, which kept it.
+    /// Records that the receiver has accepted a copy.
     #[inline]
     pub fn delivered(&mut self, copy: SegmentCopy) {
         if !(self.open.is_empty()
@@ -228,7 +229,8 @@ impl Truth {
         }
     }
 
-    // In registers, or all would be written to memory where there are no exceptions, too.
+    // Arguments by value stay in registers; a struct would be written to memory even without
+    // exceptions.
     #[inline(never)]
     fn delivered_among_exceptions(&mut self, number: u64, from: u64, to: u64) {
         let copy = SegmentCopy { number, from, to };
@@ -244,12 +246,12 @@ impl Truth {
         exceptions.delivered(&copy);
     }
 
-    /// An acknowledgment of everything before `ack` was dropped.
+    /// Records that an acknowledgment of everything before `ack` was dropped.
     pub fn ack_dropped(&mut self, ack: u64) {
         self.ack_dropped = self.ack_dropped.max(ack);
     }
 
-    /// The sender has found a loss, or believes so. The cause as far as it is known.
+    /// Records an episode and returns its cause, as far as is known.
     pub fn episode(
         &mut self,
         belief: Belief,
@@ -283,7 +285,7 @@ impl Truth {
         });
         let sub_cause = match belief.kind {
             _ if newest.refused || refused_so_far => SubCause::Refused,
-            // The sender has seen no acknowledgment beyond the trigger, but one was sent.
+            // An acknowledgment beyond the trigger was sent, but the sender has not seen it.
             _ if self.ack_dropped > trigger => SubCause::AckLost,
             EpisodeKind::Frr => SubCause::Reordering,
             EpisodeKind::Rto => SubCause::Delay,
@@ -291,13 +293,13 @@ impl Truth {
         (Cause::Spurious, Some(sub_cause))
     }
 
-    /// Episodes so far: the number of the newest.
+    /// Number of episodes so far, which is the number of the newest.
     pub const fn episodes(&self) -> u64 {
         self.episodes
     }
 
-    /// Everything before `position` is acknowledged: no verdict will ask for it again, except those
-    /// that are open.
+    /// Records that everything before `position` is acknowledged: only open verdicts can concern
+    /// it.
     pub fn advance(&mut self, position: u64) {
         if self.exceptions.is_empty() {
             return;
@@ -308,13 +310,13 @@ impl Truth {
         self.exceptions.forget_before(keep);
     }
 
-    /// Statistics start now: corrections of what came before do not count in them.
+    /// Begins statistics: corrections of earlier verdicts do not count.
     pub fn stop_counting(&mut self) {
         self.open.iter_mut().for_each(|open| open.counted = false);
         self.watched.iter_mut().for_each(|watched| watched.counted = false);
     }
 
-    /// Exceptions kept: 0 in a flow that has been loss-free for a round trip.
+    /// Number of exceptions stored; 0 in a flow without loss for a round trip.
     pub fn kept(&self) -> usize {
         self.exceptions.len() + self.open.len() + self.watched.len() + self.thrown_away.len()
     }
@@ -332,7 +334,7 @@ impl Watched {
     }
 }
 
-/// All stretches of `from … to` that have not arrived.
+/// All ranges within `from … to` that have not arrived.
 fn missing(arrived: &impl Arrived, mut from: u64, to: u64) -> Vec<(u64, u64)> {
     let mut all = Vec::new();
     while from < to
@@ -344,7 +346,7 @@ fn missing(arrived: &impl Arrived, mut from: u64, to: u64) -> Vec<(u64, u64)> {
     all
 }
 
-/// Takes `from … to` out of a list of stretches.
+/// Removes `from … to` from a list of ranges.
 fn subtract(stretches: &mut Vec<(u64, u64)>, from: u64, to: u64) {
     let mut rest = Vec::new();
     for &(start, end) in stretches.iter() {

@@ -70,7 +70,7 @@ fn the_file_says_what_it_is() {
             other => panic!("{other:?}"),
         }
     });
-    // The place that only lost packets is no interface.
+    // The place that only lost packets is not an interface.
     assert_eq!(names.collect::<Vec<_>>(), ["cloud forward in", "wan forward in"]);
 }
 
@@ -145,7 +145,7 @@ fn comments_tell_the_truth() {
     assert_eq!(last, Some("still under way when the run ended; flow download"));
 }
 
-/// One packet at several places is one row each, told apart by place and time alone.
+/// A packet at several places yields one row each, distinguished by place and time alone.
 #[test]
 fn a_packet_is_seen_where_it_passes() {
     let mut capture = CaptureBuffer::new();
@@ -166,7 +166,7 @@ fn a_packet_is_seen_where_it_passes() {
     assert!(packets.iter().all(|p| p.data == packets[0].data));
 }
 
-/// Copies that the network makes, copies of copies too, are the same packet by their headers.
+/// Copies made by the network, copies of copies too, have the headers of the original.
 #[test]
 fn a_copy_has_the_identification_of_its_original() {
     let mut capture = CaptureBuffer::new();
@@ -192,7 +192,7 @@ fn a_copy_has_the_identification_of_its_original() {
     assert_eq!(arrived.count(), 1);
 }
 
-/// A packet that a queue marks is seen without the mark before it and with it behind.
+/// A packet that a queue marks is seen without the mark before the queue and with it after.
 #[test]
 fn a_mark_is_seen_from_where_it_is_made() {
     let mut capture = CaptureBuffer::new();

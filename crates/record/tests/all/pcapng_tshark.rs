@@ -1,5 +1,5 @@
-//! Capture files, read by tshark. Where it is not installed (`apt-get install tshark`), the tests
-//! say so and check nothing.
+//! Capture files read by tshark. If it is not installed (`apt-get install tshark`), the tests
+//! report that and check nothing.
 
 use crate::connections::{ACK, DATA, Hand, Part, download, reset, start};
 use retx_record::capture::{CaptureBuffer, FlowNodes, Side};
@@ -23,7 +23,7 @@ impl Capture {
         Self(path)
     }
 
-    /// What tshark prints, or `None` with the reason printed when there is no tshark.
+    /// Output of tshark; without tshark, `None` after printing the reason.
     fn tshark(&self, arguments: &[&str]) -> Option<String> {
         let checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"];
         let run =
@@ -44,7 +44,7 @@ impl Capture {
         }
     }
 
-    /// One row per packet, one text per field; several values of a field are joined by commas.
+    /// One row per packet, one string per field; several values of a field are joined by commas.
     fn fields(&self, names: &[&str]) -> Option<Vec<Vec<String>>> {
         let mut arguments = vec!["-T", "fields", "-E", "separator=|", "-E", "aggregator=,"];
         for name in names {
@@ -67,8 +67,8 @@ fn captured(fill: impl FnOnce(&mut CaptureBuffer)) -> CaptureBuffer {
     capture
 }
 
-/// Window scaling, timestamps, SACK, the wrap of sequence numbers, losses and retransmissions:
-/// tshark sees what was meant. Relative sequence numbers are positions.
+/// tshark reads window scaling, timestamps, SACK, wrapping sequence numbers, losses and
+/// retransmissions as intended. Relative sequence numbers are positions.
 #[test]
 fn a_download_reads_as_it_was_meant() {
     let file = Capture::new("download", &captured(download), Snap::Full);
@@ -127,7 +127,7 @@ fn a_download_reads_as_it_was_meant() {
     assert_eq!(edges, [list(&[2]), list(&[4, 2]), list(&[6, 4, 2]), list(&[4])]);
 }
 
-/// tshark's own analysis finds the retransmissions, and nothing else that would be wrong.
+/// tshark's own analysis finds the retransmissions and no other anomaly.
 #[test]
 fn tshark_finds_the_retransmissions() {
     let file = Capture::new("analysis", &captured(download), Snap::default());
@@ -202,7 +202,7 @@ fn the_dissection_has_nothing_to_complain_about() {
     assert_eq!(words.matches("Encapsulation type: Raw IP (7)").count(), 28);
 }
 
-/// A checksum that is wrong would be found: the tests above can fail.
+/// A wrong checksum is found, so the tests above can fail.
 #[test]
 fn a_wrong_checksum_is_found() {
     let file = Capture::new("wrong", &captured(reset), Snap::Full);
@@ -215,8 +215,7 @@ fn a_wrong_checksum_is_found() {
     assert_eq!(rows, [["1", "1"], ["1", "1"], ["1", "1"], ["0", "1"], ["1", "1"]]);
 }
 
-/// Whatever ports the flows of a large run have and whatever part of the payload's text a segment
-/// carries, tshark takes it for plain data.
+/// tshark dissects no flow of a large run as another protocol, whatever its ports and payload.
 #[test]
 fn no_port_and_no_payload_is_taken_for_a_protocol() {
     let mut capture = CaptureBuffer::new();

@@ -1,11 +1,11 @@
-//! The verdicts of [`Truth`] against a plain reckoning that keeps every copy of every byte.
+//! Verdicts of [`Truth`] compared with a plain computation that keeps every copy of every byte.
 
 use proptest::prelude::*;
 use retx_record::reason::{Belief, Cause, EpisodeKind, SaidCause};
 use retx_record::truth::{Arrived, Correction, Retransmission, SegmentCopy, Trigger, Truth};
 use std::collections::BTreeMap;
 
-/// What truly becomes of a copy, and has it yet?
+/// True fate of a copy, and whether it has happened yet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     OnItsWay,
@@ -14,7 +14,7 @@ enum Fate {
     Refused,
 }
 
-/// Every copy ever sent, and nothing derived.
+/// Every copy ever sent, without anything derived.
 #[derive(Debug, Default)]
 struct Ledger {
     copies: Vec<(SegmentCopy, Fate)>,
@@ -74,14 +74,14 @@ impl Arrived for Ledger {
     }
 }
 
-/// One step of a random history; numbers are taken modulo what there is.
+/// Step of a random history; indices are taken modulo the number of items.
 #[derive(Debug, Clone)]
 enum Step {
     /// New data of so many bytes, with a copy of so many old ones in front.
     New { bytes: u64, old: u64 },
     /// Something sent before.
     Again { from: u64, bytes: u64 },
-    /// One of the copies on their way gets its fate.
+    /// A copy in flight gets its fate.
     Settle { which: usize, fate: u8 },
     /// The sender believes in a loss.
     Episode { trigger: u64, rto: bool, repaired: bool },
@@ -102,7 +102,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..80)
 }
 
-/// Both reckonings side by side, and the verdicts that the truth has given so far.
+/// Both computations, and the verdicts of [`Truth`] so far.
 #[derive(Default)]
 struct Run {
     ledger: Ledger,
@@ -208,7 +208,7 @@ impl Run {
         }
     }
 
-    /// At every instant the verdicts are those of the definition.
+    /// Asserts that the verdicts are those of the definition.
     fn check(&self) -> Result<(), TestCaseError> {
         for (row, &(index, _)) in self.ledger.retransmissions.iter().enumerate() {
             prop_assert_eq!(

@@ -1,13 +1,13 @@
-//! Samples of queues in few bytes.
+//! Compact storage of queue samples.
 //!
-//! Rows are kept in two or six words of 32 bits: mostly it is the next place's turn, at the same
-//! instant or a little later, and its queue is about as long as it was.
+//! A row takes two or six 32-bit words: usually it concerns the next place, at the same instant or
+//! a little later, and its queue length has changed little.
 
 use super::LinkSample;
 use crate::tables::words::{Words, halves};
 use retx_units::Time;
 
-/// Rows of samples.
+/// Packed rows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Packed {
     words: Vec<u32>,
@@ -15,19 +15,19 @@ pub(super) struct Packed {
     before: Before,
 }
 
-/// The rows before, as far as the next one builds on them.
+/// State of the previous rows that the next one is relative to.
 #[derive(Debug, Clone, Default)]
 struct Before {
     time: u64,
     place: u32,
-    /// The queue written last, by place.
+    /// Queue length last written, by place.
     queues: Vec<u64>,
 }
 
 /// No row of that place has been written.
 const UNWRITTEN: u64 = u64::MAX;
-/// The place, the time and the queue follow, whole. Else this is the time since the row before, and
-/// a second word has the place's step and the queue's in 16 bits each.
+/// Marker: place, time and queue length follow in full. Any other first word is the time since the
+/// previous row, and a second word holds the differences of place and queue length, 16 bits each.
 const WHOLE: u32 = u32::MAX;
 
 impl Before {
@@ -40,12 +40,12 @@ impl Before {
 }
 
 impl Packed {
-    /// Rows written.
+    /// Number of rows.
     pub const fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Another row.
+    /// Appends a row.
     pub fn push(&mut self, LinkSample { time, place, queue_packets }: LinkSample) {
         self.rows += 1;
         let time = time.as_nanos();
@@ -109,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever is put in comes out, be it near the row before or far from it.
+        /// Rows are read back unchanged, whether near the previous row or far from it.
         #[test]
         fn what_is_put_in_comes_out(
             rows in prop::collection::vec((0u32..5, 0u64..1 << 34, 0u32..4, -9i64..9), 0..300),
@@ -119,7 +119,7 @@ mod tests {
             for (place, after, scale, step) in rows {
                 time += after >> (8 * scale);
                 let queue = &mut queues[place as usize];
-                // At times by thousands, or by more than has room in 16 bits.
+                // Times of thousands, or more than fits into 16 bits.
                 let factor = if place == 4 { 20_000 } else { i64::from(scale.max(1)) };
                 *queue = queue.saturating_add_signed(step * factor);
                 let sample = LinkSample {

@@ -1,34 +1,34 @@
-//! Samples in few bytes: what a sender's last sample tells need not be written again.
+//! Compact storage of samples: values equal to a sender's last sample are not written again.
 //!
-//! At each acknowledgment a row is written to memory that nobody has touched, which costs more than
-//! finding out what has changed in it. A row is a few words of 32 bits. The first has the time
-//! since the row before, and in its highest bits says which words follow: always the flow and what
-//! changes from row to row, as differences in 16 bits; the estimates, the timeout and the peer's
-//! window only where they have changed, in 32 bits. A row in which a difference has no room, or
-//! something else has changed, is written whole.
+//! At each acknowledgment a row is written to untouched memory, which costs more than finding out
+//! which values have changed. A row is a few 32-bit words. The first holds the time since the
+//! previous row and, in its highest bits, flags for the words that follow: always the flow and the
+//! values that change from row to row, as 16-bit differences; the estimates, the timeout and the
+//! peer's window only if they have changed, in 32 bits. A row is written in full if a difference
+//! does not fit, or if any other value has changed.
 
 use super::Sample;
 use crate::reason::SenderState;
 use crate::tables::words::{Words, halves};
 use retx_units::{Duration, Time};
 
-/// Bits of the time.
+/// Number of bits of the time.
 const TIME_BITS: u32 = 28;
-/// The estimates follow: two words.
+/// Flag: the estimates follow, two words.
 const ESTIMATES: u32 = 1 << TIME_BITS;
-/// The timeout follows: one word.
+/// Flag: the timeout follows, one word.
 const TIMEOUT: u32 = 1 << 29;
-/// The peer's window follows: one word.
+/// Flag: the peer's window follows, one word.
 const PEER: u32 = 1 << 30;
-/// All follows, whole.
+/// Flag: all values follow in full.
 const WHOLE: u32 = 1 << 31;
-/// Where the time is.
+/// Mask of the time.
 const TIME: u32 = ESTIMATES - 1;
 
-/// Stands for a duration that there is not.
+/// Value of an absent duration.
 const NONE: u64 = u64::MAX;
 
-/// What a row tells but for time and flow.
+/// Values of a row except time and flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Values {
     cwnd: u64,
@@ -43,7 +43,7 @@ struct Values {
     state: SenderState,
 }
 
-/// Before a flow's first row.
+/// Initial values of a flow.
 const NOTHING: Values = Values {
     cwnd: 0,
     flight: 0,
@@ -75,14 +75,14 @@ impl Values {
         }
     }
 
-    /// Not 0 when something differs that seldom changes.
+    /// Non-zero if a value that seldom changes differs.
     #[inline]
     const fn rarely_differ(&self, other: &Self) -> u64 {
         let small = (self.backoff ^ other.backoff) | (self.state as u32 ^ other.state as u32);
         (self.ssthresh ^ other.ssthresh) | small as u64
     }
 
-    /// Not 0 when something differs that changes now and then.
+    /// Non-zero if a value that sometimes changes differs.
     #[inline]
     const fn differ_at_times(&self, other: &Self) -> u64 {
         (self.srtt ^ other.srtt)
@@ -110,12 +110,12 @@ impl Values {
     }
 }
 
-/// The rows before, as far as the next one builds on them.
+/// State of the previous rows that the next one is relative to.
 #[derive(Debug, Clone, Default)]
 struct Before {
     time: u64,
     flow: u32,
-    /// Each flow's.
+    /// Last values of each flow.
     values: Vec<Values>,
 }
 
@@ -134,7 +134,7 @@ impl Before {
     }
 }
 
-/// Rows of samples.
+/// Packed rows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Packed {
     words: Vec<u32>,
@@ -143,12 +143,12 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// Rows written.
+    /// Number of rows.
     pub const fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Another row.
+    /// Appends a row.
     #[inline]
     pub fn push(&mut self, sample: &Sample) {
         self.rows += 1;
@@ -163,8 +163,8 @@ impl Packed {
             now.flight.wrapping_sub(last.flight),
             now.ack.wrapping_sub(last.ack),
         ];
-        // One comparison tells whether all have room: raised, a number of 16 bits with a sign has
-        // no bit above them.
+        // One comparison checks that all differences fit: offset by 2^15, a signed 16-bit number
+        // has no higher bits.
         let raised = |step: u64| step.wrapping_add(1 << 15);
         let above = raised(i64::from(flow_step) as u64) | raised(cwnd) | raised(flight) | ack;
         if (after >> TIME_BITS) | (above >> 16) | last.rarely_differ(&now) != 0 {
@@ -181,7 +181,7 @@ impl Packed {
         self.words.extend_from_slice(&words);
     }
 
-    /// A row in which more has changed than these words tell.
+    /// Writes a row with changes beyond those that these words hold.
     #[inline(never)]
     fn push_changes(&mut self, words: [u32; 3], flow: u32, [last, now]: [&Values; 2]) {
         let steps = [
@@ -220,13 +220,13 @@ impl Packed {
         }
     }
 
-    /// The rows, in the order in which they were written.
+    /// Rows in the order in which they were written.
     pub fn iter(&self) -> impl Iterator<Item = Sample> {
         Reader { words: Words::new(&self.words), before: Before::default() }
     }
 }
 
-/// By how much it has grown, as a number that wraps.
+/// Wrapping difference.
 const fn difference(last: u64, now: u64) -> i64 {
     now.wrapping_sub(last) as i64
 }
@@ -299,7 +299,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A number near the one before, or any.
+    /// Differences, small or arbitrary.
     fn step() -> impl Strategy<Value = i64> {
         prop_oneof![
             4 => Just(0),
@@ -311,7 +311,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is put in comes out, be it near the row before or far from it.
+        /// Rows are read back unchanged, whether near the previous row or far from it.
         #[test]
         fn what_is_put_in_comes_out(
             rows in prop::collection::vec(

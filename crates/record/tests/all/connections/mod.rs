@@ -1,4 +1,4 @@
-//! Connections made by hand, for the tests of capture files.
+//! Hand-made connections for the tests of capture files.
 
 use retx_record::capture::{
     CaptureBuffer, CapturedPacket, DropReason, Fate, FlowId, FlowNodes, PacketId, PlaceId, Side,
@@ -12,7 +12,7 @@ pub const SYN_ACK: Flags = Flags::SYN.with(Flags::ACK);
 pub const FIN_ACK: Flags = Flags::FIN.with(Flags::ACK);
 pub const RST_ACK: Flags = Flags::RST.with(Flags::ACK);
 
-/// Data segments of this many bytes, as they go beside timestamps.
+/// Payload of a data segment with timestamps, bytes.
 pub const DATA: u32 = 1448;
 
 /// Writes one connection into a capture; time advances by 1.000001 ms with each packet.
