@@ -1,13 +1,14 @@
-//! How fast is the engine? Data segments delivered per CPU second in some scenarios, and beside
-//! each two bare event loops: as many events put into and taken out of a binary heap, the standard
-//! library's, and of the engine's own queue, at the same number pending, with nothing else done.
+//! Speed of the engine: data segments delivered per CPU second in some scenarios, each compared
+//! with two bare event loops that insert and remove as many events, with as many pending, in a
+//! binary heap (the standard library's) and in the engine's own queue.
 //!
-//! `cargo bench -p retx-sim --bench engine`, or `… -- NAME` for what bears a part of the name; a
-//! bare `run` beside it leaves the bare loop out, so that `perf stat` sees the engine alone.
-//! Figures are medians of several repetitions; CPU time is that of this thread.
+//! `cargo bench -p retx-sim --bench engine`, or `… -- NAME` for scenarios whose name contains NAME;
+//! an additional `run` omits the bare loops, so that `perf stat` sees the engine alone. Figures are
+//! medians of several repetitions; CPU time is that of this thread.
 //!
-//! A bare `count` runs what is named once and short, and tells the segments delivered: who counts
-//! the instructions of the process (`bench/instructions.py`) can divide.
+//! An additional `count` runs each scenario once, for a short time, and prints the segments
+//! delivered, so that a program that counts the instructions of the process
+//! (`bench/instructions.py`) can divide.
 
 #[path = "../tests/all/plans/mod.rs"]
 mod plans;
@@ -27,11 +28,11 @@ use std::time::Instant;
 /// Repetitions of each measurement.
 const REPETITIONS: usize = 5;
 
-/// What one scenario costs.
+/// Cost of one scenario.
 struct Measured {
     segments: f64,
     events: f64,
-    /// Events put into the queue.
+    /// Events inserted into the queue.
     inserted: u64,
     /// Mean number of events pending.
     pending: usize,
@@ -40,7 +41,7 @@ struct Measured {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` runs it once, to see that it works; `cargo bench` says `--bench`.
+    // `cargo test --benches` runs it once as a check; `cargo bench` passes `--bench`.
     let quick = arguments.iter().any(|argument| argument == "--test");
     let bare = !arguments.iter().any(|argument| argument == "run");
     let filter =
@@ -88,14 +89,14 @@ fn main() {
     println!("peak memory: {}", peak_memory().unwrap_or_else(|| "unknown here".to_owned()));
 }
 
-/// How long the scenarios are.
+/// Lengths of the scenarios.
 struct Spans {
     wired: Duration,
-    /// Where a bottleneck has 10 Mbit/s for each flow.
+    /// Bottleneck with 10 Mbit/s for each flow.
     shared: Duration,
-    /// Where a segment takes milliseconds.
+    /// Segments that take milliseconds.
     slow: Duration,
-    /// Where a loss takes long to repair.
+    /// Losses that take long to repair.
     orbit: Duration,
     downloads: u64,
 }
@@ -130,8 +131,8 @@ fn count(filter: &str) {
     }
 }
 
-/// A window of thousands of segments: one flow whose buffers do not hold it back, and a queue of a
-/// bandwidth-delay product.
+/// Window of thousands of segments: one flow with ample buffers, and a queue of one bandwidth-delay
+/// product.
 fn satellite(end: Duration) -> Plan {
     let mut link = LinkOf::new("satellite", ["server", "client"]);
     link.mbit_s = Some(100);
@@ -153,7 +154,8 @@ fn fast_flow(end: Duration) -> Plan {
     Plan { end: Time::ZERO + end, ..one_flow(&[link], tcp("newreno"), Work::Bulk) }
 }
 
-/// A cell in which `stations` always have packets for one more; frames on the air, and CPU seconds.
+/// Cell in which `stations` stations are saturated with packets for one more; returns frames sent
+/// and CPU seconds.
 fn saturated(stations: u16, span: Duration) -> (f64, f64) {
     let key = StreamKey { seed: 1, replication: 0 };
     let mut cell = Cell::new(&cell(usize::from(stations) + 1), key, "wlan.saturated");
@@ -176,7 +178,7 @@ fn saturated(stations: u16, span: Duration) -> (f64, f64) {
     }
     let cpu_s = cpu_seconds() - start;
     let counters = cell.counters();
-    // Every frame that has arrived was acknowledged, and nobody uses RTS.
+    // Every frame received was acknowledged, and no station uses RTS.
     let acks = counters.frames_sent - counters.frames_erroneous;
     ((counters.frames_sent + acks) as f64, cpu_s)
 }
@@ -230,15 +232,14 @@ fn measure(plans: &[Plan]) -> Measured {
     sum
 }
 
-/// How long after one event of a target the next comes: drawn beforehand, so that drawing is not
-/// measured.
+/// Times between successive events of a target: drawn beforehand, so that drawing is not measured.
 fn delays() -> Vec<u64> {
     let mut stream = StreamKey { seed: 1, replication: 0 }.stream("bare loop");
     (0..4096).map(|_| stream.below(20_000_000)).collect()
 }
 
-/// Takes `count` events out of a binary heap that always holds `pending`, and puts as many in;
-/// events at the same time in the order in which they came. Returns the CPU seconds.
+/// Removes `count` events from a binary heap that always holds `pending`, and inserts as many; ties
+/// are in order of insertion. Returns the CPU seconds.
 fn heap_loop(pending: usize, count: u64) -> f64 {
     let delays = delays();
     let first = |(number, delay): (u64, &u64)| Reverse((*delay, number, number as u32));
@@ -255,7 +256,7 @@ fn heap_loop(pending: usize, count: u64) -> f64 {
     seconds
 }
 
-/// The same with the engine's own queue.
+/// Like [`heap_loop`], with the engine's own queue.
 fn bare_loop(pending: usize, count: u64) -> f64 {
     let mut agenda = Agenda::new(pending as u32);
     let delays = delays();
@@ -278,7 +279,7 @@ fn median(repetitions: usize, mut measure: impl FnMut() -> f64) -> f64 {
     values[values.len() / 2]
 }
 
-/// CPU time of this thread; wall-clock time where the system does not tell.
+/// CPU time of this thread; wall-clock time if the system does not report it.
 fn cpu_seconds() -> f64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     let start = START.get_or_init(Instant::now);
@@ -287,7 +288,7 @@ fn cpu_seconds() -> f64 {
     nanos.map_or_else(|| start.elapsed().as_secs_f64(), |nanos| nanos as f64 / 1e9)
 }
 
-/// The most memory that this process ever had.
+/// Peak memory of this process.
 fn peak_memory() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;

@@ -1,12 +1,13 @@
-//! What a delivered segment costs as one thing grows: `scale AXIS VALUE [SECONDS [RUNS]]` simulates
-//! so many seconds (2) so many times (once) and prints a line of JSON about the last run, for those
-//! who count the instructions, the memory or the time of the process (`bench/scale.py`).
-//! `--reference` simulates without anything that exists only for speed.
+//! Cost of a delivered segment as one quantity grows: `scale AXIS VALUE [SECONDS [RUNS]]` simulates
+//! SECONDS (2) RUNS times (once) and prints a line of JSON about the last run, for programs that
+//! count instructions, memory or time of the process (`bench/scale.py`). `--reference` simulates
+//! without anything that exists only for speed.
 //!
 //! Axes: `flows` over a bottleneck; `shares`, flows over one that has 10 Mbit/s for each; `hops` of
 //! one flow; `window` of one flow, in segments, without loss; `lossy_window`, the same with SACK
-//! and a loss in five windows, none of which narrows it; `sampling` of ten flows, in milliseconds,
-//! 0 for every acknowledgment, `off` for none; `segments` of one flow, however long they take.
+//! and a loss in every fifth window, none of which reduces it; `sampling` of ten flows, in
+//! milliseconds, 0 for every acknowledgment, `off` for none; `segments` of one flow, for as long as
+//! it takes.
 
 #[path = "../tests/all/plans/mod.rs"]
 mod plans;
@@ -25,7 +26,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut words = arguments.iter().filter(|word| !word.starts_with("--"));
     let (Some(axis), Some(value)) = (words.next(), words.next()) else {
-        // `cargo test --benches` only looks whether it runs.
+        // `cargo test --benches` only checks that it runs.
         return run("hops", "3", &hops(3, 1));
     };
     let seconds = words.next().map_or(2, |word| word.parse().expect("whole seconds"));
@@ -72,7 +73,7 @@ fn finished(plan: &Plan) -> Engine<'_> {
     engine
 }
 
-/// One flow over so many links, 10 ms in all.
+/// One flow over `count` links, 10 ms in total.
 fn hops(count: usize, seconds: u64) -> Plan {
     const NODES: [&str; 2] = ["left", "right"];
     let link = |_| {
@@ -87,10 +88,11 @@ fn hops(count: usize, seconds: u64) -> Plan {
     Plan { end, ..one_flow(&links, tcp("newreno"), Work::Bulk) }
 }
 
-/// One flow that always has so many segments on its way, which fill its link.
+/// One flow that always has `segments` segments in flight, which saturate its link.
 fn window(segments: u64, loss: f64, seconds: u64) -> Plan {
     let mut link = fast("link", 0);
-    // 1538 bytes on the wire at 1 Gbit/s take 12,304 ns; half of that for the way back.
+    // 1538 bytes on the wire at 1 Gbit/s take 12,304 ns; half of the window's time is the delay of
+    // each direction.
     link.delay = Duration::from_nanos(segments * 12_304 / 2);
     link.packets = None;
     let mut tcp = tcp(if loss > 0.0 { "sack" } else { "newreno" });
@@ -106,8 +108,8 @@ fn window(segments: u64, loss: f64, seconds: u64) -> Plan {
     Plan { end, ..one_flow(&[link], tcp, Work::Bulk) }
 }
 
-/// Takes every loss for corruption, has place for what arrives behind a gap, and does not wait for
-/// long where what was sent again is lost, too.
+/// Attributes every loss to corruption, buffers everything behind a gap, and keeps timeouts short
+/// when retransmissions are lost, too.
 fn keep_window(config: &mut retx_tcp::Config, segments: u64, rtt: Duration) {
     config.max_cwnd = Some(Size::Mss(segments));
     config.receive_buffer = Size::Mss(8 * segments);
@@ -130,7 +132,8 @@ fn sampling(value: &str, seconds: u64) -> Plan {
     Plan { sampling, tcps: vec![tcp("sack")], ..plan }
 }
 
-/// One flow over 1 Gbit/s, which carries 81,000 segments a second: it has time for half of that.
+/// One flow over 1 Gbit/s, which carries 81,000 segments a second: the run lasts twice as long as
+/// needed.
 fn transfer(segments: u64) -> Plan {
     let end = Time::ZERO + Duration::from_secs(60 + segments / 40_000);
     let work = Work::transfer(segments * SMSS);
@@ -145,7 +148,7 @@ fn fast(name: &'static str, millis: u64) -> LinkOf {
     link
 }
 
-/// The most memory that this process ever had; 0 where the system does not tell.
+/// Peak memory of this process, KiB; 0 if the system does not report it.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM"));

@@ -1,22 +1,22 @@
-//! Who is to be woken when. A target has one pending event that counts; asking for a later time
-//! than that costs nothing, as the event looks again when it comes.
+//! Agenda: the next wake-up of each target. A target has one pending event that counts; asking for
+//! a later time is free, because the event checks again when it fires.
 
 use crate::event_queue::{EventQueue, Target};
 use retx_units::Time;
 
-/// The events to come, and the time at which each target will be woken first.
+/// Pending events, and the next wake-up of each target.
 #[derive(Debug, Clone)]
 pub struct Agenda {
     queue: EventQueue,
 }
 
 impl Agenda {
-    /// Nothing to come for this many targets.
+    /// Creates an empty agenda for `targets` targets.
     pub fn new(targets: u32) -> Self {
         Self { queue: EventQueue::new(targets) }
     }
 
-    /// `target` wants to be woken at `time`, and may be woken earlier.
+    /// Schedules a wake-up of `target` at `time`; it may be woken earlier.
     #[inline(always)]
     pub fn wake(&mut self, target: Target, time: Time) {
         let pending = self.queue.wake_mut(target);
@@ -26,30 +26,30 @@ impl Agenda {
         }
     }
 
-    /// The next to be woken.
+    /// Removes and returns the next wake-up.
     #[inline]
     pub fn take_first(&mut self) -> Option<(Time, Target)> {
         self.queue.take_first()
     }
 
-    /// When the next is to be woken: that of `take_first`.
+    /// Time of the next wake-up, as returned by `take_first`.
     pub fn next_time(&mut self) -> Time {
         while let Some((time, target)) = self.queue.first() {
             if self.queue.wake_of(target) == time {
                 return time;
             }
-            // An earlier event has come instead of this one.
+            // The event was superseded by an earlier one.
             self.queue.drop_first();
         }
         Time::NEVER
     }
 
-    /// Events put in so far: what the queue had to do.
+    /// Number of events inserted so far, a measure of the queue's work.
     pub const fn inserted(&self) -> u64 {
         self.queue.inserted()
     }
 
-    /// Events pending, superseded ones included.
+    /// Number of pending events, superseded ones included.
     pub fn pending(&self) -> usize {
         self.queue.len()
     }
@@ -61,7 +61,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// The same as an agenda, as it reads.
+    /// Reference implementation of an agenda.
     struct Plain {
         events: BTreeSet<(u64, usize, Target)>,
         wake: Vec<u64>,
@@ -91,8 +91,8 @@ mod tests {
     }
 
     proptest! {
-        /// Few targets with many wishes, so that events are superseded wherever they are, and asked
-        /// for again at the time of one that was.
+        /// Few targets with many wake-ups, so that events are superseded in every place, and
+        /// requested again at the time of a superseded one.
         #[test]
         fn wakes_as_wished(
             steps in prop::collection::vec((0u32..4, 0u64..8, 0u32..8), 0..2000),
@@ -104,7 +104,7 @@ mod tests {
             let mut plain = Plain { events: BTreeSet::new(), wake, entered: 0 };
             let mut now = 0;
             for (target, delay, scale) in steps {
-                // On a grid, for ties.
+                // On a grid, to produce ties.
                 let time = ((now >> magnitude) + (delay << (2 * scale))) << magnitude;
                 plain.wake(target, time);
                 agenda.wake(target, at(time));
@@ -118,7 +118,7 @@ mod tests {
                 if scale == 0 {
                     let first = plain.wake.iter().min().expect("there are some");
                     prop_assert_eq!(agenda.next_time().as_nanos(), *first);
-                    // What it has dropped is not there in the other.
+                    // Drops the events that the agenda has dropped.
                     while plain.events.first().is_some_and(|(time, _, target)| {
                         plain.wake[*target as usize] != *time
                     }) {
@@ -156,7 +156,8 @@ mod tests {
         agenda.wake(1, at(1000));
         assert_eq!(agenda.next_time(), at(10));
         assert_eq!(agenda.take_first(), Some((at(10), 0)));
-        // The event at 20 has been superseded: who waits for it would get the one at 1000 early.
+        // The event at 20 has been superseded: returning its time would wake the target at 1000 too
+        // early.
         assert_eq!(agenda.next_time(), at(1000));
         assert_eq!(agenda.take_first(), Some((at(1000), 1)));
         assert_eq!(agenda.next_time(), Time::NEVER);

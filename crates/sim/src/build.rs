@@ -1,4 +1,4 @@
-//! From a scenario to a plan: names become indices.
+//! Conversion of a scenario to a plan: names become indices.
 
 use crate::plan::{
     self, DatagramPlan, ExchangePlan, FlowPlan, Limits, Pace, PacketSizes, PipePlan, Plan,
@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 mod legs;
 
-/// Rows of `samples` and `link_samples` together. A run takes some 8 bytes of memory for each, and
-/// as data frames they take 20 to 80: several gigabytes.
+/// Limit of the rows of `samples` and `link_samples` together. A run takes about 8 bytes of memory
+/// for each, and data frames 20 to 80: several gigabytes.
 const SAMPLES_MAX: u64 = 100_000_000;
 
-/// Lays a scenario out.
+/// Converts a scenario to a plan.
 pub fn plan(scenario: &Scenario) -> Plan {
     let nodes = Nodes::of(scenario);
     let mut last = None;
@@ -77,7 +77,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
     plan
 }
 
-/// The flow over TCP, one connection for each of its legs.
+/// Adds a TCP flow, with one connection for each of its legs.
 fn add_flow(
     plan: &mut Plan,
     expanded: &ExpandedFlow<'_>,
@@ -106,7 +106,7 @@ fn add_flow(
     }
 }
 
-/// The nodes by their names.
+/// Index and name of each node, by name.
 struct Nodes<'a>(HashMap<&'a str, (u32, Arc<str>)>);
 
 impl<'a> Nodes<'a> {
@@ -151,7 +151,7 @@ fn datagram_plan(
     }
 }
 
-/// What the smallest MTU on a flow's way can carry.
+/// Largest packet that the links of a flow's path can carry, bytes.
 fn largest_packet(flow: &Flow, links: &[Link]) -> u32 {
     let mtu = |hop: &Hop| match hop {
         Hop::Link { link, way } => links[*link as usize].direction(*way).mtu,
@@ -177,7 +177,7 @@ fn instant(since_the_beginning: Duration) -> Time {
     Time::ZERO + since_the_beginning
 }
 
-/// Both directions of a link. Equal ones that follow each other share their configuration.
+/// Both directions of a link. Successive equal ones share their configuration.
 fn pipes(link: &Link, nodes: &Nodes<'_>, last: &mut Option<Shared<pipe::Config>>) -> [PipePlan; 2] {
     let name: Arc<str> = link.name.as_str().into();
     let [left, right] = link.ends.each_ref().map(|end| nodes.name(end));
@@ -212,7 +212,7 @@ fn cell(wlan: &Wlan) -> StagePlan {
     StagePlan::Wlan(WlanPlan { name: wlan.name.clone(), config: wlan.config.clone() })
 }
 
-/// A hop of a way.
+/// Converts a hop of a path.
 pub fn hop(hop: &Hop) -> plan::Hop {
     match *hop {
         Hop::Link { link, way: Way::Forward } => plan::Hop::Pipe(2 * link),

@@ -1,4 +1,4 @@
-//! Captures: which packets are seen where.
+//! Captures: which packets are seen at which places.
 
 use crate::drop::Drop;
 use crate::packet::{NONE, PacketRef, Packets, Transmission};
@@ -10,18 +10,18 @@ use retx_units::Time;
 use retx_wire::Segment;
 use std::collections::BTreeMap;
 
-/// Where packets are captured, as a program on a node's interface would see them. It sees what
-/// enters the link or the stage there, before the queue, and what is delivered there.
+/// Place of a capture, equivalent to a program on a node's interface: it sees packets that enter
+/// the link or stage there, before the queue, and packets delivered there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CapturePoint {
-    /// One end of a link.
+    /// End of a link.
     Link {
         /// Index of the link.
         link: u32,
-        /// At its second end rather than at its first.
+        /// True for its second end, false for its first.
         right: bool,
     },
-    /// A place of another stage: a station of a cell.
+    /// Place of another stage, such as a station of a cell.
     Stage {
         /// Index of the stage.
         stage: u32,
@@ -30,36 +30,36 @@ pub enum CapturePoint {
     },
 }
 
-/// What a capture sees of one pipe, or at a place of another stage.
+/// Capture places of one pipe, or of one place of another stage.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sights {
     entering: Option<PlaceId>,
     leaving: Option<PlaceId>,
-    /// It as a place of drops, once there was one.
+    /// The pipe as a place of drops; created for the first drop.
     drops: Option<PlaceId>,
 }
 
-/// A capture as it is made.
+/// Capture in progress.
 #[derive(Debug)]
 pub struct Capture {
     buffer: CaptureBuffer,
     places: Vec<Sights>,
-    /// Link and direction of each pipe; behind them the places of other stages.
+    /// Link and direction of each pipe, followed by the places of other stages.
     names: Vec<String>,
     flows: Vec<FlowId>,
-    /// Who opens each flow's connections.
+    /// Opening side of each flow.
     initiators: Vec<Side>,
     packets: Vec<PacketId>,
-    /// Retransmissions taken for unnecessary, by flow and copy, and which packet of ours it is: the
-    /// network may have made more of it.
+    /// Retransmissions assumed unnecessary, by flow, copy and packet id, because the network may
+    /// have copied the packet.
     unnecessary: BTreeMap<(u32, u64, u32), PacketId>,
 }
 
 impl Capture {
-    /// An empty capture at these points.
+    /// Creates an empty capture at these points.
     ///
     /// # Errors
-    /// A name that is too long for a capture file.
+    /// A name is too long for a capture file.
     pub fn new(plan: &Plan, points: &[CapturePoint]) -> Result<Self, LongName> {
         let mut buffer = CaptureBuffer::new();
         let pipe = |pipe: &PipePlan| format!("{} {}", pipe.link, pipe.direction);
@@ -78,8 +78,8 @@ impl Capture {
                     let pipe = &plan.pipes[forward];
                     let name = format!("{} at {}", pipe.link, pipe.ends[right]);
                     let place = buffer.add_interface(&name)?;
-                    // What enters forward at the left end comes back there from the reverse
-                    // direction.
+                    // A packet that enters in forward direction at the left end leaves the reverse
+                    // direction there.
                     places[forward + right].entering = Some(place);
                     places[forward + 1 - right].leaving = Some(place);
                 }
@@ -114,19 +114,19 @@ impl Capture {
         })
     }
 
-    /// What has been captured.
+    /// Packets captured.
     pub fn into_buffer(self) -> CaptureBuffer {
         self.buffer
     }
 
-    /// A packet enters a pipe or another stage, at this place.
+    /// Records that a packet enters a pipe or another stage at this place.
     pub fn entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(place) = self.places[place as usize].entering {
             self.see((now, place), id, packets);
         }
     }
 
-    /// A packet leaves a pipe at its far end, or another stage at this place.
+    /// Records that a packet leaves a pipe at its far end, or another stage at this place.
     pub fn left(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(place) = self.places[place as usize].leaving {
             self.see((now, place), id, packets);
@@ -135,7 +135,7 @@ impl Capture {
 
     fn see(&mut self, (now, place): (Time, PlaceId), id: u32, packets: &mut Packets) {
         if packets.get(id).flow() as usize >= self.flows.len() {
-            // From outside, and of none of the scenario's flows.
+            // A packet from outside that belongs to no flow of the scenario.
             return;
         }
         if packets.get(id).captured() == NONE {
@@ -170,19 +170,19 @@ impl Capture {
         own
     }
 
-    /// A packet has reached its host.
+    /// Records that a packet has reached its host.
     pub fn delivered(&mut self, now: Time, packet: PacketRef<'_>) {
         self.settle(packet, Fate::Delivered { at: now });
     }
 
-    /// A packet was dropped.
+    /// Records that a packet was dropped.
     pub fn dropped(&mut self, packet: PacketRef<'_>, drop: &Drop) {
         if packet.captured() == NONE {
             return;
         }
         let index = drop.place as usize;
         let place = *self.places[index].drops.get_or_insert_with(|| {
-            // Shorter than the name of an interface at the same link was.
+            // The name is shorter than that of an interface at this link.
             self.buffer.add_place(&self.names[index]).expect("the link's name has been accepted")
         });
         self.settle(packet, Fate::Dropped { place, reason: drop.reason });
@@ -194,9 +194,9 @@ impl Capture {
         }
     }
 
-    /// A retransmission was necessary after all.
+    /// Records that a retransmission was necessary.
     pub fn was_necessary(&mut self, flow: u32, copy: u64) {
-        // Those that no capture point has seen yet are not held.
+        // Packets that no capture point has seen are not held.
         let range = (flow, copy, 0)..=(flow, copy, u32::MAX);
         while let Some((&key, &id)) = self.unnecessary.range(range.clone()).next() {
             self.unnecessary.remove(&key);

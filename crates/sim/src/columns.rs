@@ -1,4 +1,4 @@
-//! What many runs find, in columns.
+//! Results of many runs, in columns.
 
 use crate::pool::{Collect, Job};
 use crate::run::Outcome;
@@ -6,25 +6,25 @@ use retx_record::{Column, FlowRow, FlowRows, Rows, Table};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Tables of many runs, apart for each kind of job.
+/// Tables of many runs, separately for each kind of job.
 pub type ColumnsByKind = BTreeMap<u64, Columns>;
 
-/// Tables of many runs; `point` (the job's label) and `replication` come first in each row.
+/// Tables of many runs; each row begins with `point` (the job's label) and `replication`.
 #[derive(Debug, Default)]
 pub struct Columns {
-    /// One row for each run: `events`, `simulated_s`.
+    /// Row for each run: `events`, `simulated_s`.
     pub runs: Rows,
-    /// One row for each run and flow.
+    /// Row for each run and flow.
     pub flows: FlowRows,
-    /// One row for each run, link and direction.
+    /// Row for each run, link and direction.
     pub links: Rows,
-    /// One row for each run and wlan.
+    /// Row for each run and wlan.
     pub wlans: Rows,
-    /// One row for each run, wlan and station.
+    /// Row for each run, wlan and station.
     pub stations: Rows,
-    /// One row for each run and relay.
+    /// Row for each run and relay.
     pub relays: Rows,
-    /// The tables that the options keep, by their name.
+    /// Recorded tables by name.
     pub tables: Vec<(&'static str, Rows)>,
 }
 
@@ -41,8 +41,8 @@ impl Collect for ColumnsByKind {
 }
 
 impl Outcome {
-    /// A table of the summary, `flows`, `links`, `wlans`, `stations` or `relays`: a column for each
-    /// leaf of its rows. `None` for another name. Without a row only `flows` has columns.
+    /// Table of the summary, `flows`, `links`, `wlans`, `stations` or `relays`: a column for each
+    /// leaf of its rows. `None` for another name. Without rows only `flows` has columns.
     pub fn columns(&self, name: &str) -> Option<Vec<(String, Column)>> {
         let mut rows = Rows::default();
         match name {
@@ -114,7 +114,7 @@ impl Columns {
         self.tables[at].1.append(run, table);
     }
 
-    /// Every table that was kept, by name.
+    /// All recorded tables by name.
     pub fn into_tables(self) -> impl Iterator<Item = (&'static str, Vec<(String, Column)>)> {
         if self.runs.is_unused() {
             return Vec::new().into_iter();

@@ -1,5 +1,5 @@
-//! A flow of UDP: a source at one end, and at the other the books on what arrives. Nobody
-//! acknowledges, nothing is repaired.
+//! UDP flows: a source, and a receiver that keeps account of the packets. Without acknowledgments
+//! or retransmissions.
 
 use crate::packet::{Others, PacketRef};
 use crate::plan::{DatagramPlan, Limits};
@@ -7,44 +7,44 @@ use crate::source::{HEADERS, Pace, Source};
 use retx_record::datagrams::DatagramCounters;
 use retx_units::{Duration, StreamKey, Time};
 
-/// A saturating source whose packet the first hop has turned away waits so long, unless another of
-/// its packets leaves that hop before.
+/// Time that a saturating source waits after the first hop has dropped its packet, unless another
+/// of its packets leaves that hop before.
 pub const RETRY: Duration = Duration::from_millis(1);
 
-/// What a packet's `row` holds until one of its copies has arrived; there is no table of datagrams.
+/// Value of a packet's `row` until one of its copies has arrived; there is no table of datagrams.
 pub const AWAITED: u32 = 0;
 
-/// The end that sends: a machine without a clock, for the engine and for emulations.
+/// Sending end: a machine without a clock, for the engine and for emulations.
 #[derive(Debug, Clone)]
 pub struct Sender {
     source: Source,
-    /// Packets and payload bytes that it may still send.
+    /// Packets and payload bytes that may still be sent.
     packets_left: u64,
     bytes_left: u64,
-    /// It sends before this.
+    /// No packet is sent at or after this time.
     end: Time,
     finite: bool,
-    /// A saturating source sends no earlier.
+    /// No packet of a saturating source is sent before this time.
     not_before: Time,
     in_first_hop: u32,
-    /// Packets sent, which is the number of the last one.
+    /// Number of packets sent, which is the number of the last one.
     sent: u64,
     planned_start: Time,
-    /// When it began.
+    /// Start of the flow.
     pub start: Option<Time>,
 }
 
-/// A packet to be sent.
+/// Packet to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram {
-    /// Its number in the flow, from 1.
+    /// Number in the flow, from 1.
     pub number: u64,
-    /// Behind the headers.
+    /// UDP payload, bytes.
     pub payload_bytes: u32,
 }
 
 impl Sender {
-    /// One that waits for its start.
+    /// Creates a sender that waits for its start.
     pub fn new(source: Source, limits: &Limits, start: Time) -> Self {
         Self {
             source,
@@ -60,7 +60,7 @@ impl Sender {
         }
     }
 
-    /// False for packets without end.
+    /// True if the number of packets is limited.
     pub const fn is_finite(&self) -> bool {
         self.finite
     }
@@ -70,7 +70,7 @@ impl Sender {
         self.sent
     }
 
-    /// When the next packet may be sent, as far as is known now.
+    /// Earliest time at which the next packet may be sent, as far as is known now.
     fn next(&self) -> Time {
         let time = match self.source.pace() {
             Pace::Saturating { backlog } if self.in_first_hop >= backlog => return Time::NEVER,
@@ -84,19 +84,19 @@ impl Sender {
         self.packets_left == 0 || self.bytes_left == 0
     }
 
-    /// When it wants to be woken.
+    /// Time of the next wake-up.
     pub fn poll_timeout(&self) -> Time {
         if self.start.is_none() { self.planned_start } else { self.next() }
     }
 
-    /// It has been woken; it need not have been.
+    /// Handles a wake-up, which may be spurious.
     pub fn handle_timeout(&mut self, now: Time) {
         if now >= self.planned_start {
             self.start.get_or_insert(now);
         }
     }
 
-    /// The next packet that is sent now, until `None`.
+    /// Removes and returns the next packet to send now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
         if self.poll_timeout() > now {
             return None;
@@ -113,12 +113,13 @@ impl Sender {
         Some(Datagram { number: self.sent, payload_bytes: payload as u32 })
     }
 
-    /// A packet has left the first hop at its far end; told to saturating sources only.
+    /// Records that a packet has left the far end of the first hop; called for saturating sources
+    /// only.
     pub const fn left_first_hop(&mut self) {
         self.in_first_hop -= 1;
     }
 
-    /// A packet was dropped in the first hop, into which it came at `sent`.
+    /// Records that a packet sent at `sent` was dropped in the first hop.
     pub fn dropped_in_first_hop(&mut self, now: Time, sent: Time) {
         self.in_first_hop -= 1;
         if sent == now {
@@ -126,19 +127,19 @@ impl Sender {
         }
     }
 
-    /// To be called when all of an instant's doings are done: what might have been sent since long
-    /// ago is sent now, or not before the end.
+    /// Called after all events of an instant: a packet allowed for long is sent now, or not before
+    /// the end.
     pub fn settle(&mut self, now: Time) {
         self.not_before = self.not_before.max(now);
     }
 
-    /// Nothing more will be sent, as far as is known now: a saturating source may wait for its
+    /// True if, as far as is known, nothing more will be sent; a saturating source may wait for its
     /// first hop.
     pub fn is_over(&self) -> bool {
         self.finite && self.start.is_some() && self.next() == Time::NEVER
     }
 
-    /// Nothing more will be sent, whatever becomes of what is under way.
+    /// True if nothing more will be sent, whatever happens to the packets in flight.
     pub fn is_done(&self, now: Time) -> bool {
         let late = match self.source.pace() {
             Pace::Saturating { .. } => now >= self.end,
@@ -148,38 +149,38 @@ impl Sender {
     }
 }
 
-/// What is known of the packets of a flow.
+/// Accounting of a flow's packets.
 #[derive(Debug, Clone, Default)]
 pub struct Books {
-    /// Sent, and neither arrived nor lost.
+    /// Packets sent that have neither arrived nor been lost.
     on_their_way: u64,
-    /// The highest number that has arrived.
+    /// Highest number that has arrived.
     latest: u64,
-    /// What is counted.
+    /// Counters.
     pub counters: DatagramCounters,
 }
 
-/// A packet that has reached the other end.
+/// Packet that has reached the other end.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
-    /// Its number in the flow.
+    /// Number in the flow.
     pub number: u64,
-    /// When it was sent.
+    /// Time of sending.
     pub sent: Time,
-    /// Behind the headers.
+    /// UDP payload, bytes.
     pub payload_bytes: u32,
-    /// Another of the copies that the network has made of it came before.
+    /// True if another copy made by the network arrived before.
     pub again: bool,
 }
 
 impl Books {
-    /// A packet is sent.
+    /// Counts a packet sent.
     pub const fn sent(&mut self) {
         self.counters.sent += 1;
         self.on_their_way += 1;
     }
 
-    /// A packet has reached the other end.
+    /// Counts a packet that has reached the other end.
     pub fn arrived(&mut self, now: Time, arrival: Arrival) {
         let Arrival { number, sent, payload_bytes, again } = arrival;
         if again {
@@ -192,56 +193,57 @@ impl Books {
         self.on_their_way -= 1;
     }
 
-    /// A packet was dropped of which no copy has arrived or will.
+    /// Counts a packet dropped of which no copy has arrived or will.
     pub const fn lost(&mut self) {
         self.counters.lost += 1;
         self.on_their_way -= 1;
     }
 
-    /// What has become of all packets is known.
+    /// True if the fate of all packets is known.
     pub const fn are_settled(&self) -> bool {
         self.on_their_way == 0
     }
 }
 
-/// A flow of UDP.
+/// UDP flow.
 #[derive(Debug, Clone)]
 pub struct DatagramFlow {
-    /// Its number among all flows.
+    /// Index among all flows.
     pub number: u32,
-    /// Where its way begins in the engine's routes.
+    /// Index of its first hop in the engine's routes.
     pub first_hop: u32,
-    /// The end that sends.
+    /// Sending end.
     pub sender: Sender,
-    /// What is known of its packets.
+    /// Accounting of its packets.
     pub books: Books,
-    /// When the last packet of a flow that ends had arrived or was lost.
+    /// Time at which the last packet of a finite flow had arrived or was lost.
     pub finish: Option<Time>,
 }
 
 impl DatagramFlow {
-    /// A flow that waits for its start.
+    /// Creates a flow that waits for its start.
     pub fn new(number: u32, plan: &DatagramPlan, first_hop: u32, key: StreamKey) -> Self {
         let source = Source::new(plan.pace, plan.sizes, plan.start, (key, &plan.name));
         let sender = Sender::new(source, &plan.limits, plan.start);
         Self { number, first_hop, sender, books: Books::default(), finish: None }
     }
 
-    /// The next packet that is sent now, until `None`.
+    /// Removes and returns the next packet to send now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
         let datagram = self.sender.poll_transmit(now)?;
         self.books.sent();
         Some(datagram)
     }
 
-    /// A packet has left the first hop at its far end; told to saturating sources only.
+    /// Records that a packet has left the far end of the first hop; called for saturating sources
+    /// only.
     pub fn left_first_hop(&mut self, packet: PacketRef<'_>) {
         if !is_copy(packet) {
             self.sender.left_first_hop();
         }
     }
 
-    /// A packet has reached the other end.
+    /// Records that a packet has reached the other end.
     pub fn arrived(&mut self, now: Time, packet: PacketRef<'_>) {
         let arrival = Arrival {
             number: packet.position,
@@ -252,7 +254,7 @@ impl DatagramFlow {
         self.books.arrived(now, arrival);
     }
 
-    /// A packet was dropped; what the network has made of it may arrive or have arrived.
+    /// Records that a packet was dropped; copies made by the network may arrive or have arrived.
     pub fn dropped(&mut self, now: Time, packet: PacketRef<'_>) {
         if packet.hop() == self.first_hop && !is_copy(packet) {
             self.sender.dropped_in_first_hop(now, sent_at(packet));
@@ -262,8 +264,7 @@ impl DatagramFlow {
         }
     }
 
-    /// To be called when all of an instant's doings are done. True once, when a flow that ends has
-    /// come to its end.
+    /// Called after all events of an instant. True once, when a finite flow ends.
     pub fn settle(&mut self, now: Time) -> bool {
         self.sender.settle(now);
         let over = self.finish.is_none() && self.books.are_settled() && self.sender.is_over();
@@ -274,12 +275,12 @@ impl DatagramFlow {
     }
 }
 
-/// The network has made it.
+/// True for a copy made by the network.
 fn is_copy(packet: PacketRef<'_>) -> bool {
     packet.connection != 0
 }
 
-/// A datagram's `copy` is when it was sent.
+/// Time of sending, which the `copy` of a datagram holds.
 fn sent_at(packet: PacketRef<'_>) -> Time {
     Time::from_nanos(packet.copy())
 }

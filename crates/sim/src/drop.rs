@@ -1,35 +1,35 @@
-//! Drops: where, when and why a packet left the network before its end.
+//! Drops: place, time and reason of a packet's removal from the network.
 
 use retx_link::channel::Reason;
 use retx_record::capture::DropReason;
 use retx_record::reason::Cause;
 use retx_units::Time;
 
-/// Why a packet left the network before its time.
+/// Drop of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drop {
-    /// When.
+    /// Time of the drop.
     pub at: Time,
-    /// Index of the place: a pipe's, or behind them that of a place of another stage.
+    /// Index of a pipe, or after all pipes of a place of another stage.
     pub place: u32,
-    /// Why.
+    /// Reason of the drop.
     pub reason: DropReason,
-    /// What it makes of an episode.
+    /// Cause that it gives to an episode.
     pub cause: Cause,
 }
 
 impl Drop {
-    /// Turned away by a full queue.
+    /// Drop by a full queue.
     pub const fn by_queue(at: Time, place: u32) -> Self {
         Self { at, place, reason: DropReason::Queue, cause: Cause::Congestion }
     }
 
-    /// An acknowledgment that a relay has absorbed.
+    /// Acknowledgment absorbed by a relay.
     pub const fn by_relay(at: Time, place: u32) -> Self {
         Self { at, place, reason: DropReason::Suppressed, cause: Cause::Wireless }
     }
 
-    /// Lost by a channel, or given up by a link.
+    /// Loss by a channel, or drop by a link after the last retry.
     pub const fn by_channel(at: Time, place: u32, reason: Reason) -> Self {
         let (reason, cause) = match reason {
             Reason::RetryLimit => (DropReason::RetryLimit, Cause::Wireless),

@@ -1,9 +1,9 @@
-//! The engine: takes the earliest event, moves packets along their routes, wakes hosts.
+//! Engine: takes the earliest event, moves packets along their routes, wakes hosts.
 //!
-//! A stage never calls a stage: a pipe hands its packet back, the engine takes it to the next hop
-//! of its route or to its host; a host is polled for what it sends, and the engine takes that to
-//! the first hop. Hops are pipes, which are many and pass nearly all packets, or ports of other
-//! stages ([`crate::stage`]).
+//! No stage calls another: a pipe returns its packet, and the engine passes it to the next hop of
+//! its route or to its host; a host is polled for packets to send, and the engine passes them to
+//! the first hop. Hops are pipes, which are numerous and carry nearly all packets, or ports of
+//! other stages ([`crate::stage`]).
 
 use crate::agenda::Agenda;
 use crate::datagram::DatagramFlow;
@@ -42,7 +42,7 @@ pub use outside::{Arriving, Left};
 use owners::{Owner, Owners};
 pub use relay::Chain;
 
-/// A run.
+/// Run in progress.
 #[derive(Debug)]
 pub struct Engine<'a> {
     plan: &'a Plan,
@@ -51,12 +51,12 @@ pub struct Engine<'a> {
     agenda: Agenda,
     packets: Packets,
     owners: Owners,
-    /// The hops of all routes: a pipe's index, or the number of pipes plus the index of a port.
-    /// What else a word may say: [`routes`].
+    /// Hops of all routes: the index of a pipe, or the number of pipes plus the index of a port.
+    /// For the other meanings of a word see [`routes`].
     routes: Vec<u32>,
-    /// Packets may go by [`express`]; else each hop is an event of its own.
+    /// True if packets may use [`express`]; otherwise each hop is an event of its own.
     is_express: bool,
-    /// Where in the routes each private pipe is.
+    /// Position of each private pipe in the routes.
     places: Vec<u32>,
     lanes: Lanes,
     funnels: Funnels,
@@ -69,34 +69,34 @@ pub struct Engine<'a> {
     pub(crate) chains: Vec<Chain>,
     pub(crate) datagrams: Vec<DatagramFlow>,
     pub(crate) recorder: Recorder,
-    /// Bytes in flight over each pipe that is the bottleneck of some flow.
+    /// Bytes in flight over each pipe that is the bottleneck of a flow.
     in_flight: Vec<u64>,
     pub(crate) baseline: Baseline,
-    /// Finite flows not yet done.
+    /// Number of finite flows not done yet.
     unfinished: usize,
     over: bool,
     events: u64,
     counts: Counts,
-    /// The segment that is being sent.
+    /// Segment being sent.
     transmit: Transmit,
-    /// The segment that is being delivered.
+    /// Segment being delivered.
     arriving: Unpacked,
-    /// Where packets come from and go to when there are no flows.
+    /// Source and sink of packets in an engine without flows.
     outside: Option<Box<Outside>>,
 }
 
-/// Packets by how they came into the network and out of it.
+/// Counters of packets entering and leaving the network.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     sent: u64,
     copied: u64,
     received: u64,
     dropped: u64,
-    /// Copies that relays had kept, and let go.
+    /// Copies held by relays and freed.
     forgotten: u64,
 }
 
-/// The TCPs, for connections to share.
+/// Configurations of the TCPs, shared by connections.
 fn prepared(plan: &Plan, options: &Options) -> Vec<Prepared> {
     let of = |tcp: &crate::plan::TcpPlan| {
         let prepared = Prepared::from(&tcp.config);
@@ -105,11 +105,11 @@ fn prepared(plan: &Plan, options: &Options) -> Vec<Prepared> {
     plan.tcps.iter().map(of).collect()
 }
 
-/// Refuses a plan with more owners of events than an event can name.
+/// Refuses a plan with more owners of events than an event can address.
 fn check_size(plan: &Plan, flows: usize, datagrams: usize) -> Result<(), RunError> {
     let pipes = plan.pipes.len() as u64;
     let targets = pipes + (plan.stages.len() + datagrams + 2 * flows) as u64 + 3;
-    // There may be a lane behind each pipe, or a funnel before it.
+    // Each pipe may have a lane after it, or a funnel before it.
     if targets + 2 * pipes > u64::from(MAX_TARGETS) {
         return Err(RunError::TooLarge { targets });
     }
@@ -117,10 +117,10 @@ fn check_size(plan: &Plan, flows: usize, datagrams: usize) -> Result<(), RunErro
 }
 
 impl<'a> Engine<'a> {
-    /// A run that has not begun.
+    /// Creates a run that has not begun.
     ///
     /// # Errors
-    /// More links and flows than events can address; a name that no capture file can hold.
+    /// More links and flows than events can address, or a name that no capture file can hold.
     pub fn new(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
         let mut ways = Ways { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
@@ -142,7 +142,7 @@ impl<'a> Engine<'a> {
         Ok(engine)
     }
 
-    /// A run over these ways, between the ends of these flows.
+    /// Creates a run over these routes, between the ends of these flows.
     fn between(
         plan: &'a Plan,
         options: &Options,
@@ -155,7 +155,7 @@ impl<'a> Engine<'a> {
         let stages = plan.stages.len();
         let mut owners = Owners::new(plan.pipes.len(), flows.len(), stages, datagrams.len());
         let pipe = |pipe: &crate::plan::PipePlan| {
-            // Hardly any draws: the name is put together for those that do.
+            // Few pipes draw random numbers: the name is formatted only for those.
             Pipe::new(&pipe.config, key, format_args!("link.{}.{}", pipe.link, pipe.direction))
         };
         let finite = flows.iter().filter(|flow| flow.is_finite()).count()
@@ -163,7 +163,7 @@ impl<'a> Engine<'a> {
         let recorder = Recorder::new(plan, options)?;
         let Ways { mut routes, ports, .. } = ways;
         let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
-        // A capture sees packets at each hop, at their time.
+        // A capture has to see packets at each hop, at their time.
         let is_express = !options.reference && recorder.capture.is_none();
         if is_express {
             express::find_followers(&mut pipes, &routes, &plan.pipes);
@@ -232,22 +232,22 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// True when the run has come to its end.
+    /// True once the run has ended.
     pub const fn is_over(&self) -> bool {
         self.over
     }
 
-    /// The simulated time.
+    /// Simulated time.
     pub const fn now(&self) -> Time {
         self.now
     }
 
-    /// Events handled so far.
+    /// Number of events handled.
     pub const fn events(&self) -> u64 {
         self.events
     }
 
-    /// Bytes that all receiving applications have read.
+    /// Bytes read by all receiving applications.
     pub fn bytes_delivered(&self) -> u64 {
         let flows: u64 = self.flows.iter().map(Flow::read_bytes).sum();
         let proxies: u64 = self.proxies.iter().map(|proxy| proxy.given).sum();
@@ -255,7 +255,7 @@ impl<'a> Engine<'a> {
         flows - proxies + datagrams.sum::<u64>()
     }
 
-    /// The events to come.
+    /// Pending events.
     pub const fn agenda(&self) -> &Agenda {
         &self.agenda
     }
@@ -303,7 +303,7 @@ impl<'a> Engine<'a> {
         self.packets.remove(id);
     }
 
-    /// A flow's connection is over: another follows, or the flow is done.
+    /// Handles the end of a flow's connection: another follows, or the flow is done.
     fn note_close(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
         if flow.is_done() && flow.is_finite() {

@@ -1,17 +1,17 @@
-//! Which event is next? A wheel of slots of time (`wheel.rs`), as wide as the events are apart.
+//! Event queue: a timing wheel (`wheel.rs`) whose slots are about as wide as the events are apart.
 //!
-//! Events are ordered by time, and at the same time by the order in which they were put in; the
-//! width of the slots is only for speed. It follows from the events alone: a sixteenth to an eighth
-//! of the mean time between two, as measured over thousands of them, so that a slot has hardly ever
-//! two and the next is found in the same word of bits; less if they come in clusters.
+//! Events are ordered by time, ties by insertion; the width of the slots affects only the speed. It
+//! is derived from the events alone: a sixteenth to an eighth of the mean time between two,
+//! measured over thousands of them, so that a slot rarely holds two events and the next one is
+//! found in the same word of the bitmap; less if they come in clusters.
 //!
-//! An event lies in a place that belongs to its target, beside the time at which that is to be
-//! woken first (`places.rs`): as a target hardly ever has two, neither room has to be found for an
-//! event nor another look be taken.
+//! An event is stored in a slot that belongs to its target, next to the time of the target's next
+//! wake-up (`places.rs`): because a target rarely has two events, no memory has to be allocated for
+//! an event, and no second access is needed.
 //!
-//! Taking one out and putting one in takes 75 to 80 instructions with 3 to 300 pending and 160 with
-//! 10,000, which mostly wait in turns; a binary heap takes 150 and 220, and follows branches that
-//! nobody can foresee.
+//! Removing and inserting an event takes 75 to 80 instructions with 3 to 300 pending, and 160 with
+//! 10,000, which mostly wait in later turns; a binary heap takes 150 and 220, with unpredictable
+//! branches.
 
 mod far;
 mod places;
@@ -21,43 +21,45 @@ mod wheel;
 use retx_units::Time;
 use wheel::Wheel;
 
-/// Who an event wakes: an index below 2^24.
+/// Target of an event: an index below 2^24.
 pub type Target = u32;
 
-/// Targets that an event has room for.
+/// Number of targets that an event can address.
 pub const MAX_TARGETS: u32 = 1 << TARGET_BITS;
 
 const TARGET_BITS: u32 = 24;
 
-/// The binary logarithm of the slots' first width in nanoseconds, until some events have told.
+/// Binary logarithm of the initial slot width in nanoseconds, used until some events have been
+/// measured.
 const FIRST_WIDTH: u32 = 14;
 
-/// Events of the first period.
+/// Number of events in the first period.
 const FIRST_PERIOD: u64 = 64;
 
-/// Events of a period after which no longer one is needed to tell how dense they are; and how often
-/// a period has to take out as many as are pending, as all must be put into slots of a new width.
+/// Number of events that suffices to measure their density; also the number of times that a period
+/// must exceed the pending events, because a new width moves all of them.
 const LONG_PERIOD: u64 = 4096;
 const TIMES_PENDING: u64 = 8;
 
-/// Events to come.
+/// Pending events.
 #[derive(Debug, Clone)]
 pub struct EventQueue {
     wheel: Wheel,
     inserted: u64,
-    /// Events taken out before this period.
+    /// Events removed before this period.
     taken: u64,
-    /// Events that this period takes out; after it, the slots' width is looked at.
+    /// Number of events that this period removes before the slot width is reconsidered.
     period: u64,
-    /// Those of them that are still to come.
+    /// Number of those still to be removed.
     left: u64,
     began: Time,
-    /// How much narrower slots are than the mean time between events asks for: binary logarithm.
+    /// Binary logarithm of the factor by which slots are narrower than the mean time between events
+    /// requires.
     narrower: u32,
 }
 
 impl EventQueue {
-    /// Nothing to come for so many targets.
+    /// Creates an empty queue for `targets` targets.
     pub fn new(targets: u32) -> Self {
         debug_assert!(targets <= MAX_TARGETS);
         Self {
@@ -71,52 +73,52 @@ impl EventQueue {
         }
     }
 
-    /// Events waiting.
+    /// Number of pending events.
     pub const fn len(&self) -> usize {
         (self.inserted - self.taken - (self.period - self.left)) as usize
     }
 
-    /// True when none is waiting.
+    /// True if no event is pending.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Events ever put in.
+    /// Number of events ever inserted.
     pub const fn inserted(&self) -> u64 {
         self.inserted
     }
 
-    /// When `target` will be woken first; whoever changes it puts an event there.
+    /// Next wake-up of `target`; a caller that changes it inserts an event at that time.
     #[inline(always)]
     pub fn wake_mut(&mut self, target: Target) -> &mut Time {
         self.wheel.places.wake_mut(target)
     }
 
-    /// When `target` will be woken first; [`Time::NEVER`] for not at all.
+    /// Next wake-up of `target`; [`Time::NEVER`] if there is none.
     pub fn wake_of(&self, target: Target) -> Time {
         self.wheel.places.wake_of(target)
     }
 
-    /// Puts in an event: `target` is to be woken at `time`.
+    /// Inserts an event: wake `target` at `time`.
     ///
     /// # Panics
-    /// When 2^40 events have lain so far ahead, at the time, that they were not in the wheel.
+    /// If 2^40 events have been so far ahead, when inserted, that they did not fit into the wheel.
     #[inline]
     pub fn push(&mut self, time: Time, target: Target) {
         self.inserted += 1;
         self.wheel.push(time, target);
     }
 
-    /// Takes out the first event, whether or not its target is to be woken then.
+    /// Removes and returns the first event, whether or not its target is to be woken then.
     pub fn pop(&mut self) -> Option<(Time, Target)> {
         let event = self.wheel.pop()?;
         self.count_out(event.0);
         Some(event)
     }
 
-    /// Takes out events up to the first by which its target is to be woken, which it is to be no
-    /// more; returns that.
-    // The engine's step is to hold it: a call would hand the event over in memory.
+    /// Removes events up to the first one at which its target is to be woken, clears that wake-up,
+    /// and returns it.
+    // Inlined into the engine's step: a call would return the event in memory.
     #[inline(always)]
     pub fn take_first(&mut self) -> Option<(Time, Target)> {
         if let Some(event) = self.wheel.pop_simple() {
@@ -129,19 +131,19 @@ impl EventQueue {
         }
     }
 
-    // Two words, which pass in registers: no event is due at `NEVER`.
+    // Two words, which are returned in registers: no event is due at `NEVER`.
     #[inline(never)]
     fn take_first_otherwise(&mut self) -> (Time, Target) {
         loop {
             let Some((time, target)) = self.pop() else { return (Time::NEVER, 0) };
-            // Else an earlier event has come instead of this one.
+            // Otherwise an earlier event has superseded it.
             if self.is_due(time, target) {
                 return (time, target);
             }
         }
     }
 
-    /// True when this target was to be woken at this time; now it is no more.
+    /// True if this target is to be woken at this time; clears the wake-up.
     #[inline(always)]
     fn is_due(&mut self, time: Time, target: Target) -> bool {
         let wake = self.wake_mut(target);
@@ -152,7 +154,7 @@ impl EventQueue {
         due
     }
 
-    /// An event has been taken out.
+    /// Counts an event that has been removed.
     #[inline(always)]
     fn count_out(&mut self, time: Time) {
         self.left -= 1;
@@ -161,19 +163,19 @@ impl EventQueue {
         }
     }
 
-    /// Takes out the first event, which counts no more.
+    /// Removes the first event, which is superseded.
     #[cold]
     #[inline(never)]
     pub fn drop_first(&mut self) {
         self.pop();
     }
 
-    /// The first event, which stays.
+    /// First event, without removing it.
     pub fn first(&self) -> Option<(Time, Target)> {
         self.wheel.first()
     }
 
-    /// Chooses how wide slots are to be, from what this period has told.
+    /// Chooses the slot width from the measurements of this period.
     #[cold]
     #[inline(never)]
     fn end_period(&mut self, now: Time) {
@@ -190,7 +192,7 @@ impl EventQueue {
         self.taken += self.period;
         let (width, wanted) = (self.wheel.width(), widest - self.narrower);
         if wanted < width || wanted > width + 1 {
-            // As the mean varies, a width that is half as much as wanted may stay.
+            // Hysteresis against fluctuations of the mean: a width of half the wanted one may stay.
             self.wheel.set_width(wanted, now);
         }
         let longest = LONG_PERIOD.max(TIMES_PENDING * (self.inserted - self.taken));

@@ -1,5 +1,5 @@
-//! Requests and responses: a client at the receiving end asks, the data sender answers, the client
-//! thinks and asks again.
+//! Requests and responses: a client at the receiving end sends requests, the data sender responds,
+//! the client thinks and sends the next.
 
 use crate::app::App;
 use crate::plan::ExchangePlan;
@@ -9,29 +9,30 @@ use retx_record::tables::Exchange;
 use retx_tcp::Connection;
 use retx_units::{Duration, Law, Stream, StreamKey, Time};
 
-/// What is asked and what is answered, drawn one after the other: the same at both ends, however
-/// they hear of each other.
+/// Sizes of requests and responses, drawn in order: equal at both ends, whenever each learns of the
+/// other.
 #[derive(Debug, Clone)]
 pub struct Script {
     plan: ExchangePlan,
     requests: Stream,
     responses: Stream,
     thoughts: Stream,
-    /// Exchanges begun.
+    /// Number of exchanges begun.
     asked: u32,
 }
 
-/// The bytes of an exchange.
+/// Sizes of an exchange, bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Of the request.
+    /// Size of the request.
     pub request: u64,
-    /// Of the response.
+    /// Size of the response.
     pub response: u64,
 }
 
 impl Script {
-    /// Before the first, of the flow called `name`. What is drawn depends on nothing else.
+    /// Creates the script of the flow called `name`, before its first exchange. Its draws depend on
+    /// nothing else.
     pub fn new(plan: ExchangePlan, key: StreamKey, name: &str) -> Self {
         let stream = |of: &str| key.stream(&format!("flow.{name}.{of}"));
         Self {
@@ -43,7 +44,7 @@ impl Script {
         }
     }
 
-    /// The next exchange begins.
+    /// Begins the next exchange.
     pub fn ask(&mut self) -> Asked {
         let size = |law: Law, stream: &mut Stream| law.draw(stream).round().max(1.0) as u64;
         self.asked += 1;
@@ -53,43 +54,45 @@ impl Script {
         }
     }
 
-    /// How long the client thinks.
+    /// Draws a think time.
     pub fn think(&mut self) -> Duration {
         Duration::from_secs_f64(self.plan.think.draw(&mut self.thoughts))
     }
 
-    /// No other is to follow the one under way.
+    /// True if the current exchange is the last one.
     pub fn is_last(&self) -> bool {
         self.plan.count.is_some_and(|count| self.asked >= count)
     }
 
-    /// No other is to follow the one under way on its connection.
+    /// True if the current exchange is the last one on its connection.
     pub fn is_last_of_connection(&self) -> bool {
         self.plan.each || self.is_last()
     }
 }
 
-/// The exchanges of a flow.
+/// Exchanges of a flow.
 #[derive(Debug, Clone)]
 pub struct Exchanges {
     script: Script,
-    /// The one under way.
+    /// Start of the current exchange.
     begun: Time,
     sizes: Asked,
-    /// Of its request, what the client has still to write and the server to read.
+    /// Bytes of the request that the client has not written yet, and that the server has not read
+    /// yet.
     unwritten: u64,
     unread: u64,
-    /// When the client asks next on the connection that is open.
+    /// Time of the client's next request on the open connection.
     pub think_until: Time,
     answered: u32,
-    /// Bytes of the responses given on this connection.
+    /// Bytes of responses given on this connection.
     pub given: u64,
-    /// From asking to the last byte of the response.
+    /// Times from the request to the last byte of the response.
     pub times: Distribution,
 }
 
 impl Exchanges {
-    /// Before the first, of the flow called `name`. What is drawn depends on nothing else.
+    /// Creates the exchanges of the flow called `name`, before the first one. Their draws depend on
+    /// nothing else.
     pub fn new(plan: ExchangePlan, key: StreamKey, name: &str) -> Box<Self> {
         Box::new(Self {
             script: Script::new(plan, key, name),
@@ -104,7 +107,7 @@ impl Exchanges {
         })
     }
 
-    /// A connection is about to be opened, to ask over it.
+    /// Prepares for a connection that is about to be opened for a request.
     pub fn begin_connection(&mut self, now: Time, app: &mut App) {
         self.given = 0;
         app.open_supply();
@@ -119,7 +122,7 @@ impl Exchanges {
         app.expect(self.sizes.response);
     }
 
-    /// The client's turn, after whatever has happened to its connection.
+    /// Lets the client act after an event of its connection.
     pub fn drive_client(&mut self, now: Time, app: &mut App, connection: &mut Connection) {
         if self.think_until <= now {
             self.ask(now, app);
@@ -129,7 +132,8 @@ impl Exchanges {
         }
     }
 
-    /// The server's turn: reads, and gives the application a response once it has all of a request.
+    /// Lets the server act: reads, and gives the application a response once it has the whole
+    /// request.
     pub fn drive_server(&mut self, app: &mut App, connection: &mut Connection) {
         if self.unread == 0 || connection.readable() == 0 {
             return;
@@ -144,7 +148,7 @@ impl Exchanges {
         }
     }
 
-    /// The client has read all of a response.
+    /// Records that the client has read a whole response.
     pub fn note_answer(&mut self, now: Time, flow: u32, recorder: &mut Recorder) {
         self.answered += 1;
         self.times.add(now.since(self.begun));
@@ -163,12 +167,12 @@ impl Exchanges {
         }
     }
 
-    /// How long the client thinks.
+    /// Draws a think time.
     pub fn think(&mut self) -> Duration {
         self.script.think()
     }
 
-    /// The last one has been answered.
+    /// True once the last response has been read.
     pub fn are_done(&self) -> bool {
         self.script.plan.count.is_some_and(|count| self.answered >= count)
     }

@@ -1,4 +1,4 @@
-//! A flow: its two ends, each an application on a connection.
+//! Flow: two ends, each an application on a connection.
 
 use crate::app::App;
 use crate::exchanges::Exchanges;
@@ -20,65 +20,65 @@ mod recording;
 mod sample;
 mod sending;
 
-/// What a flow's connection is about.
+/// Phase of a flow's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// To be opened.
+    /// Not opened yet.
     Waiting,
-    /// Opened, and not yet closed by both ends.
+    /// Opened, and not closed by both ends yet.
     Open,
     /// No further connection follows.
     Done,
 }
 
-/// A flow. What each segment needs lies together, behind the ends: the first cache line there is
-/// for both of them, the second begins with what they have in common, too.
+/// A flow. Fields used for each segment are adjacent, after the ends: the first cache line there
+/// serves both, the second begins with shared fields, too.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Flow {
-    /// The data sender's and the data receiver's connection.
+    /// Connections of the data sender and the data receiver.
     ends: [Connection; 2],
-    /// Where each end's way to the other begins in the engine's routes.
+    /// Index of the first hop from each end, in the engine's routes.
     first_hops: [u32; 2],
-    /// The words of these places (`engine/routes.rs`).
+    /// Words of these hops (`engine/routes.rs`).
     first_words: [u32; 2],
-    /// When the engine will wake each end first, whatever it has asked for since.
+    /// Next wake-up of each end scheduled with the engine, whatever the end has asked for since.
     woken: [Time; 2],
-    /// How many connections have been opened.
+    /// Number of connections opened.
     connections: u32,
     phase: Phase,
     initiator: Side,
-    /// The sender's handshake is complete.
+    /// True once the sender's handshake is complete.
     connected: bool,
-    /// The connection is over, and the engine does not know yet.
+    /// True if the connection is over and the engine has not handled that yet.
     has_closed: bool,
-    /// Requests and responses, once there are any.
+    /// Requests and responses; `None` for other applications.
     pub exchanges: Option<Box<Exchanges>>,
-    /// What it has to do with proxies; nothing for most.
+    /// State of a leg at a proxy; `None` for most flows.
     leg: Option<Box<Leg>>,
     app: App,
-    /// The product of its path, if that has one.
+    /// Bandwidth-delay product of its path, if defined.
     path: Option<Box<PathProduct>>,
-    /// What is kept of it.
+    /// Record of the flow.
     pub record: FlowRecord,
-    /// When it is to be opened, while it waits.
+    /// Time at which the next connection is opened.
     opens: Time,
     /// Bytes acknowledged on earlier connections.
     earlier_bytes: u64,
-    /// Ends that have closed.
+    /// Number of ends that have closed.
     closed: u8,
-    /// A connection was reset before its file was read: the flow ends unfinished.
+    /// True if a connection was reset before its file was read: the flow ends unfinished.
     reset: bool,
 }
 
-// There may be a hundred thousand.
+// A run may have a hundred thousand flows.
 const _: () = assert!(size_of::<Flow>() <= 1_760);
 
 const SENDER: usize = Side::Sender as usize;
 const RECEIVER: usize = Side::Receiver as usize;
 
 impl Flow {
-    /// A flow that waits for its start.
+    /// Creates a flow that waits for its start.
     pub fn new(index: u32, plan: &FlowPlan, tcp: &Prepared, first_hops: [u32; 2]) -> Self {
         let nobody = Connection::listen_as(tcp, SeqNr(0));
         Self {
@@ -103,15 +103,15 @@ impl Flow {
         }
     }
 
-    /// The next connection is opened. Initial sequence numbers are drawn per connection, so that
-    /// they depend on nothing else in the run.
+    /// Opens the next connection. Initial sequence numbers are drawn per connection, so that they
+    /// depend on nothing else in the run.
     fn open(&mut self, now: Time, context: &Context<'_>) {
         let plan = &context.flows[self.record.flow() as usize];
         let key = context.key;
         let number = self.app.file();
         let name = ["flow.", &plan.name, ".initial_sequence.", &number.to_string()].concat();
         let mut stream = key.stream(&name);
-        // Each is made where it stays: a copy would cost more than making it.
+        // Constructed in place: copying would cost more than constructing.
         for side in [Side::Sender, Side::Receiver] {
             let initial = SeqNr(stream.next_u64() as u32);
             let tcp = [plan.tcp, plan.receiver_tcp][side as usize];
@@ -138,50 +138,49 @@ impl Flow {
         self.record.begin_connection(now);
     }
 
-    /// Where each end's way to the other begins in the engine's routes.
+    /// Index of the first hop from each end, in the engine's routes.
     pub const fn first_hops(&self) -> [u32; 2] {
         self.first_hops
     }
 
-    /// The routes are laid.
+    /// Looks up the first words, once the routes are complete.
     pub fn set_first_words(&mut self, routes: &[u32]) {
         self.first_words = self.first_hops.map(|hop| routes[hop as usize]);
     }
 
-    /// The first word of the route from this end.
+    /// First word of the route from this end.
     #[inline(always)]
     pub const fn first_word(&self, side: Side) -> u32 {
         self.first_words[side as usize]
     }
 
-    /// True when no connection is open and none will be.
+    /// True if no connection is open and none will be.
     pub fn is_done(&self) -> bool {
         self.phase == Phase::Done
     }
 
-    /// True when a connection has just come to its end, until [`Self::note_close`], and always
-    /// where there are proxies.
+    /// True if a connection has just ended, until [`Self::note_close`]; always true at proxies.
     #[inline]
     pub const fn wants_attention(&self) -> bool {
         self.has_closed || self.leg.is_some()
     }
 
-    /// True when a connection has just come to its end, until [`Self::note_close`].
+    /// True if a connection has just ended, until [`Self::note_close`].
     pub const fn has_closed(&self) -> bool {
         self.has_closed
     }
 
-    /// The end has been noted.
+    /// Marks the end of the connection as handled.
     pub const fn note_close(&mut self) {
         self.has_closed = false;
     }
 
-    /// False for data without end.
+    /// True unless the flow sends bulk data.
     pub fn is_finite(&self) -> bool {
         self.app.work().is_finite()
     }
 
-    /// When `side` wants to be woken.
+    /// Next wake-up of `side`.
     #[inline]
     pub fn poll_timeout(&self, side: Side) -> Time {
         match self.phase {
@@ -196,7 +195,7 @@ impl Flow {
         }
     }
 
-    /// When `side` wants to be woken, if that is before it will be; whoever asks sees to it.
+    /// Next wake-up of `side` if it is earlier than the scheduled one; the caller must schedule it.
     #[inline(always)]
     pub fn poll_wake(&mut self, side: Side) -> Option<Time> {
         let time = self.poll_timeout(side);
@@ -208,7 +207,7 @@ impl Flow {
         earlier.then_some(time)
     }
 
-    /// `side` has been woken; it need not have been.
+    /// Handles a wake-up of `side`, which may be spurious.
     pub fn handle_timeout(&mut self, now: Time, side: Side, context: &mut Context<'_>) {
         self.woken[side as usize] = Time::NEVER;
         if self.poll_timeout(side) > now {
@@ -226,7 +225,7 @@ impl Flow {
         }
     }
 
-    /// A packet has arrived for `side`.
+    /// Handles a packet that has arrived for `side`.
     #[inline(always)]
     pub fn handle_packet(
         &mut self,
@@ -287,12 +286,12 @@ impl Flow {
         }
     }
 
-    /// True when all there is has been read.
+    /// True once all data have been read.
     fn is_complete(&self) -> bool {
         self.app.is_complete() && self.exchanges.as_ref().is_none_or(|all| all.are_done())
     }
 
-    // Written out where acknowledgments arrive.
+    // Inlined where acknowledgments arrive.
     #[inline(always)]
     fn drive_sender(&mut self, now: Time, recorder: &mut Recorder) {
         while let Some(event) = self.ends[SENDER].poll_event() {
@@ -322,7 +321,7 @@ impl Flow {
     fn handle_sender_event(&mut self, now: Time, event: &Event, recorder: &mut Recorder) {
         match event {
             Event::Rtt(rtt) => self.record.counters.rtt.add(*rtt),
-            // Emulations cannot take these, and they may be no round trips.
+            // Emulations have no such samples, and they may not be round trips.
             Event::EchoedRtt(_) => {}
             Event::LossFound(found) => {
                 self.record_episode(now, (EpisodeKind::Frr, found), recorder);
@@ -346,14 +345,14 @@ impl Flow {
     }
 }
 
-/// What a flow needs when it opens a connection.
+/// Environment of a flow that opens a connection.
 #[derive(Debug)]
 pub struct Context<'a> {
-    /// The flows as planned.
+    /// Plans of the flows.
     pub flows: &'a [FlowPlan],
-    /// The TCPs.
+    /// Configurations of the TCPs.
     pub tcps: &'a [Prepared],
-    /// What random streams have in common.
+    /// Key of the random streams.
     pub key: StreamKey,
     /// Tables and captures.
     pub recorder: &'a mut Recorder,

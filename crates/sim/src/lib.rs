@@ -1,9 +1,9 @@
-//! The engine: hosts, applications and links in virtual time, and the record of what happened.
+//! Engine: hosts, applications and links in virtual time, and the record of a run.
 //!
-//! A packet's way: [`engine`] pops the earliest event → a flow's application and connection are
-//! asked for a segment ([`flow`]) → the engine takes it to the first pipe of its route → queue,
+//! Path of a packet: [`engine`] takes the earliest event → a flow's application and connection are
+//! asked for a segment ([`flow`]) → the engine passes it to the first pipe of its route → queue,
 //! rate, channel and delay (`retx_link::pipe`), or another [`stage`] → the next hop … → the peer's
-//! connection → its acknowledgment comes back the same way.
+//! connection → its acknowledgment returns likewise.
 
 pub mod agenda;
 mod app;

@@ -8,14 +8,14 @@ use retx_scenario::Scenario;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// Which replications, and on how many threads.
+/// Replications to run, and number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
-    /// The first replication.
+    /// First replication.
     pub first: u64,
-    /// How many.
+    /// Number of replications.
     pub count: u64,
-    /// Threads; more than there are replications do no harm.
+    /// Number of threads; more than replications do no harm.
     pub threads: NonZeroUsize,
 }
 
@@ -31,7 +31,7 @@ pub fn run(scenario: &Scenario, options: &Options, control: &Control) -> Result<
 /// of the replications and do not depend on the number of threads.
 ///
 /// # Errors
-/// The error of the first replication that has one; the others are then cancelled.
+/// The error of the first replication that fails; the others are then cancelled.
 pub fn run_many(
     scenario: &Arc<Scenario>,
     options: &Options,
@@ -41,10 +41,10 @@ pub fn run_many(
     run_many_within(scenario, options, batch, (control, |work| work()))
 }
 
-/// The same as [`run_many`], for those who have to prepare each thread.
+/// Like [`run_many`], with a function that prepares each thread.
 ///
 /// # Errors
-/// As there.
+/// As for [`run_many`].
 pub fn run_many_within(
     scenario: &Arc<Scenario>,
     options: &Options,
@@ -57,7 +57,7 @@ pub fn run_many_within(
     let (scenario, options) = (Arc::clone(scenario), options.clone());
     pool.submit(Job { label: 0, kind: 0, options, scenario, first, count });
     let (parts, mut failures) = pool.finish();
-    // A run that failed of itself, rather than because another one did.
+    // A run that failed by itself, rather than by cancellation.
     failures.sort_by_key(|(_, replication, error)| (*error == RunError::Cancelled, *replication));
     if let Some((_, _, error)) = failures.into_iter().next() {
         return Err(error);

@@ -1,28 +1,29 @@
-//! How a plan is run, and why there may be no outcome.
+//! Options of a run, and its errors.
 
 use crate::capture::CapturePoint;
 use retx_tcp::user::Fault;
 use retx_units::Duration;
 
-/// How a plan is run, and what is written down.
+/// Options of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Which repetition this is: chooses the random draws together with the plan's seed.
+    /// Number of the replication, which determines the random draws together with the plan's seed.
     pub replication: u64,
-    /// Keep the `segments` table.
+    /// True to record the `segments` table.
     pub segments: bool,
-    /// Keep the `drops` table.
+    /// True to record the `drops` table.
     pub drops: bool,
-    /// Keep the `episodes` table.
+    /// True to record the `episodes` table.
     pub episodes: bool,
-    /// Capture packets at these points.
+    /// Places of captures.
     pub capture: Vec<CapturePoint>,
-    /// Run without anything that exists only for speed: each hop by its own event, each segment
-    /// the long way through its connection. All results are the same but the count of events.
+    /// True to run without anything that exists only for speed: each hop by its own event, each
+    /// segment by the general path through its connection. All results are equal except for the
+    /// number of events.
     pub reference: bool,
 }
 
-/// Why there is no outcome.
+/// Error of a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// [`Control::cancel`] was called.
@@ -34,7 +35,7 @@ pub enum RunError {
         crate::event_queue::MAX_TARGETS
     )]
     TooLarge {
-        /// Two per link, two per flow, one per wlan.
+        /// Number of timers: two per link, two per flow, one per wlan.
         targets: u64,
     },
     /// More rows than a plan allows.
@@ -43,25 +44,25 @@ pub enum RunError {
          `sample_interval`, or \"every_ack\""
     )]
     TooManySamples {
-        /// Between two samples.
+        /// Sampling interval.
         interval: Duration,
-        /// So many are allowed.
+        /// Largest number of rows.
         most: u64,
-        /// When there are more.
+        /// Time at which it is exceeded.
         at: Duration,
     },
     /// A name that does not fit into a capture file.
     #[error(transparent)]
     Capture(#[from] retx_record::capture::LongName),
-    /// The user's own code failed.
+    /// User code failed.
     #[error("{}", .0.message)]
     UserCode(Fault),
-    /// Packets that came from nowhere or went nowhere: a fault of ours.
+    /// Packets were not conserved: an error of the engine.
     #[error("packets are not conserved at {place}: {counts}; please report this scenario and seed")]
     Conservation {
-        /// Where.
+        /// Place of the violation.
         place: String,
-        /// What was counted.
+        /// Counters of that place.
         counts: String,
     },
 }

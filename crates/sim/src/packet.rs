@@ -1,4 +1,4 @@
-//! Packets on their way, in a slab: a packet is where its number says until it leaves the network.
+//! Packets in the network, in a slab: a packet keeps its index until it leaves the network.
 
 use crate::plan::Side;
 use prefetch_index::prefetch_index;
@@ -21,58 +21,60 @@ use twins::Twins;
 /// Stands for no row in a table, no packet in a capture, no group of copies.
 pub const NONE: u32 = u32::MAX;
 
-/// A packet: what it says, and for whom it is, which is all that an end needs that it comes to.
-/// Half a cache line, as of thousands of flows each is written once and read once from memory that
-/// no cache holds. TCP options, which few packets have, lie elsewhere; what else there is of a
-/// packet lies beside it ([`beside`]).
+/// Packet: its header and destination, which is all that the receiving end needs. Half a cache
+/// line, because with thousands of flows each packet is written once and read once in memory that
+/// no cache holds. TCP options, which few packets have, and all other fields are stored separately
+/// ([`beside`]).
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub struct Packet {
-    /// Position of its first sequence number: SYN 0, first byte of data 1. A datagram's number.
+    /// Position of its first sequence number: SYN 0, first byte of data 1. For a datagram, its
+    /// number.
     pub position: u64,
-    /// The header's sequence number.
+    /// Sequence number of the header.
     pub seq: SeqNr,
-    /// The header's acknowledgment number.
+    /// Acknowledgment number of the header.
     pub ack: SeqNr,
-    /// The end that it is for: twice the flow's index, plus 1 in the direction of the data.
+    /// Destination end: twice the flow's index, plus 1 in the direction of the data.
     pub to: u32,
-    /// Which connection of the flow it belongs to; of a datagram, 1 for copies that the network
-    /// has made.
+    /// Number of the flow's connection; for a datagram, 1 for copies made by the network.
     pub connection: u32,
-    /// The header's window field.
+    /// Window field of the header.
     pub window: u16,
     bytes: u16,
     payload_bytes: u16,
-    /// The header's control bits.
+    /// Control bits of the header.
     pub flags: Flags,
-    /// [`HAS_OPTIONS`], [`LOSS_NOTICE`], [`NOTED`]; behind [`ECN_SHIFT`] the ECN field.
+    /// [`HAS_OPTIONS`], [`LOSS_NOTICE`], [`NOTED`]; from bit [`ECN_SHIFT`] on the ECN field.
     bits: u8,
 }
 
-/// It has TCP options.
+/// Flag: has TCP options.
 const HAS_OPTIONS: u8 = 1;
-/// The notice that what it asks for was lost on a bad channel.
+/// Flag: the segment that it asks for was lost on a bad channel.
 const LOSS_NOTICE: u8 = 2;
-/// There are [`Notes`] on it.
+/// Flag: has [`Notes`].
 const NOTED: u8 = 4;
-/// Where among the bits the ECN field of the IP header begins.
+/// Position of the ECN field in the bits.
 const ECN_SHIFT: u32 = 6;
-/// The bits of a plain packet: neither options nor a notice, and not ECN-capable.
+/// Mask of the bits that are 0 in a plain packet: neither options nor a notice, and not
+/// ECN-capable.
 const PLAIN: u8 = !NOTED;
 
 const _: () = assert!(size_of::<Packet>() == 32);
 
-/// As long as an IP packet can be. (With a segment as long as that options would not fit.)
+/// Converts a length, at most that of an IP packet. (A segment of that length could not have
+/// options.)
 const fn length(bytes: u32) -> u16 {
     if bytes < u16::MAX as u32 { bytes as u16 } else { u16::MAX }
 }
 
 impl Packet {
-    /// A packet that carries this segment; who sends it fills in the rest.
+    /// Creates a packet that carries this segment; the sender fills in the rest.
     #[inline]
     fn new(segment: &Segment, ecn: Ecn) -> Self {
         let with_options = has_options(&segment.options);
-        // Few have options: only then what they take is counted.
+        // Few packets have options: their length is computed only then.
         let headers = if with_options {
             segment.packet_bytes() - segment.payload_bytes
         } else {
@@ -95,13 +97,13 @@ impl Packet {
         }
     }
 
-    /// Bytes of the IP packet.
+    /// Length of the IP packet, bytes.
     #[inline]
     pub const fn bytes(&self) -> u32 {
         self.bytes as u32
     }
 
-    /// It is as long as this.
+    /// Sets the length of the IP packet.
     pub const fn set_bytes(&mut self, bytes: u32) {
         self.bytes = length(bytes);
     }
@@ -112,7 +114,7 @@ impl Packet {
         self.payload_bytes as u32
     }
 
-    /// The ECN field of its IP header.
+    /// ECN field of the IP header.
     #[inline]
     pub const fn ecn(&self) -> Ecn {
         match self.bits >> ECN_SHIFT {
@@ -123,13 +125,13 @@ impl Packet {
         }
     }
 
-    /// A queue may mark it.
+    /// True if a queue may mark it.
     #[inline]
     pub const fn is_ecn_capable(&self) -> bool {
         self.bits >> ECN_SHIFT != Ecn::NotEct as u8
     }
 
-    /// Sequence space that it takes.
+    /// Sequence space occupied.
     #[inline]
     pub const fn seq_len(&self) -> u32 {
         let [syn, fin] = [Flags::SYN, Flags::FIN];
@@ -142,7 +144,7 @@ impl Packet {
         self.position + self.seq_len() as u64
     }
 
-    /// The flow's index.
+    /// Index of the flow.
     #[inline]
     pub const fn flow(&self) -> u32 {
         self.to >> 1
@@ -154,29 +156,29 @@ impl Packet {
         self.to & 1 == 1
     }
 
-    /// The end that it is for.
+    /// Destination end.
     #[inline]
     pub const fn side(&self) -> Side {
         if self.carries_data_direction() { Side::Receiver } else { Side::Sender }
     }
 
-    /// A relay tells that what it asks for was lost on a bad channel.
+    /// Sets the notice of a relay that the segment it asks for was lost on a bad channel.
     pub const fn notice_loss(&mut self) {
         self.bits |= LOSS_NOTICE;
     }
 
-    /// A relay has told that.
+    /// True if a relay has set the loss notice.
     pub const fn has_loss_notice(&self) -> bool {
         self.bits & LOSS_NOTICE != 0
     }
 
-    /// A queue tells of congestion.
+    /// Marks the packet with congestion experienced.
     #[cold]
     pub const fn mark(&mut self) {
         self.bits |= (Ecn::Ce as u8) << ECN_SHIFT;
     }
 
-    /// As a channel sees it.
+    /// Properties visible to a channel.
     #[inline]
     pub const fn frame(&self) -> Frame {
         Frame {
@@ -196,21 +198,20 @@ const fn has_options(options: &Options) -> bool {
         || !options.sack.is_empty()
 }
 
-/// What a packet says, in a place that is used again: most have no options, and need none
-/// written.
+/// Buffer for an unpacked segment, reused: most segments have no options, and need none written.
 #[derive(Debug, Clone, Default)]
 pub struct Unpacked {
     segment: Segment,
     has_options: bool,
 }
 
-/// The packets in the network.
+/// Packets in the network.
 #[derive(Debug, Clone, Default)]
 pub struct Packets {
     slots: Vec<Packet>,
     trails: Vec<Trail>,
     notes: Vec<Notes>,
-    /// The options of those that have any, at their number.
+    /// Options of the packets that have any, by index.
     options: Vec<Options>,
     free: Free,
     twins: Vec<Twins>,
@@ -218,8 +219,8 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// A packet that carries this segment; returns its number, and the packet for who sends it to
-    /// fill in the rest.
+    /// Creates a packet that carries this segment; returns its index, and the packet for the sender
+    /// to complete.
     #[inline(always)]
     pub fn insert(&mut self, segment: &Segment, ecn: Ecn) -> (u32, PacketMut<'_>) {
         let packet = Packet::new(segment, ecn);
@@ -232,7 +233,7 @@ impl Packets {
         (id, self.get_mut(id))
     }
 
-    /// A number that is free, which has a place.
+    /// Allocates an index.
     #[inline(always)]
     fn take_number(&mut self) -> u32 {
         if self.free.has_to_go_on() {
@@ -259,19 +260,19 @@ impl Packets {
         self.options[place] = *options;
     }
 
-    /// A packet is about to be asked for: lets the processor fetch it.
+    /// Prefetches a packet.
     #[inline]
     pub fn prefetch(&self, id: u32) {
         prefetch_index(&self.slots, id as usize);
     }
 
-    /// A packet in the network.
+    /// Packet with this index.
     #[inline(always)]
     pub fn get(&self, id: u32) -> PacketRef<'_> {
         PacketRef { packet: &self.slots[id as usize], id, packets: self }
     }
 
-    /// A packet in the network, to change it.
+    /// Mutable packet with this index.
     #[inline(always)]
     pub fn get_mut(&mut self, id: u32) -> PacketMut<'_> {
         PacketMut {
@@ -282,26 +283,26 @@ impl Packets {
         }
     }
 
-    /// Where a packet is on its route.
+    /// Position of a packet on its route.
     #[inline(always)]
     pub fn hop(&self, id: u32) -> u32 {
         self.trails[id as usize].hop
     }
 
-    /// A packet is there on its route.
+    /// Sets the position of a packet on its route.
     #[inline(always)]
     pub fn set_hop(&mut self, id: u32, hop: u32) {
         self.trails[id as usize].hop = hop;
     }
 
-    /// What a packet says.
+    /// Segment of a packet.
     pub fn segment(&self, id: u32) -> Segment {
         let mut unpacked = Unpacked::default();
         self.unpack(id, &mut unpacked);
         unpacked.segment
     }
 
-    /// The same as [`Self::segment`], in the place of another segment.
+    /// Like [`Self::segment`], into a reused buffer.
     #[inline]
     pub fn unpack(&self, id: u32, to: &mut Unpacked) {
         let packet = &self.slots[id as usize];
@@ -320,13 +321,13 @@ impl Packets {
         segment.loss_notice = packet.bits & LOSS_NOTICE != 0;
     }
 
-    /// A packet has left: its number is free.
+    /// Removes a packet that has left; its index is free.
     #[inline]
     pub fn remove(&mut self, id: u32) {
         self.free.give_back(id);
     }
 
-    /// Packets in the network.
+    /// Number of packets in the network.
     pub fn count(&self) -> u64 {
         (self.free.all() - self.free.count()) as u64
     }

@@ -1,4 +1,4 @@
-//! The product of a flow's path: what must be in flight to keep its bottleneck busy.
+//! Bandwidth-delay product of a flow's path: the bytes in flight that keep its bottleneck busy.
 //!
 //! *Definition.* The slowest link on the way of the data, times the round trip of a full segment
 //! and its acknowledgment that wait for nobody, in bytes of IP packets. It changes with the links.
@@ -8,30 +8,30 @@ use crate::plan::{FlowPlan, Hop, PipePlan, Plan, StagePlan};
 use retx_link::channel::Model;
 use retx_units::{Duration, Rate, Time};
 
-/// TCP and IP headers without options: what the MSS leaves out.
+/// TCP and IP headers without options, bytes: not included in the MSS.
 const HEADERS: u32 = 40;
-/// An acknowledgment with timestamps.
+/// Acknowledgment with timestamps, bytes.
 const ACK: u32 = 52;
 
-/// The product of a path, and the flow's own part of what is in flight there.
+/// Product of a path, and the flow's share of the bytes in flight there.
 #[derive(Debug, Clone)]
 pub struct PathProduct {
-    /// The bottleneck: a pipe.
+    /// Index of the bottleneck pipe.
     pub pipe: u32,
-    /// Other flows share the bottleneck.
+    /// True if other flows share the bottleneck.
     pub is_shared: bool,
-    /// Bytes in flight that fill it now: 95 % of the product …
+    /// Bytes in flight that keep it busy now: 95 % of the product.
     enough: u64,
-    /// … until then.
+    /// Time until which this holds.
     until: Time,
-    /// Bytes of this flow that were last counted in the bottleneck's sum.
+    /// Bytes of this flow last added to the bottleneck's sum.
     pub counted: u64,
-    /// The product in bytes from each instant on, the first at 0.
+    /// Product in bytes as a function of time, the first value at 0.
     steps: Box<[(Time, u64)]>,
 }
 
 impl PathProduct {
-    /// The product of this flow's path, if it has one.
+    /// Product of this flow's path, if defined.
     pub fn of(plan: &Plan, flow: &FlowPlan) -> Option<Box<Self>> {
         let [forward, reverse] = flow.routes.map(|route| pipes(plan, route));
         let (forward, reverse) = (forward?, reverse?);
@@ -62,7 +62,7 @@ impl PathProduct {
                     }
                 }
             }
-            // What is in flight is counted without headers.
+            // Bytes in flight are counted without headers.
             let share = u128::from(segment - HEADERS) * 1_000_000_000 / u128::from(segment);
             let bytes = u128::from(slowest) * u128::from(base.as_nanos()) / 8_000_000_000;
             let bytes = bytes.saturating_mul(share) / 1_000_000_000;
@@ -73,7 +73,7 @@ impl PathProduct {
         Some(Box::new(Self { pipe: first.1, is_shared, enough, until, counted: 0, steps }))
     }
 
-    /// So many bytes in flight keep the bottleneck busy, but for one part in twenty.
+    /// True if `flight` bytes keep the bottleneck busy for at least 95 % of the time.
     #[inline(always)]
     pub fn is_filled(&mut self, now: Time, flight: u64) -> bool {
         if now >= self.until {
@@ -90,7 +90,7 @@ impl PathProduct {
     }
 }
 
-/// Tells the flows which of them share a bottleneck.
+/// Determines which flows share a bottleneck.
 pub fn find_shared<'a>(paths: impl Iterator<Item = &'a mut PathProduct>, pipes: usize) {
     let mut over: Vec<Option<&mut PathProduct>> =
         std::iter::repeat_with(|| None).take(pipes).collect();
@@ -104,7 +104,7 @@ pub fn find_shared<'a>(paths: impl Iterator<Item = &'a mut PathProduct>, pipes: 
     }
 }
 
-/// The pipes of a route; `None` where it leads over a cell or a pipe whose rate is not known.
+/// Pipes of a route; `None` if it includes a cell or a pipe of unknown rate.
 fn pipes(plan: &Plan, route: u32) -> Option<Vec<u32>> {
     let mut pipes = Vec::new();
     for hop in &plan.routes[route as usize] {

@@ -1,4 +1,4 @@
-//! A run, laid out: every name replaced by an index.
+//! Plans: runs with every name replaced by an index.
 
 pub use crate::shared::Shared;
 pub use crate::source::{Pace, Sizes as PacketSizes};
@@ -6,125 +6,124 @@ use retx_link::{pipe, relay, wlan};
 use retx_units::{Duration, Law, Time};
 use std::sync::Arc;
 
-/// What is to be simulated.
+/// Plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Seed of all random streams.
     pub seed: u64,
-    /// The run ends at the latest then.
+    /// Latest end of the run.
     pub end: Time,
-    /// It goes on until then, even when every finite flow is complete.
+    /// True to run until `end` even if every finite flow is complete.
     pub to_the_end: bool,
-    /// Statistics start then.
+    /// Start of the statistics.
     pub warmup: Time,
-    /// How often the senders are sampled.
+    /// Sampling of the senders.
     pub sampling: Sampling,
-    /// At an interval, the run is refused or broken off with more rows than these.
+    /// Limit of sample rows; with an interval, a run that exceeds it is refused or stopped.
     pub samples_max: u64,
     /// Both directions of each link: link i forward is pipe 2i, reverse 2i + 1.
     pub pipes: Vec<PipePlan>,
-    /// What lies between nodes beside pipes.
+    /// Stages other than pipes.
     pub stages: Vec<StagePlan>,
-    /// Ways through the network, each of one hop at least.
+    /// Routes through the network, each of at least one hop.
     pub routes: Vec<Vec<Hop>>,
-    /// The TCPs.
+    /// Configurations of the TCPs.
     pub tcps: Vec<TcpPlan>,
-    /// The flows over TCP. One that passes proxies is several, one for each leg, in the order of
-    /// the data.
+    /// TCP flows. A flow through proxies has one entry per leg, in the order of the data.
     pub flows: Vec<FlowPlan>,
-    /// The flows of UDP. Their numbers in tables follow those of the flows over TCP.
+    /// UDP flows. Their indices in tables follow those of the TCP flows.
     pub datagrams: Vec<DatagramPlan>,
-    /// What stands at nodes and deals with the packets of the flows that pass.
+    /// Relays at nodes.
     pub relays: Vec<RelayPlan>,
-    /// Where two legs join; those of one chain follow each other in the order of the data.
+    /// Proxies between two legs; those of one chain are adjacent, in the order of the data.
     pub proxies: Vec<ProxyPlan>,
 }
 
-/// Something at a node.
+/// Relay at a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelayPlan {
-    /// Its name.
+    /// Name of the relay.
     pub name: String,
-    /// The node.
+    /// Node of the relay.
     pub node: String,
-    /// The name of its kind in scenarios.
+    /// Name of its kind in scenarios.
     pub kind: &'static str,
 }
 
-/// Where a connection is split in two.
+/// Proxy that splits a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProxyPlan {
     /// Index of the relay.
     pub relay: u32,
-    /// Indices of the flow that brings the data here and of the one that takes them on. The relay
-    /// receives the first and sends the second.
+    /// Indices of the flow that delivers the data to the proxy, and of the one that carries them
+    /// on. The proxy receives the first and sends the second.
     pub legs: [u32; 2],
-    /// The most bytes that it holds: read from the first, and not acknowledged on the second.
+    /// Largest number of bytes held: read from the first, and not acknowledged on the second.
     pub buffer: u64,
 }
 
-/// When the `samples` table gets rows.
+/// Times at which the `samples` table gets rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampling {
     /// Never.
     Off,
-    /// At this interval, longer than zero.
+    /// At this interval, which is above zero.
     Every(Duration),
     /// At each acknowledgment.
     EveryAck,
 }
 
-/// One direction of a link. Names and configurations are shared: there may be many thousands.
+/// Direction of a link. Names and configurations are shared, because there may be many thousands.
 #[derive(Debug, Clone)]
 pub struct PipePlan {
-    /// The link.
+    /// Name of the link.
     pub link: Arc<str>,
     /// `forward` or `reverse`.
     pub direction: &'static str,
-    /// The nodes where it starts and where it ends.
+    /// Nodes at its start and end.
     pub ends: [Arc<str>; 2],
-    /// How it works.
+    /// Configuration.
     pub config: Shared<pipe::Config>,
 }
 
-// Four of the one and one of the other for each flow with links of its own.
+// A flow with links of its own has four pipes and one flow plan.
 const _: () = assert!(size_of::<PipePlan>() <= 72 && size_of::<FlowPlan>() <= 88);
 
-/// A stage that is no pipe.
+/// Stage other than a pipe.
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant, reason = "there are few, and a plan is never copied")]
 pub enum StagePlan {
-    /// A cell of 802.11 stations.
+    /// Cell of 802.11 stations.
     Wlan(WlanPlan),
-    /// A relay that looks into segments. Its one place is where packets come by; the exit of a
-    /// port tells whether the flow's data leave over the hop (0) or come from there (1).
+    /// Relay that inspects segments. It has one place, at which packets pass; the exit of a port
+    /// states whether the flow's data leave over the hop (0) or come from there (1).
     Relay(AgentPlan),
 }
 
-/// A relay that looks into segments.
+/// Relay that inspects segments.
 #[derive(Debug, Clone)]
 pub struct AgentPlan {
     /// Index into [`Plan::relays`].
     pub relay: u32,
-    /// Its name.
+    /// Name of the relay.
     pub name: String,
-    /// The node at which it stands.
+    /// Node of the relay.
     pub node: String,
-    /// What it does.
+    /// Configuration.
     pub config: relay::Config,
 }
 
-/// A cell of 802.11 stations; its ports lead from station to station, by their indices.
+/// Cell of 802.11 stations; its ports lead from station to station, by their indices.
 #[derive(Debug, Clone)]
 pub struct WlanPlan {
-    /// Its name.
+    /// Name of the cell.
     pub name: String,
-    /// How it works.
+    /// Configuration.
     pub config: wlan::Config,
 }
 
 impl StagePlan {
-    /// Its name.
+    /// Name of the stage.
     pub fn name(&self) -> &str {
         match self {
             Self::Wlan(plan) => &plan.name,
@@ -132,7 +131,7 @@ impl StagePlan {
         }
     }
 
-    /// Where packets enter and leave it, by the index in [`Port`].
+    /// Places where packets enter and leave it, by the index in [`Port`].
     pub fn places(&self) -> impl Iterator<Item = &str> {
         let (stations, node): (&[String], _) = match self {
             Self::Wlan(plan) => (&plan.config.stations, None),
@@ -142,106 +141,106 @@ impl StagePlan {
     }
 }
 
-/// What a packet passes next.
+/// Next stage on a packet's route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hop {
-    /// A pipe, by its index.
+    /// Index of a pipe.
     Pipe(u32),
-    /// Another stage.
+    /// Port of another stage.
     Stage(Port),
 }
 
-/// A way through a stage.
+/// Path through a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Port {
     /// Index of the stage.
     pub stage: u32,
-    /// Where packets enter: a station's index in a cell.
+    /// Place where packets enter: a station's index in a cell.
     pub entry: u16,
-    /// Where they leave.
+    /// Place where packets leave.
     pub exit: u16,
 }
 
-/// A TCP.
+/// TCP configuration.
 #[derive(Debug, Clone)]
 pub struct TcpPlan {
-    /// Its name in the scenario.
+    /// Name in the scenario.
     pub name: String,
-    /// Both ends' configuration.
+    /// Configuration of both ends.
     pub config: retx_tcp::Config,
 }
 
-/// One flow.
+/// TCP flow, or a leg of one.
 #[derive(Debug, Clone)]
 pub struct FlowPlan {
-    /// Its name.
+    /// Name of the flow.
     pub name: String,
-    /// Index of its TCP: that of the data sender.
+    /// Index of the data sender's TCP.
     pub tcp: u32,
-    /// Index of the TCP of the data receiver.
+    /// Index of the data receiver's TCP.
     pub receiver_tcp: u32,
-    /// What it sends.
+    /// Data that it sends.
     pub work: Shared<Work>,
-    /// When its connection is opened.
+    /// Time at which its connection is opened.
     pub start: Time,
-    /// The end that opens it.
+    /// End that opens it.
     pub initiator: Side,
-    /// The way of the data and the way of the acknowledgments: indices into [`Plan::routes`].
+    /// Routes of the data and of the acknowledgments: indices into [`Plan::routes`].
     pub routes: [u32; 2],
-    /// The nodes of the data sender and the data receiver.
+    /// Nodes of the data sender and the data receiver.
     pub nodes: [u32; 2],
 }
 
-/// One flow of UDP.
+/// UDP flow.
 #[derive(Debug, Clone)]
 pub struct DatagramPlan {
-    /// Its name.
+    /// Name of the flow.
     pub name: String,
-    /// What times its packets.
+    /// Pace of its packets.
     pub pace: Pace,
-    /// How large its packets are.
+    /// Sizes of its packets.
     pub sizes: PacketSizes,
-    /// When it ends.
+    /// Limits at which it ends.
     pub limits: Limits,
-    /// When it begins.
+    /// Start time.
     pub start: Time,
-    /// Its way: an index into [`Plan::routes`].
+    /// Route: an index into [`Plan::routes`].
     pub route: u32,
-    /// The nodes of the sender and the receiver.
+    /// Nodes of the sender and the receiver.
     pub nodes: [u32; 2],
-    /// How many of [`Plan::flows`] the scenario has before it.
+    /// Number of [`Plan::flows`] that precede it in the scenario.
     pub after: u32,
 }
 
-/// What ends a flow of UDP; the first that is reached does.
+/// Limits of a UDP flow; the first one reached ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// So many packets.
+    /// Number of packets.
     pub packets: Option<u64>,
-    /// So many bytes of payload.
+    /// Bytes of payload.
     pub bytes: Option<u64>,
-    /// It sends before this; [`Time::NEVER`] without a limit.
+    /// No packet is sent at or after this time; [`Time::NEVER`] without a limit.
     pub end: Time,
 }
 
 impl Limits {
-    /// True when the flow comes to an end by itself.
+    /// True if the flow ends by itself.
     pub fn are_any(&self) -> bool {
         self.packets.is_some() || self.bytes.is_some() || self.end < Time::NEVER
     }
 }
 
-/// An end of a flow.
+/// End of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The end that sends the data.
+    /// Sender of the data.
     Sender = 0,
-    /// The end that receives them.
+    /// Receiver of the data.
     Receiver = 1,
 }
 
 impl Side {
-    /// The opposite end.
+    /// Opposite end.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -251,16 +250,16 @@ impl Side {
     }
 }
 
-/// What a flow sends.
+/// Data that a flow sends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Work {
-    /// Data without end.
+    /// Endless data.
     Bulk,
     /// Files one after another, each over a connection of its own.
     Files {
-        /// How large they are.
+        /// Sizes of the files.
         sizes: Sizes,
-        /// From the close of one connection to the opening of the next.
+        /// Time from the close of one connection to the opening of the next.
         pause: Duration,
     },
     /// Responses to a client's requests.
@@ -270,40 +269,40 @@ pub enum Work {
 /// Requests and responses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExchangePlan {
-    /// Bytes of requests.
+    /// Distribution of request sizes, bytes.
     pub request: Law,
-    /// Bytes of responses.
+    /// Distribution of response sizes, bytes.
     pub response: Law,
-    /// From a response to the next request, in seconds.
+    /// Distribution of think times, seconds.
     pub think: Law,
-    /// How many; without it, without end.
+    /// Number of exchanges; `None`: unlimited.
     pub count: Option<u32>,
-    /// Each has a connection of its own.
+    /// True if each exchange has a connection of its own.
     pub each: bool,
 }
 
-/// The sizes of files, in bytes.
+/// Sizes of files, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sizes {
-    /// So many of the same size.
+    /// Files of one size.
     Equal {
-        /// How many.
+        /// Number of files.
         count: u32,
-        /// The size.
+        /// Size of each.
         bytes: u64,
     },
-    /// One by one.
+    /// Individual sizes.
     Each(Arc<[u64]>),
 }
 
 impl Work {
-    /// One file.
+    /// A single file.
     pub const fn transfer(bytes: u64) -> Self {
         Self::Files { sizes: Sizes::Equal { count: 1, bytes }, pause: Duration::ZERO }
     }
 
-    /// The size of a file by its number from 0; endless for bulk, `None` after the last file. What
-    /// a connection for exchanges carries is not known before.
+    /// Size of a file by its number from 0; unlimited for bulk data, `None` after the last file.
+    /// The bytes of a connection for exchanges are not known in advance.
     pub fn file_bytes(&self, number: u32) -> Option<u64> {
         match self {
             Self::Bulk => (number == 0).then_some(u64::MAX),
@@ -318,7 +317,7 @@ impl Work {
         }
     }
 
-    /// False for data without end.
+    /// True unless the data are endless.
     pub const fn is_finite(&self) -> bool {
         match self {
             Self::Bulk => false,

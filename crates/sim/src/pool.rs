@@ -1,7 +1,7 @@
-//! Many runs on all cores, one queue for all threads.
+//! Pool: runs on all cores, with one queue for all threads.
 //!
-//! What takes long goes first, or the last run of a sweep would leave all cores but one idle: the
-//! first run of each job tells by its events what the others will cost.
+//! Expensive jobs go first, because otherwise the last run of a sweep would leave all cores but one
+//! idle: the number of events of each job's first run predicts the cost of the others.
 
 use crate::build;
 use crate::options::{Options, RunError};
@@ -19,26 +19,26 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Replications of a scenario, to be run.
+/// Replications of a scenario to run.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// What the caller calls it.
+    /// The caller's label.
     pub label: u64,
-    /// Jobs with the same number keep the same of their runs, so that these are found together.
+    /// Jobs of equal kind record the same tables, so that their results are returned together.
     pub kind: u64,
-    /// What is written down of each run; its `replication` is ignored.
+    /// Options of each run; `replication` is ignored.
     pub options: Options,
-    /// The scenario.
+    /// Scenario to run.
     pub scenario: Arc<Scenario>,
-    /// The first replication.
+    /// First replication.
     pub first: u64,
-    /// How many.
+    /// Number of replications.
     pub count: u64,
 }
 
-/// Keeps what runs find. Each thread has one of its own.
+/// Collector of results. Each thread has its own.
 pub trait Collect: Default + Send + 'static {
-    /// Takes the outcome of a run of this job.
+    /// Adds the outcome of a run of this job.
     fn collect(&mut self, job: &Job, outcome: Outcome);
 }
 
@@ -48,21 +48,21 @@ impl Collect for Vec<Outcome> {
     }
 }
 
-/// What is done around all the work of a thread: it calls what it is given, once.
+/// Environment of a thread's work: a function that calls its argument once.
 pub type Within = fn(&mut (dyn FnMut() + Send));
 
-/// What the threads have found since it was last asked for.
+/// Results since the last call.
 #[derive(Debug)]
 pub struct Found<C> {
-    /// From each thread; the runs are in no order.
+    /// Results of each thread; the runs are in no particular order.
     pub parts: Vec<C>,
-    /// True when nothing is left to do.
+    /// True if no work is left.
     pub idle: bool,
-    /// Runs that failed, by label and replication; the others are cancelled then.
+    /// Failed runs, by label and replication; all others are cancelled.
     pub failures: Vec<(u64, u64, RunError)>,
 }
 
-/// Threads that run jobs. Dropping it cancels what is left and waits for the threads.
+/// Threads that run jobs. Dropping the pool cancels the remaining work and joins the threads.
 #[derive(Debug)]
 pub struct Pool<C: Collect> {
     shared: Arc<Shared<C>>,
@@ -73,18 +73,18 @@ pub struct Pool<C: Collect> {
 struct Shared<C> {
     control: Arc<Control>,
     state: Mutex<State>,
-    /// There is work, or there will be none any more.
+    /// Signals new work, or the end of work.
     work: Condvar,
-    /// The last run is done, or one has failed.
+    /// Signals that the last run is done, or that one has failed.
     rest: Condvar,
     found: Vec<Mutex<C>>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Jobs of which no run has begun.
+    /// Jobs without a run begun.
     fresh: VecDeque<Arc<Task>>,
-    /// The others, by what a run costs, then in order.
+    /// Other jobs, by the cost of a run, then in order.
     begun: BinaryHeap<(u64, Reverse<u64>, Held)>,
     order: u64,
     busy: usize,
@@ -93,23 +93,23 @@ struct State {
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// A job with what its runs share.
+/// Job and the state shared by its runs.
 #[derive(Debug)]
 struct Task {
     job: Job,
     plan: OnceLock<Plan>,
-    /// Replications that have been given out.
+    /// Number of replications handed out.
     given: AtomicU64,
-    /// Most events of a run so far; [`UNKNOWN`] before the first has ended.
+    /// Largest number of events of a run so far; [`UNKNOWN`] before the first has ended.
     cost: AtomicU64,
 }
 
-/// Dearer than any: what may be long goes first.
+/// Exceeds any cost, because possibly long runs go first.
 const UNKNOWN: u64 = u64::MAX;
 /// Events in a block of short runs, which a thread takes at once: about ten milliseconds.
 const BLOCK_EVENTS: u64 = 200_000;
 
-/// A task in the heap, where only its cost and its number matter.
+/// Task in the heap, ordered by cost and number only.
 #[derive(Debug)]
 struct Held(Arc<Task>);
 
@@ -158,10 +158,10 @@ impl<C: Collect> Pool<C> {
         self.shared.work.notify_all();
     }
 
-    /// Everything that is found from now on, once all is done, and the runs that failed.
+    /// Waits for all work; returns the results since the last call, and the failed runs.
     ///
     /// # Panics
-    /// As a run did.
+    /// If a run panicked.
     pub fn finish(&self) -> (Vec<C>, Vec<(u64, u64, RunError)>) {
         let (mut parts, mut failures) = (Vec::new(), Vec::new());
         loop {
@@ -174,10 +174,10 @@ impl<C: Collect> Pool<C> {
         }
     }
 
-    /// What has been found, once everything is done, a run has failed, or this time has passed.
+    /// Results once everything is done, a run has failed, or this time has passed.
     ///
     /// # Panics
-    /// As a run did.
+    /// If a run panicked.
     pub fn take(&self, patience: Duration) -> Found<C> {
         let over = |state: &mut State| !state.is_idle() && state.failures.is_empty();
         let waited = self.shared.rest.wait_timeout_while(self.shared.state(), patience, over);
@@ -186,7 +186,7 @@ impl<C: Collect> Pool<C> {
             drop(state);
             resume_unwind(panic);
         }
-        // Idle before the parts are taken: nothing can come in between.
+        // Read before the parts are taken, so that no result can arrive in between.
         let (idle, failures) = (state.is_idle(), take(&mut state.failures));
         drop(state);
         let parts = self.shared.found.iter().map(|part| take(&mut *locked(part))).collect();
@@ -200,7 +200,7 @@ impl<C: Collect> Drop for Pool<C> {
         self.shared.state().closed = true;
         self.shared.work.notify_all();
         for thread in self.threads.drain(..) {
-            // A panic has been taken along already.
+            // A panic has been recorded already.
             let _ = thread.join();
         }
     }
@@ -215,7 +215,7 @@ impl<C: Collect> Shared<C> {
         locked(&self.state)
     }
 
-    /// What a thread does: takes work until there will be none.
+    /// Body of a thread: runs work until there will be none.
     fn serve(&self, number: usize) {
         let mut state = self.state();
         loop {
@@ -277,13 +277,13 @@ impl State {
     }
 
     fn fail(&mut self, label: u64, replication: u64, error: RunError) {
-        // The others stop because of the first.
+        // The other runs are cancelled because of the first failure.
         if error != RunError::Cancelled || self.failures.is_empty() {
             self.failures.push((label, replication, error));
         }
     }
 
-    /// The next block of a task: first a single run of each, then the dearest.
+    /// Next block of work: first a single run of each task, then the most expensive task.
     fn next(&mut self, threads: u64) -> Option<(Arc<Task>, u64, u64)> {
         if let Some(task) = self.fresh.pop_front() {
             return Some(self.give(task, 1));
@@ -291,12 +291,12 @@ impl State {
         while let Some((held, order, Held(task))) = self.begun.pop() {
             let cost = task.cost.load(Ordering::Relaxed);
             if cost != held {
-                // It was put there before its first run told what it costs.
+                // Inserted before the cost was known: insert again.
                 self.begun.push((cost, order, Held(task)));
                 continue;
             }
             let left = task.job.count - task.given.load(Ordering::Relaxed);
-            // A share of what is left, so that all threads end together.
+            // A share of the remaining runs, so that all threads end together.
             let block = (BLOCK_EVENTS / cost).min(left / (2 * threads)).max(1);
             return Some(self.give(task, block));
         }

@@ -20,38 +20,38 @@ use crate::plan::{ProxyPlan, Side};
 use retx_record::counters::{Level, Measure};
 use retx_units::Time;
 
-/// A running proxy, for one chain of connections.
+/// Running proxy for one chain of connections.
 #[derive(Debug, Clone)]
 pub struct Proxy {
     plan: ProxyPlan,
-    /// Bytes passed on so far.
+    /// Bytes forwarded so far.
     pub given: u64,
-    /// Bytes that it holds.
+    /// Bytes held.
     pub held: Level,
 }
 
-/// Which of the two legs have something to send at the proxy.
+/// For each of the two legs, whether it has something to send at the proxy.
 pub type Touched = [bool; 2];
 
 impl Proxy {
-    /// A proxy that has nothing.
+    /// Creates an empty proxy.
     pub fn new(plan: &ProxyPlan) -> Self {
         Self { plan: *plan, given: 0, held: Level::default() }
     }
 
-    /// Statistics start now: returns what has been counted so far.
+    /// Begins statistics: returns the counters so far.
     pub fn begin_statistics(&mut self, now: Time) -> Self {
         self.held.settle(now);
         self.held.restart_maximum();
         self.clone()
     }
 
-    /// As it was laid out.
+    /// Plan of the proxy.
     pub const fn plan(&self) -> &ProxyPlan {
         &self.plan
     }
 
-    /// Something has happened on one of its legs: passes on what there is.
+    /// Handles an event of one of its legs: forwards data.
     pub fn run(&mut self, now: Time, flows: &mut [Flow], context: &mut Context<'_>) -> Touched {
         let legs = self.plan.legs.map(|leg| leg as usize);
         let [from, to] = flows.get_disjoint_mut(legs).expect("two different legs");
@@ -89,7 +89,7 @@ impl Proxy {
     }
 }
 
-/// The connection that is opened by others is established: opens the one after it.
+/// Opens the second connection once the first, opened by another end, is established.
 fn open_second(now: Time, [from, to]: [&mut Flow; 2], context: &Context<'_>) -> Touched {
     let ([first, second], side) = match from.initiator() {
         Side::Sender => ([from, to], Side::Receiver),
@@ -103,7 +103,7 @@ fn open_second(now: Time, [from, to]: [&mut Flow; 2], context: &Context<'_>) -> 
     [side == Side::Sender, side == Side::Receiver]
 }
 
-/// A connection that has died takes the other along.
+/// Resets the other connection if one has failed.
 fn pass_failure([from, to]: [&mut Flow; 2], touched: &mut Touched) {
     touched[1] |= from.has_failed() && to.fail_along(Side::Sender);
     touched[0] |= to.has_failed() && from.fail_along(Side::Receiver);

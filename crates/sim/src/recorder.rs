@@ -1,4 +1,4 @@
-//! What a run writes down as it goes: tables and captures, each only if it was asked for.
+//! Recording during a run: tables and captures, each only if requested.
 
 use crate::capture::Capture;
 use crate::drop::Drop;
@@ -14,21 +14,21 @@ use retx_wire::Flags;
 /// Tables and captures.
 #[derive(Debug)]
 pub struct Recorder {
-    /// The tables that are kept.
+    /// Recorded tables.
     pub tables: Tables,
-    /// The captures that are kept.
+    /// Capture, if requested.
     pub capture: Option<Box<Capture>>,
-    /// A sample is taken at each acknowledgment.
+    /// True to sample at each acknowledgment.
     pub every_ack: bool,
-    /// Something is written down of each packet that an end sends or gets.
+    /// True if any packet that an end sends or receives is recorded.
     pub notes_packets: bool,
 }
 
 impl Recorder {
-    /// Nothing written yet.
+    /// Creates an empty recorder.
     ///
     /// # Errors
-    /// A name that does not fit into a capture file.
+    /// A name does not fit into a capture file.
     pub fn new(plan: &Plan, options: &Options) -> Result<Self, RunError> {
         let capture = if options.capture.is_empty() {
             None
@@ -52,21 +52,21 @@ impl Recorder {
         })
     }
 
-    /// Rows of `samples` and `link_samples`.
+    /// Number of rows of `samples` and `link_samples`.
     pub fn sample_rows(&self) -> u64 {
         let Tables { samples, link_samples, .. } = &self.tables;
         let senders = samples.as_ref().map_or(0, tables::Samples::len);
         (senders + link_samples.as_ref().map_or(0, tables::LinkSamples::len)) as u64
     }
 
-    /// What is sent is written down.
+    /// True if sent segments are recorded.
     #[inline]
     pub const fn keeps_segments(&self) -> bool {
-        // The one never without the other.
+        // Both tables are recorded together.
         self.tables.segments.is_some()
     }
 
-    /// The receiver of the data sends a packet.
+    /// Records a packet sent by the data receiver.
     #[inline]
     pub fn acknowledging(&mut self, now: Time, receiver: &Connection, packet: &mut PacketMut<'_>) {
         if let Some(acks) = &mut self.tables.acks
@@ -81,7 +81,7 @@ impl Recorder {
         }
     }
 
-    /// A packet enters a pipe or another stage, at this place.
+    /// Records that a packet enters a pipe or another stage at this place.
     #[inline(never)]
     pub fn entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(capture) = &mut self.capture {
@@ -89,7 +89,7 @@ impl Recorder {
         }
     }
 
-    /// A packet leaves a pipe at its far end, or another stage at this place.
+    /// Records that a packet leaves a pipe at its far end, or another stage at this place.
     #[inline]
     pub fn left(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(capture) = &mut self.capture {
@@ -97,7 +97,7 @@ impl Recorder {
         }
     }
 
-    /// A packet has reached its host.
+    /// Records that a packet has reached its host.
     #[inline(always)]
     pub fn delivered(&mut self, now: Time, packet: PacketRef<'_>) {
         if self.notes_packets && (packet.row() != NONE || self.capture.is_some()) {
@@ -120,7 +120,7 @@ impl Recorder {
         }
     }
 
-    /// The receiver of the data has thrown away what it has just got.
+    /// Records that the data receiver has discarded the segment that just arrived.
     #[cold]
     pub fn refused(&mut self, packet: PacketRef<'_>) {
         if packet.row() != NONE
@@ -130,14 +130,14 @@ impl Recorder {
         }
     }
 
-    /// A datagram has reached its host.
+    /// Records that a datagram has reached its host.
     pub fn datagram_delivered(&mut self, now: Time, packet: PacketRef<'_>) {
         if let Some(capture) = &mut self.capture {
             capture.delivered(now, packet);
         }
     }
 
-    /// A datagram was dropped.
+    /// Records that a datagram was dropped.
     pub fn datagram_dropped(&mut self, packet: PacketRef<'_>, drop: &Drop) {
         if let Some(drops) = &mut self.tables.drops {
             drops.push(tables::Drop {
@@ -154,7 +154,7 @@ impl Recorder {
         }
     }
 
-    /// A packet was dropped.
+    /// Records that a packet was dropped.
     pub fn dropped(&mut self, packet: PacketRef<'_>, smss: u32, drop: &Drop) {
         self.lost(packet, drop);
         if let Some(drops) = &mut self.tables.drops {
@@ -173,7 +173,7 @@ impl Recorder {
         }
     }
 
-    /// A packet does not arrive.
+    /// Records that a packet does not arrive.
     pub fn lost(&mut self, packet: PacketRef<'_>, drop: &Drop) {
         if packet.row() != NONE {
             let fate = SegmentFate::dropped(drop.reason);

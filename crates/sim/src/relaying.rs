@@ -1,4 +1,4 @@
-//! What relays tell in the summary of a run, and how flows in several legs are told.
+//! Summaries of relays, and of flows in several legs.
 
 use crate::engine::Engine;
 use crate::plan::{Plan, StagePlan};
@@ -8,7 +8,7 @@ use retx_record::flow::FlowCounters;
 use retx_record::summary::RelaySummary;
 use retx_units::Time;
 
-/// One per relay.
+/// Summary of each relay.
 pub fn summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<RelaySummary> {
     let span = engine.now().since(engine.baseline.at).as_nanos() as f64;
     let named = |plan| named(plan, span > 0.0);
@@ -45,34 +45,34 @@ fn add_agent(of: &mut RelaySummary, (start, end): (&RelaySnapshot, &RelaySnapsho
     of.buffer_end_bytes = end.occupancy.bytes;
 }
 
-/// A relay that has done nothing; `lasted` tells a run that did not end in its warm-up.
+/// Summary of a relay without activity; `lasted` is true for a run that did not end in its warm-up.
 fn named(plan: &crate::plan::RelayPlan, lasted: bool) -> RelaySummary {
     let crate::plan::RelayPlan { name, node, kind } = plan.clone();
     let buffer_mean_bytes = lasted.then_some(0.0);
     RelaySummary { name, kind, node, buffer_mean_bytes, ..RelaySummary::default() }
 }
 
-/// What a relay holds of several flows: the sum of the means, and of the maxima, as each flow has a
-/// buffer of its own.
+/// Adds a flow's buffer to the summary of a relay: means and maxima are sums, because each flow has
+/// a buffer of its own.
 fn add_level(of: &mut RelaySummary, level: &Level) {
     of.buffer_mean_bytes = of.buffer_mean_bytes.map(|mean| mean + level.mean());
     of.buffer_max_bytes += level.max;
     of.buffer_end_bytes += level.value();
 }
 
-/// A flow's own counters and times from start to finish.
+/// A flow's counters, start and finish, across all its legs.
 #[derive(Debug, Clone)]
 pub struct EndToEnd {
-    /// From the end of the warm-up on.
+    /// Counters from the end of the warm-up on.
     pub counters: FlowCounters,
-    /// When the initiator opened.
+    /// Time at which the initiator opened the connection.
     pub start: Option<Time>,
-    /// When the receiving application read the last byte.
+    /// Time at which the receiving application read the last byte.
     pub finish: Option<Time>,
 }
 
-/// What a flow comes to. The first leg of a chain stands for the whole of it: opened when its
-/// initiator did, delivered where the data are read.
+/// Results of a flow. The first leg of a chain stands for the whole chain: opened by its initiator,
+/// delivered where the data are read.
 pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEnd {
     let of = |index: usize| {
         let record = &engine.flows[index].record;
@@ -84,7 +84,8 @@ pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEnd {
     let Some(chain) = chain.filter(|chain| chain.first as usize == index) else { return own };
     let last = of(chain.last as usize);
     let mut limited_by = last.counters.limited_by;
-    // Until the last leg is opened, the way is not: the whole connection is being set up.
+    // Until the last leg is opened, the path is incomplete: the whole connection counts as being
+    // set up.
     if let (Some(own), Some(last)) = (own.start, last.start) {
         let from = own.max(engine.baseline.at);
         limited_by.add_handshake(last.since(from));

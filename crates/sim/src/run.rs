@@ -1,4 +1,4 @@
-//! From a plan to its outcome.
+//! Execution of a plan, and its outcome.
 
 use crate::datagram::DatagramFlow;
 use crate::engine::Engine;
@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// A run seen from another thread.
+/// Control of a run from another thread.
 #[derive(Debug, Default)]
 pub struct Control {
     simulated: AtomicU64,
@@ -29,60 +29,60 @@ pub struct Control {
 }
 
 impl Control {
-    /// Asks the run to stop; it does so within a few thousand events.
+    /// Cancels the run, which stops within a few thousand events.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// True once the run has been asked to stop.
+    /// True once the run has been cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// A run has come so much further.
+    /// Adds progress of a run in simulated time.
     pub fn add_simulated(&self, progress: Duration) {
         self.simulated.fetch_add(progress.as_nanos(), Ordering::Relaxed);
     }
 
-    /// Nanoseconds simulated so far, of all runs under this control together.
+    /// Nanoseconds simulated so far, by all runs under this control.
     pub fn simulated_nanos(&self) -> u64 {
         self.simulated.load(Ordering::Relaxed)
     }
 }
 
-/// What one run came to.
+/// Outcome of a run.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The scenario's seed.
+    /// Seed of the scenario.
     pub seed: u64,
-    /// Which repetition it was.
+    /// Number of the replication.
     pub replication: u64,
-    /// One per flow over TCP.
+    /// Summary of each TCP flow.
     pub flows: Vec<FlowSummary>,
-    /// One per flow of UDP.
+    /// Summary of each UDP flow.
     pub datagrams: Vec<DatagramSummary>,
-    /// How many of `flows` come before each of those.
+    /// For each UDP flow, the number of TCP flows before it.
     datagrams_after: Vec<u32>,
-    /// Two per link: forward, reverse.
+    /// Summaries of links: forward and reverse of each.
     pub links: Vec<LinkSummary>,
-    /// One per wlan.
+    /// Summary of each wlan.
     pub wlans: Vec<WlanSummary>,
-    /// One per relay.
+    /// Summary of each relay.
     pub relays: Vec<RelaySummary>,
-    /// What it cost.
+    /// Cost of the run.
     pub engine: EngineSummary,
-    /// What is to be known of all these, and easily overlooked.
+    /// Warning about these results, if any.
     pub warning: Option<String>,
-    /// The tables that were kept.
+    /// Recorded tables.
     pub tables: Tables,
-    /// What the tables' indices stand for.
+    /// Names for the indices in the tables.
     pub names: Names,
-    /// The capture, if one was asked for.
+    /// Capture, if requested.
     pub capture: Option<CaptureBuffer>,
 }
 
 impl Outcome {
-    /// What an engine has come to whose run is over; [`Engine::finish`] has been called.
+    /// Outcome of a finished engine; [`Engine::finish`] must have been called.
     pub fn of(plan: &Plan, options: &Options, engine: Engine<'_>) -> Self {
         let now = engine.now();
         let events = engine.events();
@@ -105,8 +105,7 @@ impl Outcome {
         }
     }
 
-    /// The summary that `retx run --json` prints, with this scenario, or as much of it as is
-    /// wanted.
+    /// Summary as printed by `retx run --json`, with this scenario or a part of it.
     pub fn summary<S: Serialize>(&self, scenario: S) -> Summary<'_, S> {
         Summary {
             scenario,
@@ -121,12 +120,12 @@ impl Outcome {
         }
     }
 
-    /// The same less the rows of flows and links.
+    /// Summary without the rows of flows and links.
     pub fn summary_head<S: Serialize>(&self, scenario: S) -> Summary<'_, S> {
         Summary { flows: Vec::new(), links: &[], ..self.summary(scenario) }
     }
 
-    /// The flows in the order of the scenario, whatever carries them.
+    /// TCP and UDP flows in the order of the scenario.
     pub fn in_order(&self) -> Vec<FlowRow<'_>> {
         let mut rows = Vec::with_capacity(self.flows.len() + self.datagrams.len());
         let mut udp = self.datagrams.iter().zip(&self.datagrams_after).peekable();
@@ -140,7 +139,7 @@ impl Outcome {
     }
 }
 
-/// A run that was over before its statistics began.
+/// Warning about a run that ended before its statistics began.
 fn warning(plan: &Plan, end: Time) -> Option<String> {
     let [end, warmup] = [end, plan.warmup].map(|time| time.since(Time::ZERO));
     (end < warmup).then(|| {
@@ -148,9 +147,9 @@ fn warning(plan: &Plan, end: Time) -> Option<String> {
     })
 }
 
-/// Events between two looks at the control.
+/// Number of events between two checks of the control.
 const EVENTS_BETWEEN_LOOKS: u32 = 4096;
-/// The same where code of the user's own may take its time over each.
+/// Number of events between two checks if user code may be slow.
 const EVENTS_BETWEEN_LOOKS_AT_USER_CODE: u32 = 16;
 
 /// Runs a plan.
@@ -188,7 +187,7 @@ pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Out
     Ok(Outcome::of(plan, options, engine))
 }
 
-/// The plan, and where it has code of the user's own, one whose faults are this run's.
+/// Plan whose user code, if any, reports its faults to this run.
 fn reporting_to<'a>(faults: &Arc<Faults>, plan: &'a Plan) -> Cow<'a, Plan> {
     let mut plan = Cow::Borrowed(plan);
     if plan.tcps.iter().any(|tcp| tcp.config.has_user_code()) {
@@ -199,7 +198,7 @@ fn reporting_to<'a>(faults: &Arc<Faults>, plan: &'a Plan) -> Cow<'a, Plan> {
     plan
 }
 
-/// Directions of links; behind them the places of other stages.
+/// Directions of links, followed by the places of other stages.
 fn places(plan: &Plan) -> Vec<String> {
     let pipes = plan.pipes.iter().map(|pipe| format!("{}.{}", pipe.link, pipe.direction));
     let stages = plan
@@ -226,7 +225,7 @@ fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {
             ..FlowSummary::new(frame, &counters)
         }
     };
-    // A run for packets from outside has none.
+    // A run for packets from outside has no flows.
     plan.flows.iter().take(engine.flows.len()).enumerate().map(summary).collect()
 }
 

@@ -1,9 +1,9 @@
-//! What many hold alike.
+//! Values shared by many owners.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// A value that its clones have in common until one of them is changed, which then has its own.
+/// Value that clones share until one of them is changed (copy on write).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shared<T>(Arc<T>);
 

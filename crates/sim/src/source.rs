@@ -1,69 +1,69 @@
-//! When a source of datagrams sends, and how large its packets are.
+//! Sources of datagrams: times and sizes of packets.
 
 use retx_units::{Duration, Law, Rate, Stream, StreamKey, Time};
 
-/// What times a flow's packets.
+/// Pace of a flow's packets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
-    /// So many packets are kept in the first hop.
+    /// Keeps a number of packets in the first hop.
     Saturating {
-        /// How many.
+        /// Number of packets.
         backlog: u32,
     },
-    /// A constant rate of bits of IP packets.
+    /// Constant rate of bits of IP packets.
     Constant(Rate),
-    /// Independent exponential intervals, which make this rate in the mean.
+    /// Independent exponential intervals with this mean rate.
     Poisson(Rate),
-    /// A constant rate while it is on.
+    /// Constant rate during on-times.
     OnOff {
-        /// The rate.
+        /// Rate during on-times.
         rate: Rate,
-        /// How long it is on, in seconds.
+        /// Distribution of on-times, seconds.
         on: Law,
-        /// How long it is off, in seconds.
+        /// Distribution of off-times, seconds.
         off: Law,
     },
 }
 
-/// Sizes of IP packets in bytes.
+/// Sizes of IP packets, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sizes {
-    /// What they are drawn from.
+    /// Distribution of the sizes.
     pub law: Law,
-    /// None is larger.
+    /// Upper bound.
     pub largest: u32,
 }
 
-/// IPv4 and UDP headers.
+/// IPv4 and UDP headers, bytes.
 pub const HEADERS: u32 = retx_wire::IPV4_HEADER_BYTES + retx_wire::UDP_HEADER_BYTES;
 
 impl Sizes {
-    /// The mean of those that are sent: the law's may lie above the largest.
+    /// Mean of the sizes sent: that of the distribution, limited to the largest.
     fn mean(&self) -> f64 {
         self.law.mean_within(f64::from(HEADERS), f64::from(self.largest))
     }
 }
 
-/// The packets of a source, one after another.
+/// Packets of a source, in order.
 #[derive(Debug, Clone)]
 pub struct Source {
     pace: Pace,
     sizes: Sizes,
-    /// When the next is due; [`Time::NEVER`] for a source that is not paced by time.
+    /// Due time of the next packet; [`Time::NEVER`] for a source that is not paced by time.
     next: Time,
-    /// Bits that were sent before the next packet, not counted whole seconds of them.
+    /// Bits sent since `origin`, before the next packet; less than a second's worth.
     bits: u64,
-    /// A time from which `bits` are counted: drifts by no rounding.
+    /// Time from which `bits` are counted, so that rounding does not accumulate.
     origin: Time,
-    /// When the on-time ends.
+    /// End of the on-time.
     off_at: Time,
     intervals: Stream,
     packets: Stream,
 }
 
 impl Source {
-    /// A source that begins at `start`. Intervals and sizes have streams of their own, so that
-    /// changing one leaves the other as it was.
+    /// Creates a source that begins at `start`. Intervals and sizes have separate streams, so that
+    /// changing one leaves the other unchanged.
     pub fn new(pace: Pace, sizes: Sizes, start: Time, (key, name): (StreamKey, &str)) -> Self {
         let mut source = Self {
             pace,
@@ -83,18 +83,18 @@ impl Source {
         source
     }
 
-    /// When the next packet is due, as far as time decides.
+    /// Due time of the next packet, as far as it depends on time.
     #[inline]
     pub const fn next(&self) -> Time {
         self.next
     }
 
-    /// What times its packets.
+    /// Pace of its packets.
     pub const fn pace(&self) -> Pace {
         self.pace
     }
 
-    /// The next packet's size; the one after it is due then.
+    /// Takes the next packet and returns its size; the one after it becomes due.
     #[inline]
     pub fn take(&mut self) -> u32 {
         let bytes = self.sizes.law.draw(&mut self.packets).round();
@@ -111,7 +111,7 @@ impl Source {
         bytes
     }
 
-    /// When the packet after one of so many bytes is due, at a constant rate.
+    /// Due time of the packet after one of `bytes`, at a constant rate.
     fn after(&mut self, rate: Rate, bytes: u32) -> Time {
         let rate = rate.as_bit_s();
         self.bits += 8 * u64::from(bytes);
@@ -121,7 +121,7 @@ impl Source {
         later(self.origin, Duration::from_nanos(nanos as u64))
     }
 
-    /// Moves a time that counts on-times only behind the off-times before it.
+    /// Moves a time counted in on-times beyond the off-times before it.
     fn skip_off_times(&mut self, mut next: Time, on: Law, off: Law) -> Time {
         while next >= self.off_at && self.off_at < Time::NEVER {
             let pause = self.spell(off);
@@ -142,7 +142,7 @@ impl Source {
     }
 }
 
-/// The instant so much later; never, when that is later than any run.
+/// `time + by`; [`Time::NEVER`] if it exceeds any run.
 fn later(time: Time, by: Duration) -> Time {
     let nanos = time.as_nanos().saturating_add(by.as_nanos());
     Time::from_nanos(nanos.min(Time::NEVER.as_nanos()))
@@ -167,7 +167,8 @@ mod tests {
         (0..count).map(|_| packet()).collect()
     }
 
-    /// 1000 bytes at 3 Mbit/s: a packet each 8/3 ms, the 3,000,001st after 8000 s sharp.
+    /// A constant rate does not drift: 1000 bytes at 3 Mbit/s are a packet every 8/3 ms, and the
+    /// 3,000,001st comes at exactly 8000 s.
     #[test]
     fn a_constant_rate_does_not_drift() {
         let rate = Rate::from_bit_s(3_000_000);
@@ -176,8 +177,9 @@ mod tests {
         assert_eq!(times[3_000_000], Time::ZERO + Duration::from_secs(8000));
     }
 
-    /// On for 25 ms, off for 100 ms, a packet each 10 ms: at 0, 10, 20, and as 5 ms of the interval
-    /// have passed when it goes off, at 130, 140, and at 150 = 125 + 25 it is off again.
+    /// Intervals continue across off-times: with 25 ms on, 100 ms off and a packet every 10 ms,
+    /// packets are due at 0, 10 and 20; 5 ms of the interval have passed at the end of the on-time,
+    /// so the next are at 130 and 140, and at 150 = 125 + 25 the next off-time begins.
     #[test]
     fn an_interval_goes_on_after_an_off_time() {
         let [on, off] = [0.025, 0.1].map(Law::Constant);
@@ -187,8 +189,8 @@ mod tests {
         assert_eq!(times, expected.map(|ms| Time::ZERO + Duration::from_millis(ms)));
     }
 
-    /// The mean rate of an on/off source is its share of on-time, whatever the laws: the number of
-    /// packets up to a time far away against the renewal process's mean and deviation (Cox,
+    /// The mean rate of an on/off source is its share of on-time, for all distributions: the number
+    /// of packets up to a distant time agrees with mean and deviation of the renewal process (Cox,
     /// Renewal Theory §7: reward variance t · Var(X_on(1−q) − X_off·q)/E(X_on + X_off)).
     #[test]
     fn the_mean_rate_is_the_share_of_on_times() {
@@ -218,7 +220,7 @@ mod tests {
         }
     }
 
-    /// Intervals of a Poisson source: mean and share of those above t, at four deviations.
+    /// Intervals of a Poisson source: mean, and share of those above t, within four deviations.
     #[test]
     fn poisson_intervals_are_exponential() {
         let rate = Rate::from_bit_s(8_000_000);
@@ -235,8 +237,8 @@ mod tests {
         }
     }
 
-    /// The mean rate of a Poisson source is the one that it is to have, also where sizes are cut to
-    /// what can be carried, at four deviations: those of a compound Poisson process.
+    /// The mean rate of a Poisson source is the configured one, even if sizes are limited, within
+    /// four deviations of a compound Poisson process.
     #[test]
     fn a_poisson_sources_rate_is_that_of_what_it_sends() {
         let laws = [
@@ -265,7 +267,7 @@ mod tests {
         let sizes: Vec<u32> = (0..10_000).map(|_| source.take()).collect();
         assert_eq!(sizes.iter().min(), Some(&28));
         assert_eq!(sizes.iter().max(), Some(&1500));
-        // The share above 1500 is exp(-1.5) = 0.223.
+        // The share of sizes above 1500 is exp(-1.5) = 0.223.
         let cut = sizes.iter().filter(|size| **size == 1500).count() as f64;
         let p = f64::exp(-1.4995);
         assert!((cut - 1e4 * p).abs() < 4.0 * (1e4 * p * (1.0 - p)).sqrt(), "{cut}");

@@ -1,9 +1,9 @@
-//! Stages that are no pipes: what several ports share, each with its own way through it.
+//! Stages other than pipes: shared by several ports, each a path through the stage.
 //!
-//! All have the same verbs. `handle_packet` takes a packet in at a port, `poll_transmit` gives
-//! those back that leave, `poll_timeout` says when the stage wants to be woken (now, when something
-//! is ready to leave), `handle_timeout` wakes it. Polling more often changes nothing. A stage
-//! never calls a stage: the engine moves packets on, and waits for one event per stage.
+//! All stages have the same methods. `handle_packet` takes a packet in at a port, `poll_transmit`
+//! returns those that leave, `poll_timeout` returns the next wake-up (now, if something is ready to
+//! leave), `handle_timeout` wakes the stage. Polling more often changes nothing. No stage calls
+//! another: the engine moves packets between them, with one pending event per stage.
 
 use crate::plan::{Port, StagePlan};
 use retx_link::relay::{self, Relay};
@@ -11,49 +11,49 @@ use retx_link::stage::{Departure, Entry, Packet};
 use retx_link::wlan::{self, Cell};
 use retx_units::{Duration, History, StreamKey, Time};
 
-/// A running stage.
+/// Running stage.
 #[derive(Debug, Clone)]
 pub enum Stage {
-    /// A cell of 802.11 stations.
+    /// Cell of 802.11 stations.
     Wlan(Box<Cell>),
-    /// A relay that looks into segments. It takes no packet in: the engine shows it those that
-    /// come by, and asks for its orders.
+    /// Relay that inspects segments. It holds no packets: the engine shows it those that pass, and
+    /// asks for its orders.
     Relay(Box<Relay>),
 }
 
-/// What a stage has counted up to some instant.
+/// Counters of a stage up to some instant.
 #[derive(Debug, Clone)]
 pub enum Snapshot {
-    /// A cell.
+    /// Counters of a cell.
     Wlan(CellSnapshot),
-    /// A relay.
+    /// Counters of a relay.
     Relay(RelaySnapshot),
 }
 
-/// What a relay has counted.
+/// Counters of a relay.
 #[derive(Debug, Clone, Copy)]
 pub struct RelaySnapshot {
     /// Segments and acknowledgments.
     pub counters: relay::Counters,
-    /// What it holds.
+    /// Bytes held over time.
     pub occupancy: relay::Occupancy,
-    /// Copies that it holds.
+    /// Copies held.
     pub held: u64,
 }
 
-/// What a cell has counted.
+/// Counters of a cell.
 #[derive(Debug, Clone)]
 pub struct CellSnapshot {
-    /// All stations together.
+    /// Sum of all stations.
     pub counters: wlan::Counters,
-    /// Time in which someone was on the air.
+    /// Time during which at least one station transmitted.
     pub busy: Duration,
-    /// Each station.
+    /// Statistics of each station.
     pub stations: Vec<wlan::Statistics>,
 }
 
 impl Stage {
-    /// A stage in which there is nothing yet.
+    /// Creates an empty stage.
     pub fn new(plan: &StagePlan, key: StreamKey) -> Self {
         match plan {
             StagePlan::Wlan(plan) => {
@@ -64,7 +64,7 @@ impl Stage {
         }
     }
 
-    /// A packet enters at a port.
+    /// Enters a packet at a port.
     #[inline]
     pub fn handle_packet(&mut self, now: Time, port: Port, packet: &Packet) -> Entry {
         match self {
@@ -76,7 +76,7 @@ impl Stage {
         }
     }
 
-    /// The next packet that leaves by `now`, until `None`.
+    /// Removes and returns the next packet that leaves by `now`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Departure> {
         match self {
@@ -85,7 +85,7 @@ impl Stage {
         }
     }
 
-    /// When it wants to be woken.
+    /// Next wake-up.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         match self {
@@ -94,7 +94,7 @@ impl Stage {
         }
     }
 
-    /// Does what is due.
+    /// Handles the deadlines due by `now`.
     #[inline]
     pub fn handle_timeout(&mut self, now: Time) {
         match self {
@@ -103,7 +103,7 @@ impl Stage {
         }
     }
 
-    /// How many entries it has, each with a queue.
+    /// Number of entries, each with a queue.
     pub fn ports(&self) -> u16 {
         match self {
             Self::Wlan(cell) => cell.stations(),
@@ -111,7 +111,7 @@ impl Stage {
         }
     }
 
-    /// Packets that wait at an entry.
+    /// Number of packets that wait at an entry.
     pub fn queued(&self, now: Time, entry: u16) -> u64 {
         match self {
             Self::Wlan(cell) => cell.statistics(now, entry).queued,
@@ -119,7 +119,7 @@ impl Stage {
         }
     }
 
-    /// From now on it is kept how many wait at each entry, at every instant.
+    /// Starts recording the queue length at each entry.
     pub fn keep_history(&mut self) {
         match self {
             Self::Wlan(cell) => cell.keep_history(),
@@ -127,7 +127,7 @@ impl Stage {
         }
     }
 
-    /// How many have waited at an entry at every instant, if that was kept; empties it.
+    /// Queue length at an entry over time, if recorded; ends the recording.
     pub fn take_history(&mut self, entry: u16) -> Option<History> {
         match self {
             Self::Wlan(cell) => cell.take_history(entry),
@@ -135,7 +135,7 @@ impl Stage {
         }
     }
 
-    /// Forgets maxima: the next snapshot tells those from now on.
+    /// Resets maxima: the next snapshot covers the time from now on.
     pub fn restart_maxima(&mut self) {
         match self {
             Self::Wlan(cell) => cell.restart_maxima(),
@@ -143,7 +143,7 @@ impl Stage {
         }
     }
 
-    /// What has been counted by `now`.
+    /// Counters at `now`.
     pub fn snapshot(&self, now: Time) -> Snapshot {
         match self {
             Self::Wlan(cell) => Snapshot::Wlan(CellSnapshot {
@@ -161,7 +161,7 @@ impl Stage {
 }
 
 impl Snapshot {
-    /// Packets in the stage.
+    /// Number of packets in the stage.
     pub fn inside(&self) -> u64 {
         match self {
             Self::Wlan(cell) => {
@@ -171,7 +171,7 @@ impl Snapshot {
         }
     }
 
-    /// Packets in = delivered + dropped + inside, at each port.
+    /// True if packets in = delivered + dropped + inside, at each port.
     pub fn is_conserved(&self) -> bool {
         match self {
             Self::Wlan(cell) => cell.stations.iter().all(wlan::Statistics::is_conserved),

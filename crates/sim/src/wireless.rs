@@ -1,4 +1,4 @@
-//! What wlans tell in the summary of a run.
+//! Summaries of wlans.
 
 use crate::engine::Engine;
 use crate::plan::{Plan, StagePlan, WlanPlan};
@@ -7,7 +7,7 @@ use retx_link::wlan::{Counters, Statistics};
 use retx_record::summary::{AirtimeSummary, DropSummary, StationSummary, WlanCounts, WlanSummary};
 use retx_units::Duration;
 
-/// One per wlan.
+/// Summary of each wlan.
 pub fn summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<WlanSummary> {
     let span = engine.now().since(engine.baseline.at).as_nanos() as f64;
     let stages = plan.stages.iter().zip(&engine.stages).zip(&engine.baseline.stages);
@@ -51,13 +51,13 @@ fn station(name: &str, (start, end): (&Statistics, &Statistics), span: f64) -> S
     }
 }
 
-/// `None` if the run ended in its warm-up.
+/// Share of the time; `None` if the run ended in its warm-up.
 fn share(part: f64, span: f64) -> Option<f64> {
     (span > 0.0).then(|| part / span)
 }
 
 fn counts(of: &Counters, span: f64) -> WlanCounts {
-    // What becomes of a frame is known at its end: with a warm-up more may end than are sent.
+    // Frames are counted at their end: after a warm-up more may end than are sent.
     let ended = of.frames_ended;
     let on_air = |time: Duration| share(time.as_nanos() as f64, span);
     let (heard, spoilt) = (ended - of.frames_collided, of.frames_erroneous - of.frames_collided);

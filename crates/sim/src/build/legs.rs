@@ -1,4 +1,4 @@
-//! The legs of a flow: one, and another behind each proxy.
+//! Legs of a flow: one, and another after each proxy.
 
 use super::{Nodes, hop};
 use crate::plan::{self, AgentPlan, Plan, Port, TcpPlan};
@@ -7,22 +7,22 @@ use retx_scenario::{Flow, Passage, Relay, Scenario, Side, Split};
 use retx_tcp::Size;
 use std::ops::Range;
 
-/// A part of a flow's way with a connection of its own.
+/// Part of a flow's path with a connection of its own.
 #[derive(Debug, Clone)]
 pub(super) struct Leg {
-    /// What its name has behind that of the flow.
+    /// Suffix of its name after that of the flow.
     pub suffix: String,
-    /// The TCPs of its data sender and of its data receiver.
+    /// TCPs of its data sender and of its data receiver.
     pub tcps: [u32; 2],
-    /// The ways of its data and of their acknowledgments.
+    /// Routes of its data and of their acknowledgments.
     pub routes: [u32; 2],
-    /// Where it begins and ends.
+    /// First and last node.
     pub nodes: [u32; 2],
-    /// The relay that sends it, and the most that this holds; none for the first.
+    /// Relay that sends it, and the buffer limit of that relay; `None` for the first leg.
     pub proxy: Option<(u32, u64)>,
 }
 
-/// A proxy on the way.
+/// Proxy on the path.
 struct Cut<'a> {
     relay: u32,
     split: &'a Split,
@@ -30,8 +30,8 @@ struct Cut<'a> {
     reverse: usize,
 }
 
-/// The legs of a flow in the order of its data. Adds their routes to the plan, and TCPs that
-/// proxies need.
+/// Legs of a flow in the order of its data. Adds their routes, and TCPs that proxies need, to the
+/// plan.
 pub(super) fn legs(
     scenario: &Scenario,
     (flow, tcp): (&Flow, usize),
@@ -88,7 +88,7 @@ pub(super) fn legs(
     legs
 }
 
-/// A relay that looks into segments, as a stage.
+/// Stage for a relay that inspects segments; `None` for other relays.
 pub(super) fn agent(index: u32, relay: &Relay) -> Option<AgentPlan> {
     let config = match relay {
         Relay::Split(_) => return None,
@@ -99,7 +99,7 @@ pub(super) fn agent(index: u32, relay: &Relay) -> Option<AgentPlan> {
     Some(AgentPlan { relay: index, name, node, config })
 }
 
-/// Where a flow passes a relay that is a stage. Those follow the wlans.
+/// Port of a flow at a relay that is a stage. Such stages follow the wlans.
 fn port(scenario: &Scenario, passage: &Passage) -> Option<Port> {
     let exit = match passage.side? {
         Side::Toward => 0,
@@ -110,7 +110,7 @@ fn port(scenario: &Scenario, passage: &Passage) -> Option<Port> {
     Some(Port { stage, entry: 0, exit })
 }
 
-/// A part of a way, with the relays that are passed within it.
+/// Part of a path, with the relays inside it.
 fn path(
     hops: &[retx_scenario::Hop],
     part: Range<usize>,
@@ -125,7 +125,7 @@ fn path(
     path
 }
 
-/// A proxy's window closes when it cannot take more: one that is held at a value is the size of
+/// TCP whose window closes when the proxy is full: a fixed advertised window becomes the size of
 /// its buffer instead.
 fn with_closing_window(tcp: u32, tcps: &mut Vec<TcpPlan>) -> u32 {
     let TcpPlan { name, config } = &tcps[tcp as usize];

@@ -1,4 +1,4 @@
-//! Relays that look into segments: packets come by, and copies of them are kept and sent.
+//! Relays that inspect segments: showing them packets, and sending the copies that they keep.
 
 use super::Engine;
 use crate::drop::Drop;
@@ -16,7 +16,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Shows a relay a packet that comes by.
+    /// Shows a passing packet to a relay.
     fn show<T>(
         &mut self,
         port: Port,
@@ -31,7 +31,7 @@ impl Engine<'_> {
         self.relay(port.stage).map(|relay| to(relay, &passing))
     }
 
-    /// A packet comes by a relay, at this place.
+    /// Handles a packet that passes a relay at this place.
     pub(super) fn pass_relay(&mut self, (port, place): (Port, u32), id: u32) {
         let now = self.now;
         let verdict = self.show(port, id, |relay, passing| relay.handle_packet(now, passing));
@@ -61,7 +61,7 @@ impl Engine<'_> {
         copy
     }
 
-    /// Does what a relay says is to be done.
+    /// Carries out the orders of a relay.
     pub(super) fn carry_out_orders(&mut self, index: u32) {
         while let Some(order) = self.relay(index).and_then(Relay::poll_order) {
             match order {
@@ -87,7 +87,7 @@ impl Engine<'_> {
         self.packets.remove(id);
     }
 
-    /// A kept copy is let go. With it a packet may be lost of which all others were.
+    /// Frees a copy held by a relay. If it was the last one of its packet, the packet is lost.
     fn forget(&mut self, id: u32) {
         self.counts.forgotten += 1;
         let lost = self.packets.end_kept(id);
@@ -104,14 +104,14 @@ impl Engine<'_> {
         self.packets.remove(id);
     }
 
-    /// A packet is about to be dropped: others of it may have to know how, and a relay right before
-    /// the place, that it was a queue.
+    /// Called before a packet is dropped: its other copies may need the reason, and a relay right
+    /// before the place must learn of a drop by the queue.
     #[cold]
     pub(super) fn prepare_drop(&mut self, id: u32, drop: &Drop) {
         self.packets.note_drop(id, drop);
         let before = self.packets.hop(id).checked_sub(1);
         let (DropReason::Queue, Some(before)) = (drop.reason, before) else { return };
-        // Ends of routes are no ports, nor are private pipes.
+        // Neither ends of routes nor private pipes are ports.
         let word = self.routes[before as usize] as usize;
         let port = word.checked_sub(self.pipes.len()).and_then(|port| self.ports.get(port));
         let (now, Some(port)) = (self.now, port.copied()) else { return };

@@ -1,4 +1,4 @@
-//! Where statistics begin and end, and what has to hold then.
+//! Start and end of the statistics, and the invariants checked at the end.
 
 use super::layout::Placed;
 use super::{Counts, Engine};
@@ -13,40 +13,40 @@ use retx_record::flow::FlowCounters;
 use retx_record::tables::Drops;
 use retx_units::Time;
 
-/// What statistics begin with, at the end of the warm-up.
+/// State at the start of the statistics, the end of the warm-up.
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
-    /// When it was taken.
+    /// Time of the snapshot.
     pub at: Time,
-    /// Each flow's counters; none where nothing can have been counted yet.
+    /// Counters of each flow; empty if nothing has been counted yet.
     flows: Vec<FlowCounters>,
-    /// Each pipe's, in the same way.
+    /// Statistics of each pipe; empty if nothing has been counted yet.
     pipes: Vec<Statistics>,
-    /// Each other stage's.
+    /// Snapshot of each other stage.
     pub stages: Vec<Snapshot>,
-    /// Each proxy's.
+    /// Snapshot of each proxy.
     pub proxies: Vec<Proxy>,
 }
 
 impl Baseline {
-    /// The counters of the flow with this index.
+    /// Counters of the flow with this index.
     pub fn flow(&self, index: usize) -> FlowCounters {
         self.flows.get(index).cloned().unwrap_or_default()
     }
 
-    /// Those of the pipe with this index.
+    /// Statistics of the pipe with this index.
     pub fn pipe(&self, index: usize) -> Statistics {
         self.pipes.get(index).copied().unwrap_or_default()
     }
 }
 
 impl Engine<'_> {
-    /// Statistics start with the run: nothing has been counted.
+    /// Starts the statistics with the run: nothing has been counted.
     pub(super) fn begin_without_baseline(&mut self) {
         self.baseline = self.baseline_of_few();
     }
 
-    /// Statistics start now.
+    /// Starts the statistics now.
     pub(super) fn take_baseline(&mut self) {
         self.settle_funnels();
         let now = self.now;
@@ -64,7 +64,7 @@ impl Engine<'_> {
         };
     }
 
-    /// What there are few of.
+    /// Snapshot of all parts except flows and pipes, which are numerous.
     fn baseline_of_few(&mut self) -> Baseline {
         let now = self.now;
         let snapshot = |placed: &mut Placed| {
@@ -83,14 +83,14 @@ impl Engine<'_> {
     /// Ends the statistics.
     ///
     /// # Errors
-    /// Packets that came from nowhere or went nowhere, more samples than the plan allows.
+    /// Packets that are not conserved, or more samples than the plan allows.
     pub fn finish(&mut self) -> Result<(), RunError> {
         self.settle_funnels();
         self.tell_histories();
         self.recorder.tables.drops.iter_mut().for_each(Drops::sort);
         self.check_samples()?;
         if self.baseline.at < self.plan.warmup {
-            // The run was over before the warm-up: there is nothing to tell.
+            // The run ended during the warm-up: the statistics are empty.
             self.take_baseline();
         }
         for flow in &mut self.flows {
@@ -102,8 +102,8 @@ impl Engine<'_> {
         self.check_conservation()
     }
 
-    /// Packets in + copies = delivered + dropped + queued + in the air: of each pipe, of each
-    /// other stage, and of the network.
+    /// Checks packets in + copies = delivered + dropped + queued + in flight: for each pipe, for
+    /// each other stage, and for the network.
     fn check_conservation(&self) -> Result<(), RunError> {
         let mut inside = 0;
         for (statistics, plan) in self.pipe_statistics().zip(&self.plan.pipes) {

@@ -1,4 +1,4 @@
-//! Flows of UDP in the engine. Their numbers follow those of the flows over TCP.
+//! UDP flows in the engine. Their indices follow those of the TCP flows.
 
 use super::Engine;
 use super::owners::Owner;
@@ -7,7 +7,7 @@ use crate::drop::Drop;
 use retx_wire::{Ecn, IPV4_HEADER_BYTES, Segment, UDP_HEADER_BYTES};
 
 impl Engine<'_> {
-    /// A flow of UDP has asked to be woken.
+    /// Handles the wake-up of a UDP flow.
     pub(super) fn datagrams_due(&mut self, index: u32) {
         self.datagrams[index as usize].sender.handle_timeout(self.now);
         while let Some(datagram) = self.datagrams[index as usize].poll_transmit(self.now) {
@@ -32,7 +32,7 @@ impl Engine<'_> {
         id
     }
 
-    /// Asks when the flow wants to be woken, and notes whether it is done.
+    /// Schedules the flow's next wake-up, and records whether it is done.
     pub(super) fn settle_datagrams(&mut self, index: u32) {
         let flow = &mut self.datagrams[index as usize];
         if flow.settle(self.now) {
@@ -47,7 +47,8 @@ impl Engine<'_> {
         self.packets.get(id).flow() - self.flows.len() as u32
     }
 
-    /// A packet of a saturating source has left the first hop: the source may send another.
+    /// Handles a packet of a saturating source that has left the first hop: the source may send
+    /// another.
     pub(super) fn leave_first_hop(&mut self, id: u32) {
         let outside = self.tell_of_first_hop(id);
         self.packets.set_hop(id, self.packets.hop(id) + 1);
@@ -62,12 +63,12 @@ impl Engine<'_> {
         }
     }
 
-    /// The network has made this one of another, which goes on.
+    /// Records that the network has made this copy of another packet.
     pub(super) fn note_copy_of_datagram(&mut self, copy: u32) {
         self.packets.get_mut(copy).connection = 1;
     }
 
-    /// A datagram has reached its host.
+    /// Delivers a datagram to its host.
     pub(super) fn deliver_datagram(&mut self, id: u32) {
         let index = self.datagrams_of(id);
         let packet = self.packets.get(id);
@@ -77,7 +78,7 @@ impl Engine<'_> {
         self.settle_datagrams(index);
     }
 
-    /// A datagram was dropped.
+    /// Handles the drop of a datagram.
     pub(super) fn drop_datagram(&mut self, id: u32, drop: &Drop) {
         let index = self.datagrams_of(id);
         let packet = self.packets.get(id);

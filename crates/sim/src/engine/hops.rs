@@ -1,4 +1,4 @@
-//! Hops: a packet enters one, leaves it, is dropped in it.
+//! Hops: a packet enters one, leaves it, or is dropped in it.
 
 use super::Engine;
 use super::routes::{Step, pipe_of};
@@ -8,7 +8,7 @@ use retx_link::pipe::Parcel;
 use retx_link::stage::{Departure, Entry, Packet};
 
 impl Engine<'_> {
-    /// A pipe wants to be woken: a packet leaves it, or is lost in it.
+    /// Handles the wake-up of a pipe: a packet leaves it, or is lost in it.
     #[inline(never)]
     pub(super) fn pipe_due(&mut self, index: u32) {
         let pipe = &mut self.pipes[index as usize];
@@ -19,7 +19,8 @@ impl Engine<'_> {
         }
     }
 
-    /// A packet leaves a pipe or another stage; `index` is the place where it came in.
+    /// Handles a packet that leaves a pipe or another stage; `index` is the place at which it
+    /// entered.
     pub(super) fn depart(&mut self, index: u32, departure: &Departure) {
         match *departure {
             Departure::Delivered { id } => self.move_on(index, id),
@@ -32,8 +33,8 @@ impl Engine<'_> {
         }
     }
 
-    /// A packet has left a pipe or another stage at this place: on to the next hop of its route, or
-    /// to its host.
+    /// Moves a packet that has left a pipe or another stage at this place to the next hop of its
+    /// route, or to its host.
     #[inline(never)]
     pub(super) fn move_on(&mut self, from: u32, id: u32) {
         self.recorder.left(self.now, from, id, &mut self.packets);
@@ -43,7 +44,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A packet enters this hop of its route.
+    /// Enters a packet into this hop of its route.
     #[inline(always)]
     pub(super) fn enter(&mut self, word: u32, step: Step) {
         let pipe = self.pipes.get(pipe_of(word) as usize);
@@ -53,7 +54,7 @@ impl Engine<'_> {
         self.enter_in_turn(word, step);
     }
 
-    /// A packet enters this hop where no other packet comes before it.
+    /// Enters a packet into this hop; no other packet may arrive there before it.
     #[inline(always)]
     pub(super) fn enter_in_turn(&mut self, word: u32, step: Step) {
         if self.is_express {
@@ -80,7 +81,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A packet that a host sends enters the first hop of its route.
+    /// Enters a packet sent by a host into the first hop of its route.
     #[inline(never)]
     pub(super) fn send_into(&mut self, step: Step) {
         let word = self.routes[step.hop as usize];
@@ -91,13 +92,13 @@ impl Engine<'_> {
         self.enter(word, step);
     }
 
-    /// A pipe's queue is full.
+    /// Drops a packet because a pipe's queue is full.
     #[inline(never)]
     pub(super) fn turn_away(&mut self, index: u32, id: u32) {
         self.drop(id, &Drop::by_queue(self.now, index));
     }
 
-    /// A channel has made a copy of a packet.
+    /// Creates the copy of a packet that a channel has made.
     #[cold]
     pub(super) fn copy(&mut self, index: u32, id: u32) {
         self.counts.copied += 1;

@@ -1,5 +1,5 @@
-//! Hosts: what reaches the ends of flows, and what these send. What happens at each packet is
-//! written out where it is done, once for each side.
+//! Hosts: packets that reach the ends of flows, and packets that these send. Code executed for each
+//! packet is instantiated once for each side.
 
 use super::Engine;
 use super::owners::Owner;
@@ -14,11 +14,11 @@ impl Engine<'_> {
         self.deliver(id, to);
     }
 
-    /// A packet has reached the end that it is for.
+    /// Delivers a packet to its end.
     #[inline(always)]
     pub(super) fn deliver(&mut self, id: u32, to: u32) {
         self.counts.received += 1;
-        // Each in a copy of the code in which the side is a constant.
+        // Two instances of the code, in which the side is a constant.
         if to & 1 == 0 {
             self.deliver_to((to >> 1, Side::Sender), id);
         } else {
@@ -44,7 +44,7 @@ impl Engine<'_> {
         self.serve_at_once(index, side);
     }
 
-    /// An end of a flow has asked to be woken, or was to be opened.
+    /// Handles the wake-up of a flow's end, or its opening.
     pub(super) fn host_due(&mut self, index: u32, side: Side) {
         self.settle_funnels_of(index);
         let (flows, tcps, key) = (&self.plan.flows, &self.tcps, self.key);
@@ -53,7 +53,7 @@ impl Engine<'_> {
         self.serve(index, side);
     }
 
-    /// Sends what an end wants to send, and asks when it wants to be woken.
+    /// Sends the packets of an end, and schedules its next wake-up.
     #[inline(never)]
     pub(super) fn serve(&mut self, index: u32, side: Side) {
         self.serve_at_once(index, side);
@@ -71,7 +71,7 @@ impl Engine<'_> {
         self.transmit(index, side);
     }
 
-    /// Sends what an end wants to send; returns true when the flow wants attention.
+    /// Sends the packets of an end; true if the flow needs attention.
     #[inline(always)]
     fn transmit(&mut self, index: u32, side: Side) -> bool {
         if self.is_express {
@@ -98,11 +98,11 @@ impl Engine<'_> {
         self.flows[index as usize].wants_attention()
     }
 
-    /// The segment that an end has written down goes out.
+    /// Sends the segment that an end has written.
     #[inline(never)]
     pub(super) fn send_written(&mut self, index: u32, side: Side) {
         self.counts.sent += 1;
-        // In one place: a copy of what was just written would wait until it is in the cache.
+        // Used in place: copying would wait until the segment just written has reached the cache.
         let transmit = &self.transmit;
         let (id, mut packet) = self.packets.insert(&transmit.segment, transmit.ecn);
         let flow = &mut self.flows[index as usize];

@@ -1,4 +1,4 @@
-//! Routes and stages as the engine holds them.
+//! Layout of routes and stages in the engine.
 
 use super::routes::{HOST, SOURCE};
 use crate::datagram::DatagramFlow;
@@ -7,14 +7,14 @@ use crate::source::Pace;
 use crate::stage::Stage;
 use retx_units::StreamKey;
 
-/// A stage, and where its places begin among those of the tables.
+/// Stage with the index of its first place in the tables.
 #[derive(Debug, Clone)]
 pub(crate) struct Placed {
     pub stage: Stage,
     pub first: u32,
 }
 
-/// The stages of a plan.
+/// Stages of a plan.
 pub(super) fn stages(plan: &Plan, key: StreamKey) -> Vec<Placed> {
     let mut first = plan.pipes.len() as u32;
     let placed = |plan: &StagePlan| {
@@ -25,7 +25,7 @@ pub(super) fn stages(plan: &Plan, key: StreamKey) -> Vec<Placed> {
     plan.stages.iter().map(placed).collect()
 }
 
-/// The flows of UDP, each with a way of its own.
+/// UDP flows, each with a route of its own.
 pub(super) fn datagrams(plan: &Plan, key: StreamKey, ways: &mut Ways) -> Vec<DatagramFlow> {
     let flow = |(index, datagrams): (usize, &DatagramPlan)| {
         let route = &plan.routes[datagrams.route as usize];
@@ -36,17 +36,17 @@ pub(super) fn datagrams(plan: &Plan, key: StreamKey, ways: &mut Ways) -> Vec<Dat
     plan.datagrams.iter().enumerate().map(flow).collect()
 }
 
-/// Routes as they are laid.
+/// Builder of routes.
 pub(super) struct Ways {
     pub routes: Vec<u32>,
     pub ports: Vec<Port>,
-    /// How many there are.
+    /// Number of pipes.
     pub pipes: usize,
 }
 
 impl Ways {
-    /// Appends a route; `told` says whether its source is to know when a packet leaves its first
-    /// hop. Returns where it begins.
+    /// Appends a route; `told` says whether its source is informed when a packet leaves its first
+    /// hop. Returns the index of its first word.
     pub fn lay_for(&mut self, route: &[Hop], told: bool) -> u32 {
         let start = self.lay(route);
         if told {
@@ -55,7 +55,7 @@ impl Ways {
         start
     }
 
-    /// Appends a route; returns where it begins.
+    /// Appends a route; returns the index of its first word.
     pub fn lay(&mut self, route: &[Hop]) -> u32 {
         assert!(!route.is_empty(), "a route has a hop at least");
         let start = u32::try_from(self.routes.len()).expect("fewer than 2^32 hops");

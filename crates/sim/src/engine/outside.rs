@@ -1,8 +1,8 @@
-//! Packets from outside: programs of a real host send them, and are to get them when they have
-//! passed the network. There are then no flows in the engine; who hands packets in sets its clock.
+//! Packets from outside: programs of a real host send them, and receive them after they have passed
+//! the network. The engine has no flows then; the caller that hands packets in sets its clock.
 //!
-//! What leaves the engine waits in a list, in the order in which it happened. A packet's number is
-//! free once it has left, so the list is to be emptied before the next packet comes in.
+//! Packets that leave the engine are queued in order of departure. The id of a packet is free once
+//! it has left, so the queue has to be emptied before the next packet enters.
 
 use super::{Engine, Ways};
 use crate::drop::Drop;
@@ -16,100 +16,101 @@ use retx_units::Time;
 use retx_wire::{Ecn, Segment};
 use std::collections::VecDeque;
 
-/// What lies outside.
+/// State of an engine for packets from outside.
 #[derive(Debug, Default)]
 pub(super) struct Outside {
-    /// Where each route of the plan begins among the engine's.
+    /// Start of each route of the plan in the engine's routes.
     starts: Vec<u32>,
-    /// Payload of a full segment of each flow over TCP of the plan.
+    /// Payload of a full segment of each TCP flow of the plan.
     smss: Vec<u32>,
-    /// How many flows of UDP follow them.
+    /// Number of UDP flows after them.
     datagrams: usize,
     left: VecDeque<Left>,
 }
 
-/// A packet that comes from outside.
+/// Packet from outside.
 #[derive(Debug, Clone, Copy)]
 pub struct Arriving<'a> {
-    /// Its way: an index into [`Plan::routes`].
+    /// Route: an index into [`Plan::routes`].
     pub route: u32,
-    /// The flow that it belongs to: an index into [`Plan::flows`], behind them for other packets.
+    /// Flow: an index into [`Plan::flows`]; indices after these stand for other packets.
     pub flow: u32,
-    /// The end of the flow that it goes to.
+    /// Destination end of the flow.
     pub to: Side,
-    /// What it says; of packets other than TCP how much it carries.
+    /// TCP segment; for packets other than TCP only its payload length counts.
     pub segment: &'a Segment,
-    /// Bytes of the IP packet.
+    /// Length of the IP packet, bytes.
     pub bytes: u32,
-    /// The ECN field of its IP header.
+    /// ECN field of the IP header.
     pub ecn: Ecn,
-    /// Position of its first sequence number: SYN 0, first byte of data 1. A datagram's number.
+    /// Position of its first sequence number: SYN 0, first byte of data 1. For a datagram, its
+    /// number.
     pub position: u64,
-    /// Counts the packets of the flow's data sender. Of a datagram, the nanosecond in which it was
-    /// sent.
+    /// Number of the packet among those of the flow's data sender. For a datagram, its time of
+    /// sending in nanoseconds.
     pub copy: u64,
-    /// Counts the connections of the flow, from 1.
+    /// Number of the flow's connection, from 1.
     pub connection: u32,
-    /// Whether it repeats anything.
+    /// First transmission or retransmission.
     pub transmission: Transmission,
-    /// Its row in the table `segments`, or in `acks`.
+    /// Row in the table `segments` or `acks`.
     pub row: Option<u32>,
 }
 
-/// What became of a packet from outside.
+/// Event of a packet from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// It has come to the end of its way.
+    /// Reached the end of its route.
     Delivered {
-        /// Its number.
+        /// Id of the packet.
         id: u32,
-        /// When, by the engine's clock.
+        /// Time on the engine's clock.
         at: Time,
-        /// The ECN field that it has now.
+        /// Current ECN field.
         ecn: Ecn,
-        /// Another of the copies that the network has made of it came before.
+        /// True if another copy made by the network arrived before.
         again: bool,
-        /// A relay has marked it: what it asks for was lost on a bad channel.
+        /// True if a relay has marked it: the segment that it asks for was lost on a bad channel.
         loss_notice: bool,
     },
-    /// It was dropped.
+    /// Dropped.
     Dropped {
-        /// Its number.
+        /// Id of the packet.
         id: u32,
-        /// Where and why.
+        /// Place and reason.
         drop: Drop,
-        /// No copy of it that the network has made has arrived, or is on its way.
+        /// True if no copy of it made by the network has arrived or is in flight.
         lost: bool,
-        /// It had come no further than the first hop of its way.
+        /// True if it was dropped in the first hop of its route.
         in_first_hop: bool,
     },
-    /// A kept copy was let go, and with it a packet is lost of which all others were.
+    /// A relay has freed its copy of a packet that has no other one, so the packet is lost.
     GivenUp {
-        /// Its number.
+        /// Id of the packet.
         id: u32,
-        /// Where and why the last of the others was dropped.
+        /// Place and reason of the drop of the last other copy.
         drop: Drop,
     },
-    /// It has not left: it has come through the first hop of its way. Told of packets of sources
-    /// that keep that hop full.
+    /// Has passed the first hop of its route; the packet is still in the network. Reported for
+    /// sources that keep that hop full.
     PassedFirstHop {
-        /// Its number.
+        /// Id of the packet.
         id: u32,
     },
-    /// It has not left: the network has made a second one of it.
+    /// Duplicated by the network; the packet is still in it.
     Copied {
-        /// The number of the original.
+        /// Id of the original.
         from: u32,
-        /// The number of the copy.
+        /// Id of the copy.
         to: u32,
     },
 }
 
 impl<'a> Engine<'a> {
-    /// A run whose packets come from outside; the plan's flows are there only to be written down.
+    /// Creates a run with packets from outside; the plan's flows are only used for recording.
     ///
     /// # Errors
-    /// As [`Engine::new`].
+    /// As for [`Engine::new`].
     pub fn for_outside(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
         let mut ways = Ways { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
         let filled = |route: usize| {
@@ -133,12 +134,12 @@ impl<'a> Engine<'a> {
         Ok(engine)
     }
 
-    /// A packet comes in from outside, at `now` or at the time of the last event if that is later.
-    /// Returns its number, until it has left.
+    /// Enters a packet from outside, at `now` or at the time of the last event if that is later.
+    /// Returns its id, valid until it has left.
     ///
     /// # Panics
-    /// In an engine that is not for outside, when [`Self::advance`] has not come to `None`, and
-    /// when the run is over.
+    /// If the engine is not for outside, if [`Self::advance`] has not returned `None`, or if the
+    /// run is over.
     pub fn arrive(&mut self, now: Time, arriving: &Arriving<'_>) -> u32 {
         assert!(!self.over, "the run is over");
         self.now = self.now.max(now);
@@ -164,8 +165,8 @@ impl<'a> Engine<'a> {
         self.outside.as_mut()?.left.pop_front()
     }
 
-    /// What has left by `now`, one after the other; `None` when all events up to then are handled,
-    /// or the run is over, when time stands still.
+    /// Next departure by `now`; `None` if all events up to then have been handled, or if the run is
+    /// over, when time stands still.
     pub fn advance(&mut self, now: Time) -> Option<Left> {
         loop {
             if let Some(left) = self.poll_left() {
@@ -183,12 +184,12 @@ impl<'a> Engine<'a> {
         None
     }
 
-    /// Nothing happens before then.
+    /// Earliest time of the next event.
     pub fn next_time(&mut self) -> Time {
         self.agenda.next_time()
     }
 
-    /// The tables that are kept, to write down what only the ends know.
+    /// Recorded tables, to add what only the ends know.
     pub const fn tables(&mut self) -> &mut Tables {
         &mut self.recorder.tables
     }
@@ -196,20 +197,19 @@ impl<'a> Engine<'a> {
     /// Payload of a full segment of a flow of the plan.
     ///
     /// # Panics
-    /// In an engine that is not for outside.
+    /// If the engine is not for outside.
     pub fn full_segment(&self, flow: u32) -> u32 {
         self.outside.as_ref().expect("an engine for outside").smss[flow as usize]
     }
 
-    /// A retransmission of a flow, its packet number `copy`, was necessary after all: tells the
-    /// capture.
+    /// Records in the capture that the retransmission `copy` of a flow was necessary.
     pub fn was_necessary(&mut self, flow: u32, copy: u64) {
         if let Some(capture) = &mut self.recorder.capture {
             capture.was_necessary(flow, copy);
         }
     }
 
-    /// A packet has come to the end of its way.
+    /// Handles a packet that has reached the end of its route.
     #[cold]
     fn leave(&mut self, id: u32) {
         let packet = self.packets.get(id);
@@ -219,7 +219,7 @@ impl<'a> Engine<'a> {
         outside.left.push_back(Left::Delivered { id, at: self.now, ecn, again, loss_notice });
     }
 
-    /// A packet was dropped.
+    /// Handles the drop of a packet.
     #[cold]
     pub(super) fn drop_of_outside(&mut self, id: u32, drop: &Drop) {
         let packet = self.packets.get(id);
@@ -231,14 +231,14 @@ impl<'a> Engine<'a> {
             let smss = outside.smss.get(flow).copied().unwrap_or(u32::MAX);
             self.recorder.dropped(packet, smss, drop);
         }
-        // What a relay has absorbed is no loss.
+        // A packet absorbed by a relay is not lost.
         let lost = packet.others() == Others::None && drop.reason != DropReason::Suppressed;
         let in_first_hop = outside.starts.binary_search(&packet.hop()).is_ok();
         outside.left.push_back(Left::Dropped { id, drop: *drop, lost, in_first_hop });
         self.packets.remove(id);
     }
 
-    /// All copies of a packet that came from outside are gone.
+    /// Reports a packet from outside of which all copies are gone.
     #[cold]
     pub(super) fn give_up_for_outside(&mut self, id: u32, drop: &Drop) {
         let Some(outside) = self.outside.as_mut() else { return };
@@ -246,15 +246,15 @@ impl<'a> Engine<'a> {
         outside.left.push_back(Left::GivenUp { id, drop: *drop });
     }
 
-    /// A packet has left the first hop of a way of which that is to be told: true where somebody
-    /// outside is to know.
+    /// Reports a packet that has left the first hop, if its route requires that; true for a packet
+    /// from outside.
     pub(super) fn tell_of_first_hop(&mut self, id: u32) -> bool {
         let Some(outside) = self.outside.as_mut() else { return false };
         outside.left.push_back(Left::PassedFirstHop { id });
         true
     }
 
-    /// A channel has made a copy of a packet.
+    /// Reports the copy of a packet made by a channel.
     pub(super) fn tell_of_copy(&mut self, from: u32, to: u32) {
         if let Some(outside) = &mut self.outside {
             outside.left.push_back(Left::Copied { from, to });
@@ -263,7 +263,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A packet that belongs to no flow over TCP has reached its host.
+    /// Delivers a packet that belongs to no TCP flow.
     #[inline(never)]
     pub(super) fn deliver_elsewhere(&mut self, id: u32) {
         self.packets.end(id, true);
@@ -275,7 +275,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A packet that belongs to no flow over TCP was dropped.
+    /// Handles the drop of a packet that belongs to no TCP flow.
     #[inline(never)]
     pub(super) fn drop_elsewhere(&mut self, id: u32, drop: &Drop) {
         if self.outside.is_some() {
@@ -286,5 +286,5 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// What timestamps take of each segment: ten bytes, and two of padding (RFC 7323 §3.2).
+/// Length of the timestamps option, bytes: ten, and two of padding (RFC 7323 §3.2).
 const TIMESTAMP_BYTES: u32 = 12;

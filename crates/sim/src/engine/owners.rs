@@ -1,33 +1,33 @@
-//! Owners of events: who is woken when an event is due.
+//! Owners of events: the part of the engine that is woken by an event.
 
 use crate::event_queue::Target;
 use crate::plan::Side;
 
-/// Who is woken.
+/// Owner of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// The pipe with this index.
+    /// Pipe with this index.
     Pipe(u32),
-    /// This end of the flow with this index.
+    /// End of the flow with this index.
     Host(u32, Side),
-    /// The end of the run.
+    /// End of the run.
     End,
-    /// The end of the warm-up.
+    /// End of the warm-up.
     Warmup,
-    /// A sample of all senders and queues.
+    /// Sample of all senders and queues.
     Sample,
-    /// The stage with this index.
+    /// Stage with this index.
     Stage(u32),
-    /// The flow of UDP with this index.
+    /// UDP flow with this index.
     Datagrams(u32),
-    /// The funnel with this index ([`super::express`]).
+    /// Funnel with this index ([`super::express`]).
     Funnel(u32),
-    /// The lane with this index ([`super::express`]).
+    /// Lane with this index ([`super::express`]).
     Lane(u32),
 }
 
-/// How many owners of each kind there are, which numbers them as targets of events: kinds follow
-/// one another in the order of the enum.
+/// Numbers of owners of each kind, which determine their targets: kinds follow one another in the
+/// order of the enum.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owners {
     first_host: Target,
@@ -42,7 +42,7 @@ pub(super) struct Owners {
 const SPECIAL: u32 = 3;
 
 impl Owners {
-    /// Owners without funnels and lanes.
+    /// Creates the numbering without funnels and lanes.
     pub fn new(pipes: usize, flows: usize, stages: usize, datagrams: usize) -> Self {
         let [pipes, flows, stages, datagrams] =
             [pipes, flows, stages, datagrams].map(|count| count as u32);
@@ -55,18 +55,18 @@ impl Owners {
         Self { first_host, first_special, first_stage, first_datagrams, first_funnel, first_lane }
     }
 
-    /// The first target that is a funnel.
+    /// First target that is a funnel.
     pub const fn first_funnel(&self) -> Target {
         self.first_funnel
     }
 
-    /// There are so many funnels. Returns the first target that is a lane.
+    /// Adds funnels; returns the first target that is a lane.
     pub const fn add_funnels(&mut self, count: u32) -> Target {
         self.first_lane = self.first_funnel + count;
         self.first_lane
     }
 
-    /// Who is woken with this target.
+    /// Owner of a target.
     #[inline(always)]
     pub fn owner(&self, target: Target) -> Owner {
         // Most events are those of lanes and pipes.
@@ -92,7 +92,7 @@ impl Owners {
         }
     }
 
-    /// The target of an owner.
+    /// Target of an owner.
     #[inline(always)]
     pub const fn target(&self, owner: Owner) -> Target {
         match owner {

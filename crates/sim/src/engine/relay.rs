@@ -1,22 +1,22 @@
-//! Flows in several legs: proxies are told of what happens on them.
+//! Flows in several legs, and the proxies that connect them.
 
 use super::Engine;
 use crate::flow::{Context, Flow};
 use crate::plan::{Plan, Side};
 use std::ops::Range;
 
-/// The legs of one way from a sender to a receiver, by way of proxies.
+/// Legs of one path from a sender to a receiver, connected by proxies.
 #[derive(Debug, Clone)]
 pub struct Chain {
-    /// The leg at the sender.
+    /// Leg at the sender.
     pub first: u32,
-    /// The leg at the receiver.
+    /// Leg at the receiver.
     pub last: u32,
-    /// Where they join, in the order of the data.
+    /// Proxies between the legs, in the order of the data.
     proxies: Range<usize>,
 }
 
-/// The chains of a plan. Tells the legs that they are some.
+/// Chains of a plan. Marks their legs.
 pub(super) fn chains(plan: &Plan, flows: &mut [Flow]) -> Vec<Chain> {
     let mut chains: Vec<Chain> = Vec::new();
     for (index, proxy) in plan.proxies.iter().enumerate() {
@@ -42,7 +42,7 @@ pub(super) fn chains(plan: &Plan, flows: &mut [Flow]) -> Vec<Chain> {
 }
 
 impl Engine<'_> {
-    /// A flow has come to the end of a connection, or has to do with proxies.
+    /// Handles a flow that has reached the end of a connection, or is connected to proxies.
     #[cold]
     pub(super) fn attend(&mut self, index: u32) {
         if self.flows[index as usize].has_closed() {
@@ -54,7 +54,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Lets the proxies of a chain pass on what there is; true when that has changed something.
+    /// Lets the proxies of a chain forward data; true if that has changed something.
     fn run_proxies(&mut self, chain: u32) -> bool {
         let mut changed = false;
         for proxy in self.chains[chain as usize].proxies.clone() {
@@ -86,7 +86,7 @@ impl Engine<'_> {
         if is_complete {
             undelivered.unset(self.now);
         } else {
-            // Bytes may have arrived whose acknowledgment has been lost.
+            // Bytes may have arrived whose acknowledgment was lost.
             undelivered.set(self.now, acked.saturating_sub(delivered));
         }
     }

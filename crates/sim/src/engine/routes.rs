@@ -1,11 +1,11 @@
-//! Words of routes, and where a packet is on its route.
+//! Words of routes, and the position of a packet on its route.
 //!
-//! A route is a row of words, one for each hop and one for its end. Most pipes are *private*: all
-//! their packets are at the same place of the same route, so a packet that leaves such a pipe need
-//! not be asked where it is; nor, behind the last hop of a route that one flow takes, for whom it
-//! is. So it is left alone from the host that sends it to the host that takes it: with thousands
-//! of flows it is in no cache meanwhile. Where it is, is written beside it ([`PacketRef::hop`]) as
-//! soon as it enters a hop that is not private.
+//! A route is a sequence of words, one for each hop and one for its end. Most pipes are *private*:
+//! all their packets are at the same place of the same route, so the position of a packet that
+//! leaves such a pipe is known without looking at the packet; so is its destination, after the last
+//! hop of a route that only one flow takes. Such a packet is not touched between its sending and
+//! its receiving host, and with thousands of flows it is in no cache meanwhile. Its position is
+//! written to it ([`PacketRef::hop`]) as soon as it enters a hop that is not private.
 //!
 //! [`PacketRef::hop`]: crate::packet::PacketRef::hop
 
@@ -15,30 +15,31 @@ use crate::plan::Side;
 use retx_link::Pipe;
 use retx_link::pipe::Parcel;
 
-/// Behind the last hop of a route: the packet is asked for whom it is.
+/// Word after the last hop of a route: the packet itself holds its destination.
 pub(super) const HOST: u32 = u32::MAX;
-/// Behind the first hop of a saturating source: it is told of each packet that has left that hop.
+/// Word after the first hop of a saturating source, which is informed of each packet that leaves
+/// that hop.
 pub(super) const SOURCE: u32 = u32::MAX - 1;
-/// Behind the last hop of a route that one flow takes: with it, the end that all packets there are
-/// for ([`Packet::to`]).
+/// Flag of the word after the last hop of a route that one flow takes; the other bits hold the end
+/// that all its packets are for ([`Packet::to`]).
 ///
 /// [`Packet::to`]: crate::packet::Packet::to
 const END: u32 = 1 << 31;
-/// With the index of a pipe: it is private, and plain, or it loses packets and does nothing else.
+/// Flag of a pipe that is private, and plain or only losing packets; the other bits hold its index.
 const PRIVATE: u32 = 1 << 30;
-/// The place of a pipe that is not private.
+/// Place of a pipe that is not private.
 const ANY: u32 = u32::MAX;
 
-/// A packet that is moved on.
+/// Next step of a packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
-    /// The packet.
+    /// Packet.
     pub parcel: Parcel,
-    /// Where on its route it is about to be: an index into the engine's routes.
+    /// Its next position: an index into the engine's routes.
     pub hop: u32,
 }
 
-/// The pipe of this word; for other hops, a number behind those of the pipes.
+/// Pipe of this word; for other hops, a number beyond those of the pipes.
 #[inline(always)]
 pub(super) const fn pipe_of(word: u32) -> u32 {
     word & !PRIVATE
@@ -50,20 +51,20 @@ pub(super) const fn is_private(word: u32) -> bool {
     word & (END | PRIVATE) == PRIVATE
 }
 
-/// True for the word behind the last hop of a route.
+/// True for the word after the last hop of a route.
 pub(super) const fn is_end(word: u32) -> bool {
     word >= END && word != SOURCE
 }
 
-/// The end that all packets are for that come to this word.
+/// End that all packets at this word are for; `None` if they differ.
 #[inline(always)]
 pub(super) const fn end_of(word: u32) -> Option<u32> {
     if word & END == 0 || word >= SOURCE { None } else { Some(word ^ END) }
 }
 
-/// Finds the routes that one flow takes, and the pipes that are private; returns their places.
+/// Finds the routes that one flow takes, and the private pipes; returns their places.
 pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -> Vec<u32> {
-    // For whom the packets are that take the route which begins there.
+    // For each word, the end that uses the route starting there.
     let mut users: Vec<Option<u32>> = vec![None; routes.len()];
     for (index, flow) in (0..).zip(flows) {
         for (start, side) in flow.first_hops().into_iter().zip([Side::Receiver, Side::Sender]) {
@@ -71,7 +72,7 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
             *user = Some(if user.is_none() { END | (2 * index + side as u32) } else { HOST });
         }
     }
-    // How many words have the pipe, and the last of them.
+    // For each pipe, the number of its words and the last of them.
     let mut found: Vec<(u32, u32)> = vec![(0, ANY); pipes.len()];
     let mut user = None;
     for at in 0..routes.len() {
@@ -79,7 +80,7 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
             user = users[at];
         }
         if let Some((count, place)) = found.get_mut(routes[at] as usize) {
-            // Others than flows over TCP look where their packets are.
+            // Flows other than TCP read the positions of their packets.
             *count += if user.is_none() { 2 } else { 1 };
             *place = at as u32;
         } else if routes[at] == HOST {
@@ -98,7 +99,8 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
     places
 }
 
-/// Makes all pipes and ends common again: each packet is asked where it is, and for whom.
+/// Makes all pipes and ends common again: the position and destination of each packet are read from
+/// it.
 pub(super) fn forget_private(routes: &mut [u32], places: &mut [u32]) {
     places.fill(ANY);
     for word in routes {
@@ -111,7 +113,7 @@ pub(super) fn forget_private(routes: &mut [u32], places: &mut [u32]) {
 }
 
 impl Engine<'_> {
-    /// A packet leaves a pipe, or another hop: its next step.
+    /// Next step of a packet that leaves a pipe or another hop.
     #[inline(always)]
     pub(super) fn step_from(&self, from: u32, parcel: Parcel) -> Step {
         match self.places.get(from as usize) {
@@ -123,14 +125,14 @@ impl Engine<'_> {
         }
     }
 
-    /// The step of a packet that is about to be where it says itself.
+    /// Step of a packet to the position that it holds.
     #[inline(always)]
     pub(super) fn step_of(&self, id: u32) -> Step {
         let packet = self.packets.get(id);
         Step { parcel: Parcel { id, bytes: packet.bytes() }, hop: packet.hop() }
     }
 
-    /// Takes a step; returns the packet and the end that it has reached, if it has.
+    /// Takes a step; returns the packet and its end if it has arrived there.
     #[inline(always)]
     pub(super) fn take(&mut self, step: Step) -> Option<(u32, u32)> {
         let (word, id) = (self.routes[step.hop as usize], step.parcel.id);
@@ -145,13 +147,13 @@ impl Engine<'_> {
         None
     }
 
-    /// Writes down where a packet is.
+    /// Writes the position of a packet to it.
     #[inline(always)]
     pub(super) fn write_hop(&mut self, step: Step) {
         self.packets.set_hop(step.parcel.id, step.hop);
     }
 
-    /// The last hop of the route to this end, if one flow takes it.
+    /// Last hop of the route to this end, if only one flow takes it.
     pub(super) fn last_hop_to(&self, to: u32) -> Option<u32> {
         let flow = self.flows.get((to >> 1) as usize)?;
         let start = flow.first_hops()[1 - (to & 1) as usize];

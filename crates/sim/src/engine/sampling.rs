@@ -1,4 +1,4 @@
-//! Samples of senders and queues.
+//! Sampling of senders and queues.
 
 use super::Engine;
 use super::owners::Owner;
@@ -9,7 +9,7 @@ use retx_record::tables::LinkSample;
 use retx_units::{Duration, History, Time};
 
 impl Engine<'_> {
-    /// A sample is due, and another follows.
+    /// Takes a sample that is due, and schedules the next.
     pub(super) fn sample_due(&mut self) {
         if let Sampling::Every(interval) = self.plan.sampling {
             self.sample();
@@ -18,7 +18,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Writes down how every sender and every queue is doing.
+    /// Records the state of every sender and every queue.
     fn sample(&mut self) {
         self.settle_funnels();
         for flow in &self.flows {
@@ -27,7 +27,7 @@ impl Engine<'_> {
         self.sample_queues();
     }
 
-    /// Refuses a run that is certain to have more samples than its plan allows.
+    /// Refuses a run that is certain to exceed the plan's limit of samples.
     pub(super) fn check_samples_to_come(&self) -> Result<(), RunError> {
         let Sampling::Every(interval) = self.plan.sampling else { return Ok(()) };
         let ports: u64 = self.stages.iter().map(|placed| u64::from(placed.stage.ports())).sum();
@@ -43,7 +43,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Tells why a run was broken off that had more samples than its plan allows.
+    /// Error of a run that was stopped at the plan's limit of samples.
     pub(super) fn check_samples(&self) -> Result<(), RunError> {
         match self.plan.sampling {
             Sampling::Every(interval) if self.recorder.sample_rows() > self.plan.samples_max => {
@@ -54,7 +54,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Where every acknowledgment is sampled, all changes of queues are.
+    /// Starts recording queue lengths over time, if every acknowledgment is sampled.
     pub(super) fn keep_histories(&mut self) {
         if self.recorder.every_ack {
             self.pipes.iter_mut().for_each(Pipe::keep_history);
@@ -62,7 +62,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Writes down how all queues have changed up to now.
+    /// Writes the queue lengths over time up to now into the table.
     pub(super) fn tell_histories(&mut self) {
         let Some(samples) = &mut self.recorder.tables.link_samples else { return };
         let pipes = self.pipes.iter_mut().filter_map(Pipe::take_history);

@@ -1,4 +1,4 @@
-//! Stages that are no pipes: packets enter them, and what they say about packets is carried out.
+//! Stages other than pipes: packets enter them, and their reports are carried out.
 
 use super::Engine;
 use super::layout::Placed;
@@ -10,7 +10,7 @@ use crate::stage::Stage;
 use retx_link::stage::{Departure, Entry, Packet};
 
 impl Engine<'_> {
-    /// A stage wants to be woken.
+    /// Handles the wake-up of a stage.
     pub(super) fn stage_due(&mut self, index: u32) {
         let placed = index as usize;
         self.stages[placed].stage.handle_timeout(self.now);
@@ -31,7 +31,7 @@ impl Engine<'_> {
         self.agenda.wake(target, self.stages[index as usize].stage.poll_timeout());
     }
 
-    /// The port that a packet has entered last.
+    /// Port that a packet has entered most recently.
     fn port_of(&self, id: u32) -> Port {
         self.ports[self.routes[self.packets.hop(id) as usize] as usize - self.pipes.len()]
     }

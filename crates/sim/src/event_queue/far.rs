@@ -1,4 +1,4 @@
-//! What lies beyond the last turn of the wheel: hardly more than the end of the run.
+//! Events beyond the last turn of the wheel: usually only the end of the run.
 
 use super::{MAX_TARGETS, TARGET_BITS, Target};
 use retx_units::Time;
@@ -7,20 +7,20 @@ use std::collections::BinaryHeap;
 
 const NUMBER_BITS: u32 = 64 - TARGET_BITS;
 
-/// Events by time, and at the same time by the order in which they came: a binary heap.
+/// Events by time, ties by insertion: a binary heap.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Far {
-    /// Time, number of entry and target, from the highest bit down.
+    /// Time, number of insertion and target, from the highest bit down.
     heap: BinaryHeap<Reverse<u128>>,
-    /// Events ever put in here.
+    /// Number of events ever inserted here.
     entered: u64,
 }
 
 impl Far {
-    /// Puts in an event.
+    /// Inserts an event.
     ///
     /// # Panics
-    /// When the numbers run out that keep the order of entry: after 2^40 events.
+    /// If the numbers that keep the order of insertion are exhausted: after 2^40 events.
     pub fn push(&mut self, time: Time, target: Target) {
         assert!(self.entered >> NUMBER_BITS == 0, "more than 2^40 events in the far future");
         let low = self.entered << TARGET_BITS | u64::from(target);
@@ -28,13 +28,13 @@ impl Far {
         self.heap.push(Reverse(u128::from(time.as_nanos()) << 64 | u128::from(low)));
     }
 
-    /// The first event, which stays.
+    /// First event, without removing it.
     pub fn first(&self) -> Option<(Time, Target)> {
         let Reverse(key) = *self.heap.peek()?;
         Some((Time::from_nanos((key >> 64) as u64), key as u32 & (MAX_TARGETS - 1)))
     }
 
-    /// Takes out the first event if its time will do.
+    /// Removes and returns the first event if its time satisfies `will_do`.
     pub fn pop_if(&mut self, will_do: impl Fn(Time) -> bool) -> Option<(Time, Target)> {
         let first = self.first().filter(|(time, _)| will_do(*time))?;
         self.heap.pop();

@@ -1,26 +1,26 @@
-//! The places of events, and lists of them. Each target has a place of its own, which its event
-//! nearly always takes; what comes while that is taken has one of those behind.
+//! Storage of events, and linked lists of them. Each target has a place of its own, which its event
+//! nearly always occupies; a second event of a target takes one of the places after those.
 
 use super::Target;
 use retx_units::Time;
 
-/// Names a place. A list is named by the place of its first event.
+/// Number of a place. A list is named by the place of its first event.
 pub(super) type Node = u32;
 
-/// Ends a list.
+/// End of a list.
 const NONE: Node = Node::MAX;
 
-// Of a size that is a power of two: it is found by a shift.
+// Its size is a power of two, so that a shift finds it.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 struct Place {
-    /// When the target of this place will be woken first; [`Time::NEVER`] for not at all.
+    /// Next wake-up of the target of this place; [`Time::NEVER`] if there is none.
     wake: Time,
-    /// When the event here is due; [`Time::NEVER`] where there is none.
+    /// Time of the event stored here; [`Time::NEVER`] if there is none.
     time: Time,
-    /// The next in its list; of what is free behind the targets' places, the next that is.
+    /// Next place in the list; for a free place, the next free one.
     next: Node,
-    /// Of the first of several in a list: the last.
+    /// Last place of a list, valid in its first place.
     last: Node,
 }
 
@@ -30,34 +30,34 @@ const EMPTY: Place = Place { wake: Time::NEVER, time: Time::NEVER, next: NONE, l
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     places: Vec<Place>,
-    /// So many are the targets' own.
+    /// Number of targets, each with its own place.
     targets: u32,
-    /// Whose event each place behind them has, or had.
+    /// Target of the event in each additional place.
     others: Vec<Target>,
-    /// The first of those that are free.
+    /// First free additional place.
     free: Node,
 }
 
 impl Places {
-    /// Of so many targets, which have no events.
+    /// Creates the places of `targets` targets, without events.
     pub fn new(targets: u32) -> Self {
         let places = vec![EMPTY; targets as usize];
         Self { places, targets, others: Vec::new(), free: NONE }
     }
 
-    /// When this target will be woken first.
+    /// Next wake-up of this target.
     #[inline]
     pub fn wake_of(&self, target: Target) -> Time {
         self.places[target as usize].wake
     }
 
-    /// When this target will be woken first, to be changed.
+    /// Mutable next wake-up of this target.
     #[inline(always)]
     pub fn wake_mut(&mut self, target: Target) -> &mut Time {
         &mut self.places[target as usize].wake
     }
 
-    /// A list of one event, in its target's place; none if that is taken.
+    /// Creates a list of one event in its target's place; `None` if that is occupied.
     #[inline(always)]
     pub fn start(&mut self, time: Time, target: Target) -> Option<Node> {
         let place = &mut self.places[target as usize];
@@ -69,7 +69,7 @@ impl Places {
         Some(target)
     }
 
-    /// A list of one event, wherever there is room.
+    /// Creates a list of one event in any place.
     pub fn start_anywhere(&mut self, time: Time, target: Target) -> Node {
         if let Some(node) = self.start(time, target) {
             return node;
@@ -87,8 +87,8 @@ impl Places {
         node
     }
 
-    /// Makes the first event of a list a list of its own; returns its time, and the others, which
-    /// are a list only to be split or moved out.
+    /// Separates the first event of a list; returns its time, and the remaining events, which may
+    /// only be split further or moved out.
     #[inline]
     pub fn split(&mut self, list: Node) -> (Time, Option<Node>) {
         let place = &mut self.places[list as usize];
@@ -100,15 +100,15 @@ impl Places {
         if first.next == NONE { list } else { first.last }
     }
 
-    /// Puts the list of one behind a list.
+    /// Appends a list of one event to a list.
     pub fn append(&mut self, list: Node, node: Node) {
         let last = self.last_of(list, &self.places[list as usize]);
         self.places[last as usize].next = node;
         self.places[list as usize].last = node;
     }
 
-    /// Puts the list of one into a list in the order of time, behind all that are not later.
-    /// Returns the list that it has become, and how many had to be passed on the way.
+    /// Inserts a list of one event into a sorted list, after all events that are not later. Returns
+    /// the resulting list, and the number of events that had to be passed.
     pub fn insert(&mut self, list: Node, node: Node) -> (Node, u64) {
         let time = self.places[node as usize].time;
         let first = self.places[list as usize];
@@ -135,8 +135,8 @@ impl Places {
         }
     }
 
-    /// Takes out the event of a list that has one alone, if it is the one by which its target is to
-    /// be woken: it is to be no more. Nearly all are.
+    /// Removes the event of a list with a single event, if its target is to be woken by it, and
+    /// clears that wake-up. The usual case.
     #[inline(always)]
     pub fn take_alone(&mut self, list: Node) -> Option<Time> {
         let place = &mut self.places[list as usize];
@@ -149,7 +149,7 @@ impl Places {
         Some(time)
     }
 
-    /// Takes out the first event of a list, and says what is left of that.
+    /// Removes and returns the first event of a list, and the rest of the list.
     pub fn take(&mut self, list: Node) -> ((Time, Target), Option<Node>) {
         let place = &mut self.places[list as usize];
         let Place { time, next, last, .. } = *place;
@@ -166,7 +166,7 @@ impl Places {
         ((time, target), Some(next))
     }
 
-    /// Takes all events out of a list.
+    /// Moves all events out of a list.
     pub fn move_out(&mut self, list: Node, to: &mut Vec<(Time, Target)>) {
         let mut rest = Some(list);
         while let Some(list) = rest {
@@ -176,7 +176,7 @@ impl Places {
         }
     }
 
-    /// The events of a list, in its order.
+    /// Events of a list, in its order.
     pub fn iter(&self, list: Node) -> impl Iterator<Item = (Time, Target)> {
         let mut next = list;
         std::iter::from_fn(move || {

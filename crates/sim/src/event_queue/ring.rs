@@ -1,19 +1,19 @@
-//! Lists in a row that goes round: number n lies at place n modulo [`PLACES`], and a bit tells
-//! whether a place holds one. 64 numbers in a row are a word.
+//! Ring of lists: list n is at index n modulo [`PLACES`], and a bitmap marks the indices with a
+//! list, 64 to a word.
 
 use super::places::Node;
 
-/// Lists that a ring has room for: their numbers differ by less.
+/// Number of lists that a ring has room for: their numbers must differ by less.
 pub(super) const PLACES: u64 = 64 * WORDS;
 
-/// Words that a ring has.
+/// Number of words in the bitmap of a ring.
 pub(super) const WORDS: u64 = 256;
 
 /// Lists by number.
 #[derive(Debug, Clone)]
 pub(super) struct Ring {
     bits: [u64; WORDS as usize],
-    /// The list of each place that has one.
+    /// Lists by index; valid if the bit is set.
     lists: Box<[Node; PLACES as usize]>,
 }
 
@@ -25,33 +25,33 @@ impl Default for Ring {
 }
 
 impl Ring {
-    /// The list of this number.
+    /// List with this number.
     #[inline]
     pub fn at(&self, number: u64) -> Option<Node> {
         let bit = self.bits[(number / 64 % WORDS) as usize] >> (number % 64) & 1;
         (bit != 0).then(|| self.at_some(number))
     }
 
-    /// The list of this number, which is there.
+    /// List with this number, which must exist.
     #[inline]
     pub fn at_some(&self, number: u64) -> Node {
         self.lists[(number % PLACES) as usize]
     }
 
-    /// The numbers of this word that have lists, as bits.
+    /// Bits of this word of the bitmap.
     #[inline]
     pub fn word(&self, word: u64) -> u64 {
         self.bits[(word % WORDS) as usize]
     }
 
-    /// Writes a list to this number, where there is none.
+    /// Stores a list under a number that has none.
     #[inline]
     pub fn put(&mut self, number: u64, list: Node) {
         self.lists[(number % PLACES) as usize] = list;
         self.bits[(number / 64 % WORDS) as usize] |= 1 << (number % 64);
     }
 
-    /// Writes a list to this number, unless there is one.
+    /// Stores a list under this number, unless it has one.
     #[inline(always)]
     pub fn put_if_free(&mut self, number: u64, list: Node) -> Result<(), Node> {
         let word = &mut self.bits[(number / 64 % WORDS) as usize];
@@ -65,26 +65,26 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes a list to this number in place of that which is there.
+    /// Replaces the list with this number.
     #[inline]
     pub fn replace(&mut self, number: u64, list: Node) {
         self.lists[(number % PLACES) as usize] = list;
     }
 
-    /// Leaves no list at this number.
+    /// Removes the list with this number.
     #[inline]
     pub fn clear(&mut self, number: u64) {
         self.bits[(number / 64 % WORDS) as usize] &= !(1 << (number % 64));
     }
 
-    /// Leaves lists at these numbers of a word alone.
+    /// Keeps only the lists at these bits of a word.
     #[inline]
     pub fn set_word(&mut self, word: u64, bits: u64) {
         self.bits[(word % WORDS) as usize] = bits;
     }
 
-    /// The first number from this one on that has a list. What has its bit before this number in
-    /// the same word lies furthest ahead.
+    /// First number at or after this one that has a list. Bits before this number in the same word
+    /// are those of the numbers furthest ahead.
     pub fn first(&self, from: u64) -> Option<u64> {
         let bits = self.word(from / 64) >> (from % 64);
         if bits != 0 {
@@ -94,7 +94,7 @@ impl Ring {
         Some(word * 64 + u64::from(self.word(word).trailing_zeros()))
     }
 
-    /// The first word from this one on that has a list.
+    /// First word at or after this one that has a list.
     #[inline]
     pub fn first_word(&self, from: u64) -> Option<u64> {
         (from..from + WORDS).find(|word| self.word(*word) != 0)

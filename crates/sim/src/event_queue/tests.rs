@@ -3,16 +3,16 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A queue beside a sorted set: whatever is done to both, they are to agree.
+/// Queue and reference (a sorted set), to which all operations are applied alike.
 struct Pair {
     queue: EventQueue,
     sorted: BTreeSet<(u64, u32)>,
     number: u32,
-    /// The time of the last event that was taken out.
+    /// Time of the last event removed.
     now: u64,
 }
 
-/// Fewer than there are events: some targets have several.
+/// Fewer targets than events, so that some have several.
 const TARGETS: u32 = 100;
 
 impl Default for Pair {
@@ -29,12 +29,12 @@ impl Pair {
         self.number += 1;
     }
 
-    /// How far from the last event, in a time that cannot overflow.
+    /// Pushes relative to the last event, without overflow.
     fn push_after(&mut self, delay: u64) {
         self.push(self.now.saturating_add(delay).min(u64::MAX - 1));
     }
 
-    /// Takes the first out of both; false when there was none.
+    /// Pops from both; false if they were empty.
     fn pop(&mut self) -> bool {
         let expected = self.sorted.pop_first();
         let found = self.queue.pop().map(|(time, target)| (time.as_nanos(), target));
@@ -57,7 +57,8 @@ impl Pair {
 }
 
 proptest! {
-    /// With pushes and pops in any order, many ties, and times that have gone by.
+    /// Pushes and pops in any order, with many ties and times in the past, agree with the
+    /// reference.
     #[test]
     fn pops_in_order_of_time_then_insertion(
         steps in prop::collection::vec((any::<bool>(), 0u64..20), 0..600),
@@ -76,8 +77,9 @@ proptest! {
         pair.empty();
     }
 
-    /// With delays of any magnitude, from ties to the far future, whose scale changes: slots get
-    /// wider and narrower, and events pass from the heap over turns to slots.
+    /// Delays of any magnitude, from ties to the far future, agree with the reference while their
+    /// scale changes: slots get wider and narrower, and events move from the heap over turns to
+    /// slots.
     #[test]
     fn pops_in_order_over_all_scales(
         phases in prop::collection::vec((0u32..63, 1u32..20, 1usize..120, any::<u64>()), 1..12),
@@ -104,7 +106,8 @@ proptest! {
         pair.empty();
     }
 
-    /// In bursts of thousands within little time, on both sides of long silences.
+    /// Bursts of thousands of events within a short time, on both sides of long silences, agree
+    /// with the reference.
     #[test]
     fn pops_in_order_in_bursts(
         bursts in prop::collection::vec((10u32..45, 1u64..3000, 1usize..3000), 1..5),
@@ -133,7 +136,7 @@ fn events_hold_the_extremes() {
     assert_eq!(queue.pop(), Some((last, 1)));
 }
 
-/// Slots of 1 ns, up to the last that there can be.
+/// Slots of 1 ns, up to the last one possible.
 #[test]
 fn the_end_of_all_time_is_in_order() {
     let mut pair = Pair::default();
@@ -150,7 +153,7 @@ fn the_end_of_all_time_is_in_order() {
     assert_eq!(pair.queue.wheel.width(), 0);
 }
 
-/// The same time is asked for while it is in the heap, in a turn to come, and in a slot.
+/// Ties keep their order while the earlier ones are in the heap, in a later turn, or in a slot.
 #[test]
 fn ties_stay_in_order_wherever_they_were_put() {
     let mut pair = Pair::default();
@@ -170,7 +173,7 @@ fn ties_stay_in_order_wherever_they_were_put() {
     pair.empty();
 }
 
-/// An event each so many nanoseconds, and as many pending as said.
+/// Slot width for events `apart` nanoseconds apart, with `pending` of them pending.
 fn width_after(apart: u64, pending: u64) -> u32 {
     let mut pair = Pair::default();
     for index in 0..pending {
@@ -191,7 +194,7 @@ fn slots_are_as_wide_as_events_are_apart() {
     assert_eq!(width_after(1, 10), 0);
 }
 
-/// Many come before any has gone, so that none has told how wide slots are to be.
+/// Many events are inserted before the first is removed, so that their density is not measured yet.
 #[test]
 fn a_crowd_makes_slots_narrower() {
     let mut pair = Pair::default();
@@ -200,7 +203,7 @@ fn a_crowd_makes_slots_narrower() {
     }
     assert!(pair.queue.wheel.width() <= 5, "{}", pair.queue.wheel.width());
     let passed = pair.queue.wheel.take_load().passed;
-    // There are no more in a slot of 32 ns.
+    // A slot of 32 ns holds no more.
     assert!(passed < 32 * 100_000, "{passed} events passed");
     pair.empty();
 }

@@ -1,13 +1,13 @@
-//! The order of events: two rings and a heap, by how far ahead an event lies.
+//! Order of events: two rings and a heap, by their distance in the future.
 //!
-//! Time is cut into slots of 2^w ns, and into turns of [`TURN`] slots. The ring of slots has the
-//! events of this turn and the next in their order; the ring of turns has those of the turns
-//! behind, each list in the order in which they came; what lies further ahead is in the heap. As
-//! time goes on, a turn's list is dealt out to its slots before anything else can be put there: so
-//! events at the same time stay in the order in which they came, and need no number for it.
+//! Time is divided into slots of 2^w ns, and into turns of [`TURN`] slots. The ring of slots holds
+//! the events of this turn and the next in their order; the ring of turns holds those of later
+//! turns, each list in the order of insertion; events further ahead are in the heap. Before time
+//! enters a turn, its list is distributed to the slots, ahead of any insertion there: events at
+//! equal times therefore keep the order of insertion without a sequence number.
 //!
-//! The wheel goes on by words of 64 slots. A turn begins with a word, so that none has slots that
-//! lie a round apart: the first event is at the lowest bit of the word.
+//! The wheel advances by words of 64 slots. A turn begins with a word, so that no word has slots
+//! that are a round apart: the first event is at the lowest bit of the word.
 
 use super::Target;
 use super::far::Far;
@@ -16,47 +16,47 @@ use super::ring::{PLACES, Ring, WORDS};
 use retx_units::Time;
 use std::num::NonZeroU64;
 
-/// Slots in a turn: two turns fill a ring.
+/// Slots per turn: two turns fill a ring.
 const TURN: u64 = PLACES / 2;
 
-/// The words of a turn.
+/// Words per turn.
 const TURN_WORDS: u64 = WORDS / 2;
 
-/// When an event has to pass so many others in its slot, slots are too wide.
+/// Number of events passed at one insertion above which the slots are too wide.
 const CROWD: u64 = 64;
 
-/// By this the binary logarithm of their width is then less.
+/// Decrease of the binary logarithm of their width in that case.
 const NARROWER: u32 = 3;
 
-/// Events to come, in slots of a width that others choose.
+/// Pending events, in slots of a width chosen by the caller.
 #[derive(Debug, Clone)]
 pub(super) struct Wheel {
-    /// The binary logarithm of a slot's width in nanoseconds.
+    /// Binary logarithm of the slot width in nanoseconds.
     width: u32,
-    /// No event lies in an earlier word.
+    /// No event is in an earlier word.
     word: u64,
-    /// How many words from that on are in the ring of slots.
+    /// Number of words, from that one on, in the ring of slots.
     span: u64,
     slots: Ring,
     pub places: Places,
-    /// The first turn that is not in the ring of slots.
+    /// First turn that is not in the ring of slots.
     turn: u64,
     turns: Ring,
     far: Far,
     load: Load,
 }
 
-/// What tells whether slots are too wide.
+/// Evidence that slots are too wide.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Load {
-    /// Events that had to be passed to put others in their order.
+    /// Number of events passed by insertions.
     pub passed: u64,
-    /// How much narrower slots have become because of a crowd: binary logarithm.
+    /// Binary logarithm of the factor by which slots were narrowed because of a crowd.
     pub narrowed: u32,
 }
 
 impl Wheel {
-    /// No events of so many targets, at time 0.
+    /// Creates an empty wheel for `targets` targets, at time 0.
     pub fn new(targets: u32, width: u32) -> Self {
         let mut wheel = Self {
             width,
@@ -73,12 +73,12 @@ impl Wheel {
         wheel
     }
 
-    /// The binary logarithm of a slot's width in nanoseconds.
+    /// Binary logarithm of the slot width in nanoseconds.
     pub const fn width(&self) -> u32 {
         self.width
     }
 
-    /// The load since it was last asked for.
+    /// Returns and resets the load.
     pub fn take_load(&mut self) -> Load {
         std::mem::take(&mut self.load)
     }
@@ -87,14 +87,14 @@ impl Wheel {
         time.as_nanos() >> self.width
     }
 
-    /// Puts in an event behind all that are not later.
+    /// Inserts an event after all that are not later.
     #[inline(always)]
     pub fn push(&mut self, time: Time, target: Target) {
         let slot = self.slot_of(time);
         if (slot / 64).wrapping_sub(self.word) >= self.span {
             return self.put(time, target);
         }
-        // Nearly all events go this way.
+        // The usual case.
         let Some(node) = self.places.start(time, target) else {
             return self.push_elsewhere(time, target);
         };
@@ -103,7 +103,7 @@ impl Wheel {
         }
     }
 
-    /// The place of the target is taken.
+    /// Inserts an event whose target's place is occupied.
     #[cold]
     #[inline(never)]
     fn push_elsewhere(&mut self, time: Time, target: Target) {
@@ -132,7 +132,7 @@ impl Wheel {
         passed
     }
 
-    /// Puts in an event wherever it belongs; what is past belongs into the first slot.
+    /// Inserts an event into slots, turns or heap; events in the past go to the first slot.
     #[inline(never)]
     fn put(&mut self, time: Time, target: Target) {
         let slot = self.slot_of(time).max(self.word * 64);
@@ -153,10 +153,9 @@ impl Wheel {
         }
     }
 
-    /// Takes out the first event, if it is simple: alone in its slot, in its target's place, and
-    /// the one by which its target is to be woken, which from now on it is to be no more. Nearly
-    /// all are.
-    // Where the queue's is.
+    /// Removes and returns the first event in the usual case: it is alone in its slot, in its
+    /// target's place, and its target is to be woken by it. Clears that wake-up.
+    // Inlined where the queue's method is.
     #[inline(always)]
     pub fn pop_simple(&mut self) -> Option<(Time, Target)> {
         let word = self.slots.word(self.word);
@@ -168,7 +167,7 @@ impl Wheel {
         Some((time, target))
     }
 
-    /// Takes out the first event, whatever it is.
+    /// Removes and returns the first event in all cases.
     pub fn pop(&mut self) -> Option<(Time, Target)> {
         if self.slots.word(self.word) == 0 {
             self.next_word()?;
@@ -183,19 +182,19 @@ impl Wheel {
         Some(event)
     }
 
-    /// The first event, which stays.
+    /// First event, without removing it.
     pub fn first(&self) -> Option<(Time, Target)> {
         if let Some(slot) = self.slots.first(self.word * 64) {
             return self.places.iter(self.slots.at_some(slot)).next();
         }
         match self.turns.first(self.turn) {
-            // Of several at the same time, that which came first.
+            // Ties go to the first one inserted.
             Some(turn) => self.places.iter(self.turns.at_some(turn)).min_by_key(|(time, _)| *time),
             None => self.far.first(),
         }
     }
 
-    /// Goes on to the next word that has events, as this one has none; returns its bits.
+    /// Advances from an empty word to the next word with events; returns its bits.
     #[inline(never)]
     fn next_word(&mut self) -> Option<NonZeroU64> {
         match self.slots.first_word(self.word + 1) {
@@ -211,7 +210,7 @@ impl Wheel {
         NonZeroU64::new(self.slots.word(self.word))
     }
 
-    /// Goes on to the next turn that has events, as the ring of slots has none.
+    /// Advances to the next turn with events; the ring of slots must be empty.
     #[cold]
     #[inline(never)]
     fn go_to_a_later_turn(&mut self) -> Option<()> {
@@ -227,7 +226,7 @@ impl Wheel {
         Some(())
     }
 
-    /// Brings the next turn into the ring of slots.
+    /// Distributes the next turn to the ring of slots.
     #[inline(never)]
     fn deal_out(&mut self) {
         let turn = self.turn;
@@ -246,7 +245,7 @@ impl Wheel {
         }
     }
 
-    /// The same where many are in one slot, after some have been dealt out.
+    /// Distributes the rest of a turn in sorted order, for crowded slots.
     #[cold]
     #[inline(never)]
     fn deal_out_in_order(&mut self, turn: u64, rest: Option<Node>) {
@@ -263,8 +262,8 @@ impl Wheel {
         self.put_all(events);
     }
 
-    /// Puts in events of which some came in a turn's list: earlier ones first, so that none has to
-    /// pass another, and those at the same time in the order in which they are.
+    /// Inserts events, some of which were in a turn's list: sorted by time, so that none has to
+    /// pass another, with ties in their present order.
     fn put_all(&mut self, mut events: Vec<(Time, Target)>) {
         events.sort_by_key(|(time, _)| *time);
         for (time, target) in events {
@@ -272,7 +271,7 @@ impl Wheel {
         }
     }
 
-    /// Lets this be the first turn that is not in the ring of slots.
+    /// Sets the first turn that is not in the ring of slots.
     fn set_turn(&mut self, turn: u64) {
         self.turn = turn;
         self.span = turn * TURN_WORDS - self.word;
@@ -283,7 +282,7 @@ impl Wheel {
         }
     }
 
-    /// Gives slots another width, at a time when no event is due earlier.
+    /// Changes the slot width, at a time before all events.
     pub fn set_width(&mut self, width: u32, now: Time) {
         let mut events = Vec::new();
         for (ring, from) in [(&mut self.slots, self.word * 64), (&mut self.turns, self.turn)] {
@@ -296,7 +295,7 @@ impl Wheel {
         self.word = self.slot_of(now) / 64;
         self.turn = self.word / TURN_WORDS + 2;
         self.put_all(events);
-        // What has been in the heap is later than all of these.
+        // Events from the heap are later than all of these.
         self.set_turn(self.turn);
     }
 }

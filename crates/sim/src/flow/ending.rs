@@ -1,4 +1,4 @@
-//! How connections end, and what follows them.
+//! Ends of connections, and what follows them.
 
 use super::{Flow, Phase, RECEIVER};
 use crate::plan::{Side, Work};
@@ -7,7 +7,7 @@ use retx_tcp::Event;
 use retx_units::Time;
 
 impl Flow {
-    /// What an event of the receiver's connection means: few do but the end.
+    /// Handles an event of the receiver's connection; few matter but its end.
     #[inline(never)]
     pub(super) fn handle_receiver_event(
         &mut self,
@@ -24,7 +24,7 @@ impl Flow {
                     self.ends[RECEIVER].close();
                 }
                 // A client's next request does not wait until the connection is closed at both
-                // ends. Nobody heeds what the server of this one still gets or does.
+                // ends; the rest of this connection is ignored.
                 if self.asks_again() {
                     self.record.set_drained(true);
                     self.end_connection(now, recorder);
@@ -32,7 +32,7 @@ impl Flow {
             }
             Event::Closed => self.end_closed(now, recorder),
             Event::Reset => self.reset(now, Side::Receiver, recorder),
-            // What the receiver's own sending half goes through is nobody's result.
+            // Events of the receiver's own sending half affect no result.
             Event::Connected
             | Event::LossFound(_)
             | Event::TimedOut(_)
@@ -43,12 +43,12 @@ impl Flow {
         }
     }
 
-    /// The client has all of a response, and another follows.
+    /// True if the client has received a whole response and another follows.
     fn asks_again(&self) -> bool {
         self.app.has_read_file() && self.exchanges.as_ref().is_some_and(|all| !all.are_done())
     }
 
-    /// One end has closed. When both have, the next file's turn comes.
+    /// Handles the close of one end. Once both have closed, the next file follows.
     pub(super) fn end_closed(&mut self, now: Time, recorder: &mut Recorder) {
         self.closed += 1;
         if self.closed == 2 {
@@ -56,11 +56,11 @@ impl Flow {
         }
     }
 
-    /// A connection was reset. After the file has been read that is one way to close: a FIN sent
-    /// again after the other end's TIME-WAIT is answered by a reset.
+    /// Handles a reset of the connection. After the file has been read this is a normal way to
+    /// close: a FIN retransmitted after the other end's TIME-WAIT is answered by a reset.
     pub(super) fn reset(&mut self, now: Time, side: Side, recorder: &mut Recorder) {
         if self.leg.as_ref().is_some_and(|leg| leg.is_aborted(side)) {
-            // The other end learns of it by the reset that is on its way.
+            // The other end learns of it from the reset in flight.
             return;
         }
         let is_doomed = self.leg.as_ref().is_some_and(|leg| leg.is_doomed());
@@ -77,7 +77,7 @@ impl Flow {
         self.record.counters.cwnd.unset(now);
         self.connected = false;
         self.earlier_bytes = match self.app.work() {
-            // What has been read counts, also when the last acknowledgment was lost.
+            // Data that were read count, even if the last acknowledgment was lost.
             work @ Work::Files { .. } if !self.reset => {
                 self.earlier_bytes + work.file_bytes(self.app.file()).unwrap_or(0)
             }

@@ -1,5 +1,5 @@
-//! A flow that is a leg of a longer way: it begins or ends at a proxy, which passes on what it
-//! reads ([`crate::proxy`]).
+//! Flow that is a leg of a longer path: it begins or ends at a proxy, which forwards the data that
+//! it reads ([`crate::proxy`]).
 
 use super::{Context, Flow, Phase, RECEIVER, SENDER};
 use crate::plan::Side;
@@ -7,48 +7,48 @@ use crate::recorder::Recorder;
 use retx_tcp::State;
 use retx_units::Time;
 
-/// What a flow has to do with proxies, and what has happened that they have to know.
+/// State of a leg that its proxies need.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Leg {
-    /// Which chain of legs it belongs to.
+    /// Index of its chain of legs.
     chain: u32,
-    /// Which ends are a proxy's: the data sender, the data receiver.
+    /// For the data sender and the data receiver, whether the end is a proxy's.
     at_proxy: [bool; 2],
-    /// Who opens its connections is a proxy, which does so when it has been asked to.
+    /// True if a proxy opens its connections, on request.
     waits: bool,
-    /// The peer of a proxy's end has closed.
+    /// For each end that is a proxy's, whether its peer has closed.
     peer_closed: [bool; 2],
-    /// The proxy has closed its receiving end, too.
+    /// True once the proxy has closed its receiving end, too.
     receiver_closed: bool,
-    /// A proxy has reset its end.
+    /// For each end, whether a proxy has reset it.
     aborted: [bool; 2],
-    /// What it carries does not arrive: the proxy's other connection is gone.
+    /// True if its data cannot arrive, because the proxy's other connection is gone.
     doomed: bool,
 }
 
 impl Leg {
-    /// The peer of this end has closed; true when it is for a proxy to answer that.
+    /// Records that the peer of this end has closed; true if a proxy has to respond.
     pub const fn peer_closed(&mut self, side: Side) -> bool {
         self.peer_closed[side as usize] = true;
         self.at_proxy[side as usize]
     }
 
-    /// The proxy has reset this end itself.
+    /// True if the proxy has reset this end itself.
     pub const fn is_aborted(&self, side: Side) -> bool {
         self.aborted[side as usize]
     }
 
-    /// However it ends, it was in vain.
+    /// True if its data cannot arrive, however it ends.
     pub const fn is_doomed(&self) -> bool {
         self.doomed
     }
 
-    /// Its connections are opened when a proxy is asked to.
+    /// True if a proxy opens its connections on request.
     pub const fn waits(&self) -> bool {
         self.waits
     }
 
-    /// The next connection begins.
+    /// Resets the state for the next connection.
     pub const fn begin_connection(&mut self) {
         self.peer_closed = [false; 2];
         self.receiver_closed = false;
@@ -56,13 +56,13 @@ impl Leg {
 }
 
 impl Flow {
-    /// A proxy receives what this flow carries.
+    /// Makes a proxy the receiver.
     pub fn end_at_proxy(&mut self) {
         self.app.feed_another();
         self.begin_leg(Side::Receiver);
     }
 
-    /// A proxy sends what this flow carries.
+    /// Makes a proxy the sender.
     pub fn begin_at_proxy(&mut self) {
         self.app.be_fed();
         self.begin_leg(Side::Sender);
@@ -78,7 +78,7 @@ impl Flow {
         }
     }
 
-    /// The peer of this end has closed; true when it is for a proxy to answer that.
+    /// Records that the peer of this end has closed; true if a proxy has to respond.
     pub(super) fn peer_closed(&mut self, side: Side) -> bool {
         self.leg.as_mut().is_some_and(|leg| leg.peer_closed(side))
     }
@@ -87,32 +87,32 @@ impl Flow {
         self.leg.as_ref().is_some_and(|leg| leg.peer_closed[side])
     }
 
-    /// This has happened; true when it is news.
+    /// Sets a flag; true if it was not set before.
     fn note(&mut self, what: impl Fn(&mut Leg) -> &mut bool) -> bool {
         !std::mem::replace(what(self.leg.get_or_insert_default()), true)
     }
 
-    /// It belongs to this chain of legs.
+    /// Makes the flow a leg of this chain.
     pub fn join_chain(&mut self, chain: u32) {
         self.leg.get_or_insert_default().chain = chain;
     }
 
-    /// The chain of legs that it belongs to, if it is one.
+    /// Chain of legs that the flow belongs to, if any.
     pub fn chain(&self) -> Option<u32> {
         self.leg.as_ref().map(|leg| leg.chain)
     }
 
-    /// The end that opens its connections.
+    /// End that opens its connections.
     pub const fn initiator(&self) -> Side {
         self.initiator
     }
 
-    /// How many connections have been opened.
+    /// Number of connections opened.
     pub const fn connections(&self) -> u32 {
         self.connections
     }
 
-    /// True when it waits for its next connection to be opened.
+    /// True if it waits for its next connection to be opened.
     pub fn is_waiting(&self) -> bool {
         self.phase == Phase::Waiting
     }
@@ -122,30 +122,30 @@ impl Flow {
         self.phase == Phase::Open
     }
 
-    /// True when it has come to nothing.
+    /// True if it has failed.
     pub fn has_failed(&self) -> bool {
         self.is_done() && self.reset
     }
 
-    /// True once the handshake is over at this end of the open connection.
+    /// True once the handshake is complete at this end of the open connection.
     pub fn is_connected_at(&self, side: Side) -> bool {
         let state = self.ends[side as usize].state();
         let before = [State::Listen, State::SynSent, State::SynReceived, State::Closed];
         self.is_open() && !before.contains(&state)
     }
 
-    /// Bytes that the data receiver has read, on all connections so far.
+    /// Bytes read by the data receiver on all connections so far.
     pub const fn read_bytes(&self) -> u64 {
         self.record.counters.bytes_delivered
     }
 
-    /// The proxy is asked to open the next connection.
+    /// Opens the next connection at the proxy's request.
     pub fn open_now(&mut self, now: Time, context: &Context<'_>) {
         self.open(now, context);
     }
 
-    /// The proxy's other connection is gone: it resets its end of this one. True when there is
-    /// something to send.
+    /// Resets the proxy's end of this connection, because its other connection is gone. True if
+    /// there is a segment to send.
     pub fn fail_along(&mut self, side: Side) -> bool {
         let leg = self.leg.get_or_insert_default();
         leg.doomed = true;
@@ -161,8 +161,8 @@ impl Flow {
         news
     }
 
-    /// The proxy that receives has room for so many bytes: reads what waits, and returns how many
-    /// they were.
+    /// Gives the receiving proxy room for `bytes` bytes: reads waiting data, and returns their
+    /// number.
     pub fn make_room(&mut self, now: Time, bytes: u64) -> u64 {
         self.app.set_room(bytes);
         let read = self.app.receive(&mut self.ends[RECEIVER]);
@@ -174,19 +174,19 @@ impl Flow {
         read
     }
 
-    /// The proxy that sends has so many bytes more.
+    /// Gives the sending proxy `bytes` more bytes.
     pub fn give(&mut self, now: Time, bytes: u64, recorder: &mut Recorder) {
         self.app.give(bytes);
         self.drive_sender_apart(now, recorder);
     }
 
-    /// The data sender has closed and all before that has been read, or its connection is over.
+    /// True if the data sender has closed and all data have been read, or the connection is over.
     pub fn is_read_to_the_end(&self) -> bool {
         let closed = self.has_peer_closed(RECEIVER) && self.ends[RECEIVER].readable() == 0;
         !self.is_open() || closed
     }
 
-    /// The proxy that sends gets no more of this file; true when that is news.
+    /// Ends the supply of the sending proxy for this file; true the first time.
     pub fn end_supply(&mut self, now: Time, recorder: &mut Recorder) -> bool {
         let news = self.app.is_open();
         if news {
@@ -196,12 +196,12 @@ impl Flow {
         news
     }
 
-    /// The data receiver has closed, or the connection is over.
+    /// True if the data receiver has closed, or the connection is over.
     pub fn is_closed_by_receiver(&self) -> bool {
         !self.is_open() || self.has_peer_closed(SENDER)
     }
 
-    /// The proxy that receives closes, too; true when that is news.
+    /// Closes the end of the receiving proxy; true the first time.
     pub fn close_receiver(&mut self) -> bool {
         let news = self.is_open() && self.note(|leg| &mut leg.receiver_closed);
         if news {

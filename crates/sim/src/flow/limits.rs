@@ -1,8 +1,8 @@
-//! What holds a flow back, said whenever its sender has nothing more to send.
+//! Limits of a flow, reported whenever its sender has nothing more to send.
 //!
-//! The sender's connection knows which of its windows has no room; here is added what it cannot
-//! know: whether the application has more to write, whether what is in flight keeps the bottleneck
-//! busy, and whether the peer holds back the acknowledgment of all that was sent.
+//! The sender's connection knows which of its windows is full; this module adds what it cannot
+//! know: whether the application has more to write, whether the data in flight keep the bottleneck
+//! busy, and whether the peer delays the acknowledgment of all data sent.
 
 use super::{Flow, Phase, SENDER};
 use crate::path::PathProduct;
@@ -10,27 +10,27 @@ use retx_record::flow::FlowLimit;
 use retx_tcp::{Connection, Limit};
 use retx_units::Time;
 
-/// What is in flight over a bottleneck.
+/// Load of a bottleneck by the data in flight.
 #[derive(Debug, Clone, Copy)]
 struct Load {
-    /// This flow alone keeps it busy.
+    /// True if this flow alone keeps it busy.
     by_itself: bool,
-    /// All flows over it together do.
+    /// True if all its flows together keep it busy.
     with_others: bool,
 }
 
 impl Flow {
-    /// The path's product, for a flow that has one.
+    /// Sets the bandwidth-delay product of the path.
     pub fn set_path(&mut self, path: Option<Box<PathProduct>>) {
         self.path = path;
     }
 
-    /// The path's product, if it has one.
+    /// Bandwidth-delay product of the path, if defined.
     pub fn path_mut(&mut self) -> Option<&mut PathProduct> {
         self.path.as_deref_mut()
     }
 
-    /// The sender has nothing more to send: says why. `in_flight` holds the bytes in flight over
+    /// Records why the sender has nothing more to send. `in_flight` holds the bytes in flight over
     /// each pipe that is a bottleneck.
     #[inline(always)]
     pub fn note_limit(&mut self, now: Time, in_flight: &mut [u64]) {
@@ -61,7 +61,8 @@ impl Flow {
         }
     }
 
-    /// The receiver has taken data: does it hold back the acknowledgment of all that was sent?
+    /// Records whether the receiver, which has just accepted data, delays the acknowledgment of all
+    /// data sent.
     #[inline(always)]
     pub(super) fn note_held_ack(&mut self, now: Time) {
         let [sender, receiver] = &self.ends;

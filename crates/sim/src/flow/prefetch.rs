@@ -1,11 +1,11 @@
-//! What a packet will need of its flow is fetched into the processor's cache before its turn.
+//! Prefetching of the flow state that a packet will need.
 
 use super::{Flow, SENDER};
 use crate::plan::Side;
 use prefetch_index::prefetch_index;
 
 impl Flow {
-    /// A packet is about to come to this end: lets the processor fetch what it will need.
+    /// Prefetches the state that a packet for this end will need.
     #[inline]
     pub fn prefetch(&self, side: Side) {
         self.ends[side as usize].prefetch(side == Side::Sender);
@@ -18,7 +18,7 @@ impl Flow {
         }
     }
 
-    /// Then what the sender knows of the segments in flight. (What data come to has hardly any.)
+    /// Prefetches the sender's segments in flight. (Receivers of data have hardly any.)
     #[inline]
     pub fn prefetch_board(&self, side: Side) {
         if side == Side::Sender {
@@ -26,7 +26,7 @@ impl Flow {
         }
     }
 
-    /// Then the first and the last of them.
+    /// Prefetches the first and the last of them.
     #[inline]
     pub fn prefetch_records(&self, side: Side) {
         if side == Side::Sender {

@@ -1,4 +1,4 @@
-//! A flow's record, fed from its two connections and from the packets between them.
+//! Recording of a flow, from its two connections and the packets between them.
 
 use super::{Flow, RECEIVER, SENDER};
 use crate::drop::Drop;
@@ -12,7 +12,7 @@ use retx_tcp::{Connection, PlainTransmit, loss_cause};
 use retx_units::{Duration, Time};
 use retx_wire::Flags;
 
-/// The receiving end, as the verdicts ask it.
+/// Receiving end, as the verdicts query it.
 struct Receiver<'a>(&'a Connection);
 
 impl Arrived for Receiver<'_> {
@@ -21,15 +21,15 @@ impl Arrived for Receiver<'_> {
     }
 }
 
-/// How long a sender may pause. Before the first RTT sample this is the initial RTO, backed off if
-/// the SYN was lost.
+/// Longest time without data that is not a pause. Before the first RTT sample this is the initial
+/// RTO, backed off if the SYN was lost.
 #[inline]
 fn longest_pause(sender: &Connection) -> Duration {
     sender.srtt().unwrap_or_else(|| sender.rto())
 }
 
 impl Flow {
-    /// The data sender sends a plain segment; returns its number.
+    /// Records a plain segment of the data sender; returns its number.
     #[inline(always)]
     pub(super) fn record_sent_plain(&mut self, now: Time, sent: &PlainTransmit) -> u64 {
         let number = self.record.count_frame();
@@ -45,7 +45,7 @@ impl Flow {
         number
     }
 
-    /// The data sender sends a segment. Completes the packet that carries it.
+    /// Records a segment of the data sender, and completes the packet that carries it.
     #[inline]
     pub(super) fn record_sent(
         &mut self,
@@ -88,8 +88,9 @@ impl Flow {
         }
     }
 
-    /// A segment of the data sender has reached the receiver, which may have thrown it away.
-    // Written out where segments arrive: nearly all are kept, and nothing is asked about them.
+    /// Records a segment of the data sender that has reached the receiver, which may have discarded
+    /// it.
+    // Inlined where segments arrive: nearly all are accepted, without a query.
     #[inline(always)]
     pub(super) fn record_arrival(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
         let (receiver, end) = (&self.ends[RECEIVER], packet.end());
@@ -112,7 +113,7 @@ impl Flow {
         }
     }
 
-    /// The sender has found a loss, or believes so.
+    /// Records that the sender has detected a loss, real or not.
     #[cold]
     pub(super) fn record_episode(
         &mut self,
@@ -139,26 +140,26 @@ impl Flow {
         self.record.begin_episode(start, &Receiver(receiver), &mut recorder.tables);
     }
 
-    /// A packet of this flow was dropped.
+    /// Records that a packet of this flow was dropped.
     pub fn dropped(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
         let smss = self.ends[SENDER].window().smss;
         recorder.dropped(packet, smss, drop);
         self.record_loss(packet, drop, recorder);
     }
 
-    /// A relay has absorbed an acknowledgment of this flow.
+    /// Records that a relay has absorbed an acknowledgment of this flow.
     pub fn absorbed(&self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
         recorder.dropped(packet, self.ends[SENDER].window().smss, drop);
     }
 
-    /// The last copy of a packet was given up after the others had been dropped.
+    /// Records that the last copy of a packet was given up after the others had been dropped.
     pub fn lost_after_all(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
         recorder.lost(packet, drop);
         self.record_loss(packet, drop, recorder);
     }
 
-    /// The last copy of a packet was given up after others had arrived, which the receiver may all
-    /// have thrown away.
+    /// Records that the last copy of a packet was given up after others had arrived, all of which
+    /// the receiver may have discarded.
     pub fn let_go(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
         if self.is_of_this_connection(packet) && self.has_refused(packet) {
             let copy = copy_of(&packet, packet.copy());
@@ -182,7 +183,7 @@ impl Flow {
         if packet.seq_len() > 0 {
             let copy = copy_of(&packet, packet.copy());
             let necessary = if packet.others() == Others::Arrived {
-                // The receiver had thrown the other copy away.
+                // The receiver had discarded the other copy.
                 self.record.refused(copy, &mut recorder.tables)
             } else {
                 self.record.dropped(copy, drop.cause, &mut recorder.tables)
@@ -195,8 +196,8 @@ impl Flow {
         packet.carries_data_direction() && self.record.has_refused(packet.copy())
     }
 
-    /// True when a copy of a dropped packet that the network has made brings, or has brought, the
-    /// same bytes.
+    /// True if a copy of a dropped packet made by the network delivers, or has delivered, the same
+    /// bytes.
     fn comes_in_a_copy(&self, packet: PacketRef<'_>) -> bool {
         match packet.others() {
             Others::None => false,

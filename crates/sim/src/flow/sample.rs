@@ -1,4 +1,4 @@
-//! How a flow is doing.
+//! Samples of a flow.
 
 use super::{Flow, Phase, SENDER};
 use crate::recorder::Recorder;
@@ -7,7 +7,7 @@ use retx_record::tables::Sample;
 use retx_units::Time;
 
 impl Flow {
-    /// Writes down how the sender is doing, if it is doing anything.
+    /// Records the state of the sender, if its connection is open.
     pub fn sample(&self, now: Time, recorder: &mut Recorder) {
         let Some(samples) = &mut recorder.tables.samples else { return };
         if self.phase != Phase::Open {
@@ -36,14 +36,14 @@ impl Flow {
         });
     }
 
-    /// Bytes that the data sender knows to have been acknowledged, on all connections so far.
+    /// Bytes acknowledged to the data sender on all connections so far.
     pub fn acked_bytes(&self) -> u64 {
         if self.phase != Phase::Open {
             return self.earlier_bytes;
         }
         let file = self.app.work().file_bytes(self.app.file()).unwrap_or(0);
         let file = self.exchanges.as_ref().map_or(file, |exchanges| exchanges.given);
-        // SYN and FIN are no bytes.
+        // SYN and FIN are not bytes.
         self.earlier_bytes + self.ends[SENDER].snd_una().saturating_sub(1).min(file)
     }
 }

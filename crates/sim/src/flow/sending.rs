@@ -1,4 +1,4 @@
-//! What the ends of a flow send, and what is noted of it.
+//! Sending by the ends of a flow.
 
 use super::{Flow, RECEIVER};
 use crate::packet::{Label, PacketMut, Transmission};
@@ -9,13 +9,13 @@ use retx_units::Time;
 use retx_wire::Flags;
 
 impl Flow {
-    /// The next segment that `side` sends now, until there is none.
+    /// Next segment that `side` sends now; false if there is none.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, side: Side, to: &mut Transmit) -> Polled {
         self.ends[side as usize].poll_transmit_into(now, to)
     }
 
-    /// `side` sends a plain segment: what the network needs to know of it.
+    /// Records a plain segment sent by `side`; returns what the network needs to know of it.
     #[inline(always)]
     pub fn send_plain(&mut self, now: Time, side: Side, sent: &PlainTransmit) -> Label {
         let copy = match side {
@@ -35,7 +35,7 @@ impl Flow {
         }
     }
 
-    /// A plain segment that `side` sends, in the tables.
+    /// Writes a plain segment sent by `side` into the tables.
     #[inline(never)]
     pub fn write_sent(
         &mut self,
@@ -51,8 +51,8 @@ impl Flow {
         }
     }
 
-    /// A segment that `side` sends goes out as `packet`: fills in what the network and the record
-    /// need to know.
+    /// Completes `packet`, in which a segment sent by `side` travels: fills in what the network and
+    /// the record need.
     pub fn sent(
         &mut self,
         now: Time,
@@ -79,7 +79,7 @@ impl Flow {
     }
 }
 
-/// Neither SYN nor FIN nor RST.
+/// True if none of SYN, FIN and RST is set.
 const fn is_pure_ack(flags: Flags) -> bool {
     flags.contains(Flags::ACK)
         && !flags.contains(Flags::SYN)

@@ -1,11 +1,11 @@
-//! What there is of a packet beside what it says: where it is, which is asked at few hops
-//! (`engine/routes.rs`), and what is noted of few packets.
+//! Fields of a packet besides its header: its position, which few hops need (`engine/routes.rs`),
+//! and notes on few packets.
 
 use super::{NONE, NOTED, Others, Packet, Packets};
 pub use retx_record::capture::Transmission;
 use std::ops::{Deref, DerefMut};
 
-/// Where a packet comes from, and where it is.
+/// Origin and position of a packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trail {
     /// See [`PacketRef::copy`].
@@ -22,14 +22,13 @@ impl Default for Trail {
     }
 }
 
-/// What is noted of few packets: retransmissions, those of which the network has made copies, and
-/// those in a capture.
+/// Notes on few packets: retransmissions, those copied by the network, and those in a capture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Notes {
     /// See [`PacketRef::captured`].
     pub captured: u32,
-    /// The group of copies that the network has made of one packet, itself among them; [`NONE`]
-    /// for a packet of which it has made none.
+    /// Group of the copies that the network has made of one packet, including itself; [`NONE`] if
+    /// there are none.
     pub twins: u32,
     /// See [`PacketRef::transmission`].
     pub transmission: Transmission,
@@ -51,7 +50,7 @@ impl Default for Notes {
     }
 }
 
-/// A packet in the network.
+/// Packet in the network.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketRef<'a> {
     pub(super) packet: &'a Packet,
@@ -74,21 +73,21 @@ impl<'a> PacketRef<'a> {
         &self.packets.trails[self.id as usize]
     }
 
-    /// Which copy: counts the packets of the flow's data sender. Of a datagram, the nanosecond in
-    /// which it was sent.
+    /// Number of the copy among the packets of the flow's data sender. For a datagram, its time of
+    /// sending in nanoseconds.
     #[inline]
     pub fn copy(self) -> u64 {
         self.trail().copy
     }
 
-    /// Where it is on its route: an index into the engine's routes. Not up to date in a pipe in
-    /// which all packets are at the same place (`engine/routes.rs`).
+    /// Position on its route: an index into the engine's routes. Not updated in pipes whose packets
+    /// are all at the same position (`engine/routes.rs`).
     #[inline]
     pub fn hop(self) -> u32 {
         self.trail().hop
     }
 
-    /// Its row in the `segments` table, or in `acks`.
+    /// Row in the `segments` table, or in `acks`.
     #[inline]
     pub fn row(self) -> u32 {
         self.trail().row
@@ -99,41 +98,41 @@ impl<'a> PacketRef<'a> {
         self.packets.notes_on(self.packet, self.id)
     }
 
-    /// Its number in the capture.
+    /// Id in the capture.
     pub fn captured(self) -> u32 {
         self.notes().captured
     }
 
-    /// The group of copies that the network has made of one packet, itself among them; [`NONE`]
-    /// for a packet of which it has made none.
+    /// Group of the copies that the network has made of one packet, including itself; [`NONE`] if
+    /// there are none.
     #[inline]
     pub(super) fn twins(self) -> u32 {
         self.notes().twins
     }
 
-    /// What it was worth to send.
+    /// First transmission, needed retransmission, or unnecessary retransmission.
     pub fn transmission(self) -> Transmission {
         self.notes().transmission
     }
 
-    /// What else there is of it, once it has come to its end.
+    /// Other copies of it, known once it has reached its end.
     pub fn others(self) -> Others {
         self.notes().others
     }
 
-    /// Another of its copies has arrived before it.
+    /// True if another of its copies has arrived before it.
     pub fn later(self) -> bool {
         self.notes().later
     }
 
-    /// There are, or were, copies of it that the network has made.
+    /// True if the network has made copies of it.
     #[inline]
     pub fn has_twins(self) -> bool {
         self.twins() != NONE
     }
 }
 
-/// A packet in the network, to change it.
+/// Mutable packet in the network.
 #[derive(Debug)]
 pub struct PacketMut<'a> {
     pub(super) packet: &'a mut Packet,
@@ -159,19 +158,19 @@ impl DerefMut for PacketMut<'_> {
 }
 
 impl PacketMut<'_> {
-    /// Which copy: see [`PacketRef::copy`].
+    /// Number of the copy: see [`PacketRef::copy`].
     #[inline]
     pub const fn copy(&self) -> u64 {
         self.trail.copy
     }
 
-    /// Its row in the `segments` table, or in `acks`.
+    /// Row in the `segments` table, or in `acks`.
     #[inline]
     pub const fn row(&self) -> u32 {
         self.trail.row
     }
 
-    /// What it was worth to send.
+    /// First transmission, needed retransmission, or unnecessary retransmission.
     pub fn transmission(&self) -> Transmission {
         if self.bits & NOTED == 0 {
             Transmission::First
@@ -180,32 +179,32 @@ impl PacketMut<'_> {
         }
     }
 
-    /// It is this copy: see [`PacketRef::copy`].
+    /// Sets the number of the copy: see [`PacketRef::copy`].
     #[inline]
     pub const fn set_copy(&mut self, copy: u64) {
         self.trail.copy = copy;
     }
 
-    /// It is there: see [`PacketRef::hop`].
+    /// Sets the position: see [`PacketRef::hop`].
     #[inline]
     pub const fn set_hop(&mut self, hop: u32) {
         self.trail.hop = hop;
     }
 
-    /// It has this row: see [`PacketRef::row`].
+    /// Sets the row: see [`PacketRef::row`].
     #[inline]
     pub const fn set_row(&mut self, row: u32) {
         self.trail.row = row;
     }
 
-    /// It was worth that to send.
+    /// Sets the kind of transmission.
     pub fn set_transmission(&mut self, transmission: Transmission) {
         if transmission != self.transmission() {
             self.notes_mut().transmission = transmission;
         }
     }
 
-    /// Something is to be noted on it.
+    /// Notes on the packet, created on first use.
     pub(super) fn notes_mut(&mut self) -> &mut Notes {
         let place = self.id as usize;
         if place >= self.notes.len() {

@@ -1,29 +1,31 @@
-//! Numbers that are free, given out as they lie: what is sent one after the other then lies side by
-//! side, and as most packets arrive in the order in which they were sent, so does what arrives.
-//! Given out as they come back, they are mixed up before long; of more packets than a cache holds
-//! each then waits for its line, and for its page.
+//! Allocation of packet indices in ascending order: packets sent in succession are then adjacent in
+//! memory, and since most packets arrive in the order of sending, arrivals are adjacent, too.
+//! Reusing indices in the order of their release would scatter them before long; with more packets
+//! than a cache holds, each access would then wait for its cache line, and for its page.
 
-/// Of so many numbers one has to be free when a round begins: else those that are lie far apart.
+/// A new round starts only if a quarter of the indices is free; otherwise free ones are scattered
+/// and lose locality.
 const FREE_OF: usize = 4;
 
-/// Free numbers, 64 to a word.
+/// Bitmap of free indices, 64 to a word.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Free {
     words: Vec<u64>,
-    /// The word from which numbers are given out, …
+    /// Word from which indices are allocated.
     word: usize,
-    /// … and those of it that are left. What comes back to it meanwhile waits for the next round.
+    /// Bits of that word not allocated yet. Indices released to it meanwhile wait for the next
+    /// round.
     left: u64,
 }
 
 impl Free {
-    /// Before the next number is given out, [`Self::go_on`] has to be called.
+    /// True if [`Self::go_on`] has to be called before the next allocation.
     #[inline(always)]
     pub const fn has_to_go_on(&self) -> bool {
         self.left == 0
     }
 
-    /// The next number.
+    /// Allocates the next index.
     #[inline(always)]
     pub const fn take(&mut self) -> u32 {
         debug_assert!(!self.has_to_go_on(), "it has one");
@@ -32,7 +34,7 @@ impl Free {
         self.word as u32 * 64 + bit
     }
 
-    /// On to the next word that has some. There may be more numbers then than before.
+    /// Advances to the next word with free indices. The number of indices may grow.
     pub fn go_on(&mut self) {
         while self.left == 0 {
             self.word += 1;
@@ -43,7 +45,7 @@ impl Free {
         }
     }
 
-    /// From the first number on, or with more numbers.
+    /// Starts again from the first index, or with more indices.
     #[cold]
     fn begin_round(&mut self) {
         self.word = 0;
@@ -54,18 +56,18 @@ impl Free {
         }
     }
 
-    /// A number is free again.
+    /// Releases an index.
     #[inline(always)]
     pub fn give_back(&mut self, number: u32) {
         self.words[number as usize / 64] |= 1 << (number % 64);
     }
 
-    /// How many there are, free or not.
+    /// Number of indices, free or not.
     pub const fn all(&self) -> usize {
         64 * self.words.len()
     }
 
-    /// How many are free.
+    /// Number of free indices.
     pub fn count(&self) -> usize {
         let words = self.words.iter().chain([&self.left]);
         words.map(|word| word.count_ones() as usize).sum()
@@ -85,7 +87,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nobody gets what somebody has.
+        /// No index is allocated twice.
         #[test]
         fn nothing_is_given_twice(steps in prop::collection::vec(any::<u16>(), 0..2000)) {
             let mut free = Free::default();

@@ -1,4 +1,4 @@
-//! Packets of plain segments, which nearly all are: written once, where they stay, and read there.
+//! Packets of plain segments, the usual case: written once in their slot, and read there.
 
 use super::{NONE, PLAIN, Packet, PacketRef, Packets, Trail, Unpacked, length};
 use prefetch_index::prefetch_index;
@@ -6,7 +6,7 @@ use retx_tcp::{Connection, PlainTransmit};
 use retx_units::Time;
 use retx_wire::{IPV4_HEADER_BYTES, PlainSegment, TCP_HEADER_BYTES};
 
-/// Where a packet goes, and whose it is.
+/// Destination and owner of a packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Label {
     /// See [`PacketRef::copy`].
@@ -20,7 +20,7 @@ pub struct Label {
 }
 
 impl Packet {
-    /// A packet that carries this segment.
+    /// Creates a packet that carries this segment.
     #[inline(always)]
     fn plain(transmit: &PlainTransmit, label: &Label) -> Self {
         let PlainSegment { seq, ack, window, flags, payload_bytes } = transmit.segment;
@@ -38,7 +38,7 @@ impl Packet {
         }
     }
 
-    /// What it says but for options and a notice.
+    /// Header without options and notice.
     #[inline]
     const fn without_options(&self) -> PlainSegment {
         let Self { seq, ack, window, flags, .. } = *self;
@@ -47,7 +47,7 @@ impl Packet {
 }
 
 impl Packets {
-    /// A packet that carries this segment; returns its number, and its length in bytes.
+    /// Creates a packet that carries this segment; returns its index, and its length in bytes.
     #[inline(always)]
     pub fn insert_plain(&mut self, transmit: &PlainTransmit, label: &Label) -> (u32, u32) {
         let id = self.take_number();
@@ -61,17 +61,17 @@ impl Packets {
     }
 }
 
-/// A packet that has reached its host.
+/// Packet that has reached its host.
 #[derive(Debug)]
 pub struct Arriving<'a> {
     /// The packet.
     pub packet: PacketRef<'a>,
-    /// Where what is not plain is unpacked.
+    /// Buffer for unpacking a segment that is not plain.
     pub place: &'a mut Unpacked,
 }
 
 impl Arriving<'_> {
-    /// Hands what it says to the end that it is for.
+    /// Passes its segment to the destination end.
     #[inline(always)]
     pub fn hand_over(self, now: Time, to: &mut Connection) {
         let Self { packet, place } = self;
@@ -84,7 +84,7 @@ impl Arriving<'_> {
 }
 
 impl Packets {
-    // In registers, or all would be written to memory for those that are plain, too.
+    // Scalars stay in registers; a struct would be written to memory for plain segments, too.
     #[inline(never)]
     fn hand_over_unpacked(&self, id: u32, to: &mut Unpacked, now: Time, end: &mut Connection) {
         self.unpack(id, to);

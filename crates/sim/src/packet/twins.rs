@@ -1,40 +1,40 @@
-//! Copies that the network makes of packets: what becomes of one may depend on the others.
+//! Copies that the network makes of packets: the fate of a packet depends on all its copies.
 
 use super::beside::Notes;
 use super::{NONE, Packets};
 use crate::drop::Drop;
 use retx_wire::Ecn;
 
-/// What is left of the copies that the network has made of one packet.
+/// State of the copies of one packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Twins {
-    /// Still on their way.
+    /// Number still in flight.
     alive: u32,
-    /// One has reached the host.
+    /// True once a copy has reached the host.
     arrived: bool,
-    /// How the last to be dropped was.
+    /// Most recent drop of a copy.
     last_drop: Option<Drop>,
-    /// The number in the capture of the first that was seen, or [`NONE`].
+    /// Id in the capture of the first copy seen, or [`NONE`].
     captured: u32,
 }
 
-/// A packet of which there are no copies yet.
+/// State of a packet without copies.
 const ALONE: Twins = Twins { alive: 1, arrived: false, last_drop: None, captured: NONE };
 
-/// What else there is of a packet that has come to its end.
+/// Other copies of a packet that has reached its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Others {
-    /// Nothing.
+    /// None.
     None,
-    /// A copy has reached the host before; none is on its way.
+    /// A copy has reached the host before; none is in flight.
     Arrived,
-    /// A copy is on its way.
+    /// A copy is in flight.
     OnTheirWay,
 }
 
 impl Packets {
-    /// A copy of a packet, where the packet is; returns its number. It belongs to no row and to no
-    /// sight of a capture: those are the packet's own.
+    /// Creates a copy of a packet at its position; returns its index. It has no row and no capture
+    /// of its own: those belong to the original.
     pub fn copy(&mut self, id: u32) -> u32 {
         let segment = self.segment(id);
         if self.get(id).twins() == NONE {
@@ -55,7 +55,7 @@ impl Packets {
         copy
     }
 
-    /// A packet is about to be dropped: how, should there be others of it.
+    /// Records a drop for the other copies of the packet.
     pub fn note_drop(&mut self, id: u32, drop: &Drop) {
         let group = self.get(id).twins();
         if group != NONE {
@@ -63,8 +63,8 @@ impl Packets {
         }
     }
 
-    /// A copy comes to its end that was only kept. If it was the last, and none has arrived, the
-    /// packet is lost after all, by the drop that is returned.
+    /// Ends a copy that was held by a relay. If it was the last, and none has arrived, the packet
+    /// is lost, by the drop that is returned.
     pub fn end_kept(&mut self, id: u32) -> Option<Drop> {
         let group = self.get(id).twins() as usize;
         let last_drop = self.twins[group].last_drop;
@@ -73,8 +73,7 @@ impl Packets {
         lost.then(|| last_drop.expect("what did not arrive was dropped"))
     }
 
-    /// A packet has come to its end, at its host or by being dropped: notes in it whether there are
-    /// others of it.
+    /// Ends a packet, at its host or by a drop: records in it whether there are other copies.
     #[inline]
     pub fn end(&mut self, id: u32, arrived: bool) {
         if self.get(id).has_twins() {
@@ -101,20 +100,20 @@ impl Packets {
         let notes = packet.notes_mut();
         notes.others = others;
         notes.later = before;
-        // A drop is written down when there is no other.
+        // A drop is recorded only if no other copy remains.
         if !arrived && (before || others == Others::OnTheirWay) {
             packet.set_row(NONE);
         }
     }
 
-    /// The number in the capture of a copy of this packet that has been seen before it.
+    /// Id in the capture of an earlier copy of this packet.
     pub fn captured_twin(&self, id: u32) -> Option<u32> {
         let group = self.get(id).twins();
         let captured = if group == NONE { NONE } else { self.twins[group as usize].captured };
         (captured != NONE).then_some(captured)
     }
 
-    /// A packet has its number in the capture.
+    /// Records the id of a packet in the capture.
     pub fn note_captured(&mut self, id: u32, captured: u32) {
         self.get_mut(id).notes_mut().captured = captured;
         let group = self.get(id).twins();

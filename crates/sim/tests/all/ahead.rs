@@ -14,7 +14,7 @@ fn outcome(plan: &Plan, reference: bool, tables: bool) -> Outcome {
     run_plan(plan, &options, &Control::default()).expect("a sound run")
 }
 
-/// The same results; returns the share of the events that is saved.
+/// Asserts equal results; returns the share of events saved.
 fn saved(plan: &Plan, name: &str) -> f64 {
     saved_with(plan, name, true).min(saved_with(plan, name, false))
 }
@@ -44,7 +44,7 @@ fn saved_with(plan: &Plan, name: &str, tables: bool) -> f64 {
     1.0 - ahead.engine.events as f64 / reference.engine.events as f64
 }
 
-/// Stops somewhere on the way, and begins to count somewhere.
+/// Ends the run at a random time, and starts its statistics at another.
 fn cut(plan: &mut Plan, stream: &mut Stream) {
     plan.end = Time::from_nanos(1 + stream.below(3_000_000_000));
     plan.warmup = Time::from_nanos(stream.below(plan.end.as_nanos()));
@@ -61,7 +61,7 @@ fn results_are_the_same_hop_by_hop() {
     for seed in 0..200 {
         let mut plan = random::plan(seed);
         let mut stream = StreamKey { seed, replication: 0 }.stream("ahead");
-        // Links of random plans lose packets, nearly all.
+        // Nearly all links of random plans lose packets.
         for pipe in &mut plan.pipes {
             if stream.below(2) == 0 {
                 pipe.config.channel.clear();
@@ -81,7 +81,7 @@ fn results_are_the_same_hop_by_hop() {
     assert!(most > 0.2 && some > 20, "{some} of them pass hops ahead of time: {most}");
 }
 
-/// Hops that are faster and slower than the one before them, of which some have little room.
+/// Hops faster and slower than the one before, some with short queues.
 fn chain(seed: u64) -> Plan {
     let mut stream = StreamKey { seed, replication: 0 }.stream("chain");
     let names = ["a", "b", "c", "d", "e"];
@@ -111,8 +111,8 @@ fn a_chain_of_hops_is_the_same_hop_by_hop() {
     assert!(most > 0.6, "most of the hops of some are passed ahead of time: {most}");
 }
 
-/// A link of a tree. No two have the same delay: what comes at the same nanosecond on two of them
-/// may have another order ahead of time.
+/// Link of a tree. No two have equal delays, because packets that arrive at the same nanosecond
+/// over two of them may be in another order ahead of time.
 fn branch(stream: &mut Stream, alike: bool) -> [PipePlan; 2] {
     let mut link = LinkOf::new("branch", ["left", "right"]);
     link.delay = Duration::from_nanos(1_000_000 + stream.below(1_000_000));

@@ -1,8 +1,8 @@
 //! Packets that pass hops ahead of time ([`retx_link::pipe::ahead`]): an access link behind a
-//! bottleneck costs no event of its own.
+//! bottleneck needs no event of its own.
 //!
-//! All stays as it was, but for what happens at the same nanosecond: there the order is that of
-//! insertion, and the arrival behind such a hop is put in when the packet enters the hop before.
+//! The results are unchanged except for ties at one nanosecond: there the order is that of
+//! insertion, and the arrival behind such a hop is inserted when the packet enters the hop before.
 
 use crate::engine::Engine;
 use crate::engine::routes::{HOST, Step, is_private, pipe_of};
@@ -12,12 +12,12 @@ use retx_link::pipe::ahead::{self, Crossing};
 use retx_link::pipe::{Packet, Parcel, Statistics};
 use retx_units::Time;
 
-/// Who feeds a pipe.
+/// Sources of a pipe's packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Feeders {
     Nobody,
     One(u32),
-    /// Hosts, stages that are no pipes, or several.
+    /// Hosts, stages other than pipes, or several pipes.
     Others,
 }
 
@@ -31,7 +31,7 @@ impl Feeders {
     }
 }
 
-/// Lets pipes follow others where they can.
+/// Makes pipes follow others where possible.
 pub(in crate::engine) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plans: &[PipePlan]) {
     let mut feeders = vec![Feeders::Nobody; pipes.len()];
     let mut before = HOST;
@@ -53,7 +53,7 @@ pub(in crate::engine) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plan
 }
 
 impl Engine<'_> {
-    /// A packet enters a pipe that others follow: takes it as far as it gets without an event.
+    /// Enters a packet into a pipe that leads others: takes it as far as possible without an event.
     #[inline(always)]
     pub(in crate::engine) fn enter_leader(&mut self, leader: u32, step: Step) {
         let Parcel { id, bytes } = step.parcel;
@@ -72,8 +72,8 @@ impl Engine<'_> {
         }
     }
 
-    /// A packet arrives at `at`, at the far end of the pipe where it is, which others follow: takes
-    /// it as far as it gets behind that.
+    /// Continues with a packet that arrives at `at` at the far end of a leading pipe: takes it as
+    /// far as possible beyond it.
     #[inline(always)]
     pub(in crate::engine) fn go_ahead(&mut self, leader: u32, (mut at, mut step): (Time, Step)) {
         let Parcel { bytes, .. } = step.parcel;
@@ -86,7 +86,7 @@ impl Engine<'_> {
             step.hop += 1;
             (word, at) = (next, further);
             if !pipe.leads() {
-                // Nearly all get here: who follows is plain.
+                // The usual case: the followers are plain pipes.
                 return self.take_lane(leader, (at, step));
             }
         }
@@ -99,7 +99,7 @@ impl Engine<'_> {
         self.agenda.wake(index, pipe.poll_timeout());
     }
 
-    /// A packet does not get through a pipe that others follow.
+    /// Handles a packet that does not get through a leading pipe.
     #[inline(never)]
     pub(in crate::engine) fn stay_in_leader(&mut self, index: u32, step: Step, lost: bool) {
         self.write_hop(step);
@@ -110,7 +110,7 @@ impl Engine<'_> {
         }
     }
 
-    /// What the pipes have counted, one after the other.
+    /// Statistics of all pipes in order.
     pub fn pipe_statistics(&self) -> Box<dyn Iterator<Item = Statistics> + '_> {
         if self.funnels.count() > 0 || self.pipes.iter().any(Pipe::leads) {
             let bytes = |id| self.packets.get(id).bytes();

@@ -1,35 +1,35 @@
-//! A calendar: packets by arrival, whatever the order in which they come (R. Brown, *Calendar
-//! queues*, 1988). Days lie in a ring; today's packets are sorted, those of other days lie in a
-//! list each until theirs has come.
+//! Calendar queue: packets by arrival, in any order of insertion (R. Brown, *Calendar queues*,
+//! 1988). Days form a ring; today's packets are sorted, those of other days are in one unsorted
+//! list per day.
 
 use super::funnel::Coming;
 use retx_units::Duration;
 use std::cmp::Reverse;
 
-/// Ends a list.
+/// End of a list.
 const NONE: u32 = u32::MAX;
 
-/// Days of the longest calendar: 64 KiB of lists.
+/// Number of days of the longest calendar: 64 KiB of lists.
 const MOST: u64 = 1 << 14;
 
-/// Packets that a day is to have. They are sorted as it comes.
+/// Target number of packets per day; they are sorted when the day comes.
 const BUSY: u64 = 8;
 
-/// Packets on their way if nobody knows how many.
+/// Assumed number of packets in flight if it is unknown.
 const UNKNOWN: u64 = 1 << 13;
 
-/// How long days are, and how many there are.
+/// Length and number of days.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) struct Days {
-    /// Binary logarithm of their length in nanoseconds.
+    /// Binary logarithm of the length in nanoseconds.
     length: u32,
-    /// A power of two, at least 64.
+    /// Number of days, a power of two of at least 64.
     count: u64,
 }
 
 impl Days {
-    /// Days for packets that arrive within `ahead` of the first, one in `each` as a rule; nobody
-    /// knows how many in no time.
+    /// Chooses days for packets that arrive within `ahead` of the first, usually one every `each`;
+    /// `each` is zero if the rate is unknown.
     pub fn new(ahead: Duration, each: Duration) -> Self {
         let ahead = ahead.as_nanos();
         let packets = ahead.checked_div(each.as_nanos()).unwrap_or(UNKNOWN);
@@ -38,33 +38,33 @@ impl Days {
     }
 }
 
-/// A packet in a list.
+/// Packet in a list.
 #[derive(Debug, Clone, Copy)]
 struct Noted {
     coming: Coming,
     next: u32,
 }
 
-/// Packets in the order in which they arrive; at the same time in that in which they were put in.
+/// Packets in order of arrival; ties in order of insertion.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Calendar {
     days: Days,
-    /// The last that was put into the list of each day.
+    /// Last packet inserted into the list of each day.
     lists: Box<[u32]>,
-    /// Which days have some.
+    /// Bitmap of the days with packets.
     bits: Box<[u64]>,
     noted: Vec<Noted>,
     free: u32,
-    /// The number of the first day that has packets, counted from time 0, …
+    /// Number of the first day with packets, counted from time 0.
     today: u64,
-    /// … and they, the last first.
+    /// Packets of that day in reverse order.
     coming: Vec<Coming>,
-    /// No list belongs to a later day.
+    /// No list belongs to a day after this one.
     last: u64,
 }
 
 impl Calendar {
-    /// An empty one.
+    /// Creates an empty calendar.
     pub fn new(days: Days) -> Self {
         Self {
             days,
@@ -78,7 +78,8 @@ impl Calendar {
         }
     }
 
-    /// False when it is not in: it arrives too long after the first, or before the last.
+    /// Inserts a packet; false if it arrives too long after the first, or before the last one
+    /// taken.
     pub fn put(&mut self, coming: Coming) -> bool {
         let day = coming.arrival.as_nanos() >> self.days.length;
         if self.coming.is_empty() {
@@ -101,7 +102,7 @@ impl Calendar {
         true
     }
 
-    /// Today becomes another day.
+    /// Makes another day today, and puts today's packets back into their list.
     #[cold]
     fn leave_today(&mut self, for_day: u64) {
         let mut coming = std::mem::take(&mut self.coming);
@@ -109,7 +110,7 @@ impl Calendar {
         (self.coming, self.today) = (coming, for_day);
     }
 
-    /// Puts a packet into the list of its day.
+    /// Inserts a packet into the list of its day.
     fn note(&mut self, day: u64, coming: Coming) {
         let place = (day % self.days.count) as usize;
         let bit = 1 << (place % 64);
@@ -126,13 +127,13 @@ impl Calendar {
         }
     }
 
-    /// The first to arrive.
+    /// First packet to arrive.
     #[inline]
     pub fn first(&self) -> Option<&Coming> {
         self.coming.last()
     }
 
-    /// Takes out the first.
+    /// Removes and returns the first packet.
     #[inline]
     pub fn pop(&mut self) -> Option<Coming> {
         let first = self.coming.pop();
@@ -142,7 +143,7 @@ impl Calendar {
         first
     }
 
-    /// The next day that has some becomes today.
+    /// Makes the next day with packets today.
     #[inline(never)]
     fn go_on(&mut self) {
         let Some(day) = self.next_day() else { return };
@@ -155,7 +156,7 @@ impl Calendar {
             let next = std::mem::replace(&mut noted.next, self.free);
             self.free = std::mem::replace(&mut at, next);
         }
-        // Of those at the same time the last is yet before the others.
+        // The stable sort keeps the reverse order of insertion among ties.
         self.coming.sort_by_key(|coming| Reverse(coming.arrival));
     }
 
@@ -172,7 +173,7 @@ impl Calendar {
         None
     }
 
-    /// All, day by day.
+    /// All packets, day by day.
     pub fn iter(&self) -> impl Iterator<Item = &Coming> {
         let days = (self.today + 1)..=self.last;
         let listed = days.flat_map(|day| {

@@ -1,61 +1,62 @@
-//! A funnel: packets on their way to a bottleneck, sorted by when they arrive there.
+//! Merge queue (funnel): packets on their way to a bottleneck, sorted by arrival there.
 //!
-//! Nearly all wait in few rows side by side: the first packets that the hosts send at a time come
-//! in order, and so do their second ones, each behind the first in its host's link while those of
-//! hundreds of other hosts go by. A packet takes the first row whose last arrives no later than
-//! itself. (Then the last of each row arrives before that of the row before it: no choice keeps
-//! more in rows.) One that would be too early in each waits in a calendar beside them.
+//! Nearly all packets wait in few parallel rows: the first packets that the hosts send at a time
+//! come in order, and so do their second ones, each behind the first in its host's link while those
+//! of hundreds of other hosts pass. A packet takes the first row whose last packet arrives no later
+//! than itself. (Then the last packet of each row arrives before that of the row before it: no
+//! other choice keeps more packets in rows.) A packet that fits into no row waits in a calendar
+//! queue.
 
 use super::calendar::{Calendar, Days};
 use retx_link::pipe::Parcel;
 use retx_link::ring::Ring;
 use retx_units::Time;
 
-/// Rows side by side.
+/// Number of parallel rows.
 const ROWS: usize = 8;
 
-/// A packet in a funnel.
+/// Packet in the queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Coming {
     pub arrival: Time,
     pub parcel: Parcel,
-    /// Where on its route the bottleneck is.
+    /// Position of the bottleneck on its route.
     pub hop: u32,
 }
 
-/// What has become of a packet that was to be put in.
+/// Result of inserting a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) enum Put {
-    /// It arrives first.
+    /// The packet arrives first.
     First,
-    /// Others arrive before it, or at the same time.
+    /// Other packets arrive before it, or at the same time.
     Behind,
-    /// It is not in.
+    /// The packet was not inserted.
     Not,
 }
 
-/// Packets in the order in which they arrive; at the same time in that in which they were put in.
+/// Packets in order of arrival; ties in order of insertion.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Funnel {
-    /// When the first of all rows arrives; [`Time::NEVER`] without any. It is in this row.
+    /// Earliest arrival in all rows; [`Time::NEVER`] if they are empty. It is in row `row`.
     first: Time,
     next: usize,
-    /// No row from this one on has any.
+    /// Number of the first row from which on all rows are empty.
     used: usize,
-    /// When the first of each row arrives; [`Time::NEVER`] without any.
+    /// Earliest arrival in each row; [`Time::NEVER`] if it is empty.
     firsts: [Time; ROWS],
-    /// The latest arrival in each row so far.
+    /// Latest arrival in each row so far.
     lasts: [Time; ROWS],
     rows: [Ring<Coming>; ROWS],
-    /// When the first of those beside arrives; [`Time::NEVER`] without any.
+    /// Earliest arrival in the calendar; [`Time::NEVER`] if it is empty.
     first_beside: Time,
     days: Days,
-    /// Made for the first that needs it.
+    /// Calendar queue; allocated for the first packet that needs it.
     beside: Option<Box<Calendar>>,
 }
 
 impl Funnel {
-    /// An empty one, whose calendar will have these days.
+    /// Creates an empty queue, whose calendar will have these days.
     pub fn new(days: Days) -> Self {
         Self {
             first: Time::NEVER,
@@ -70,8 +71,8 @@ impl Funnel {
         }
     }
 
-    // A packet is put together where it is written: what is handed on in memory has to be written
-    // to memory first, behind all that is yet on its way there.
+    // The packet is assembled in its slot: passing it by memory would add a store that has to
+    // complete behind all pending ones.
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
         if arrival >= self.lasts[0] {
@@ -120,7 +121,7 @@ impl Funnel {
         if is_first { Put::First } else { Put::Behind }
     }
 
-    /// Finds the row whose first arrives first; of those that do at the same time the first.
+    /// Finds the row with the earliest arrival; the first such row in case of a tie.
     #[inline(always)]
     fn find_first(&mut self) {
         const { assert!(ROWS == 8, "they are compared two by two") };
@@ -134,20 +135,20 @@ impl Funnel {
         self.first = firsts[self.next];
     }
 
-    /// When the first arrives; [`Time::NEVER`] without any.
+    /// Earliest arrival; [`Time::NEVER`] if the queue is empty.
     #[inline(always)]
     pub fn first(&self) -> Time {
         self.first.min(self.first_beside)
     }
 
-    /// Takes out the first if it has arrived by `now`.
+    /// Removes and returns the first packet if it has arrived by `now`.
     pub fn pop(&mut self, now: Time) -> Option<Coming> {
         let first = *self.first_by(now)?;
         self.drop_first();
         Some(first)
     }
 
-    /// The first if it has arrived by `now`.
+    /// First packet if it has arrived by `now`.
     #[inline(always)]
     pub fn first_by(&mut self, now: Time) -> Option<&Coming> {
         if self.first_beside < self.first && self.first_beside <= now {
@@ -158,7 +159,7 @@ impl Funnel {
         self.rows[self.next].front()
     }
 
-    /// Takes out what [`Self::first_by`] has shown.
+    /// Removes the packet returned by [`Self::first_by`].
     #[inline(always)]
     pub fn drop_first(&mut self) {
         let row = &mut self.rows[self.next];
@@ -173,8 +174,8 @@ impl Funnel {
         self.find_first();
     }
 
-    /// The first of those beside comes first of all: into a row.
-    // A packet that is taken from one place alone needs no copy.
+    /// Moves the first packet of the calendar, which is the first of all, into a row.
+    // A packet that is always taken from a row needs no copy.
     #[inline(never)]
     fn bring(&mut self) {
         let Some(beside) = &mut self.beside else { return };
@@ -187,14 +188,14 @@ impl Funnel {
         self.first_beside = beside.first().map_or(Time::NEVER, |coming| coming.arrival);
     }
 
-    /// The packet that so many others of its row come before, of that in which
-    /// [`Self::first_by`] has shown the first.
+    /// Packet `others` positions behind the first one, in the row of the packet returned by
+    /// [`Self::first_by`].
     #[inline]
     pub fn ahead(&self, others: usize) -> Option<&Coming> {
         self.rows[self.next].get(others)
     }
 
-    /// All.
+    /// All packets.
     pub fn iter(&self) -> impl Iterator<Item = &Coming> {
         let rows = self.rows.iter().flat_map(Ring::iter);
         rows.chain(self.beside.iter().flat_map(|beside| beside.iter()))
@@ -208,8 +209,8 @@ mod tests {
     use retx_units::Duration;
 
     proptest! {
-        /// Whatever comes after what: those that get in leave by arrival, and at the same in the
-        /// order in which they came, none before its time; who has to pass few gets in.
+        /// In any order of insertion, accepted packets leave by arrival, ties in order of
+        /// insertion, and none before its time; a packet that has to pass few others is accepted.
         #[test]
         fn packets_leave_in_order(
             steps in prop::collection::vec((0u64..9, 0u64..6000), 0..600),

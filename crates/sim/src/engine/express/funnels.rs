@@ -1,4 +1,4 @@
-//! Funnels: packets on their way to a bottleneck, each in a link of its own, wait together.
+//! Funnels: packets on their way to a bottleneck over private links wait in one merge queue.
 //!
 //! *What feeds a bottleneck.* The first pipe of a route, if it is private
 //! ([`crate::engine::routes`]) and the bottleneck is behind it. When a packet enters such a pipe,
@@ -32,23 +32,23 @@ use retx_link::pipe::ahead::{Crossing, Kept};
 use retx_link::stage::Entry;
 use retx_units::{Duration, Time};
 
-/// What a packet will need behind the bottleneck is fetched when so many of its row are before it,
-/// where there are more flows than caches hold: 10,000 then take some 5 % less time.
+/// Number of packets of a row by which prefetching runs ahead, if there are more flows than the
+/// caches hold: with 10,000 flows this saves about 5 % of the time.
 const FETCHED: usize = 6;
 
-/// So many arrivals are carried out together at most: those of more would not find in the cache
-/// what the last left there.
+/// Largest number of arrivals carried out together: with more, the last would evict the state of
+/// the first from the cache.
 const TOGETHER: u64 = 512;
 
-/// A long packet.
+/// Size of a long packet, bytes.
 const PACKET_BYTES: u32 = 1500;
 
-/// A funnel and the bottleneck behind it.
+/// Merge queue and the bottleneck behind it.
 #[derive(Debug, Clone)]
 struct Fed {
     funnel: Funnel,
     bottleneck: u32,
-    /// For so long the first may wait after its arrival: the bottleneck's propagation delay.
+    /// Longest delay of the event after the first arrival: the bottleneck's propagation delay.
     patience: Duration,
 }
 
@@ -56,25 +56,25 @@ struct Fed {
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Funnels {
     all: Vec<Fed>,
-    /// The first target that is a funnel; the others follow it, and nothing that is no lane.
+    /// First target that is a funnel; the others follow, before the first lane.
     first: Target,
 }
 
-/// What else happens to a packet.
+/// Reasons to leave the fast path for a packet.
 enum Halt {
-    /// It has found no room.
+    /// Dropped by the queue.
     TurnedAway,
-    /// It gets through the bottleneck then, and goes on in another way.
+    /// Leaves the bottleneck at this time, and continues on another path.
     Through(Time),
-    /// It gets through the pipe behind that then, and waits in no lane.
+    /// Leaves the pipe behind the bottleneck at this time, and fits into no lane.
     Passed(Time),
 }
 
 impl Funnels {
-    /// Puts funnels before the pipes of these routes that can have some, and tells those that feed
-    /// them; they wait if they may.
+    /// Creates funnels before the pipes of these routes that can have one, and marks the pipes that
+    /// feed them; with `waits` their events may be delayed.
     pub fn new(routes: &[u32], pipes: &mut [Pipe], (first, waits): (Target, bool)) -> Self {
-        // Why a pipe has a funnel: something comes to it, and all that does is fed.
+        // A pipe gets a funnel if packets come to it and all its sources can feed a funnel.
         let mut fed = vec![None; pipes.len()];
         for route in routes.split_inclusive(|word| is_end(*word)) {
             for (at, word) in route.iter().enumerate() {
@@ -91,7 +91,8 @@ impl Funnels {
         let mut all = Vec::new();
         for (bottleneck, fed) in (0..).zip(&mut fed) {
             let pipe = &pipes[bottleneck as usize];
-            // What a packet does there is felt a delay later, and by others only.
+            // The effect of a packet there is felt after the propagation delay only, and by others
+            // only.
             if *fed == Some(true) && pipe.is_plain() && !pipe.follows() {
                 let each = pipe.transmission_time(PACKET_BYTES);
                 let most = Duration::from_nanos(each.as_nanos().saturating_mul(TOGETHER));
@@ -110,12 +111,12 @@ impl Funnels {
         Self { all, first }
     }
 
-    /// How many there are.
+    /// Number of funnels.
     pub const fn count(&self) -> u32 {
         self.all.len() as u32
     }
 
-    /// A packet enters a pipe that feeds this funnel.
+    /// Inserts a packet that enters a pipe feeding this funnel.
     #[inline(always)]
     pub fn feed(
         &mut self,
@@ -144,17 +145,17 @@ impl Funnels {
     }
 }
 
-/// What an arrival at a bottleneck needs of the engine.
+/// Parts of the engine that an arrival at a bottleneck needs.
 struct Onward<'e> {
     pipes: &'e mut [Pipe],
     routes: &'e [u32],
-    /// Behind the bottleneck.
+    /// Lanes behind the bottleneck.
     lanes: Abreast<'e>,
     agenda: &'e mut Agenda,
 }
 
 impl Onward<'_> {
-    /// A packet gets through the bottleneck and the pipe behind that, into a lane.
+    /// Moves a packet through the bottleneck and the pipe behind it, into a lane.
     #[inline(always)]
     fn carry_out(&mut self, coming: &Coming, bottleneck: u32) -> Result<(), Halt> {
         let Parcel { id, bytes } = coming.parcel;
@@ -176,7 +177,7 @@ impl Onward<'_> {
         Ok(())
     }
 
-    /// Lets the processor fetch what a packet will need behind the bottleneck.
+    /// Prefetches the state that a packet will need behind the bottleneck.
     #[inline(always)]
     fn prefetch(&self, coming: &Coming) {
         let next = pipe_of(self.routes[coming.hop as usize + 1]);
@@ -185,7 +186,7 @@ impl Onward<'_> {
 }
 
 impl Engine<'_> {
-    /// [`Self::enter`], for the first hop of a route, where that feeds this funnel.
+    /// [`Self::enter`] for the first hop of a route, if that feeds this funnel.
     #[inline(never)]
     pub(in crate::engine) fn feed(&mut self, number: u32, step: Step) {
         let index = pipe_of(self.routes[step.hop as usize]);
@@ -198,7 +199,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A funnel has waited for as long as it can.
+    /// Handles the event of a funnel, which has waited as long as possible.
     #[inline(never)]
     pub(in crate::engine) fn funnel_due(&mut self, number: u32) {
         self.carry_out(number);
@@ -209,7 +210,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Carries out all arrivals of a funnel that have been by now.
+    /// Carries out all arrivals of a funnel up to now.
     pub(in crate::engine) fn carry_out(&mut self, number: u32) {
         self.carry_out_by(self.now, number);
     }
@@ -244,9 +245,10 @@ impl Engine<'_> {
         self.now = now;
     }
 
-    /// Carries out arrivals at a pipe that others follow, as long as each gets into a lane behind
-    /// the next; returns the first that does not. `FAR`: there are more flows than caches hold.
-    // All that it needs of the engine is taken apart once.
+    /// Carries out arrivals at a leading pipe as long as each packet gets into a lane behind the
+    /// next pipe; returns the first that does not. `FAR`: there are more flows than the caches
+    /// hold.
+    // The engine is borrowed in parts, once for all arrivals.
     #[inline(never)]
     fn carry_out_usual<const FAR: bool>(
         &mut self,
@@ -256,7 +258,8 @@ impl Engine<'_> {
         let Fed { funnel, bottleneck, .. } = &mut funnels.all[number as usize];
         let mut onward = Onward { pipes, routes, lanes: lanes.behind(*bottleneck)?, agenda };
         loop {
-            // Looked at where it is, and taken out in the end: a copy would have to be kept.
+            // Read in place and removed at the end, because a copy would have to be spilled to
+            // memory.
             let coming = funnel.first_by(time)?;
             if let Err(halt) = onward.carry_out(coming, *bottleneck) {
                 return funnel.pop(time).map(|coming| (coming, halt));
@@ -269,7 +272,7 @@ impl Engine<'_> {
         }
     }
 
-    /// An arrival of which somebody wants to know, or at a pipe that no other follows.
+    /// Carries out an arrival that must be reported, or at a pipe without followers.
     #[inline(never)]
     fn carry_out_alone(&mut self, coming: &Coming) {
         let Coming { arrival, parcel, hop, .. } = *coming;
@@ -279,12 +282,12 @@ impl Engine<'_> {
         self.enter_in_turn(word, Step { parcel, hop });
     }
 
-    /// Carries out all arrivals at bottlenecks that have been by now.
+    /// Carries out all arrivals at bottlenecks up to now.
     pub(in crate::engine) fn settle_funnels(&mut self) {
         (0..self.funnels.count()).for_each(|number| self.carry_out(number));
     }
 
-    /// The same at those that the packets of a flow come to.
+    /// Carries out the arrivals up to now at the bottlenecks on a flow's path.
     pub(in crate::engine) fn settle_funnels_of(&mut self, flow: u32) {
         for hop in self.flows[flow as usize].first_hops() {
             let first = self.pipes.get(pipe_of(self.routes[hop as usize]) as usize);
@@ -294,7 +297,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The packets in all funnels.
+    /// Packets in all funnels.
     pub(in crate::engine) fn in_funnels(&self) -> impl Iterator<Item = Kept> {
         self.funnels.all.iter().flat_map(|fed| fed.funnel.iter()).map(|coming| {
             let pipe = pipe_of(self.routes[coming.hop as usize - 1]);

@@ -1,4 +1,4 @@
-//! Packets between hosts and pipes by the express ways.
+//! Fast paths of packets between hosts and pipes.
 
 use crate::engine::Engine;
 use crate::engine::owners::Owner;
@@ -8,25 +8,25 @@ use retx_link::pipe::Parcel;
 use retx_link::stage::{Entry, Packet};
 use retx_tcp::Polled;
 
-/// How far an end has got with sending by itself.
+/// Result of letting an end send.
 enum Outcome {
-    /// It has nothing more to send.
+    /// Nothing more to send.
     Done { wants_attention: bool },
-    /// A segment is written down.
+    /// A segment has been written.
     Written,
     /// A packet is to take this step.
     Enters(Step),
-    /// The packet of this step has found no room in this pipe.
+    /// The packet of this step was dropped by this pipe's queue.
     TurnedAway(Step, u32),
 }
 
 impl Engine<'_> {
-    /// The first packet of a pipe leaves it: returns it, and the end that it has reached. It may
-    /// also go on.
+    /// Takes the first packet out of a pipe. Returns it and its end if it has arrived there;
+    /// otherwise moves it on.
     #[inline(always)]
     pub(in crate::engine) fn pipe_due_express(&mut self, index: u32) -> Option<(u32, u32)> {
         let pipe = &mut self.pipes[index as usize];
-        // Nearly all packets go this way.
+        // The usual case.
         if let Some(parcel) = pipe.poll_plain(self.now) {
             self.agenda.wake(index, pipe.poll_timeout());
             return self.take(self.step_from(index, parcel));
@@ -35,7 +35,7 @@ impl Engine<'_> {
         None
     }
 
-    /// A packet enters the hop that this word of its route names.
+    /// Enters a packet into the hop of this word of its route.
     #[inline(always)]
     pub(in crate::engine) fn enter_express(&mut self, word: u32, step: Step) {
         let (index, id) = (pipe_of(word), step.parcel.id);
@@ -65,7 +65,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Sends what an end wants to send; returns true when the flow wants attention.
+    /// Sends the packets of an end; true if the flow needs attention.
     #[inline(always)]
     pub(in crate::engine) fn transmit_express(&mut self, index: u32, side: Side) -> bool {
         loop {
@@ -81,9 +81,9 @@ impl Engine<'_> {
         }
     }
 
-    /// Sends plain segments into a private pipe, as nearly all are, until something else is to be
-    /// done; asks at the end when to wake the flow.
-    // All that it needs of the engine is taken apart once.
+    /// Sends plain segments into a private pipe, the usual case, until something else has to be
+    /// done; schedules the next wake-up of the flow at the end.
+    // The engine is borrowed in parts, once for all segments.
     #[inline(always)]
     fn transmit_plain(&mut self, index: u32, side: Side) -> Outcome {
         let Self {

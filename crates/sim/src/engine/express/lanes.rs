@@ -1,14 +1,13 @@
-//! Lanes: where packets wait that have passed hops ahead of time ([`super::ahead`]).
+//! Lanes: queues of packets that have passed hops ahead of time ([`super::ahead`]).
 //!
-//! What leaves a bottleneck in order arrives in order at the hosts behind it, if their links are
-//! alike. So the packets of all of them wait in one lane, sorted by arrival, and one event is
-//! pending for them, where each link had its own; and as it is known who comes next, its data can
-//! be brought into the cache before its turn. A packet that has waited for the one before it at
-//! its host's link arrives later than some that left the bottleneck after it; so there are several
-//! lanes side by side, and each packet takes the first whose last arrives no later than itself.
-//! (Then the last of each lane arrives before that of the lane before it: no choice keeps more in
-//! lanes.) One that would be too early in each waits in the last pipe that it has passed, as it
-//! would without lanes.
+//! Packets that leave a bottleneck in order arrive in order at the hosts behind it, if their links
+//! are alike. The packets of all these links therefore wait in one lane, sorted by arrival, with
+//! one pending event instead of one per link; and because the next packets are known, their data
+//! can be prefetched. A packet that was queued at its host's link arrives later than some that left
+//! the bottleneck after it, so there are several parallel lanes, and each packet takes the first
+//! one whose last packet arrives no later than itself. (Then the last packet of each lane arrives
+//! before that of the lane before it: no other choice keeps more packets in lanes.) A packet that
+//! fits into no lane waits in the last pipe that it has passed, as without lanes.
 
 use crate::agenda::Agenda;
 use crate::engine::Engine;
@@ -21,43 +20,43 @@ use retx_link::pipe::ahead::Kept;
 use retx_link::ring::Ring;
 use retx_units::Time;
 
-/// Not at its host yet, when it leaves the lane.
+/// Value of `to` for a packet that has not reached its host when it leaves the lane.
 const FURTHER: u32 = u32::MAX;
 
-/// What more flows than these need does not fit into a processor's second cache. (At 300 fetching
-/// ahead changes nothing, at 1000 it saves a fifth of the time.)
+/// Number of flows whose state exceeds a processor's L2 cache. (Prefetching has no effect at 300,
+/// and saves a fifth of the time at 1000.)
 const MANY: usize = 250;
 
-/// Lanes side by side.
+/// Number of parallel lanes.
 const ABREAST: usize = 4;
 
-/// The place behind so many others is fetched before a packet is put there.
+/// Distance in slots by which the slot of a packet is prefetched.
 const PLACES: u32 = 16;
 
 /// No lane.
 const NONE: u32 = u32::MAX;
 
-/// A packet in a lane.
+/// Packet in a lane.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::engine) struct Waiting {
     pub arrival: Time,
     pub id: u32,
-    /// The end that it reaches then ([`Packet::to`]), or [`FURTHER`].
+    /// End that it reaches then ([`Packet::to`]), or [`FURTHER`].
     ///
     /// [`Packet::to`]: crate::packet::Packet::to
     pub to: u32,
 }
 
-/// Packets behind a pipe that others follow, sorted by when they arrive.
+/// Packets behind a leading pipe, sorted by arrival.
 #[derive(Debug, Clone, Default)]
 struct Lane {
     waiting: Ring<Waiting>,
-    /// The latest arrival so far.
+    /// Latest arrival so far.
     last: Time,
 }
 
 impl Lane {
-    /// A packet waits in this lane, which is this target.
+    /// Appends a packet to this lane, whose target is `target`.
     #[inline(always)]
     fn take(&mut self, waiting: Waiting, target: Target, agenda: &mut Agenda) {
         self.last = waiting.arrival;
@@ -71,18 +70,18 @@ impl Lane {
 /// All lanes.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Lanes {
-    /// The first lane behind each pipe, or [`NONE`].
+    /// First lane behind each pipe, or [`NONE`].
     of: Vec<u32>,
     all: Vec<Lane>,
-    /// The first target that is a lane; the others follow it, and nothing else.
+    /// First target that is a lane; the others follow, and nothing else.
     first: Target,
-    /// There are more flows than caches hold.
+    /// True if there are more flows than the caches hold.
     far: bool,
 }
 
 impl Lanes {
-    /// Makes lanes where what passes a pipe goes different ways; of pipes in a row the first has
-    /// it.
+    /// Creates lanes behind pipes whose packets take different routes; of several pipes in a row
+    /// the first gets them.
     pub fn new(pipes: &[Pipe], first: Target, flows: usize) -> Self {
         let mut followers = vec![0u32; pipes.len()];
         for leader in pipes.iter().filter_map(Pipe::leader) {
@@ -102,18 +101,18 @@ impl Lanes {
         lanes
     }
 
-    /// How many there are.
+    /// Number of lanes.
     pub const fn count(&self) -> u32 {
         self.all.len() as u32
     }
 
-    /// There are more flows than caches hold.
+    /// True if there are more flows than the caches hold.
     #[inline(always)]
     pub const fn far(&self) -> bool {
         self.far
     }
 
-    /// The lanes behind this leader, if it has some.
+    /// Lanes behind this leader, if it has any.
     #[inline(always)]
     pub fn behind(&mut self, leader: u32) -> Option<Abreast<'_>> {
         let index = self.of[leader as usize];
@@ -122,16 +121,15 @@ impl Lanes {
     }
 }
 
-/// The lanes behind one leader.
+/// Parallel lanes behind one leader.
 pub(in crate::engine) struct Abreast<'l> {
     lanes: &'l mut [Lane; ABREAST],
-    /// The target of the first of them.
+    /// Target of the first of them.
     first: Target,
 }
 
 impl Abreast<'_> {
-    /// A packet waits in one of them; false if there is none in which it is no earlier than those
-    /// there.
+    /// Appends to the first lane whose tail is not later; returns false if there is none.
     #[inline(always)]
     pub fn take(&mut self, waiting: Waiting, agenda: &mut Agenda) -> bool {
         let Waiting { arrival, id, to } = waiting;
@@ -142,7 +140,7 @@ impl Abreast<'_> {
         fits || self.take_beside(arrival, id, to, agenda)
     }
 
-    // In registers, or all would be written to memory first.
+    // Scalars stay in registers; a struct would be written to memory first.
     #[inline(never)]
     fn take_beside(&mut self, arrival: Time, id: u32, to: u32, agenda: &mut Agenda) -> bool {
         let waiting = Waiting { arrival, id, to };
@@ -155,7 +153,7 @@ impl Abreast<'_> {
         true
     }
 
-    /// Lets the processor fetch where packets that come later will be, in the lane of most.
+    /// Prefetches the slots of later packets in the most used lane.
     #[inline(always)]
     pub fn prefetch(&self) {
         self.lanes[0].waiting.prefetch_back(PLACES);
@@ -163,9 +161,8 @@ impl Abreast<'_> {
 }
 
 impl Engine<'_> {
-    /// A packet that has passed pipes ahead of time, behind the `leader`, arrives at `at`, at the
-    /// far end of the last of them, where it is on its route: into a lane, if there is one in which
-    /// it is no earlier than those there; else it waits in that pipe.
+    /// Appends a packet to a lane behind `leader`: it has passed pipes ahead of time, and arrives
+    /// at `at` at the far end of the last one. If no lane fits, it waits in that pipe.
     #[inline(always)]
     pub(in crate::engine) fn take_lane(&mut self, leader: u32, (at, step): (Time, Step)) {
         let [word, next] = [step.hop, step.hop + 1].map(|hop| self.routes[hop as usize]);
@@ -187,8 +184,8 @@ impl Engine<'_> {
         }
     }
 
-    /// The first packet of a lane arrives: returns it, and the end that it has reached. It may also
-    /// go on from where it is.
+    /// Takes the first packet out of a lane. Returns it and its end if it has arrived there;
+    /// otherwise moves it on.
     #[inline(always)]
     pub(in crate::engine) fn lane_due(&mut self, index: u32) -> Option<(u32, u32)> {
         let lane = &mut self.lanes.all[index as usize];
@@ -207,8 +204,8 @@ impl Engine<'_> {
         Some((id, to))
     }
 
-    /// Lets the processor fetch what the next packets of a lane will need, in steps: what one step
-    /// has fetched tells the next one where more is. Distances are chosen by measurement.
+    /// Prefetches the state of the next packets of a lane in stages: each stage follows the
+    /// pointers fetched by the previous one. The distances were chosen by measurement.
     #[inline(always)]
     fn fetch_next(&self, index: u32) {
         let waiting = &self.lanes.all[index as usize].waiting;
@@ -231,7 +228,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The end at which a packet arrives.
+    /// End that a packet reaches.
     #[inline(always)]
     fn end_in<'w>(&self, waiting: Option<&'w Waiting>) -> Option<(&'w Waiting, &Flow, Side)> {
         let waiting = waiting?;
@@ -239,7 +236,7 @@ impl Engine<'_> {
         Some((waiting, self.flows.get((waiting.to >> 1) as usize)?, side))
     }
 
-    /// The packets in all lanes.
+    /// Packets in all lanes.
     pub(in crate::engine) fn in_lanes(&self) -> impl Iterator<Item = Kept> {
         let waiting = self.lanes.all.iter().flat_map(|lane| lane.waiting.iter());
         waiting.map(|Waiting { arrival, id, to }| {

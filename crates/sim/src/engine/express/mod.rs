@@ -1,9 +1,9 @@
-//! Express ways: everything in the engine that exists only for speed.
+//! Fast paths of the engine (express): everything in it that exists only for speed.
 //!
-//! The plain engine ([`super::hops`], [`super::hosts`]) takes each packet through each hop by an
-//! event of its own. The express ways are open unless a run is a reference run
-//! ([`Options::reference`](crate::Options::reference)) or takes a capture, which sees every hop at
-//! its time.
+//! The plain engine ([`super::hops`], [`super::hosts`]) moves each packet through each hop by an
+//! event of its own. The fast paths are used unless the run is a reference run
+//! ([`Options::reference`](crate::Options::reference)) or takes a capture, which has to see every
+//! hop at its time.
 //!
 //! *What they may assume.* A plain pipe (droptail queue, constant rate and delay, no channel)
 //! settles a packet's arrival at its far end as the packet enters; so does a pipe whose channel
