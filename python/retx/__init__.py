@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from retx.decisions import CongestionControl, LossCause, congestion_control, loss_cause
     from retx.drills import Drill, drill
     from retx.emulation import emulate
-    from retx.errors import NothingMeasuredWarning
+    from retx.errors import NothingMeasuredWarning, UsageError
     from retx.explaining.answer import Answer
     from retx.explaining.why import why
     from retx.listing import describe, schema
@@ -65,6 +65,7 @@ _HOME = {
     "Sweep": "retx.sweeps.result",
     "Sent": "retx._native",
     "UnexplainedLoss": "retx._native",
+    "UsageError": "retx.errors",
     "UserCodeError": "retx._native",
     "Window": "retx._native",
     "__version__": "retx._native",
@@ -107,6 +108,7 @@ __all__ = [
     "Sent",
     "Sweep",
     "UnexplainedLoss",
+    "UsageError",
     "UserCodeError",
     "Window",
     "__version__",

@@ -215,7 +215,9 @@ def sync(directory: Path) -> None:
 
 
 def sync_path(path: Path) -> None:
-    """Puts a file, or the names in a directory, on the disk."""
+    """Puts a file, or the names in a directory, on the disk; Windows does so by itself."""
+    if os.name == "nt":
+        return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -235,6 +237,8 @@ def _take_name(partial: Path, target: Path) -> None:
             raise
         remove_own(old, is_result_file)
     else:
+        if os.name == "nt" and target.exists():
+            target.rmdir()  # empty, but in the way
         partial.rename(target)
     sync_path(target.parent)
     remove_folders_for(target, "old", is_result_file)

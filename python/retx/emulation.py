@@ -91,6 +91,7 @@ def emulate(
             it or lacks something; the message says what.
         RunError: The emulation broke off.
     """
+    check_linux()
     target, capture = place("out", out), place("pcap", pcap)
     points = capture_points(capture, pcap_at)
     replication = whole("replication", replication, 0)
@@ -155,11 +156,25 @@ def worker_command() -> list[str]:
     return [sys.executable, "-c", _WORKER.format(path=str(Path(__file__).parents[1]))]
 
 
+def check_linux() -> None:
+    """Refuses other systems, where `_native` is without emulation.
+
+    Raises:
+        EmulationRefusedError: This is none.
+    """
+    if sys.platform != "linux":
+        raise _native.EmulationRefusedError(
+            "emulation takes Linux's network namespaces: it runs on Linux only; run, why, "
+            "sweep and drill work here"
+        )
+
+
 def calibrate(backend: str = "tun", progress: Progress = None) -> dict[str, Any]:
     """Finds out which rates this machine can hold, and remembers it for `emulate`.
 
     Returns a dict: `backend`, `rate_max_bit_s` (the highest rate held; 0 if none), `trials`.
     """
+    check_linux()
     text = watched(
         lambda control: _native.emulate_calibrate(
             control, command=worker_command(), backend=backend
@@ -197,4 +212,5 @@ def clean() -> int:
     Hosts and devices end with the processes that hold them, which end with their emulation; this is
     for those that were stopped or hang. `emulate` does the same when it starts.
     """
+    check_linux()
     return _native.emulate_clean()

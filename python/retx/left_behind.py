@@ -6,13 +6,13 @@ however it ends. A temporary file that nobody holds is left over from a killed p
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from retx.locks import RENAMES_HELD, take
 from retx.removal import IsOwn, remove_own
 
 RANDOM = r"[a-z0-9_]{8}"
@@ -22,10 +22,13 @@ RANDOM = r"[a-z0-9_]{8}"
 @contextmanager
 def held(path: Path) -> Iterator[None]:
     """Holds a lock on a temporary file or folder of this process while the block runs."""
+    if not RENAMES_HELD:  # nothing there is ever removed
+        yield
+        return
     handle = os.open(path, os.O_RDONLY)
     try:
-        with suppress(OSError):  # file systems without locks: then nothing there is ever removed
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with suppress(OSError):  # file systems without locks: as above
+            take(handle)
         yield
     finally:
         os.close(handle)
@@ -63,14 +66,15 @@ def _named(folder: Path, name: re.Pattern[str]) -> list[Path]:
 
 def _is_free(path: Path) -> bool:
     """True when no process holds it."""
+    if not RENAMES_HELD:
+        return False
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return False
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return take(handle)
     except OSError:
         return False
     finally:
         os.close(handle)
-    return True

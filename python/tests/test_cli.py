@@ -50,6 +50,15 @@ def test_a_sweep_loads_nothing_heavy_until_a_table_is_asked_for(tmp_path: Path) 
     assert "polars" in loaded_by(sweep + "\nassert len(found) == 6")
 
 
+def test_a_listing_loads_nothing_heavy() -> None:
+    """Closed forms and studies are read, not imported: SciPy alone takes a second."""
+    listing = (
+        "from retx.cli.entry import command_line\n"
+        "command_line(['list'])(['list'], standalone_mode=False)"
+    )
+    assert not loaded_by(listing) & (HEAVY | {"rich"})
+
+
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["run", "--help"], ["list", "-h"]])
 def test_help(cli: Cli, words: list[str]) -> None:
     done = cli(*words)

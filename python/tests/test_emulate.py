@@ -646,8 +646,9 @@ def test_what_a_machine_lacks_is_one_sentence_and_code_2(
 
 def test_other_systems_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from retx.cli.emulate import command
-    from retx.errors import UsageError
+    from retx.emulation import calibrate, clean
 
     monkeypatch.setattr(sys, "platform", "darwin")
-    with pytest.raises(UsageError, match="it runs on Linux only"):
-        command(path)
+    for asked in (lambda: command(path), lambda: retx.emulate(path), calibrate, clean):
+        with pytest.raises(retx.EmulationRefusedError, match="it runs on Linux only"):
+            asked()

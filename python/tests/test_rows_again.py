@@ -19,7 +19,7 @@ import pytest
 from conftest import QuickReports
 
 import retx
-from retx.study.library import names
+from retx.study.shipped import names
 
 ROWS = 3
 """Of each study, drawn from those below."""

@@ -12,7 +12,7 @@ from conftest import QuickReports
 
 from retx.study import Report, Verdict
 from retx.study.index import NAME, check_index, write_index
-from retx.study.library import names
+from retx.study.shipped import names
 from retx.study.verdicts import Judged
 
 COMPUTED = ("arithmetic", "undecided")

@@ -28,8 +28,9 @@ from retx.study import (
 )
 from retx.study.data import StudyError
 from retx.study.estimates import by_rank, paired_difference, paired_ratio
-from retx.study.library import Claim, Rows, find, names
+from retx.study.library import Claim, Rows, find
 from retx.study.measured import Measured
+from retx.study.shipped import names
 from retx.study.switched import of_case
 from retx.study.verdicts import judge, judge_row
 
@@ -293,7 +294,7 @@ def test_all_runs_every_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """Two small ones in their place."""
     for name in ("one", "two"):
         write_study(tmp_path / "studies" / name)
-    monkeypatch.setattr("retx.study.library.HOME", tmp_path / "studies")
+    monkeypatch.setattr("retx.study.shipped.HOME", tmp_path / "studies")
     command("all", quick=True, replications=2, out=tmp_path / "out")
     for name in ("one", "two"):
         assert (tmp_path / "out" / name / "report.html").is_file()

@@ -9,7 +9,7 @@ from conftest import QuickReports
 from markupsafe import escape
 
 from retx.study import Verdict
-from retx.study.library import names
+from retx.study.shipped import names
 
 
 @pytest.mark.parametrize("name", names())

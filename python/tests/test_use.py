@@ -11,8 +11,7 @@ import pytest
 from conftest import LOSSY
 
 import retx
-
-COMMANDS = ["init", "run", "why", "tune", "compare", "drill", "list", "schema", "study"]
+from retx.cli.entry import COMMANDS
 
 
 def test_init_writes_a_scenario_that_runs(cli, tmp_path) -> None:
@@ -60,9 +59,17 @@ def test_help_names_every_command(cli) -> None:
         ("retx run x.toml --plot s", {"sequence"}),
         ("retx drill --tcp linux_", {"linux_reno", "linux_bbr"}),
         ("retx list cha", {"channel"}),
+        ("retx list channel gilb", {"gilbert_elliott", "gilbert_elliott_time"}),
+        ("retx study high", {"high-ber"}),
+        ("retx run lossy.toml --set link.cloud.del", {"link.cloud.delay="}),
+        ("retx sweep lossy.toml --vary see", {"seed="}),
+        ("retx sweep lossy.toml --metric goodput", {"goodput_bit_s"}),
+        ("retx sweep lossy.toml --metric flow.download.rtt_m", {"flow.download.rtt_mean_s"}),
+        ("retx run none.toml --set link", set()),
     ],
 )
-def test_shells_complete(words: str, offered: set[str]) -> None:
+def test_shells_complete(words: str, offered: set[str], tmp_path: Path) -> None:
+    (tmp_path / "lossy.toml").write_text(LOSSY)
     environment = {
         **os.environ,
         "_RETX_COMPLETE": "complete_bash",
@@ -71,8 +78,14 @@ def test_shells_complete(words: str, offered: set[str]) -> None:
     }
     retx_command = Path(sys.executable).parent / "retx"
     done = subprocess.run(
-        [retx_command], env=environment, capture_output=True, text=True, check=False
+        [retx_command],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
+    assert done.stderr == ""
     assert set(done.stdout.split()) == offered
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from retx.cli import options
-from retx.cli.emulate import Backend, Lateness, check_linux
+from retx.cli.emulate import Backend, Lateness
 from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
 from retx.places import check_places
@@ -107,6 +107,8 @@ def command(
     if again:
         _simulate_again((scenario, grid), out, quantity, as_json)
         return
+    from retx.emulation import check_linux
+
     check_linux()
     _check(scenario, grid, out, (settings, table))
     _check_grid_only(quantity, families, grid)

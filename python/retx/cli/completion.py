@@ -1,8 +1,19 @@
-"""What a shell offers for a word that is not yet complete."""
+"""Words that a shell offers in place of one that is not yet complete.
+
+A scenario that cannot be read offers nothing: a shell that completes is no place for its errors.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
 from retx.earlier import FIGURES
+
+Described = list[tuple[str, str]]
+"""Words, each with what it means."""
 
 
 def kinds_of_plots(incomplete: str) -> list[str]:
@@ -17,12 +28,70 @@ def kinds(incomplete: str) -> list[str]:
     return [kind for kind in describe() if kind.startswith(incomplete)]
 
 
-def presets(incomplete: str) -> list[tuple[str, str]]:
+def names(ctx: typer.Context, incomplete: str) -> Described:
+    """For the second word after `retx list`."""
+    return _named(str(ctx.params.get("kind")), incomplete)
+
+
+def presets(incomplete: str) -> Described:
     """TCPs, each with what it is."""
+    return _named("tcp", incomplete)
+
+
+def studies(incomplete: str) -> Described:
+    """For `retx study`."""
+    return _named("study", incomplete)
+
+
+def settings(ctx: typer.Context, incomplete: str) -> list[str]:
+    """For `--set` and `--vary`: the keys of the scenario before it, with their equals sign."""
+    scenario = _scenario(ctx)
+    return [f"{key}=" for key in keys_of(scenario) if key.startswith(incomplete)]
+
+
+def metrics(ctx: typer.Context, incomplete: str) -> list[str]:
+    """For `--metric`: columns of flows, and those of one flow or link by its name."""
+    from retx import _native
+
+    columns = dict(_native.measures())
+    found = list(columns["flows"])
+    scenario = _scenario(ctx)
+    for flow in scenario.get("flow", []):
+        found += [f"flow.{flow['name']}.{column}" for column in columns["flows"]]
+    for link in scenario.get("link", []):
+        for direction in ("forward", "reverse"):
+            found += [f"link.{link['name']}.{direction}.{it}" for it in columns["links"]]
+    return [metric for metric in found if metric.startswith(incomplete)]
+
+
+def keys_of(value: object, before: str = "") -> Iterator[str]:
+    """The keys of a resolved scenario as `--set` takes them, such as `link.radio.delay`."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key != "name" or not before:
+                yield from keys_of(inner, f"{before}.{key}" if before else key)
+    elif isinstance(value, list) and value and all(isinstance(it, dict) for it in value):
+        for number, inner in enumerate(value):
+            yield from keys_of(inner, f"{before}.{inner.get('name', number)}")
+    else:
+        yield before
+
+
+def _named(kind: str, incomplete: str) -> Described:
     from retx.listing import describe
 
-    return [
-        (entry["name"], entry["summary"])
-        for entry in describe()["tcp"]
-        if entry["name"].startswith(incomplete)
-    ]
+    entries = describe().get(kind, [])
+    return [(it["name"], it["summary"]) for it in entries if it["name"].startswith(incomplete)]
+
+
+def _scenario(ctx: typer.Context) -> dict[str, Any]:
+    """The resolved scenario that the command names; empty without one."""
+    from retx.running import resolve
+
+    # An option that still lacks its value leaves the words before it unread.
+    words = [str(ctx.params.get("scenario") or ""), *ctx.args]
+    path = next((word for word in words if word.endswith(".toml")), None)
+    try:
+        return resolve(path) if path else {}
+    except (ValueError, OSError):
+        return {}

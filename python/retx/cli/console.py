@@ -9,9 +9,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from retx.clean_console import CleanConsole
+from retx.terminal import WIDTH
 
-WIDTH = 120
-"""Columns of tables that go to a file or a pipe, where no terminal says how wide it is."""
 BETWEEN = 2
 """Columns between those of a table."""
 

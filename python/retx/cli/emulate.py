@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -73,7 +72,16 @@ def command(
     calibrate: Calibrate = False,
     clean: Clean = False,
 ) -> None:
-    """Run a scenario with this machine's kernel in place of retx's TCP, in real time."""
+    """Run a scenario with this machine's kernel in place of retx's TCP, in real time.
+
+    \b
+    Examples:
+      retx emulate scenario.toml
+      retx emulate scenario.toml --exec phone 'curl -o /dev/null http://server/'
+      retx emulate --calibrate
+    """
+    from retx.emulation import check_linux, emulate
+
     check_linux()
     if calibrate or clean:
         if scenario:
@@ -85,8 +93,6 @@ def command(
     if pcap_at and not pcap:
         raise UsageError("--pcap-at says where to capture: add --pcap FILE")
     options.check_with_out(out, force, no_segments)
-    from retx.emulation import emulate
-
     asked: list[tuple[str, str | None]] = [program] if program else []
     if shell:
         asked.append((shell, None))
@@ -118,16 +124,6 @@ def command(
         print_summary(summary, [path for path in (out, pcap) if path])
     if any(program["exit_code"] for program in summary["emulation"]["programs"]):
         raise typer.Exit(1)
-
-
-def check_linux() -> None:
-    """Refuses other systems.
-
-    Raises:
-        UsageError: This is none.
-    """
-    if sys.platform != "linux":
-        raise UsageError("emulation takes Linux's network namespaces: it runs on Linux only")
 
 
 def _calibrate(backend: str, as_json: bool) -> None:

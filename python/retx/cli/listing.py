@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from retx.cli import completion
-from retx.cli.run import print_json
+from retx.terminal import WIDTH
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,7 +22,12 @@ Kind = Annotated[
     ),
 ]
 Name = Annotated[
-    str | None, typer.Argument(help="Show this one with its parameters.", show_default=False)
+    str | None,
+    typer.Argument(
+        help="Show this one with its parameters.",
+        show_default=False,
+        autocompletion=completion.names,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
@@ -39,6 +45,8 @@ def list_command(kind: Kind = None, name: Name = None, as_json: AsJson = False) 
 
     kinds = {kind: find(kind, name)} if kind else describe()
     if as_json:
+        from retx.cli.run import print_json
+
         print_json(kinds)
     elif name:
         _print_parameters(kinds[str(kind)][0])
@@ -53,18 +61,32 @@ def schema_command() -> None:
     Example:
       retx schema > scenario.schema.json
     """
+    from retx.cli.run import print_json
     from retx.listing import schema
 
     print_json(schema())
 
 
 def _print_names(kinds: dict[str, list[dict[str, Any]]]) -> None:
-    table = _table("kind", "name", "what it is")
-    for kind, entries in kinds.items():
-        for number, entry in enumerate(entries):
-            table.add_row("" if number else kind, entry["name"], _plain(entry["summary"]))
-        table.add_section()
-    _print(table)
+    """Prints each kind with its names; rich would take longer to lay out the table than to read."""
+    from shutil import get_terminal_size
+    from textwrap import fill
+
+    width = get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+    for number, (kind, entries) in enumerate(kinds.items()):
+        print(f"{kind}:" if number == 0 else f"\n{kind}:")
+        column = max((len(entry["name"]) for entry in entries), default=0) + 4
+        for entry in entries:
+            name = f"  {entry['name']}".ljust(column)
+            # On a narrow terminal the text stands below the name.
+            if column > width / 2:
+                print(name.rstrip())
+                name = "    "
+            print(
+                fill(
+                    entry["summary"], width, initial_indent=name, subsequent_indent=" " * len(name)
+                )
+            )
 
 
 def _print_parameters(entry: dict[str, Any]) -> None:

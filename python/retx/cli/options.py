@@ -70,6 +70,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
+        autocompletion=completion.settings,
         help="Set a value, such as link.cloud.forward.channel.p=0.01. Repeatable.",
     ),
 ]

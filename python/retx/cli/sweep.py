@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from retx.assignment import assignment
-from retx.cli import options
+from retx.cli import completion, options
 from retx.errors import UsageError
 from retx.places import check_places
 from retx.quantities import rate
@@ -34,6 +34,7 @@ Vary = Annotated[
     typer.Option(
         "--vary",
         metavar="KEY=VALUES",
+        autocompletion=completion.settings,
         help="Vary this instead of what [sweep] says: a list such as [1, 2], or a range such as "
         '{ from = 1e-4, to = 0.1, steps = 4, scale = "log" }. Repeatable.',
     ),
@@ -53,6 +54,7 @@ Metric = Annotated[
     str,
     typer.Option(
         metavar="NAME",
+        autocompletion=completion.metrics,
         help="What is shown at the end: a column of flows, flow.NAME.COLUMN or "
         "link.NAME.DIRECTION.COLUMN.",
     ),

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from retx import _native
-from retx.emulation import calibration, check_lateness, worker_command
+from retx.emulation import calibration, check_lateness, check_linux, worker_command
 from retx.errors import UsageError
 from retx.own_code import OwnCode
 from retx.progress import watched
@@ -73,6 +73,7 @@ def emulated(
             it or lacks something.
         RunError: An emulation broke off.
     """
+    check_linux()
     jobs = plan.jobs or default_jobs()
     calibrated = calibration(plan.backend)
     command = worker_command()

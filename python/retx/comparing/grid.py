@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -31,6 +30,7 @@ from retx.comparing.perturbed import simulated
 from retx.comparing.stored import attempts, kept
 from retx.directory import new_file
 from retx.errors import UsageError
+from retx.locks import RENAMES_HELD, take
 
 if TYPE_CHECKING:
     from retx.plots.style import Figure
@@ -329,14 +329,13 @@ def _kept(directory: Path) -> Iterator[Path]:
         reason = f"is not empty, and holds no {SETTINGS} of a grid: name another directory"
         raise FileExistsError(errno.EEXIST, reason, str(directory))
     directory.mkdir(parents=True, exist_ok=True)
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    if not RENAMES_HELD:
+        yield directory
+        return
+    handle = os.open(directory, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise
-            raise UsageError(f"{directory}: another grid writes there just now") from None
+        if not take(handle):
+            raise UsageError(f"{directory}: another grid writes there just now")
         yield directory
     finally:
         os.close(handle)

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-import inspect
+import ast
+import math
 import re
 from collections.abc import Iterator
-from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from retx.models import MODELS
 
 
 def describe() -> list[dict[str, Any]]:
-    """One entry per function, in the form of `retx.describe`; `reference` is its module's."""
+    """One entry per function, in the form of `retx.describe`; `reference` is its module's.
+
+    The modules are read, not imported: with NumPy and SciPy that would take a second.
+    """
     return [entry for module in MODELS for entry in _of_module(module)]
 
 
 def _of_module(name: str) -> Iterator[dict[str, Any]]:
-    module = import_module(f"retx.models.{name}")
-    for function_name, function in vars(module).items():
-        own = inspect.isfunction(function) and function.__module__ == module.__name__
-        if own and not function_name.startswith("_"):
-            doc = inspect.getdoc(function) or ""
+    path = Path(__file__).with_name(f"{name}.py")
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    reference = _reference(ast.get_docstring(module) or "")
+    for function in module.body:
+        if isinstance(function, ast.FunctionDef) and not function.name.startswith("_"):
+            doc = ast.get_docstring(function) or ""
             yield {
-                "name": f"{name}.{function_name}",
+                "name": f"{name}.{function.name}",
                 "summary": doc.split("\n\n")[0].replace("\n", " "),
-                "reference": _reference(module.__doc__ or ""),
-                "parameters": list(_parameters(function, doc)),
+                "reference": reference,
+                "parameters": list(_parameters(function.args, doc)),
             }
 
 
@@ -36,24 +41,34 @@ def _reference(doc: str) -> str:
     return " ".join(found[1].split()) if found else ""
 
 
-def _parameters(function: Any, doc: str) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+def _parameters(arguments: ast.arguments, doc: str) -> Iterator[dict[str, Any]]:
     texts = _argument_texts(doc)
-    for parameter in inspect.signature(function).parameters.values():
-        required = parameter.default is inspect.Parameter.empty
+    by_place = [*arguments.posonlyargs, *arguments.args]
+    without = len(by_place) - len(arguments.defaults)
+    defaults = [*[None] * without, *arguments.defaults, *arguments.kw_defaults]
+    for argument, default in zip([*by_place, *arguments.kwonlyargs], defaults, strict=True):
+        annotation = ast.unparse(argument.annotation) if argument.annotation else ""
         entry = {
-            "name": parameter.name,
-            "type": _type(parameter.name, str(parameter.annotation)),
-            "required": required,
-            "doc": texts.get(parameter.name, ""),
+            "name": argument.arg,
+            "type": _type(argument.arg, annotation),
+            "required": default is None,
+            "doc": texts.get(argument.arg, ""),
         }
-        default = parameter.default
-        if isinstance(default, bool | int | float | str) and default == default:
-            entry["default"] = default if abs(_number(default)) != float("inf") else "inf"
+        value = None if default is None else _value(default)
+        if isinstance(value, bool | int | float | str):
+            entry["default"] = value
         yield entry
 
 
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+def _value(default: ast.expr) -> object:
+    """A default as `retx list` shows it; None where it is neither a constant nor `math.inf`."""
+    if ast.unparse(default) in ("math.inf", "inf", "np.inf"):
+        return "inf"
+    try:
+        value: object = ast.literal_eval(default)
+    except ValueError:
+        return None
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _type(name: str, annotation: str) -> str:

@@ -12,7 +12,6 @@ any k of n suffice.
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import binom
 
 from retx.models.arguments import Given, ModelError, Numbers, count, probability
 
@@ -48,6 +47,9 @@ def fec_residual(loss_rate: Given, k: Given, n: Given) -> Numbers:
         k: Data frames of a block.
         n: Frames of a block, parity included.
     """
+    # `retx.models` is imported in a third of the time without it.
+    from scipy.stats import binom
+
     q, k, n = probability("loss_rate", loss_rate), count("k", k), count("n", n)
     if np.any(k > n):
         raise ModelError("k exceeds n: a block has at least as many frames as data frames")

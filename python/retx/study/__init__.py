@@ -74,16 +74,9 @@ __all__ = [
 
 def describe() -> list[dict[str, Any]]:
     """The studies that come with retx, as `retx list` shows them."""
-    from retx.study.library import load, names
+    from retx.study.shipped import described
 
-    return [
-        {
-            "name": study.name,
-            "summary": f"{study.title} ({study.paper.reference})",
-            "parameters": [],
-        }
-        for study in map(load, names())
-    ]
+    return described()
 
 
 def __getattr__(name: str) -> object:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from retx.cli import completion
 from retx.errors import UsageError
 
 EVERY = "all"
@@ -17,6 +18,7 @@ Name = Annotated[
         metavar="NAME",
         help="A study of `retx list study`, its folder, or `all`.",
         show_default=False,
+        autocompletion=completion.studies,
     ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer replications: under two minutes.")]
@@ -77,10 +79,11 @@ def command(
         raise UsageError(f"--emulations {emulations}: 0 for none, or 2 at least")
     from retx.cli.going_on import say_how_to_go_on
     from retx.study.index import check_index, write_index
-    from retx.study.library import load, names
+    from retx.study.library import load
     from retx.study.measured import Plan
     from retx.study.reproduction import reproduce
     from retx.study.runs import RUNS
+    from retx.study.shipped import names
     from retx.study.terminal import print_index, print_report
 
     every = name == EVERY

@@ -38,6 +38,20 @@ def read_toml(path: Path) -> dict[str, Any]:
     return tables
 
 
+def read_head(path: Path) -> dict[str, Any]:
+    """The tables of a file before its first list of tables, which takes a tenth of the time.
+
+    Raises:
+        StudyError: It is not there, or not TOML.
+    """
+    try:
+        head = path.read_text(encoding="utf-8").partition("\n[[")[0]
+        tables: dict[str, Any] = tomllib.loads(head)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return read_toml(path)
+    return tables
+
+
 def build(made: type[T], values: object, where: str) -> T:
     """An instance of a dataclass from a table with the same keys.
 

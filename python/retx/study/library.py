@@ -22,11 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from retx.errors import UsageError
+from retx.study import shipped
 from retx.study.data import StudyError, build, check_address, read_toml
 from retx.study.searches import Search
+from retx.study.shipped import names
 from retx.study.switched import check_rows, check_switched
 
-HOME = Path(__file__).parents[1] / "_studies"
 FORMS = ("quick", "full")
 KICKER = "A published study, run again"
 RULES = ("single_run", "within", "at_least", "at_most", "arithmetic", "undecided")
@@ -247,13 +248,6 @@ class Study:
         return sorted(of_experiments | {search.scenario for search in self.searches.values()})
 
 
-def names() -> list[str]:
-    """The studies that come with retx."""
-    if not HOME.is_dir():
-        return []
-    return sorted(path.parent.name for path in HOME.glob("*/study.toml"))
-
-
 def find(name: str) -> Path:
     """The folder of a study, by its name or its path.
 
@@ -261,7 +255,7 @@ def find(name: str) -> Path:
         UsageError: There is none.
     """
     if name in names():
-        return HOME / name
+        return shipped.HOME / name
     folder = Path(name)
     if (folder / "study.toml").is_file():
         return folder

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 from typing import IO
 
 from retx.errors import UsageError
+from retx.locks import take
 from retx.sweeps.parts import ASIDE
 
 PLAN, SCENARIO, PARTS, LOCK = "sweep.json", "scenario.toml", "parts", "lock"
@@ -48,9 +48,7 @@ def is_left_behind(path: Path) -> bool:
 def locked(path: Path) -> IO[str]:
     """The lock of a directory; the system gives it back when this process ends, however it does."""
     lock = (path / LOCK).open("a+", encoding="utf-8")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not _taken(lock):
         lock.seek(0)
         holder = lock.read().strip()
         lock.close()
@@ -58,7 +56,7 @@ def locked(path: Path) -> IO[str]:
         raise StoreError(
             f"{path}: another sweep{who} is writing there: wait for it, or name another directory "
             "with --out"
-        ) from None
+        )
     lock.truncate(0)
     lock.write(str(os.getpid()))
     lock.flush()
@@ -69,9 +67,14 @@ def is_locked(path: Path) -> bool:
     """True while a sweep is under way there."""
     try:
         with (path / LOCK).open(encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return not _taken(lock, shared=True)
     except FileNotFoundError:
         return False
+
+
+def _taken(lock: IO[str], *, shared: bool = False) -> bool:
+    """False as well on file systems without locks."""
+    try:
+        return take(lock.fileno(), shared=shared)
     except OSError:
-        return True
-    return False
+        return False

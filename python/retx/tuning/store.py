@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from retx.errors import UsageError
+from retx.locks import take
 
 if TYPE_CHECKING:
     import optuna
@@ -45,12 +45,8 @@ def locked(path: Path | None) -> Iterator[None]:
         raise UsageError(f"{lock}: is in the way, and retx did not write it: name another file")
     handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise
-            raise UsageError(f"{path}: another tuning writes there just now") from None
+        if not take(handle):
+            raise UsageError(f"{path}: another tuning writes there just now")
         if before is None:
             os.write(handle, LOCK_CONTENT)
         yield

@@ -1,0 +1,50 @@
+"""Locks on open files, which the system releases when the process ends, however it ends.
+
+Where Python has no `fcntl`, on Windows, the lock is on a byte that no file of retx has; directories
+and files that are about to be renamed cannot be held there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+RENAMES_HELD = sys.platform != "win32"
+"""False where a file that is open cannot take another name, nor a directory be opened."""
+FAR = 1 << 30
+"""The byte to lock on Windows, where what is locked cannot be read."""
+TAKEN = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+
+
+def take(handle: int, *, shared: bool = False) -> bool:
+    """Locks an open file without waiting; False if another process holds it.
+
+    Args:
+        handle: The descriptor; closing it releases the lock.
+        shared: Others may hold it in the same way.
+
+    Raises:
+        OSError: The file system has no locks.
+    """
+    try:
+        if sys.platform == "win32":
+            before = os.lseek(handle, 0, os.SEEK_CUR)
+            os.lseek(handle, FAR, os.SEEK_SET)
+            try:
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            finally:
+                os.lseek(handle, before, os.SEEK_SET)
+        else:
+            kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+            fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in TAKEN:
+            raise
+        return False
+    return True
