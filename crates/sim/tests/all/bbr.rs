@@ -12,7 +12,8 @@ const FRAME: f64 = 1538.0;
 const BDP: f64 = 10e6 * 0.04 / 8.0 / FRAME;
 /// Goodput when the link never idles.
 const MOST: f64 = 10e6 * MSS as f64 / FRAME;
-/// What Linux allows for offloads at this rate: three bursts of two, up to the next even number.
+/// Offload budget that Linux allows at this rate: three bursts of two, rounded up to an even
+/// number.
 const BUDGET: f64 = 3.0 * 2.0 + 1.0;
 
 fn path(preset: &str, mbit_s: u64, loss: f64) -> Plan {
@@ -49,7 +50,7 @@ fn sampled(secs: f64) -> Plan {
     Plan { end: at(secs), sampling, ..path("bbr", 10, 0.0) }
 }
 
-/// After startup the pipe is full and the queue shorter than what the pipe holds; nothing is lost.
+/// After startup the pipe is full and the queue shorter than the pipe's content; nothing is lost.
 #[test]
 fn the_pipe_is_full_and_the_queue_short() {
     let plan = Plan { end: at(62.0), warmup: at(2.0), ..path("bbr", 10, 0.0) };
@@ -81,8 +82,8 @@ fn startup_grows_by_what_is_delivered() {
     assert!(largest >= top && largest <= top + BUDGET + 2.0, "{largest}");
 }
 
-/// When three rounds have brought no more, the queue drains at 1 − 1000/2885·0.99 of the rate, to
-/// what the pipe holds.
+/// After three rounds without growth, the queue drains to the pipe's content at 1 − 1000/2885·0.99
+/// of the rate.
 #[test]
 fn drain_takes_as_long_as_the_queue_needs() {
     let outcome = run(&sampled(2.0));
@@ -138,8 +139,8 @@ fn random_loss_does_not_slow_it_down() {
     assert!(cubic < 0.1, "{cubic}");
 }
 
-/// So it is whatever finds the losses; without SACK, where one is repaired per round trip, at a
-/// tenth of the loss.
+/// BBR behaves alike with every loss detection; without SACK, which repairs one loss per round
+/// trip, at a tenth of the loss.
 #[test]
 fn it_runs_on_any_recovery() {
     for (detection, loss) in [("rack", 0.01), ("sack", 0.01), ("newreno", 0.001)] {

@@ -18,8 +18,9 @@ fn play(overrides: &[(String, String)]) -> Outcome {
     run(&scenario, &options, &Control::default()).expect("a sound run")
 }
 
-/// Of each ACK of new data from the one that releases segment 1 on: segments of the table that it
-/// acknowledges; then srtt and mdev in ms, cwnd and ssthresh in segments, and the backoff.
+/// For each ACK of new data, from the one that releases segment 1 on: number of segments of the
+/// table that it acknowledges; then srtt and mdev in ms, cwnd and ssthresh in segments, and the
+/// backoff.
 fn rows(outcome: &Outcome) -> Vec<[u64; 6]> {
     let ms = |it: Option<Duration>| it.map_or(0, |it| it.as_nanos() / 1_000_000);
     let samples = outcome.tables.samples.as_ref().expect("asked for");

@@ -24,14 +24,14 @@ const TABLES: Options = Options {
 /// The first byte of the 20th data segment.
 const TWENTIETH: u64 = 1 + 19 * 1460;
 
-/// What the data pass, in this order: so many links of 10 Mbit/s and 20 ms, perhaps a cell.
+/// Path of the data: a number of links of 10 Mbit/s and 20 ms, then possibly a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Path {
     links: usize,
     cell: bool,
 }
 
-/// Where something goes wrong.
+/// Place of the losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Link(usize),
@@ -88,7 +88,8 @@ fn ms(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-/// From 100 ms to `until`, a cell loses all that a station sends, and gives up after `limit`.
+/// From 100 ms to `until`, a cell loses all frames of a station, which gives up after `limit`
+/// attempts.
 fn silence(cell: &mut wlan::Config, station: &str, limit: Option<u32>, until: Time) {
     let change = |at, channel| wlan::Change { at, rate: None, channel: Some(channel) };
     cell.short_retry_limit = limit;
@@ -293,9 +294,9 @@ fn its_retransmission_is_lost() {
     }
 }
 
-/// Over a long path that loses at random, delays nothing and delivers in order, no fast recovery is
-/// a mistake of the sender: not one that follows another at once, while copies are on their way,
-/// and not one all of whose segments were sent again before. Nor does it wait for the timer.
+/// Over a long path with random losses, without delays or reordering, no fast recovery is spurious:
+/// neither one that follows another at once, while copies are in flight, nor one all of whose
+/// segments were retransmitted before. Recovery never waits for the timer.
 #[test]
 fn losses_alone_are_never_taken_for_spurious() {
     for preset in ["linux", "linux_bbr"] {

@@ -112,8 +112,8 @@ fn seen(outcome: &Outcome) -> Vec<(u32, u16, String)> {
     seen
 }
 
-/// In captures, too: a copy that the network made has the identification of its original, whether
-/// the original is seen before there is a copy or not, and a retransmission one of its own.
+/// Captures agree: a copy made by the network has the identification of its original, whether the
+/// original is seen before the copy exists or not, and a retransmission has one of its own.
 #[test]
 fn a_copy_has_the_identification_of_its_original() {
     let double = "forward.channel = [{ model = \"duplicate\", p = 1, after = \"3 ms\" }, \

@@ -122,9 +122,10 @@ fn over_pftk(preset: &'static str, b: u32, p: f64, seeds: u64) -> f64 {
     (1..=seeds).map(ratio).sum::<f64>() / seeds as f64
 }
 
-/// Within 20 %, and 30 % at p = 0.1, where the window is four segments and a timeout ends half of
-/// the losses: what the model is known to agree by. Chance takes 8 % of that: the rate goes with
-/// the root of the mean distance of 600 loss events, so four standard errors are 4·½/√600.
+/// Tolerance of 20 %, and of 30 % at p = 0.1, where the window is four segments and a timeout ends
+/// half of the losses: the known accuracy of the model. Chance accounts for 8 %: the rate is
+/// proportional to the root of the mean distance of 600 loss events, so four standard errors are
+/// 4·½/√600.
 fn agrees_with_pftk(preset: &'static str) {
     for b in [1, 2] {
         for p in [1e-3, 1e-2, 3e-2, 0.1] {
@@ -145,7 +146,7 @@ fn sack_sends_as_pftk_says() {
     agrees_with_pftk("sack");
 }
 
-/// At 10⁻⁴ the windows are over a hundred segments, and timeouts rare: one long run each.
+/// At 10⁻⁴ the windows exceed a hundred segments, and timeouts are rare: one long run each.
 #[test]
 fn rare_losses() {
     for preset in ["reno", "sack"] {

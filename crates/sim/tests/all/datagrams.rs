@@ -86,7 +86,7 @@ fn limits_end_a_flow_and_the_run() {
     assert_eq!((only(&poisson).datagrams.sent, poisson.engine.simulated_s), (0, 2.0));
 }
 
-/// What is lost, repeated and overtaken is counted, and told at its place.
+/// Losses, duplicates and late packets are counted and recorded at their place.
 #[test]
 fn losses_copies_and_late_packets_are_counted() {
     let lossy =

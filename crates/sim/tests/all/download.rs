@@ -53,8 +53,8 @@ fn the_round_trip_is_what_the_links_make_it() {
     assert!((response - rounds * round).abs() < 5.0 * round, "{response}, {}", rounds * round);
 }
 
-/// One loss amid the steady state, of the first segment of a round: three duplicate ACKs, a fast
-/// retransmit one round later, and an episode that says wireless.
+/// A single loss in the steady state, of the first segment of a round, causes three duplicate ACKs,
+/// a fast retransmit one round later, and an episode with the cause wireless.
 #[test]
 fn one_loss_costs_one_fast_retransmit() {
     let mut plan = high_ber(0.0);
@@ -83,8 +83,8 @@ fn one_loss_costs_one_fast_retransmit() {
     assert!(episode.end.since(episode.start).as_secs_f64() < 0.046);
 }
 
-/// The same loss once more of the retransmission: the timer has to help, and its cause is the fate
-/// of the newest copy.
+/// If the retransmission is lost as well, the timer has to repair it, and the cause is the fate of
+/// the newest copy.
 #[test]
 fn a_lost_retransmission_costs_a_timeout() {
     let mut plan = high_ber(0.0);
@@ -118,7 +118,7 @@ fn a_script_may_stand_for_congestion() {
     assert_eq!(outcome.links[0].drops.queue, 0);
 }
 
-/// All ACKs of a window lost: the timer expires for nothing, and the record knows why.
+/// If all ACKs of a window are lost, the timeout is spurious, and the record states why.
 #[test]
 fn lost_acks_make_a_spurious_timeout() {
     let mut plan = high_ber(0.0);

@@ -159,7 +159,7 @@ fn flows_start_when_they_are_to() {
     assert_eq!(responses[0], responses[1]);
 }
 
-/// What is counted before the warm-up and after it adds up to the whole.
+/// Statistics before and after the warm-up add up to those of the whole run.
 #[test]
 fn statistics_begin_with_the_warmup() {
     let mut link = short_link();

@@ -94,7 +94,7 @@ struct Interval {
 
 const RUNS: u64 = 30;
 
-/// Of thirty values; 2.045 is Student's t for 29 degrees of freedom.
+/// Confidence interval of thirty values; 2.045 is Student's t for 29 degrees of freedom.
 fn interval(values: &[f64]) -> Interval {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -108,7 +108,7 @@ struct Row {
     plan: fn(u64) -> Plan,
     /// Seconds; for table C the goodput in Mbit/s.
     kernel: Interval,
-    /// Where nothing is lost at random transfers hardly differ.
+    /// Retransmissions; `None` without random losses, where transfers hardly differ.
     retransmissions: Option<f64>,
 }
 
@@ -116,7 +116,7 @@ const fn row(name: &'static str, plan: fn(u64) -> Plan, mean: f64, half_width: f
     Row { name, plan, kernel: Interval { mean, half_width }, retransmissions: None }
 }
 
-/// As measured. Table C has a standard deviation of 0.26 over ten transfers: 2.262·0.26/√10.
+/// Measured values. Table C has a standard deviation of 0.26 over ten transfers: 2.262·0.26/√10.
 fn rows() -> Vec<Row> {
     let counted = |row: Row, count| Row { retransmissions: Some(count), ..row };
     vec![

@@ -1,5 +1,5 @@
-//! What this crate owes to those who use it. One program for all, since each more would be
-//! optimised and linked on its own.
+//! Contract tests of the crate. They share one binary, because each further binary would be
+//! optimised and linked separately.
 //!
 //! `cargo test -p retx-sim --test all FILE::` runs one file.
 

@@ -92,8 +92,8 @@ fn queues_stay_short_and_drops_are_congestion() {
     }
 }
 
-/// With ECN at both ends queues mark instead of dropping, senders react as to losses, and next to
-/// nothing is sent again; without it a queue that would mark drops.
+/// With ECN at both ends queues mark instead of dropping, senders react as to losses, and almost
+/// nothing is retransmitted; without it a queue that would mark drops.
 #[test]
 fn marks_take_the_place_of_drops() {
     for queue in AQMS {
@@ -132,7 +132,7 @@ fn fq_codel_keeps_a_sparse_flow_fast() {
     assert!(rtt(&[]) > 0.1);
 }
 
-/// The same run twice is the same; another replication draws differently.
+/// Repeating a run gives the same results; another replication draws differently.
 #[test]
 fn runs_repeat() {
     for queue in AQMS {

@@ -1,5 +1,5 @@
-//! Nothing that exists only for speed changes a result: a run with it is the same as a
-//! [reference run](Options::reference), but for the count of events.
+//! Fast paths change no result: a run with them equals a [reference run](Options::reference),
+//! except for the number of events.
 
 use crate::random;
 use retx_record::tables::{LinkSamples, Tables};
@@ -9,7 +9,7 @@ use retx_sim::{CapturePoint, Control, Options, Outcome, build, run_plan};
 use retx_units::{Duration, Time};
 use std::path::Path;
 
-/// What is written down of a run besides its summary.
+/// Records of a run besides its summary.
 #[derive(Debug, Clone, Copy)]
 enum Recorded {
     Nothing,

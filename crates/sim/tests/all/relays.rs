@@ -75,8 +75,8 @@ fn the_order_of_balakrishnan_et_al() {
     assert_faster(("split, reno", &split_reno), ("reno", &reno));
 }
 
-/// Nothing is taken for corruption that a queue has dropped, whichever way the data go, and by
-/// either kind of relay.
+/// No drop by a queue is reported as corruption, in either direction of the data, and by either
+/// kind of relay.
 #[test]
 fn notices_are_true() {
     let upload = [("flow.download.from", "mobile"), ("flow.download.to", "server")];

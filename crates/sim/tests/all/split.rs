@@ -40,9 +40,9 @@ fn leg(mbit_s: u64, which: usize, bytes: u64) -> f64 {
     run(&plan).flows[0].response_time_s.expect("it ends")
 }
 
-/// Without loss the time is that of the slower leg, and what the faster one takes before the slower
-/// one has anything to do: a handshake and the way of the first segment; and with a far leg that is
-/// the faster one, what it takes after the last byte has come.
+/// Without loss the time is that of the slower leg, plus the time that the faster one takes before
+/// the slower one has anything to do: a handshake and the path of the first segment; and if the far
+/// leg is the faster one, the time that it takes after the last byte has arrived.
 #[test]
 fn without_loss_the_time_is_that_of_the_slower_leg() {
     for mbit_s in [1, 4, 100] {
@@ -161,7 +161,7 @@ fn a_near_leg_that_dies_takes_the_far_one_along() {
     }
 }
 
-/// Over many draws: all bytes arrive, and no buffer is ever larger than it may be.
+/// In many draws all bytes arrive, and no buffer exceeds its limit.
 #[test]
 fn buffers_are_bounded_whatever_is_lost() {
     for seed in 0..60 {

@@ -11,7 +11,7 @@ use retx_sim::plan::{Plan, Work};
 use retx_sim::{CapturePoint, Control, Options, Outcome, run_plan};
 use retx_units::{Duration, StreamKey};
 
-/// On some ways stands an agent, some are split, once or twice.
+/// Puts an agent on some paths, and splits others once or twice.
 fn put_relays(plan: &mut Plan) {
     let mut stream = StreamKey { seed: plan.seed, replication: 0 }.stream("swarm.relays");
     for _ in 0..stream.below(3) {
@@ -184,7 +184,7 @@ fn seed(seed: u64) {
     check(&plan, &outcome);
 }
 
-/// So many seeds: `RETX_SWARM_SEEDS`, or 400.
+/// Number of seeds: `RETX_SWARM_SEEDS`, or 400.
 fn seeds() -> u64 {
     std::env::var("RETX_SWARM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
 }

@@ -20,7 +20,8 @@ impl Drop for Temporary {
     }
 }
 
-/// One flow's run at 1 % loss both ways, captured at the server; the file and the results.
+/// Run of one flow at 1 % loss in each direction, captured at the server; returns the file and the
+/// results.
 fn captured(seed: u64) -> (Temporary, FlowSummary) {
     let mut plan = high_ber(0.01);
     plan.pipes[1].config.channel = vec![bernoulli(0.01)];

@@ -44,11 +44,12 @@ impl Row {
     }
 }
 
-/// What happened by the definition: unnecessary retransmissions of data, and each episode's cause.
+/// Reference computed from the definition: unnecessary retransmissions of data, and the cause of
+/// each episode.
 struct Reckoning {
     unnecessary: u64,
     causes: Vec<Cause>,
-    /// Of each episode: segments retransmitted until the next, and how many were unnecessary.
+    /// For each episode: segments retransmitted until the next, and the number of unnecessary ones.
     work: Vec<(u64, u64)>,
 }
 
@@ -81,8 +82,8 @@ fn reckon(rows: &[Row], episodes: &[Episode], warmup: Time) -> Reckoning {
     sum
 }
 
-/// By the newest copy of the trigger sent before it is retransmitted; by the one before where that
-/// is what repairs the loss: a probe's, or of the recovery before.
+/// Cause by the newest copy of the trigger sent before it is retransmitted; if that copy repaired
+/// the loss (by a probe or in the previous recovery), by the one before.
 fn cause(rows: &[Row], episode: &Episode, next: u32) -> Cause {
     let (before, after): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| row.number < episode.next_segment);
@@ -228,8 +229,8 @@ fn verdicts_of_random_runs_are_those_of_the_definition() {
     assert!(sum.1 > 1000, "{sum:?}");
 }
 
-/// Over several hops: a cell that gives up early, and links that repair, with the order kept or
-/// not.
+/// Verdicts hold over several hops: a cell that gives up early, and links that repair, with or
+/// without keeping order.
 #[test]
 fn verdicts_hold_over_cells_and_links_that_repair() {
     let mut sum = ([0; 3], 0);
@@ -280,13 +281,13 @@ fn verdicts_hold_in_the_swarm() {
     assert!(sum.1 > 1000, "{sum:?}");
 }
 
-/// So many seeds of the swarm: `RETX_SWARM_SEEDS`, or 1000.
+/// Number of seeds of the swarm: `RETX_SWARM_SEEDS`, or 1000.
 fn seeds() -> u64 {
     std::env::var("RETX_SWARM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000)
 }
 
-/// With a snoop agent between two lossy links: what it repeats, gives up or still holds. Receivers
-/// with timestamps throw away copies that come after what was sent later.
+/// Verdicts hold with a snoop agent between two lossy links, for packets that it repeats, gives up
+/// or still holds. Receivers with timestamps discard copies that arrive after later segments.
 #[test]
 fn verdicts_hold_with_a_snoop_agent() {
     const TCPS: [&str; 7] = ["tahoe", "reno", "newreno", "sack", "rack", "linux", "linux_reno"];

@@ -74,8 +74,8 @@ fn one_flow_comes_near_5_mbit_s() {
     assert!((idle + busy - 1.0).abs() < 1e-12);
 }
 
-/// Of stations in a row where all sense all, only one sends at a time: h hops take h times as long.
-/// With ns-2's ranges stations three hops apart are hidden from each other, which costs more.
+/// In a row of stations that all sense each other, only one sends at a time: h hops take h times as
+/// long. With ns-2's ranges stations three hops apart are hidden from each other, which costs more.
 #[test]
 fn a_chain_shares_the_air_among_its_hops() {
     let to = |station, set: &[(&'static str, &'static str)]| {
@@ -96,7 +96,8 @@ fn a_chain_shares_the_air_among_its_hops() {
     }
 }
 
-/// What two hidden senders spoil of each other's long frames, they spoil of short RTS frames.
+/// Hidden senders collide with each other's RTS frames, which are short, instead of long data
+/// frames.
 #[test]
 fn rts_and_cts_help_hidden_stations() {
     let [without, with] = ["2347", "500"].map(|threshold| {
@@ -203,7 +204,7 @@ fn losses_at_the_retry_limit_are_wireless() {
     assert!((rate - collided - 0.3).abs() < 4.0 * sigma + 0.01, "{rate} {collided}");
 }
 
-/// Without a limit the MAC is reliable: TCP sees no loss, only delay.
+/// Without a retry limit the MAC is reliable: TCP sees no loss, only delay.
 #[test]
 fn an_unlimited_mac_loses_nothing() {
     let lossy = "{ model = \"bernoulli\", p = 0.5 }";

@@ -72,7 +72,7 @@ pub fn tcp(preset: &str) -> TcpPlan {
     TcpPlan { name: preset.to_owned(), config }
 }
 
-/// One flow over these links, from the first link's left end to the last link's right end.
+/// A flow over these links, from the first link's left end to the last link's right end.
 pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
     let count = links.len() as u32;
     Plan {
@@ -155,7 +155,7 @@ pub fn one_after_another(mut plan: Plan) -> Plan {
     plan
 }
 
-/// So many flows with SACK over a bottleneck that grows with them, as `bench/peers` has it.
+/// `count` flows with SACK over a bottleneck that grows with them, as in `bench/peers`.
 pub fn shared_dumbbell(count: u32, end: Duration) -> Plan {
     let mut bottleneck = LinkOf::new("bottleneck", ["left", "right"]);
     bottleneck.mbit_s = Some(10 * u64::from(count));
@@ -263,7 +263,7 @@ pub fn split(plan: &mut Plan, at: usize, buffer: u64) {
     plan.proxies = proxies;
 }
 
-/// One bulk flow between two stations; its window is smaller than any queue.
+/// A bulk flow between two stations; its window is smaller than any queue.
 pub fn wifi(end: Duration) -> Plan {
     let mut plan = one_flow(&[], tcp("newreno"), Work::Bulk);
     plan.tcps[0].config.receive_buffer = retx_tcp::Size::Mss(40);

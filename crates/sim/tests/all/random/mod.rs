@@ -14,7 +14,7 @@ use crate::plans::{one_flow, tcp};
 use retx_sim::plan::{Plan, Work};
 use retx_units::{Duration, Stream, StreamKey, Time};
 
-/// One of these.
+/// Picks an element at random.
 pub fn pick<T: Clone>(stream: &mut Stream, of: &[T]) -> T {
     of[stream.below(of.len() as u64) as usize].clone()
 }

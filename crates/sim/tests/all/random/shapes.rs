@@ -40,7 +40,7 @@ pub fn network(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
     }
 }
 
-/// All flows over all parts.
+/// Routes all flows over all parts.
 fn chain(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
     let parts = row(stream, plan, 1, 4);
     vec![Way::through(&parts)]
@@ -68,7 +68,7 @@ fn dumbbell(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
         .collect()
 }
 
-/// So many parts in a row, of which all lose up to 40 % each way.
+/// A number of parts in a row, each with losses of up to 40 % in each direction.
 fn row(stream: &mut Stream, plan: &mut Plan, least: u64, most: u64) -> Vec<Part> {
     let count = least + stream.below(most - least + 1);
     (0..count).map(|_| part(stream, plan, 0.4 / count as f64)).collect()
@@ -91,7 +91,7 @@ fn add_link(stream: &mut Stream, plan: &mut Plan, worst: f64) -> Part {
     Part { there: vec![Hop::Pipe(first)], back: vec![Hop::Pipe(first + 1)] }
 }
 
-/// From a cell's first station to its last, each station on the way.
+/// Adds a cell; packets go from its first station to its last, over each station between.
 fn add_cell(stream: &mut Stream, plan: &mut Plan, worst: f64) -> Part {
     let config: wlan::Config = links::cell(stream, worst);
     let stage = plan.stages.len() as u32;
