@@ -1,4 +1,4 @@
-//! What rates can this machine hold?
+//! Calibration: the rates that this machine can sustain.
 
 use crate::error::EmulateError;
 use crate::launch::Launch;
@@ -10,12 +10,12 @@ use retx_sim::{Control, Options};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The rates that are tried, in Mbit/s.
+/// Rates tried, in Mbit/s.
 const RATES: [u32; 8] = [10, 20, 50, 100, 200, 500, 1000, 2000];
-/// How long each, in seconds.
+/// Duration of each trial, in seconds.
 const SPAN_S: u32 = 2;
 
-/// What came of one rate.
+/// Result of one rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct Trial {
@@ -24,14 +24,15 @@ pub struct Trial {
     pub lateness_p99_s: Option<f64>,
     pub lateness_max_s: Option<f64>,
     pub device_drops: u64,
-    /// The link was full, packets were on time, and none was dropped that no model dropped.
+    /// True if the link was saturated, packets were on time, and no packet was dropped except by a
+    /// model.
     pub held: bool,
 }
 
-/// Sends one flow over links of growing rate, until one is not held; returns what came of each.
+/// Sends one flow over links of increasing rate, until one is not sustained; returns the results.
 ///
 /// # Errors
-/// As [`emulate`].
+/// As for [`emulate`].
 pub fn calibrate(
     launch: &Launch,
     backend: Backend,
@@ -54,7 +55,7 @@ fn attempt(
     rate: u32,
     control: &Control,
 ) -> Result<Trial, EmulateError> {
-    // The first second is slow start's.
+    // The first second is spent in slow start.
     let text = format!(
         r#"
         duration = "{} s"
@@ -88,7 +89,7 @@ fn attempt(
     let summary = emulate(&scenario, &settings, control)?.summary;
     let rate_bit_s = f64::from(rate) * 1e6;
     let goodput_bit_s = summary.flows[0].goodput_bit_s().unwrap_or(0.0);
-    // 52 of 1500 bytes are headers; the rest of the allowance is for recovery from slow start.
+    // 52 of 1500 bytes are headers; the rest of the allowance is for the recovery after slow start.
     let full = goodput_bit_s >= 0.9 * rate_bit_s;
     let lateness = &summary.emulation.lateness;
     Ok(Trial {
@@ -101,9 +102,9 @@ fn attempt(
     })
 }
 
-/// The rate at which a scenario's flows can send together: the sum of their bottlenecks, each
-/// counted once. Flows over links without a rate count nothing; those of UDP with a rate of their
-/// own count with it, as the emulator takes in whatever they send.
+/// Total rate that a scenario's flows can send: the sum of their bottlenecks, each counted once.
+/// Flows over links without a rate do not count; UDP flows with a rate of their own count with
+/// that, because the emulator receives all their packets.
 pub fn demand_bit_s(plan: &Plan) -> f64 {
     let mut bottlenecks = BTreeMap::new();
     let saturating = plan.datagrams.iter().filter(|flow| offered(flow.pace).is_none());
@@ -121,7 +122,7 @@ pub fn demand_bit_s(plan: &Plan) -> f64 {
     (bottlenecks.values().sum::<u64>() + paced.sum::<u64>()) as f64
 }
 
-/// The rate of what times its packets by itself, in bit/s.
+/// Rate of a source that is paced by time, in bit/s.
 const fn offered(pace: Pace) -> Option<u64> {
     match pace {
         Pace::Saturating { .. } => None,

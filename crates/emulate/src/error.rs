@@ -1,32 +1,32 @@
-//! Why nothing is emulated.
+//! Errors of emulations.
 
 use retx_sim::RunError;
 use std::io;
 
-/// Why nothing is emulated.
+/// Error of an emulation.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulateError {
-    /// The kernel cannot do what the scenario asks for.
+    /// The kernel cannot do what the scenario requires.
     #[error("{0}")]
     Scenario(String),
-    /// This machine lacks something, or does not allow it.
+    /// The machine lacks something, or does not allow it.
     #[error("{0}")]
     Machine(String),
-    /// The run was cancelled, or its record is faulty.
+    /// The run was cancelled, or its record is inconsistent.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Something that had worked does not any more.
+    /// An operation failed during the run.
     #[error("{what}: {source}")]
     Broken {
-        /// What was being done.
+        /// Operation that failed.
         what: &'static str,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl EmulateError {
-    /// Makes one of what the system says while something is being done.
+    /// Converts an error of the system during the operation `what`.
     pub fn broken(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Broken { what, source }
     }

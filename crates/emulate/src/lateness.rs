@@ -1,25 +1,26 @@
-//! How late packets left the emulator, measured against the time at which the models let them.
+//! Lateness of packets: delay between the time at which the models release them and their actual
+//! departure.
 
 use hdrhistogram::Histogram;
 use retx_units::Duration;
 use serde::Serialize;
 
-/// Lateness is told apart up to here.
+/// Largest lateness that is distinguished, in nanoseconds.
 const MOST: u64 = 60_000_000_000;
 
-/// How late packets left.
+/// Distribution of lateness.
 #[derive(Debug, Clone)]
 pub struct Lateness {
-    /// In nanoseconds, to three digits.
+    /// Histogram in nanoseconds, with three significant digits.
     histogram: Histogram<u32>,
 }
 
-/// The same in figures.
+/// Statistics of lateness.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct LatenessSummary {
     pub packets: u64,
-    /// `None` without a packet.
+    /// Mean; `None` without a packet.
     pub mean_s: Option<f64>,
     pub p50_s: Option<f64>,
     pub p90_s: Option<f64>,
@@ -36,17 +37,17 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Another packet.
+    /// Adds a packet.
     pub fn record(&mut self, late: Duration) {
         self.histogram.saturating_record(late.as_nanos().max(1));
     }
 
-    /// So many in a hundred packets were no later than this.
+    /// Percentile `share` of lateness.
     pub fn percentile(&self, share: f64) -> Duration {
         Duration::from_nanos(self.histogram.value_at_percentile(share))
     }
 
-    /// In figures.
+    /// Computes the statistics.
     pub fn summary(&self) -> LatenessSummary {
         let histogram = &self.histogram;
         let some = |seconds: f64| (!histogram.is_empty()).then_some(seconds);
@@ -76,7 +77,7 @@ mod tests {
         }
         let summary = lateness.summary();
         assert_eq!(summary.packets, 1000);
-        // To three digits.
+        // Agrees to three digits.
         let near = |value: Option<f64>, expected: f64| {
             assert!((value.expect("there are samples") / expected - 1.0).abs() < 2e-3, "{value:?}");
         };

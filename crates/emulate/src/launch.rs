@@ -1,4 +1,4 @@
-//! Starts the worker, and talks with it.
+//! Starting a worker, and communication with it.
 
 use crate::clock::Clock;
 use crate::error::EmulateError;
@@ -19,39 +19,40 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// How long a worker may take to end by itself.
+/// Longest time that a worker may take to exit.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Files that are open whatever the flows.
+/// Number of open files besides those of flows.
 const OTHER_FILES: usize = 100;
 
-/// How a worker is started.
+/// Parameters for starting a worker.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// The command that ends in [`crate::worker`].
+    /// Command that runs [`crate::worker`].
     pub command: Vec<String>,
-    /// Programs of the user's write where errors go.
+    /// True if user programs write to standard error.
     pub output_to_error: bool,
 }
 
-/// A worker that is ready.
+/// Worker that is ready.
 #[derive(Debug)]
 pub struct Worker {
     child: Child,
     socket: UnixStream,
-    /// Here come the sockets of the flows' senders.
+    /// Channel for the sockets of the flows' senders.
     pub senders: Option<OwnedFd>,
-    /// One for each host.
+    /// Device of each host.
     pub devices: Vec<OwnedFd>,
-    /// One for each flow of UDP that keeps its first hop full: there its source is told of that.
+    /// For each UDP flow that keeps its first hop full, the socket through which its source is
+    /// informed of that hop.
     pub sources: Vec<Option<OwnedFd>>,
-    /// What was set in each host.
+    /// Settings of each host.
     pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
-    /// Features of the devices that are off.
+    /// Offload features of the devices that are off.
     pub offloads_off: Vec<String>,
 }
 
-/// What a worker has told so far, for those who move packets meanwhile.
+/// Reports of a worker during the run, for the thread that moves packets.
 #[derive(Debug, Default)]
 pub struct Progress {
     flows_done: AtomicUsize,
@@ -63,57 +64,57 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Finite flows over TCP that are over.
+    /// Number of finite TCP flows that are over.
     pub fn flows_done(&self) -> usize {
         self.flows_done.load(Ordering::Relaxed)
     }
 
-    /// How much the flows of UDP have sent that send no more, by their number among those.
+    /// Number of packets sent by each UDP flow that sends no more, by UDP flow index.
     pub fn all_sent(&self) -> BTreeMap<usize, u64> {
         self.all_sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Programs that have ended of those that the run waits for.
+    /// Number of awaited programs that have ended.
     pub fn programs_done(&self) -> usize {
         self.programs_done.load(Ordering::Relaxed)
     }
 
-    /// The worker has ended.
+    /// True if the worker has ended.
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Why there is a worker no more; `None` when it is there.
+    /// Reason why the worker has ended; `None` while it runs.
     pub fn loss(&self) -> Option<EmulateError> {
         let refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner).take();
         let gone = || EmulateError::broken("the worker has gone")(io::ErrorKind::BrokenPipe.into());
         self.is_lost().then(|| refusal.map_or_else(gone, EmulateError::Machine))
     }
 
-    /// The exit code of each program that has ended, by its number.
+    /// Exit code of each program that has ended, by its index.
     pub fn exit_codes(&self) -> BTreeMap<usize, i32> {
         self.exit_codes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// What a worker reports in the end.
+/// Final report of a worker.
 #[derive(Debug)]
 pub struct Report {
-    /// Of each flow over TCP.
+    /// Report of each TCP flow.
     pub flows: Vec<FlowReport>,
-    /// Of each proxy.
+    /// Report of each proxy.
     pub proxies: Vec<ProxyReport>,
-    /// Of each flow of UDP.
+    /// Report of each UDP flow.
     pub datagrams: Vec<DatagramReport>,
-    /// Of each host, packets that its device dropped.
+    /// Packets dropped by the device of each host.
     pub device_drops: Vec<u64>,
 }
 
-/// A worker whose flows are running.
+/// Worker whose flows are running.
 #[derive(Debug)]
 pub struct Started {
     worker: Worker,
-    /// What it tells.
+    /// Reports of the worker.
     pub progress: Arc<Progress>,
     report: mpsc::Receiver<Report>,
 }
@@ -122,7 +123,7 @@ impl Worker {
     /// Starts a worker and lets it set everything up.
     ///
     /// # Errors
-    /// What this machine does not allow or lacks.
+    /// Something that this machine does not allow or lacks.
     pub fn launch(launch: &Launch, order: &Order) -> Result<Self, EmulateError> {
         worker::clean();
         allow_files(order)?;
@@ -146,7 +147,7 @@ impl Worker {
             sysctls: BTreeMap::new(),
             offloads_off: Vec::new(),
         };
-        // The command has held the other end of the socket.
+        // The command holds the other end of the socket.
         drop(process);
         worker.set_up(order, other_senders.as_fd()).map_err(|error| match error {
             EmulateError::Broken { .. } => worker.failure(error),
@@ -182,7 +183,7 @@ impl Worker {
         Ok(())
     }
 
-    /// A worker that goes without a word may have left one before.
+    /// Prefers a refusal that the worker sent before it ended.
     fn failure(&self, error: EmulateError) -> EmulateError {
         match receive::<Told>(&self.socket) {
             Ok(Told::Refused(sentence)) => EmulateError::Machine(sentence),
@@ -193,7 +194,7 @@ impl Worker {
     /// Starts the flows.
     ///
     /// # Errors
-    /// The worker has gone.
+    /// The worker has ended.
     pub fn start(self, clock: Clock, warmup: Time) -> Result<Started, EmulateError> {
         let lost = || EmulateError::broken("the worker has gone");
         send(&self.socket, &Command::Start { clock, warmup }).map_err(lost())?;
@@ -208,7 +209,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // It ends when it sees the socket close; should it not, by force.
+        // The worker exits when the socket closes; it is killed if it does not.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         let until = std::time::Instant::now() + PATIENCE;
         while let Ok(None) = self.child.try_wait() {
@@ -226,7 +227,7 @@ impl Started {
     /// Ends the run.
     ///
     /// # Errors
-    /// The worker has gone.
+    /// The worker has ended.
     pub fn stop(self) -> Result<Report, EmulateError> {
         let lost = || EmulateError::broken("the worker has gone");
         send(&self.worker.socket, &Command::Stop).map_err(lost())?;
@@ -235,9 +236,9 @@ impl Started {
     }
 }
 
-/// Lets this process and the worker have as many files open as the sockets of the flows are.
+/// Raises the limit of open files of this process and the worker to what the flows need.
 fn allow_files(order: &Order) -> Result<(), EmulateError> {
-    // At most a listener, two ends, and a second name for the sender of each.
+    // At most a listener, two ends, and a second descriptor of the sender for each flow.
     let needed = (4 * (order.flows.len() + order.hosts.len()) + OTHER_FILES) as u64;
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((u64::MAX, u64::MAX));
     if needed <= soft {

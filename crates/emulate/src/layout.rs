@@ -1,4 +1,4 @@
-//! From a scenario to hosts with addresses, flows with ports, and ways between them.
+//! Layout of a scenario: hosts with addresses, flows with ports, and routes between them.
 
 use crate::error::EmulateError;
 use crate::protocol::{
@@ -14,46 +14,44 @@ use retx_units::Law;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-/// Most hosts: each is a namespace and a device that the emulator has to look after.
+/// Largest number of hosts: each is a namespace and a device that the emulator has to serve.
 pub const HOSTS_MAX: usize = 256;
-/// Most flows: each is two threads.
+/// Largest number of flows: each has two threads.
 pub const FLOWS_MAX: usize = 2000;
-/// The listening end of flow n has port `FIRST_PORT` + n, below the range from which the kernel
-/// takes ports by itself.
+/// The listening end of flow n has port `FIRST_PORT` + n, below the range of ephemeral ports.
 pub const FIRST_PORT: u16 = 20_001;
 
-/// What receiving takes of a host's settings.
+/// Setting of a host for receive buffers.
 const RECEIVE_BUFFERS: &str = "ipv4/tcp_rmem";
 
-/// What is to be run, and where.
+/// Layout of an emulation.
 #[derive(Debug)]
 pub struct Layout {
-    /// The stages and the flows, with a route for each pair of hosts.
+    /// Stages and flows, with a route for each pair of hosts.
     pub plan: Plan,
-    /// What the worker is to set up.
+    /// Order for the worker.
     pub order: Order,
-    /// The route from each host to each other: index `from × hosts + to`.
+    /// Route from each host to each other: index `from × hosts + to`.
     pub routes: Vec<Option<u32>>,
-    /// What is written into the segments of the sender and of the receiver of each flow, if
-    /// anything.
+    /// Window to write into the segments of the sender and of the receiver of each flow, if any.
     pub advertised_windows: Vec<[Option<u32>; 2]>,
 }
 
-/// A program that is to be run in a host.
+/// Program to be run in a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramAt {
-    /// The node's name.
+    /// Name of the node.
     pub host: String,
-    /// What a shell is given; `None` for a shell of the user's.
+    /// Shell command; `None` for an interactive shell.
     pub command: Option<String>,
-    /// The run does not wait for its end: it ends with the run.
+    /// True if the run does not wait for the program, and ends it.
     pub background: bool,
 }
 
-/// Lays a scenario out.
+/// Computes the layout of a scenario.
 ///
 /// # Errors
-/// What no kernel can do, or not all in one host; more hosts or flows than can be.
+/// A setting that no kernel supports, conflicting settings of a host, or too many hosts or flows.
 pub fn lay(
     scenario: &Scenario,
     programs: &[ProgramAt],
@@ -99,12 +97,12 @@ fn index_of(hosts: &[u32], node: u32) -> usize {
     hosts.iter().position(|host| *host == node).expect("it is a host")
 }
 
-/// What the kernel of a flow's sender and that of its receiver are set to.
+/// Kernel settings of a flow's sender and of its receiver.
 fn ends<'k>(flow: &FlowPlan, kernels: &'k [KernelTcp]) -> [&'k KernelTcp; 2] {
     [flow.tcp, flow.receiver_tcp].map(|tcp| &kernels[tcp as usize])
 }
 
-/// The hosts with everything that they have to be.
+/// Orders for all hosts.
 fn host_orders(
     scenario: &Scenario,
     (plan, kernels): (&Plan, &[KernelTcp]),
@@ -130,7 +128,7 @@ fn host_orders(
         for (side, kernel) in ends(flow, kernels).into_iter().enumerate() {
             let mut kernel = kernel.clone();
             if side == Side::Sender as usize && sends_at_proxy {
-                // What a proxy receives with is the other leg's business.
+                // The proxy's receive buffer belongs to the other leg.
                 kernel.sysctls.remove(RECEIVE_BUFFERS);
             }
             set_host(&mut orders[index_of(hosts, flow.nodes[side])], flow, &kernel, &mut owners)?;
@@ -160,7 +158,7 @@ fn programs_at(programs: &[ProgramAt], hosts: &[HostOrder]) -> Vec<Program> {
     programs.iter().map(position).collect()
 }
 
-/// What the kernel is set to for each TCP of the plan that a flow uses.
+/// Kernel settings of each TCP of the plan that a flow uses.
 fn kernels(plan: &Plan) -> Result<Vec<KernelTcp>, EmulateError> {
     let used = |index: usize| {
         plan.flows.iter().any(|flow| [flow.tcp, flow.receiver_tcp].contains(&(index as u32)))
@@ -175,7 +173,7 @@ fn kernels(plan: &Plan) -> Result<Vec<KernelTcp>, EmulateError> {
     plan.tcps.iter().enumerate().map(kernel).collect()
 }
 
-/// The nodes where flows end or programs run.
+/// Nodes where flows end or programs run.
 fn hosts(plan: &Plan, programs: &[ProgramAt], nodes: &[&str]) -> Result<Vec<u32>, EmulateError> {
     let of_datagrams = plan.datagrams.iter().flat_map(|flow| flow.nodes);
     let mut hosts: Vec<u32> =
@@ -204,10 +202,10 @@ fn hosts(plan: &Plan, programs: &[ProgramAt], nodes: &[&str]) -> Result<Vec<u32>
     Ok(hosts)
 }
 
-/// Who has set which setting of which host.
+/// TCP that determined each setting of a host.
 type Owners = BTreeMap<(Ipv4Addr, String), String>;
 
-/// What a flow needs of a host as a whole, which another may not want otherwise.
+/// Applies a flow's settings to a host; refuses conflicts with other flows.
 fn set_host(
     host: &mut HostOrder,
     flow: &FlowPlan,
@@ -243,11 +241,11 @@ fn set_host(
 
 fn mtu(scenario: &Scenario) -> u32 {
     let links = scenario.links.iter().flat_map(|link| [link.forward.mtu, link.reverse.mtu]);
-    // A wlan takes packets of any size that its hosts send.
+    // A wlan carries packets of any size that its hosts send.
     links.min().unwrap_or(1500)
 }
 
-/// The largest packet of a flow of UDP.
+/// Largest packet of a UDP flow.
 fn largest(flow: &DatagramPlan) -> u32 {
     match flow.sizes.law {
         Law::Constant(bytes) => (bytes.round() as u32).min(flow.sizes.largest),
@@ -370,7 +368,7 @@ mod tests {
         assert!(error.to_string().starts_with("tcp.other: no kernel"), "{error}");
     }
 
-    /// Each leg of a flow is one, and those of UDP have the ports behind them.
+    /// Each leg of a flow is a flow of its own, and UDP flows get the next ports.
     #[test]
     fn proxies_and_sources_are_laid_out() {
         let text = r#"
@@ -411,7 +409,7 @@ mod tests {
         let of =
             |flow: usize, end: usize| order.flows[flow].sockets[end].congestion_control.clone();
         assert_eq!([of(0, 0), of(0, 1), of(1, 0), of(1, 1)], ["cubic", "cubic", "reno", "cubic"]);
-        // The first flow that ends there says what programs get.
+        // Programs get the congestion control of the first flow that ends in the host.
         let default =
             |host: usize| order.hosts[host].congestion_control.clone().expect("flows end");
         assert_eq!((default(0).name.as_str(), default(0).is_needed), ("cubic", false));

@@ -1,14 +1,13 @@
-//! The real kernel's TCP over a scenario's links, in real time.
+//! Emulation: the kernel's TCP over a scenario's links, in real time.
 //!
-//! Nodes where flows end become network namespaces with a device each ([`worker`], a process of its
-//! own). Packets of the devices pass the stages of the simulator in its own engine, by the clock
-//! ([`path`]). Nothing of the models is written here.
+//! Nodes where flows end become network namespaces with one device each ([`worker`], a separate
+//! process). Packets of the devices pass the stages of the simulator in its own engine, by the
+//! clock ([`path`]). This crate contains no models.
 //!
-//! The way through: [`settings`] turns a TCP into what can be set on a kernel → [`layout`] lays the
-//! scenario out → [`launch`] starts the worker → [`path`] moves packets until the run is over →
-//! [`summary`].
+//! Stages: [`settings`] converts a TCP to kernel settings → [`layout`] computes the layout →
+//! [`launch`] starts the worker → [`path`] moves packets until the run is over → [`summary`].
 
-// Namespaces, TUN devices and packet sockets are Linux's.
+// Namespaces, TUN devices and packet sockets exist only on Linux.
 #![cfg(target_os = "linux")]
 
 mod boundary;

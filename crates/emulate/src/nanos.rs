@@ -1,4 +1,4 @@
-//! Times in messages: as whole nanoseconds.
+//! Times in messages, as integer nanoseconds.
 
 use retx_units::Time;
 use serde::{Deserialize, Deserializer, Serializer};
@@ -8,22 +8,22 @@ pub fn serialize<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::
     serializer.serialize_u64(time.as_nanos())
 }
 
-/// Reads one.
+/// Reads a time.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
     u64::deserialize(deserializer).map(Time::from_nanos)
 }
 
-/// The same for a time that may be absent.
+/// Optional times.
 pub mod option {
     use retx_units::Time;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    /// Writes a time, or that there is none.
+    /// Writes an optional time.
     pub fn serialize<S: Serializer>(time: &Option<Time>, serializer: S) -> Result<S::Ok, S::Error> {
         time.map(Time::as_nanos).serialize(serializer)
     }
 
-    /// Reads one.
+    /// Reads an optional time.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Time>, D::Error> {

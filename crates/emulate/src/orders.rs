@@ -1,7 +1,7 @@
-//! What flows send, as the worker is told: the simulator's own sources, in messages.
+//! Sources of flows in messages to the worker: those of the simulator.
 //!
-//! Parameters of laws go by their bits, as decimals need not come back as they went: the draws of
-//! a seed are then those of a simulation.
+//! Parameters of distributions are sent as bits, because decimals may not round-trip: a seed then
+//! yields the draws of a simulation.
 
 use retx_sim::exchanges::Script;
 use retx_sim::plan::{DatagramPlan, ExchangePlan, Limits, Pace, PacketSizes};
@@ -9,14 +9,14 @@ use retx_sim::source::Source;
 use retx_units::{Law, Rate, StreamKey, Time};
 use serde::{Deserialize, Serialize};
 
-/// Whose random streams are drawn from.
+/// Key of the random streams.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Draws {
-    /// The scenario's seed.
+    /// Seed of the scenario.
     pub seed: u64,
-    /// Which repetition of it.
+    /// Number of the replication.
     pub replication: u64,
-    /// The flow.
+    /// Name of the flow.
     pub name: String,
 }
 
@@ -26,7 +26,7 @@ impl Draws {
     }
 }
 
-/// A law: which one, and the bits of its parameters.
+/// Distribution: its kind and the bits of its parameters.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 enum LawOrder {
     Constant(u64),
@@ -58,7 +58,7 @@ impl LawOrder {
     }
 }
 
-/// What times packets; rates in bit/s.
+/// Pace of packets; rates in bit/s.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 enum PaceOrder {
     Saturating { backlog: u32 },
@@ -93,7 +93,7 @@ impl PaceOrder {
     }
 }
 
-/// A source of datagrams.
+/// Source of datagrams.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SourceOrder {
     draws: Draws,
@@ -109,7 +109,7 @@ pub struct SourceOrder {
 }
 
 impl SourceOrder {
-    /// That of a flow.
+    /// Source of a flow.
     pub fn new(flow: &DatagramPlan, draws: Draws) -> Self {
         let Limits { packets, bytes, end } = flow.limits;
         Self {
@@ -124,12 +124,12 @@ impl SourceOrder {
         }
     }
 
-    /// It keeps its first hop full, and has to be told what becomes of its packets there.
+    /// True if the source keeps its first hop full, and must be informed of its packets there.
     pub const fn fills_first_hop(&self) -> bool {
         matches!(self.pace, PaceOrder::Saturating { .. })
     }
 
-    /// The simulator's machine that sends so.
+    /// Sender of the simulator for this source.
     pub fn sender(&self) -> retx_sim::datagram::Sender {
         let sizes = PacketSizes { law: self.sizes.law(), largest: self.largest };
         let draws = (self.draws.key(), self.draws.name.as_str());
@@ -146,14 +146,14 @@ pub struct ExchangeOrder {
     request: LawOrder,
     response: LawOrder,
     think: LawOrder,
-    /// How many; without it, without end.
+    /// Number of exchanges; `None`: unlimited.
     pub count: Option<u32>,
-    /// Each has a connection of its own.
+    /// True if each exchange has a connection of its own.
     pub each: bool,
 }
 
 impl ExchangeOrder {
-    /// Those of a flow.
+    /// Exchanges of a flow.
     pub fn new(plan: &ExchangePlan, draws: Draws) -> Self {
         Self {
             draws,
@@ -165,7 +165,7 @@ impl ExchangeOrder {
         }
     }
 
-    /// What is asked and answered, from the first on.
+    /// Script of requests and responses, from the first on.
     pub fn script(&self) -> Script {
         let plan = ExchangePlan {
             request: self.request.law(),
@@ -190,7 +190,7 @@ mod tests {
         serde_json::from_str(&serde_json::to_string(order).expect("plain data")).expect("the same")
     }
 
-    /// A flow of UDP with parameters that no decimal of a few digits is.
+    /// UDP flow with parameters that have no short decimal representation.
     fn flow(pace: Pace) -> DatagramPlan {
         DatagramPlan {
             name: "f".into(),

@@ -1,7 +1,7 @@
-//! What the emulator and its worker say to each other, over a Unix socket: length and JSON.
+//! Messages between the emulator and its worker, over a Unix socket: length and JSON.
 //!
-//! The worker is a process of its own: it alone lives in namespaces, and all that lives there goes
-//! when it goes. It hands the devices' descriptors to the emulator, which moves the packets.
+//! The worker is a process of its own: only it lives in namespaces, and everything in them ends
+//! with it. It passes the devices' descriptors to the emulator, which moves the packets.
 
 mod passing;
 
@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-/// How packets come from the hosts and go to them.
+/// Exchange of packets with the hosts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
-    /// A TUN device in each host.
+    /// TUN device in each host.
     #[default]
     Tun,
     /// A veth pair for each host, whose outer end is read with the kernel's timestamps.
@@ -28,15 +28,15 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// All of them.
+    /// Names of all backends.
     pub const NAMES: &'static [&'static str] = &["tun", "precise"];
 
-    /// The one of that name.
+    /// Backend of the given name.
     pub fn find(name: &str) -> Option<Self> {
         [Self::Tun, Self::Precise].into_iter().find(|backend| backend.name() == name)
     }
 
-    /// Its name.
+    /// Name of the backend.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tun => "tun",
@@ -45,111 +45,112 @@ impl Backend {
     }
 }
 
-/// What the worker is to set up.
+/// Order: everything that the worker sets up.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
-    /// How packets come and go.
+    /// Exchange of packets.
     pub backend: Backend,
-    /// The hosts.
+    /// Hosts.
     pub hosts: Vec<HostOrder>,
-    /// The flows over TCP between them.
+    /// TCP flows between them.
     pub flows: Vec<FlowOrder>,
-    /// Where two of them are joined.
+    /// Proxies between two flows.
     pub proxies: Vec<ProxyOrder>,
-    /// The flows of UDP.
+    /// UDP flows.
     pub datagrams: Vec<DatagramOrder>,
     /// Programs to run.
     pub programs: Vec<Program>,
-    /// The emulator's standard input follows, for the programs, after the way for senders' sockets.
+    /// True if the emulator's standard input follows, for the programs, after the channel for
+    /// senders' sockets.
     pub has_input: bool,
 }
 
-/// A host: a network namespace with one device.
+/// Host: a network namespace with one device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostOrder {
-    /// The node's name.
+    /// Name of the node.
     pub name: String,
-    /// Its address.
+    /// IPv4 address.
     pub address: Ipv4Addr,
-    /// Largest IP packet.
+    /// Largest IP packet, bytes.
     pub mtu: u32,
     /// Values below `/proc/sys/net`.
     pub sysctls: BTreeMap<String, String>,
-    /// Attributes of the route to the others, as `ip route` takes them.
+    /// Attributes of the route to the other hosts, in the notation of `ip route`.
     pub route: BTreeMap<String, String>,
-    /// What a socket has that asks for none.
+    /// Default congestion control.
     pub congestion_control: Option<DefaultOrder>,
 }
 
-/// The congestion control of sockets that ask for none.
+/// Congestion control of sockets that set none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DefaultOrder {
-    /// The kernel's name of it.
+    /// The kernel's name of the congestion control.
     pub name: String,
-    /// All flows of the host have the same.
+    /// True if all flows of the host use it.
     pub is_of_all: bool,
-    /// Programs of the user's run there, which are to have it.
+    /// True if user programs run there, which need it.
     pub is_needed: bool,
 }
 
-/// A flow over TCP: what one program sends to another.
+/// TCP flow between two programs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FlowOrder {
     /// Indices of the hosts that send and receive the data.
     pub hosts: [usize; 2],
-    /// The sender opens the connections.
+    /// True if the data sender opens the connections.
     pub sender_opens: bool,
-    /// The port at which the other end listens.
+    /// Port of the listening end.
     pub port: u16,
-    /// When the first connection is opened.
+    /// Time at which the first connection is opened.
     #[serde(with = "crate::nanos")]
     pub start: Time,
-    /// What is sent.
+    /// Data to send.
     pub files: FileOrder,
-    /// What is set on the sockets that send and receive the data.
+    /// Options of the sockets that send and receive the data.
     pub sockets: [SocketOptions; 2],
 }
 
-/// A proxy between two flows, which are the legs of one way: it receives the first and sends the
+/// Proxy between two flows, which are the legs of one path: it receives the first and sends the
 /// second.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ProxyOrder {
     /// Indices of the flows.
     pub legs: [usize; 2],
-    /// The most bytes that it holds.
+    /// Largest number of bytes held.
     pub buffer: u64,
 }
 
-/// A flow of UDP.
+/// UDP flow.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DatagramOrder {
     /// Indices of the hosts that send and receive.
     pub hosts: [usize; 2],
-    /// The port at both ends.
+    /// Port at both ends.
     pub port: u16,
-    /// What is sent.
+    /// Source of its packets.
     pub source: SourceOrder,
 }
 
 /// Files that a flow sends, each over a connection of its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum FileOrder {
-    /// One without end.
+    /// Endless file.
     Endless,
-    /// So many of the same size.
+    /// Files of one size.
     Equal {
-        /// How many.
+        /// Number of files.
         count: u32,
-        /// Bytes of each.
+        /// Size of each, bytes.
         bytes: u64,
-        /// From the end of one connection to the next, in nanoseconds.
+        /// Time from the end of one connection to the start of the next, in nanoseconds.
         pause: u64,
     },
-    /// One by one.
+    /// Individual sizes.
     Each {
-        /// Bytes.
+        /// Sizes in bytes.
         bytes: Vec<u64>,
-        /// From the end of one connection to the next, in nanoseconds.
+        /// Time from the end of one connection to the start of the next, in nanoseconds.
         pause: u64,
     },
     /// Responses to requests.
@@ -157,13 +158,13 @@ pub enum FileOrder {
 }
 
 impl FileOrder {
-    /// The size of a file by its number; `None` after the last.
+    /// Size of a file by its number; `None` after the last.
     pub fn bytes(&self, number: u32) -> Option<u64> {
         match self {
             Self::Endless => (number == 0).then_some(u64::MAX),
             Self::Equal { count, bytes, .. } => (number < *count).then_some(*bytes),
             Self::Each { bytes, .. } => bytes.get(number as usize).copied(),
-            // What a connection carries is not known before.
+            // The bytes of a connection are not known in advance.
             Self::Exchanges(exchanges) if exchanges.each => {
                 exchanges.count.is_none_or(|count| number < count).then_some(0)
             }
@@ -171,7 +172,7 @@ impl FileOrder {
         }
     }
 
-    /// False for data without end.
+    /// True unless the data are endless.
     pub const fn is_finite(&self) -> bool {
         match self {
             Self::Endless => false,
@@ -180,7 +181,7 @@ impl FileOrder {
         }
     }
 
-    /// From the end of one connection to the next.
+    /// Time from the end of one connection to the start of the next.
     pub const fn pause(&self) -> std::time::Duration {
         std::time::Duration::from_nanos(match self {
             Self::Endless | Self::Exchanges(_) => 0,
@@ -189,153 +190,153 @@ impl FileOrder {
     }
 }
 
-/// What is set on a socket.
+/// Options of a socket.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SocketOptions {
-    /// `TCP_CONGESTION`.
+    /// Value of `TCP_CONGESTION`.
     pub congestion_control: String,
-    /// `TCP_NODELAY`.
+    /// Value of `TCP_NODELAY`.
     pub no_delay: bool,
-    /// TCP paces by itself.
+    /// True if TCP paces by itself.
     pub pacing: bool,
-    /// `SO_SNDBUF`, which the kernel doubles for its own needs.
+    /// Value of `SO_SNDBUF`, which the kernel doubles for its own needs.
     pub send_buffer: Option<usize>,
-    /// `SO_RCVBUF`, likewise.
+    /// Value of `SO_RCVBUF`, which the kernel doubles for its own needs.
     pub receive_buffer: Option<usize>,
 }
 
-/// A program that the user wants to run in a host.
+/// User program to be run in a host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Program {
     /// Index of the host.
     pub host: usize,
-    /// What a shell is given; a shell for the user when there is nothing.
+    /// Shell command; `None` for an interactive shell.
     pub command: Option<String>,
-    /// The run does not wait for its end.
+    /// True if the run does not wait for its end.
     pub background: bool,
 }
 
-/// What the emulator says after the order.
+/// Commands of the emulator after the order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Command {
-    /// The run begins.
+    /// Starts the run.
     Start {
-        /// Its time.
+        /// Clock of the run.
         clock: Clock,
-        /// Statistics start then.
+        /// Start of statistics.
         #[serde(with = "crate::nanos")]
         warmup: Time,
     },
-    /// The run is over: report.
+    /// Ends the run and requests the report.
     Stop,
 }
 
-/// What the worker says.
+/// Messages of the worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Told {
-    /// All is set up; the devices follow, one for each host, and then a socket for each flow of
-    /// UDP that keeps its first hop full.
+    /// Everything is set up. The devices follow, one for each host, then a socket for each UDP flow
+    /// that keeps its first hop full.
     Ready {
-        /// Of each host, what has been set and read back.
+        /// For each host, the settings as read back.
         sysctls: BTreeMap<String, BTreeMap<String, String>>,
-        /// Names of features of the devices that have been switched off.
+        /// Names of device features that were switched off.
         offloads_off: Vec<String>,
     },
-    /// This machine does not allow it, or lacks something: a sentence for the user.
+    /// The machine does not allow it, or lacks something: a sentence for the user.
     Refused(String),
-    /// A finite flow over TCP is complete, or will never be.
+    /// A finite TCP flow is complete, or will never be.
     FlowDone,
-    /// A flow of UDP, by its number among those, has sent its last packet.
+    /// A UDP flow has sent its last packet.
     AllSent {
-        /// The flow.
+        /// Index among the UDP flows.
         flow: usize,
-        /// How many it has sent.
+        /// Number of packets sent.
         packets: u64,
     },
-    /// A program has ended: its number in the order, and its exit code.
+    /// A program has ended: its index in the order, and its exit code.
     ProgramDone(usize, i32),
-    /// A program has ended that the run waits for.
+    /// An awaited program has ended.
     Awaited,
-    /// What all flows came to, in their order.
+    /// Results of all flows, in their order.
     Report {
-        /// The flows over TCP.
+        /// TCP flows.
         flows: Vec<FlowReport>,
-        /// What the proxies have passed on.
+        /// Proxies.
         proxies: Vec<ProxyReport>,
-        /// The flows of UDP.
+        /// UDP flows.
         datagrams: Vec<DatagramReport>,
-        /// Of each host, packets that its device dropped.
+        /// For each host, packets dropped by its device.
         device_drops: Vec<u64>,
     },
 }
 
-/// What the ends of a flow know of it.
+/// Results known to the ends of a TCP flow.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FlowReport {
-    /// When its first connection was opened.
+    /// Time at which its first connection was opened.
     #[serde(with = "crate::nanos::option")]
     pub start: Option<Time>,
-    /// When the last byte of its last file was read.
+    /// Time at which the last byte of its last file was read.
     #[serde(with = "crate::nanos::option")]
     pub finish: Option<Time>,
     /// Bytes read.
     pub bytes_delivered: u64,
     /// Bytes read before the end of the warm-up.
     pub bytes_in_warmup: u64,
-    /// What was asked and answered, in the order of the answers.
+    /// Exchanges in the order of the responses.
     pub exchanges: Vec<ExchangeReport>,
-    /// The sender's `TCP_INFO`, all connections together where that makes sense.
+    /// The sender's `TCP_INFO`, combined over all connections.
     pub kernel: crate::tcp_info::TcpInfo,
-    /// What went wrong, if anything.
+    /// Error, if any.
     pub fault: Option<String>,
 }
 
-/// A request and its response.
+/// Request and its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExchangeReport {
-    /// When the client asked.
+    /// Time of the request.
     #[serde(with = "crate::nanos")]
     pub start: Time,
-    /// When it had read all of the response.
+    /// Time at which the client had read the whole response.
     #[serde(with = "crate::nanos")]
     pub finish: Time,
-    /// Bytes asked with.
+    /// Size of the request.
     pub request_bytes: u64,
-    /// Bytes answered with.
+    /// Size of the response.
     pub response_bytes: u64,
 }
 
-/// What a proxy has passed on, from the end of the warm-up on.
+/// Results of a proxy, from the end of the warm-up on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProxyReport {
     /// Bytes read from one connection and written to the other.
     pub bytes_relayed: u64,
-    /// Bytes that it held, in the mean.
+    /// Time average of the bytes held.
     pub buffer_mean_bytes: f64,
-    /// At most.
+    /// Maximum of the bytes held.
     pub buffer_max_bytes: u64,
-    /// At the end.
+    /// Bytes held at the end.
     pub buffer_end_bytes: u64,
 }
 
-/// What the ends of a flow of UDP know of it.
+/// Results known to the ends of a UDP flow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatagramReport {
-    /// When it began.
+    /// Start of the flow.
     #[serde(with = "crate::nanos::option")]
     pub start: Option<Time>,
-    /// Packets that the receiving program has read.
+    /// Packets read by the receiving program.
     pub received: u64,
-    /// What went wrong, if anything.
+    /// Error, if any.
     pub fault: Option<String>,
 }
 
-/// What becomes of a packet in the first hop: a byte for a source that keeps that hop full.
+/// Fate of a packet in the first hop, sent as a byte to a source that keeps that hop full.
 pub mod first_hop {
-    /// It has passed.
+    /// Passed.
     pub const PASSED: u8 = 0;
-    /// It was lost there.
+    /// Lost by the channel.
     pub const LOST: u8 = 1;
-    /// The hop has turned it away.
+    /// Dropped by the queue.
     pub const TURNED_AWAY: u8 = 2;
 }

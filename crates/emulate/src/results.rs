@@ -1,4 +1,4 @@
-//! What flows and proxies have come to: what their ends know, and what was seen on the way.
+//! Results of flows and proxies, combined from their ends and the observations on the path.
 
 use crate::launch::Report;
 use crate::path::Sights;
@@ -11,7 +11,7 @@ use retx_record::tables::{Exchange, Exchanges};
 use retx_sim::plan::{Plan, ProxyPlan, Work};
 use retx_units::Time;
 
-/// The flows in the order of the scenario, up to `to`.
+/// Results of the flows in the order of the scenario, up to `to`.
 pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<EmulatedRow> {
     tell_from_end_to_end(&plan.proxies, &mut report.flows);
     let tcp = plan.flows.iter().zip(report.flows).zip(&seen.counts).enumerate();
@@ -45,8 +45,8 @@ pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<Em
     rows
 }
 
-/// The first leg of a flow stands for the whole of it: opened when its initiator did, delivered
-/// where the data are read.
+/// Combines chains: the first leg of a flow stands for the whole chain, opened by its initiator and
+/// delivered where the data are read.
 fn tell_from_end_to_end(proxies: &[ProxyPlan], flows: &mut [FlowReport]) {
     let is_first = |leg: u32| proxies.iter().all(|proxy| proxy.legs[1] != leg);
     for proxy in proxies.iter().filter(|proxy| is_first(proxy.legs[0])) {
@@ -59,14 +59,14 @@ fn tell_from_end_to_end(proxies: &[ProxyPlan], flows: &mut [FlowReport]) {
     }
 }
 
-/// The leg at the receiver, of the chain that this one belongs to.
+/// Last leg of the chain that starts with this one.
 fn last_of(proxies: &[ProxyPlan], leg: u32) -> u32 {
     let next = proxies.iter().find(|proxy| proxy.legs[0] == leg);
     next.map_or(leg, |proxy| last_of(proxies, proxy.legs[1]))
 }
 
-/// Adds what proxies have passed on to the results of their relays: the sum of the means, and of
-/// the maxima, as each flow has a buffer of its own.
+/// Adds the results of proxies to those of their relays: means and maxima are sums, because each
+/// flow has a buffer of its own.
 pub fn add_proxies<'a>(
     relays: &mut [RelaySummary],
     proxies: impl Iterator<Item = (&'a ProxyPlan, &'a ProxyReport)>,
@@ -88,7 +88,7 @@ fn summary_of(report: &FlowReport, warmup: Time) -> ExchangeSummary {
     (&times).into()
 }
 
-/// The table of exchanges, where a flow has any; in the order of their ends.
+/// Table of exchanges in the order of their ends; `None` without exchanges.
 pub fn exchanges(plan: &Plan, reports: &[FlowReport]) -> Option<Exchanges> {
     if !plan.flows.iter().any(|flow| flow.work.asks()) {
         return None;

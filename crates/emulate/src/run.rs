@@ -1,4 +1,4 @@
-//! From a scenario to what its emulation came to.
+//! Emulation of a scenario, from start to results.
 
 use crate::boundary;
 use crate::calibrate::demand_bit_s;
@@ -18,44 +18,44 @@ use retx_units::{Duration, Time};
 use std::collections::BTreeMap;
 use std::thread;
 
-/// The 99th percentile of lateness above which a run is not valid.
+/// 99th percentile of lateness above which a run is not valid.
 pub const LATENESS_BOUND: Duration = Duration::from_millis(1);
-/// The hosts get so long to start their flows.
+/// Time for the hosts to start their flows.
 const RUN_UP: std::time::Duration = std::time::Duration::from_millis(20);
-/// Before everything that has no real-time priority; any other of these does as well.
+/// Lowest real-time priority, above all threads without one.
 pub const PRIORITY: i32 = 1;
 
-/// How a scenario is emulated.
+/// Settings of an emulation.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What is written down, and which draws the models take.
+    /// Tables to record, and the replication for the models.
     pub record: Options,
-    /// How packets come and go.
+    /// Exchange of packets.
     pub backend: Backend,
     /// Programs to run in hosts. The run then ends when they have ended and, if there are any,
     /// finite flows are complete.
     pub programs: Vec<ProgramAt>,
-    /// See [`LATENESS_BOUND`].
+    /// Bound of lateness; see [`LATENESS_BOUND`].
     pub lateness_bound: Duration,
-    /// The rate in bit/s that this machine can hold, if that is known.
+    /// Rate in bit/s that this machine can sustain; `None` if unknown.
     pub rate_max: Option<f64>,
-    /// How a worker is started.
+    /// Parameters for starting a worker.
     pub launch: Launch,
 }
 
-/// What an emulation came to.
+/// Results of an emulation.
 #[derive(Debug)]
 pub struct Emulated {
-    /// What is printed.
+    /// Printed summary.
     pub summary: EmulationSummary,
-    /// Tables and capture; its flows are in the summary alone.
+    /// Tables and capture; its flows are only in the summary.
     pub outcome: Outcome,
 }
 
-/// Emulates a scenario, in real time.
+/// Emulates a scenario in real time.
 ///
 /// # Errors
-/// What the kernel cannot do, what this machine lacks, and that it was cancelled.
+/// Something that the kernel does not support or this machine lacks; cancellation.
 pub fn emulate(
     scenario: &Scenario,
     settings: &Settings,
@@ -65,7 +65,7 @@ pub fn emulate(
     let mut layout = lay(scenario, &settings.programs, (settings.backend, replication))?;
     check_demand(&layout.plan, settings)?;
     if settings.programs.iter().any(|program| program.command.is_none()) {
-        // A shell lasts as long as its user likes.
+        // An interactive shell lasts as long as its user wants.
         layout.plan.end = Time::from_nanos(u64::MAX / 2);
     }
     let mut worker = Worker::launch(&settings.launch, &layout.order)?;
@@ -142,13 +142,12 @@ fn goal(layout: &Layout) -> Goal {
     Goal { flows: (!to_the_end).then_some(finite), programs }
 }
 
-/// Runs `work` in a thread of its own, with a higher priority than other threads if this process
-/// may; returns whether it might.
+/// Runs `work` in a thread of its own, with real-time priority if allowed; returns whether it was.
 fn in_a_thread_that_runs_first<R: Send>(work: impl FnOnce() -> R + Send) -> (bool, R) {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {
             let first = boundary::run_first(PRIORITY).is_ok();
-            // Sleeps end when they should.
+            // Sleeps end without slack.
             let _ = nix::sys::prctl::set_timerslack(1);
             (first, work())
         });
@@ -214,7 +213,7 @@ fn summary(
     emulation: Emulation,
 ) -> EmulationSummary {
     let mut engine = outcome.engine;
-    // Its time is the clock's.
+    // The time taken is the simulated time.
     engine.wall_s = Some(engine.simulated_s);
     EmulationSummary {
         scenario: scenario.to_json(),

@@ -1,7 +1,8 @@
-//! From `[tcp.NAME]` to what can be set on a kernel's TCP.
+//! Settings of a kernel's TCP for a `[tcp.NAME]`.
 //!
-//! What cannot be set is as the preset `linux` says, or the kernel cannot run that TCP. Facts:
-//! `Documentation/networking/ip-sysctl.rst`, `net/ipv4/tcp.c`, `ip-route(8)`, Linux 6.18.
+//! Fields that cannot be set must have the value of the preset `linux`; otherwise the kernel cannot
+//! run that TCP. Facts: `Documentation/networking/ip-sysctl.rst`, `net/ipv4/tcp.c`, `ip-route(8)`,
+//! Linux 6.18.
 
 use crate::protocol::SocketOptions;
 use retx_tcp::loss_detection::Config as LossDetection;
@@ -9,26 +10,26 @@ use retx_tcp::{Config, Size, congestion_control, presets};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a kernel's TCP is set to.
+/// Settings of a kernel's TCP.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelTcp {
-    /// Below `/proc/sys/net`, for a whole host.
+    /// Values below `/proc/sys/net`, for a whole host.
     pub sysctls: BTreeMap<String, String>,
     /// Attributes of routes, for a whole host.
     pub route: BTreeMap<String, String>,
-    /// On each socket.
+    /// Options of each socket.
     pub socket: SocketOptions,
-    /// Written into each segment on its way, as the kernel cannot hold it.
+    /// Window written into each segment on the path, because the kernel cannot fix it.
     pub advertised_window: Option<u32>,
 }
 
-/// The kernel's names of the congestion controls that are modelled.
+/// Kernel names of the congestion controls that have models.
 const MODULES: [&str; 7] = ["reno", "cubic", "bbr", "vegas", "veno", "westwood", "hybla"];
 
-/// What the kernel is to be set to for this TCP.
+/// Kernel settings for this TCP.
 ///
 /// # Errors
-/// The fields that no kernel can be set to, and what it does instead.
+/// The fields that no kernel can be set to, and its own values.
 pub fn kernel_tcp(config: &Config) -> Result<KernelTcp, String> {
     let module = module_of(config)?;
     let socket = SocketOptions {
@@ -56,7 +57,7 @@ fn linux() -> Config {
     (presets::find("linux").expect("the preset of a kernel").config)()
 }
 
-/// What of a configuration can be set; the rest as the kernel has it.
+/// Copy of the kernel's configuration with all settable fields of `config`.
 fn settable(config: &Config, kernel: Config) -> Config {
     let asked = config.clone();
     Config {
@@ -86,7 +87,7 @@ fn settable(config: &Config, kernel: Config) -> Config {
         dupack_threshold: asked.dupack_threshold,
         max_retransmissions: Some(asked.max_retransmissions.unwrap_or(15)),
         max_syn_retransmissions: match asked.max_syn_retransmissions {
-            // At least one besides those that come each second.
+            // At least one SYN besides those at intervals of a second.
             Some(times) if times > SYN_LINEAR_TIMEOUTS => asked.max_syn_retransmissions,
             _ => kernel.max_syn_retransmissions,
         },
@@ -106,11 +107,11 @@ fn loss_detection(config: &Config, kernel: &Config) -> LossDetection {
     }
 }
 
-/// So many fields are told with their values; of a TCP that has nothing in common with a kernel's,
-/// the names of the others are enough.
+/// Number of fields listed with their values; for a TCP unlike a kernel's, the names of the others
+/// suffice.
 const TOLD: usize = 3;
 
-/// Names every field in which the two differ.
+/// Lists every field in which the two differ.
 fn compare(asked: &Config, possible: &Config) -> Result<(), String> {
     let [asked, possible] =
         [asked, possible].map(|tcp| serde_json::to_value(tcp).expect("a TCP is plain data"));
@@ -136,7 +137,7 @@ fn compare(asked: &Config, possible: &Config) -> Result<(), String> {
     Err(format!("no kernel can be set to {}; like = \"linux\" can be run", differing.join(", ")))
 }
 
-/// The kernel's module for a congestion control, or that of the same name.
+/// Kernel module of a congestion control.
 fn module_of(config: &Config) -> Result<&'static str, String> {
     let name = config.congestion_control.name();
     let is_meant = |kernels: &&&str| **kernels == name || modelled(kernels).name() == name;
@@ -149,12 +150,13 @@ fn module_of(config: &Config) -> Result<&'static str, String> {
     })
 }
 
-/// The model of a module.
+/// Model of a module.
 fn modelled(module: &str) -> congestion_control::Config {
     presets::linux_module(module).expect("one that is modelled")
 }
 
-/// Parameters cannot be set, and models of RFCs and papers are not the kernel's.
+/// Refuses parameters, which cannot be set, and models of RFCs and papers, which are not the
+/// kernel's.
 fn check_module(asked: &congestion_control::Config, module: &str) -> Result<(), String> {
     let kernels = modelled(module);
     if *asked == kernels {
@@ -175,7 +177,7 @@ fn check_module(asked: &congestion_control::Config, module: &str) -> Result<(), 
     ))
 }
 
-/// A size in bytes where it differs from the preset's, for which the kernel is left to itself.
+/// Size in bytes if it differs from the preset's; otherwise the kernel's default stays.
 fn own_size(
     config: &Config,
     of: impl Fn(&Config) -> Option<Size>,
@@ -187,15 +189,15 @@ fn own_size(
     bytes.map(usize::try_from).transpose().map_err(|error| error.to_string())
 }
 
-/// With auto-tuning `tcp_wmem` says it; without, the socket.
+/// Send buffer: set by `tcp_wmem` with autotuning, by the socket without.
 fn send_buffer(config: &Config) -> Result<Option<usize>, String> {
     let bytes = config.send_buffer.bytes(config.mss);
     let fixed = config.send_autotuning.is_none().then_some(bytes);
     fixed.map(usize::try_from).transpose().map_err(|error| error.to_string())
 }
 
-/// With auto-tuning `tcp_rmem` says it; without, the socket. A window that is held on the way must
-/// never be the narrower one.
+/// Receive buffer: set by `tcp_rmem` with autotuning, by the socket without. It must never be
+/// smaller than a window fixed on the path.
 fn receive_buffer(config: &Config) -> Result<Option<usize>, String> {
     if config.receive_autotuning.is_some() || config.advertised_window.is_some() {
         return Ok(None);
@@ -203,8 +205,8 @@ fn receive_buffer(config: &Config) -> Result<Option<usize>, String> {
     own_size(config, |tcp| (tcp.receive_autotuning.is_none()).then_some(tcp.receive_buffer))
 }
 
-/// Of a kernel as `tcp_syn_linear_timeouts` has it: so many SYNs come in equal steps, and do not
-/// count.
+/// Value of the kernel's `tcp_syn_linear_timeouts`: number of SYNs at constant intervals, which do
+/// not count as retransmissions.
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
 
 fn syn_retries(config: &Config) -> u32 {
@@ -218,7 +220,7 @@ fn sysctls(config: &Config) -> BTreeMap<String, String> {
         ("tcp_sack", flag(config.sack)),
         ("tcp_timestamps", flag(config.timestamps)),
         ("tcp_window_scaling", flag(config.window_scaling)),
-        // 1: offer it and accept it.
+        // 1: request and accept ECN.
         ("tcp_ecn", flag(config.ecn)),
         ("tcp_slow_start_after_idle", flag(config.slow_start_after_idle)),
         ("tcp_reordering", config.dupack_threshold.to_string()),
@@ -226,9 +228,9 @@ fn sysctls(config: &Config) -> BTreeMap<String, String> {
         ("tcp_syn_retries", syn_retries(config).to_string()),
         ("tcp_rto_min_us", (config.min_rto.as_nanos() / 1000).to_string()),
         ("tcp_rto_max_ms", (config.max_rto.as_nanos() / 1_000_000).to_string()),
-        // A connection is to know nothing of those before it.
+        // A connection must not use metrics of earlier ones.
         ("tcp_no_metrics_save", "1".to_owned()),
-        // No connection of a run is to be taken for an attack.
+        // No connection of a run may be treated as an attack.
         ("tcp_syncookies", "0".to_owned()),
     ]);
     let tlp = !matches!(&config.loss_detection, LossDetection::rack(rack) if !rack.tlp);
@@ -262,7 +264,7 @@ fn route(config: &Config) -> Result<BTreeMap<String, String>, String> {
     ]);
     if let Some(largest) = config.max_cwnd {
         let largest = segments("max_cwnd", largest)?;
-        // Not locked it is a hint that nobody reads.
+        // Unlocked, the value is a hint that the kernel ignores.
         all.insert("cwnd".to_owned(), format!("lock {largest}"));
     }
     if config.delayed_ack.segments == 1 {
@@ -320,7 +322,7 @@ mod tests {
         );
         let literal = Config { congestion_control: preset("reno").congestion_control, ..linux() };
         assert!(message(&literal).contains("its module is \"reno_linux\""));
-        // Those in equal steps do not count, and 0 means the default.
+        // SYNs at constant intervals do not count, and 0 means the default.
         let few = Config { max_syn_retransmissions: Some(4), ..linux() };
         assert!(message(&few).contains("max_syn_retransmissions = 4"));
         let odd = Config { initial_window: Size::Bytes(2000), ..linux() };

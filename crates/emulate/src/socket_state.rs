@@ -1,4 +1,4 @@
-//! How a TCP sender is doing, as `TCP_INFO` tells at any moment. (What it tells in the end is in
+//! State of a TCP sender during the run, as reported by `TCP_INFO`. (Final values are in
 //! [`crate::tcp_info`].)
 //!
 //! *Source.* `include/uapi/linux/tcp.h` and `tcp_get_info` of `net/ipv4/tcp.c`. `tcpi_rttvar` is
@@ -10,29 +10,29 @@ use retx_units::Duration;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Bytes of `struct tcp_info` that are asked for; older kernels fill fewer.
+/// Bytes of `struct tcp_info` requested; older kernels fill fewer.
 const BYTES: usize = 248;
-/// `TCP_INFINITE_SSTHRESH`: there is no threshold yet.
+/// `TCP_INFINITE_SSTHRESH`: no threshold has been set yet.
 const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 
-/// Where a sender stands with its losses (`tcpi_ca_state`).
+/// Loss recovery state of a sender (`tcpi_ca_state`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LossState {
-    /// Nothing points to a loss.
+    /// No sign of a loss.
     #[default]
     Open,
-    /// Duplicate or selective acknowledgments that are not yet taken for a loss.
+    /// Duplicate or selective acknowledgments that do not count as a loss yet.
     Disorder,
-    /// The window goes down for another reason than a loss: an echo of a mark, most of all.
+    /// Window reduction for another reason than a loss, mostly ECN-Echo.
     Cwr,
     /// Fast recovery.
     Recovery,
-    /// Repairing what a timeout found.
+    /// Recovery after a timeout.
     Loss,
 }
 
 impl LossState {
-    /// By the kernel's number.
+    /// Converts the kernel's number.
     pub const fn of(number: u64) -> Self {
         match number {
             0 => Self::Open,
@@ -44,16 +44,16 @@ impl LossState {
     }
 }
 
-/// A sender at a moment.
+/// State of a sender at a moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SocketState {
     /// `TCP_ESTABLISHED` (1) and so on (`include/net/tcp_states.h`).
     pub tcp_state: u64,
-    /// Where it stands with its losses.
+    /// Loss recovery state.
     pub loss_state: LossState,
-    /// Timeouts in a row.
+    /// Consecutive timeouts.
     pub timeouts_in_row: u64,
-    /// Doublings of the timeout.
+    /// Number of backoffs (doublings of the timeout).
     pub backoff: u32,
     /// `TCPI_OPT_…`.
     pub options: u64,
@@ -61,24 +61,24 @@ pub struct SocketState {
     pub rto: Duration,
     /// Payload of a full segment.
     pub mss: u64,
-    /// Smoothed RTT, once there was a sample.
+    /// Smoothed RTT; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// Mean deviation of the RTT, once there was a sample.
+    /// Mean deviation of the RTT; `None` before the first sample.
     pub rttvar: Option<Duration>,
-    /// Slow start threshold, in segments; `None` before there is one.
+    /// Slow start threshold, in segments; `None` before it is set.
     pub ssthresh: Option<u64>,
     /// Congestion window, in segments.
     pub cwnd: u64,
-    /// Bytes of data sent, each once.
+    /// Bytes of data sent for the first time.
     pub sent_once: u64,
-    /// The peer's window, in bytes; `None` before Linux 5.4.
+    /// Window advertised by the peer, in bytes; `None` before Linux 5.4.
     pub snd_wnd: Option<u64>,
-    /// Timeouts in all, those of a SYN too; `None` before Linux 6.7.
+    /// Number of timeouts, including those of a SYN; `None` before Linux 6.7.
     pub timeouts: Option<u64>,
 }
 
 impl SocketState {
-    /// The state of a socket.
+    /// Reads the state of a socket.
     ///
     /// # Errors
     /// Not a TCP socket.
@@ -110,17 +110,17 @@ impl SocketState {
         }
     }
 
-    /// The handshake is not over (`TCP_SYN_SENT`, `TCP_SYN_RECV`).
+    /// True during the handshake (`TCP_SYN_SENT`, `TCP_SYN_RECV`).
     pub const fn is_opening(&self) -> bool {
         matches!(self.tcp_state, 2 | 3)
     }
 
-    /// It is over (`TCP_TIME_WAIT`, `TCP_CLOSE`).
+    /// True after the connection (`TCP_TIME_WAIT`, `TCP_CLOSE`).
     pub const fn is_closed(&self) -> bool {
         matches!(self.tcp_state, 6 | 7)
     }
 
-    /// Recovery of a loss is under way.
+    /// True during the recovery of a loss.
     pub const fn is_repairing(&self) -> bool {
         matches!(self.loss_state, LossState::Recovery | LossState::Loss)
     }
@@ -135,7 +135,7 @@ impl SocketState {
         self.options & 8 != 0
     }
 
-    /// Timeouts since an earlier look.
+    /// Number of timeouts since an earlier query.
     pub fn timeouts_since(&self, before: &Self) -> u64 {
         match (self.timeouts, before.timeouts) {
             // The kernel's counter has 16 bits.
@@ -149,7 +149,7 @@ impl SocketState {
         self.cwnd * self.mss
     }
 
-    /// The window that a recovery is to end with, in bytes.
+    /// Target window of a recovery, in bytes.
     pub fn target_bytes(&self) -> u64 {
         self.ssthresh.unwrap_or(self.cwnd) * self.mss
     }
@@ -162,7 +162,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsFd;
 
-    /// Against what is known of a connection over loopback.
+    /// Agrees with what is known of a connection over loopback.
     #[test]
     fn the_kernel_tells_how_a_sender_is_doing() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");

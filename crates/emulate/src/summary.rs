@@ -1,6 +1,6 @@
-//! What an emulation came to, with the keys of a simulation's summary.
+//! Summary of an emulation, with the keys of a simulation's summary.
 //!
-//! A value that nobody has seen is null.
+//! A value that was not observed is null.
 
 use crate::lateness::LatenessSummary;
 use crate::path::DatagramSight;
@@ -16,99 +16,99 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What one emulation comes to, as `retx emulate --json` prints it.
+/// Summary of one emulation, as `retx emulate --json` prints it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EmulationSummary {
-    /// The resolved scenario, so that it can be run again.
+    /// Resolved scenario, so that it can be run again.
     pub scenario: serde_json::Value,
-    /// Of retx.
+    /// Version of retx.
     pub version: String,
-    /// The scenario's.
+    /// Seed of the scenario.
     pub seed: u64,
-    /// Which draws of it the models took, from 0.
+    /// Number of the replication, which determines the draws of the models.
     pub replication: u64,
-    /// One per flow, in the scenario's order, with all keys of a simulated one.
+    /// Flows, in the scenario's order, with all keys of a simulated one.
     #[serde(serialize_with = "rows")]
     pub flows: Vec<EmulatedRow>,
-    /// Two per link, in the scenario's order: forward, reverse.
+    /// Links, in the scenario's order: forward and reverse of each.
     pub links: Vec<LinkSummary>,
-    /// One per wlan, in the scenario's order.
+    /// Wlans, in the scenario's order.
     pub wlans: Vec<WlanSummary>,
-    /// One per relay, in the scenario's order.
+    /// Relays, in the scenario's order.
     pub relays: Vec<RelaySummary>,
-    /// What the engine did; its time is that of the clock.
+    /// Cost of the engine; its time is that of the clock.
     pub engine: EngineSummary,
-    /// By what it was done, and how well.
+    /// Circumstances and validity of the emulation.
     pub emulation: Emulation,
 }
 
-/// By what an emulation was done, and how well.
+/// Circumstances and validity of an emulation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct Emulation {
-    /// Packets were on time, and none was dropped that no model dropped.
+    /// True if packets were on time, and none was dropped except by a model.
     pub valid: bool,
-    /// If not, why; a sentence each.
+    /// Reasons why it is not valid, a sentence each.
     pub faults: Vec<String>,
     pub backend: &'static str,
-    /// The kernel's release.
+    /// Release of the kernel.
     pub kernel: String,
-    /// `fifo` where the emulator ran before everything else, `normal` where it may not.
+    /// `fifo` if the emulator had real-time priority, `normal` otherwise.
     pub priority: &'static str,
-    /// Settings of each host, as the kernel reads them back.
+    /// Settings of each host, as read back from the kernel.
     pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
     /// Features of the hosts' devices that are switched off.
     pub offloads_off: Vec<String>,
-    /// Where the senders' states come from: `tcp_info`, …
+    /// Source of the senders' states: `tcp_info`, …
     pub states_from: &'static str,
-    /// … and when they were looked at, in words.
+    /// … and the times at which they were read, in words.
     pub states_at: &'static str,
-    /// How late packets left for the hosts.
+    /// Lateness of packets to the hosts.
     pub lateness: LatenessSummary,
-    /// The 99th percentile above which a run is not valid.
+    /// 99th percentile of lateness above which a run is not valid.
     pub lateness_bound_s: f64,
-    /// Packets that the hosts' devices dropped, none of it a model's doing.
+    /// Packets dropped by the hosts' devices, not by a model.
     pub device_drops: u64,
-    /// Packets to no host, or of no use to the models (IPv6).
+    /// Packets without a destination host, or that the models ignore (IPv6).
     pub packets_unroutable: u64,
-    /// The programs that were run, and their exit codes.
+    /// Programs that were run, and their exit codes.
     pub programs: Vec<ProgramSummary>,
 }
 
-/// A program that was run in a host.
+/// Program that was run in a host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct ProgramSummary {
     pub host: String,
-    /// `None` for a shell.
+    /// Command; `None` for an interactive shell.
     pub command: Option<String>,
-    /// `None` when the run was over before the program.
+    /// Exit code; `None` if the run ended before the program.
     pub exit_code: Option<i32>,
 }
 
-/// A flow's results.
+/// Results of a flow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 #[allow(clippy::large_enum_variant, reason = "there are few")]
 pub enum EmulatedRow {
-    /// Over TCP.
+    /// TCP flow.
     Tcp(EmulatedFlow),
-    /// Of UDP.
+    /// UDP flow.
     Udp(EmulatedDatagrams),
 }
 
 impl EmulatedRow {
-    /// One over TCP.
+    /// Results of a TCP flow.
     pub const fn tcp(&self) -> Option<&EmulatedFlow> {
         if let Self::Tcp(flow) = self { Some(flow) } else { None }
     }
 
-    /// One of UDP.
+    /// Results of a UDP flow.
     pub const fn udp(&self) -> Option<&EmulatedDatagrams> {
         if let Self::Udp(flow) = self { Some(flow) } else { None }
     }
 
-    /// Bytes delivered over the time that it took.
+    /// Bytes delivered over the time taken.
     pub const fn goodput_bit_s(&self) -> Option<f64> {
         match self {
             Self::Tcp(flow) => flow.summary.goodput_bit_s,
@@ -117,20 +117,20 @@ impl EmulatedRow {
     }
 }
 
-/// What is known of a flow of UDP, from the end of the warm-up on.
+/// Results of a UDP flow, from the end of the warm-up on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EmulatedDatagrams {
-    /// What the links saw.
+    /// Observations on the links.
     #[serde(flatten)]
     pub seen: DatagramSummary,
-    /// There is no `TCP_INFO`.
+    /// Always `None`: UDP has no `TCP_INFO`.
     pub kernel: Option<TcpInfo>,
-    /// What went wrong at a socket, in the system's words.
+    /// Error of a socket, in the system's words.
     pub fault: Option<String>,
 }
 
 impl EmulatedDatagrams {
-    /// A flow's results, from what its ends know and what was seen on the way.
+    /// Combines a flow's results from its ends and the observations on the path.
     pub fn new(frame: DatagramFrame, report: DatagramReport, sight: &DatagramSight) -> Self {
         let missing = sight.handed.saturating_sub(report.received);
         let unread = (missing > 0).then(|| {
@@ -144,23 +144,23 @@ impl EmulatedDatagrams {
     }
 }
 
-/// What is known of a flow over TCP, from the end of the warm-up on.
+/// Results of a TCP flow, from the end of the warm-up on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EmulatedFlow {
-    /// As of a simulated one; its segments are counted as they entered the first link.
+    /// Results as of a simulated flow; its segments are counted as they enter the first link.
     #[serde(flatten)]
     pub summary: FlowSummary,
     /// The sender's `TCP_INFO` at the end.
     pub kernel: TcpInfo,
-    /// What went wrong at a socket, in the system's words.
+    /// Error of a socket, in the system's words.
     pub fault: Option<String>,
-    /// Proxies split it: what is undelivered nobody has seen.
+    /// True if proxies split it: the undelivered bytes were not observed.
     #[serde(skip)]
     pub is_split: bool,
 }
 
 impl EmulatedFlow {
-    /// A flow's results, from what its ends know and what was seen on the way.
+    /// Combines a flow's results from its ends and the observations on the path.
     pub fn new(frame: FlowFrame, report: FlowReport, counts: &FlowCounters) -> Self {
         let FlowReport { start, finish, bytes_delivered, bytes_in_warmup, .. } = report;
         let frame = FlowFrame { start, finish, ..frame };
@@ -171,7 +171,7 @@ impl EmulatedFlow {
     }
 }
 
-/// Rows with every key that a simulated flow has; null where nothing is known.
+/// Rows with every key of a simulated flow; null for unknown values.
 fn rows<S: Serializer>(flows: &[EmulatedRow], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(flows.iter().map(|flow| {
         let mut row = empty_row();

@@ -1,4 +1,4 @@
-//! What the kernel tells of a TCP socket: `TCP_INFO`.
+//! Statistics of a TCP socket reported by the kernel: `TCP_INFO`.
 
 use crate::boundary;
 use retx_units::Duration;
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Bytes of `struct tcp_info` that are asked for; older kernels fill fewer.
+/// Bytes of `struct tcp_info` requested; older kernels fill fewer.
 const BYTES: usize = 256;
 
-/// Some fields of `struct tcp_info` (`include/uapi/linux/tcp.h`), in its units.
+/// Selected fields of `struct tcp_info` (`include/uapi/linux/tcp.h`), in its units.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpInfo {
-    /// Connections that these are of.
+    /// Number of connections combined.
     pub connections: u64,
     /// `tcpi_backoff`, at the end.
     pub backoff: u64,
     /// `tcpi_rto`, at the end, in µs.
     pub rto_us: u64,
-    /// `tcpi_snd_mss`: payload of a full segment, options taken off.
+    /// `tcpi_snd_mss`: payload of a full segment, without options.
     pub snd_mss: u64,
     /// `tcpi_rtt`: the smoothed RTT at the end, in µs.
     pub rtt_us: u64,
@@ -52,7 +52,7 @@ pub struct TcpInfo {
     pub rwnd_limited_us: u64,
     /// `tcpi_sndbuf_limited` in µs.
     pub sndbuf_limited_us: u64,
-    /// `tcpi_total_rto`: timeouts, those of a SYN too; `None` before Linux 6.7.
+    /// `tcpi_total_rto`: timeouts, including those of a SYN; `None` before Linux 6.7.
     pub total_rto: Option<u64>,
     /// `tcpi_total_rto_recoveries`: episodes of timeouts.
     pub total_rto_recoveries: Option<u64>,
@@ -60,11 +60,11 @@ pub struct TcpInfo {
     pub total_rto_time_ms: Option<u64>,
 }
 
-/// The bytes that the kernel has filled.
+/// Bytes filled by the kernel.
 pub(crate) struct Filled<'a>(pub &'a [u8]);
 
 impl Filled<'_> {
-    /// A number of `size` bytes, if the kernel has filled them.
+    /// Number of `size` bytes; `None` if the kernel has not filled them.
     pub fn number(&self, offset: usize, size: usize) -> Option<u64> {
         let field = self.0.get(offset..offset + size)?;
         let mut bytes = [0; 8];
@@ -82,7 +82,7 @@ impl Filled<'_> {
 }
 
 impl TcpInfo {
-    /// What the kernel tells of a socket.
+    /// Reads the statistics of a socket.
     ///
     /// # Errors
     /// Not a TCP socket.
@@ -120,7 +120,7 @@ impl TcpInfo {
         }
     }
 
-    /// A further connection of the same flow: counts are added up, states are those of the later.
+    /// Adds a later connection of the flow: counters are summed, states are those of the later one.
     pub fn add(&mut self, later: &Self) {
         if self.connections == 0 {
             *self = later.clone();
@@ -147,7 +147,7 @@ impl TcpInfo {
         };
     }
 
-    /// The smoothed RTT, if there was a sample.
+    /// Smoothed RTT; `None` without a sample.
     pub fn rtt(&self) -> Option<Duration> {
         (self.rtt_us > 0).then(|| Duration::from_micros(self.rtt_us))
     }
@@ -160,7 +160,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsFd;
 
-    /// Against what is known of a connection over loopback.
+    /// Agrees with what is known of a connection over loopback.
     #[test]
     fn the_kernel_tells_what_was_sent() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");

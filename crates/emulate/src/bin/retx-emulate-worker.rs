@@ -1,4 +1,4 @@
-//! The worker of an emulation, for tests; the command line starts the same by its interpreter.
+//! Worker of an emulation for tests; the command line starts the same code through its interpreter.
 
 use retx_emulate::worker;
 

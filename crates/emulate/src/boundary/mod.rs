@@ -1,4 +1,4 @@
-//! Calls of the kernel that nix and the standard library do not wrap: the only unsafe code.
+//! System calls that neither nix nor the standard library wraps: the only unsafe code.
 
 // There is no safe way to make these calls.
 #![allow(unsafe_code)]
@@ -34,11 +34,11 @@ impl InterfaceRequest {
     }
 }
 
-/// Makes a TUN device of packets without further header in this thread's network namespace, behind
-/// an open `/dev/net/tun`.
+/// Creates a TUN device of bare IP packets in this thread's network namespace, for an open
+/// `/dev/net/tun`.
 ///
 /// # Errors
-/// What `TUNSETIFF` refuses.
+/// The error of `TUNSETIFF`.
 pub fn make_tun(tun: BorrowedFd<'_>, name: &str) -> Result<()> {
     let mut request = InterfaceRequest::new(name);
     request.argument.flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
@@ -57,11 +57,11 @@ struct EthtoolValue {
     value: u32,
 }
 
-/// Sends an ethtool command with one value about an interface in this thread's network namespace;
-/// returns the value afterwards.
+/// Sends an ethtool command with one value for an interface in this thread's network namespace;
+/// returns the resulting value.
 ///
 /// # Errors
-/// The driver does not know the command or refuses the value.
+/// The driver does not support the command, or refuses the value.
 pub fn ethtool(socket: BorrowedFd<'_>, name: &str, command: u32, value: u32) -> Result<u32> {
     let mut exchanged = EthtoolValue { command, value };
     let mut request = InterfaceRequest::new(name);
@@ -73,27 +73,27 @@ pub fn ethtool(socket: BorrowedFd<'_>, name: &str, command: u32, value: u32) -> 
     Ok(exchanged.value)
 }
 
-/// Lets this thread run before all others that have no real-time priority.
+/// Gives this thread a real-time priority, above all threads without one.
 ///
 /// # Errors
-/// It may not.
+/// The system does not allow it.
 pub fn run_first(priority: i32) -> Result<()> {
     let parameter = libc::sched_param { sched_priority: priority };
     // SAFETY: `parameter` is a whole `struct sched_param`; 0 stands for this thread.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) })
 }
 
-/// Sets how much of the processor this thread, and those that it starts, get beside others: −20 for
-/// most, 0 as usual.
+/// Sets the nice value of this thread and of those that it starts: −20 is the highest priority, 0
+/// the default.
 ///
 /// # Errors
-/// It may not have more than it has.
+/// The system does not allow a higher priority.
 pub fn set_nice(nice: i32) -> Result<()> {
     // SAFETY: no memory is passed; 0 stands for this thread.
     check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) })
 }
 
-/// Reads `TCP_INFO` into `bytes`; returns how many of them the kernel has filled.
+/// Reads `TCP_INFO` into `bytes`; returns the number of bytes that the kernel has filled.
 ///
 /// # Errors
 /// Not a TCP socket.
@@ -113,7 +113,7 @@ pub fn tcp_info(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> Result<usize> {
     Ok(length as usize)
 }
 
-/// Resets a TCP connection, also when another process holds a descriptor of the socket.
+/// Resets a TCP connection, even if another process holds a descriptor of the socket.
 ///
 /// # Errors
 /// Not a TCP socket.
@@ -131,7 +131,7 @@ pub fn reset(socket: BorrowedFd<'_>) -> Result<()> {
     })
 }
 
-/// Bytes written to a TCP socket that have not been acknowledged; a FIN counts as one.
+/// Number of bytes written to a TCP socket that have not been acknowledged; a FIN counts as one.
 ///
 /// # Errors
 /// Not a TCP socket.
@@ -142,7 +142,7 @@ pub fn unacknowledged(socket: BorrowedFd<'_>) -> Result<u64> {
     Ok(bytes.max(0) as u64)
 }
 
-/// Lets TCP pace this socket by its own rate, with no bound on it.
+/// Enables pacing of this socket at TCP's own rate, without an upper bound.
 ///
 /// # Errors
 /// Not a TCP socket.
@@ -161,10 +161,10 @@ pub fn pace(socket: BorrowedFd<'_>) -> Result<()> {
     })
 }
 
-/// Restricts a packet socket to the IPv4 packets of one interface.
+/// Binds a packet socket to the IPv4 packets of one interface.
 ///
 /// # Errors
-/// No packet socket, or no such interface.
+/// Not a packet socket, or no such interface.
 pub fn bind_to_interface(socket: BorrowedFd<'_>, index: u32) -> Result<()> {
     // SAFETY: all zeros are a `struct sockaddr_ll`.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
@@ -181,10 +181,10 @@ pub fn bind_to_interface(socket: BorrowedFd<'_>, index: u32) -> Result<()> {
     })
 }
 
-/// Takes over a descriptor that the other side hands over with so many bytes.
+/// Receives a descriptor that the peer passes with this message.
 ///
 /// # Errors
-/// It is gone, or has sent something else, or nothing when that is not to be waited for.
+/// The peer is gone, has sent something else, or has sent nothing and the socket is non-blocking.
 pub fn receive_descriptor(
     socket: BorrowedFd<'_>,
     bytes: &mut [u8],

@@ -1,5 +1,4 @@
-//! What the way between the hosts has seen of each flow of UDP: the simulator's books, kept from
-//! packets.
+//! UDP flows as observed on the path: the simulator's accounting, fed from packets.
 
 use super::Seen;
 use crate::protocol::first_hop;
@@ -13,33 +12,33 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
-/// A datagram under way.
+/// Datagram in flight.
 #[derive(Debug, Clone, Copy)]
 pub struct UnderWay {
-    /// Its flow, by its number among those of UDP.
+    /// Index among the UDP flows.
     flow: u32,
     number: u64,
     sent: Time,
     payload_bytes: u32,
-    /// The network has made it.
+    /// True for a copy made by the network.
     is_copy: bool,
 }
 
 impl UnderWay {
-    /// What the network has made of it.
+    /// Copy made by the network.
     #[must_use]
     pub const fn copied(self) -> Self {
         Self { is_copy: true, ..self }
     }
 }
 
-/// What is known of all flows of UDP.
+/// State of all UDP flows.
 #[derive(Debug, Default)]
 pub struct Datagrams {
-    /// The number of the first of them among all flows.
+    /// Index of the first of them among all flows.
     first: u32,
     flows: Vec<Flow>,
-    /// Flows that have come to their end.
+    /// Number of flows that have ended.
     pub finished: usize,
 }
 
@@ -48,34 +47,34 @@ struct Flow {
     books: Books,
     /// Packets sent so far.
     sent: u64,
-    /// Packets given to the receiving host.
+    /// Packets passed to the receiving host.
     handed: u64,
-    /// When something was heard of a packet last.
+    /// Time of the most recent event of a packet.
     latest: Time,
     finish: Option<Time>,
-    /// Where the source is told of its first hop.
+    /// Socket through which the source is informed of its first hop.
     source: Option<UnixStream>,
 }
 
-/// What has been seen of a flow.
+/// Observations of a UDP flow.
 #[derive(Debug, Clone)]
 pub struct DatagramSight {
-    /// From the end of the warm-up on.
+    /// Counters from the end of the warm-up on.
     pub counters: DatagramCounters,
-    /// When the last packet of a flow that ends had arrived or was lost.
+    /// Time at which the last packet of a finite flow had arrived or was lost.
     pub finish: Option<Time>,
-    /// Packets given to the receiving host, of the whole run.
+    /// Packets passed to the receiving host during the whole run.
     pub handed: u64,
 }
 
 impl Datagrams {
-    /// Nothing seen yet, of flows that follow so many others. `sources` are told of their first
-    /// hops.
+    /// Creates the state of flows whose first index is `first`. `sources` are informed of their
+    /// first hops.
     pub fn new(first: usize, sources: Vec<Option<OwnedFd>>) -> Self {
         let flow = |source: Option<OwnedFd>| {
             let source = source.map(UnixStream::from);
             if let Some(source) = &source {
-                // What a source does not take in time it does not need: it is gone.
+                // A source that does not read in time has ended.
                 source.set_nonblocking(true).expect("a socket");
             }
             Flow { source, ..Flow::default() }
@@ -84,8 +83,8 @@ impl Datagrams {
         Self { first: first as u32, flows, finished: 0 }
     }
 
-    /// A packet is sent, if it is one of these flows': returns it as the engine takes it, and what
-    /// is to be known of it later.
+    /// Handles a packet sent by one of these flows: returns it in the form of the engine, and the
+    /// state to keep until it leaves; `None` for other packets.
     pub fn arriving<'s>(&mut self, now: Time, seen: &'s Seen) -> Option<(Arriving<'s>, UnderWay)> {
         let index = seen.flow.checked_sub(self.first)?;
         let flow = self.flows.get_mut(index as usize)?;
@@ -109,7 +108,7 @@ impl Datagrams {
         Some((arriving, UnderWay { flow: index, number, sent: now, payload_bytes, is_copy: false }))
     }
 
-    /// A packet has reached its host; `again` when another of its copies came before.
+    /// Handles a packet that has reached its host; `again` if another of its copies arrived before.
     pub fn delivered(&mut self, now: Time, packet: &UnderWay, again: bool) {
         let UnderWay { number, sent, payload_bytes, .. } = *packet;
         let flow = &mut self.flows[packet.flow as usize];
@@ -118,7 +117,7 @@ impl Datagrams {
         flow.books.arrived(now, Arrival { number, sent, payload_bytes, again });
     }
 
-    /// A packet was dropped; `lost` when no copy of it arrives.
+    /// Handles a packet that was dropped; `lost` if no copy of it arrives.
     pub fn dropped(&mut self, now: Time, packet: &UnderWay, lost: bool, in_first_hop: bool) {
         let flow = &mut self.flows[packet.flow as usize];
         if lost {
@@ -131,15 +130,14 @@ impl Datagrams {
         }
     }
 
-    /// A packet has come through the first hop.
+    /// Handles a packet that has passed the first hop.
     pub fn passed_first_hop(&mut self, packet: &UnderWay) {
         if !packet.is_copy {
             self.flows[packet.flow as usize].tell(first_hop::PASSED);
         }
     }
 
-    /// Notes which flows have come to their end, of those that have sent so many packets and send
-    /// no more.
+    /// Determines which flows have ended, given the number of packets of those that send no more.
     pub fn settle(&mut self, all_sent: &BTreeMap<usize, u64>) {
         for (flow, packets) in all_sent {
             let flow = &mut self.flows[*flow];
@@ -151,14 +149,14 @@ impl Datagrams {
         }
     }
 
-    /// Statistics start now.
+    /// Begins statistics.
     pub fn begin_statistics(&mut self) {
         for flow in &mut self.flows {
             flow.books.counters = DatagramCounters::default();
         }
     }
 
-    /// What has been seen of each flow.
+    /// Observations of each flow.
     pub fn seen(self) -> Vec<DatagramSight> {
         let seen = |flow: Flow| DatagramSight {
             counters: flow.books.counters,
@@ -172,7 +170,7 @@ impl Datagrams {
 impl Flow {
     fn tell(&mut self, what: u8) {
         if let Some(source) = &mut self.source {
-            // A source that has gone wants to know nothing.
+            // A source that has ended is ignored.
             let _ = source.write(&[what]);
         }
     }

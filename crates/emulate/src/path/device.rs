@@ -1,4 +1,4 @@
-//! Reading hosts' packets and writing to hosts.
+//! Reading packets from hosts, and writing packets to hosts.
 
 use crate::protocol::Backend;
 use crate::worker::HARDWARE_ADDRESS;
@@ -11,32 +11,32 @@ use std::io::IoSliceMut;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// An Ethernet header.
+/// Length of an Ethernet header, bytes.
 const LINK_HEADER: usize = 14;
 
-/// The hosts' devices.
+/// Devices of the hosts.
 #[derive(Debug)]
 pub struct Devices {
     backend: Backend,
     open: Vec<OwnedFd>,
-    /// A frame as it is written to a packet socket.
+    /// Buffer for a frame written to a packet socket.
     frame: Vec<u8>,
     room: Vec<u8>,
-    /// Packets that a device did not take.
+    /// Number of packets that a device refused.
     pub refused: u64,
 }
 
-/// A packet that has been read.
+/// Packet that was read.
 #[derive(Debug)]
 pub struct Received {
-    /// Where it is in the buffer.
+    /// Its range in the buffer.
     pub bytes: Range<usize>,
-    /// When the kernel got it, on the clock of the day, where it says so.
+    /// Time at which the kernel received it, on the real-time clock; `None` if not reported.
     pub stamp: Option<std::time::Duration>,
 }
 
 impl Devices {
-    /// Those of the hosts, in their order.
+    /// Devices of the hosts, in their order.
     pub fn new(backend: Backend, open: Vec<OwnedFd>) -> Self {
         let mut frame = vec![0; LINK_HEADER];
         frame[..6].copy_from_slice(&HARDWARE_ADDRESS);
@@ -46,12 +46,12 @@ impl Devices {
         Self { backend, open, frame, room, refused: 0 }
     }
 
-    /// How many there are.
+    /// Number of devices.
     pub fn count(&self) -> usize {
         self.open.len()
     }
 
-    /// The next packet that a host has sent, if any waits.
+    /// Next packet sent by a host; `None` if none waits.
     #[inline]
     pub fn read(&mut self, host: usize, buffer: &mut [u8]) -> Option<Received> {
         match self.backend {
@@ -75,7 +75,7 @@ impl Devices {
         Some(Received { bytes: LINK_HEADER..message.bytes.max(LINK_HEADER), stamp })
     }
 
-    /// Gives a packet to a host.
+    /// Writes a packet to a host.
     #[inline]
     pub fn write(&mut self, host: usize, packet: &[u8]) {
         let written = match self.backend {
@@ -89,12 +89,12 @@ impl Devices {
         self.refused += u64::from(written.is_err());
     }
 
-    /// Waits until a packet can be read, at most so long; true when one can.
+    /// Waits up to `most` for a packet; true if one can be read.
     pub fn wait(&self, most: Duration) -> bool {
         let mut devices: Vec<PollFd<'_>> =
             self.open.iter().map(|open| PollFd::new(open.as_fd(), PollFlags::POLLIN)).collect();
         let most = std::time::Duration::from_nanos(most.as_nanos());
-        // A signal is as good a reason to look around as a packet.
+        // A signal ends the wait like a packet does.
         ppoll(&mut devices, Some(TimeSpec::from_duration(most)), None)
             .map_or(true, |ready| ready > 0)
     }

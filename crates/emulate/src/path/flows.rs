@@ -1,4 +1,4 @@
-//! What the way between the hosts has seen of each flow.
+//! TCP flows as observed on the path.
 
 use super::Seen;
 use super::observed::{Heard, ObservedFlow};
@@ -15,17 +15,17 @@ use retx_sim::plan::Side;
 use retx_units::{SeqNr, Time};
 use retx_wire::Flags;
 
-/// A packet under way, as far as its flow's record needs it.
+/// Packet in flight, as far as its flow's record needs it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Passage {
-    /// The host that it goes to.
+    /// Destination host.
     pub host: usize,
-    /// `None` for a packet of none of the scenario's flows.
+    /// Flow; `None` for a packet of none of the scenario's flows.
     of: Option<Of>,
 }
 
 impl Passage {
-    /// A packet of none of the flows over TCP.
+    /// Packet of no TCP flow.
     pub const fn of_none(host: usize) -> Self {
         Self { host, of: None }
     }
@@ -40,30 +40,30 @@ struct Of {
 
 #[derive(Debug, Clone, Copy)]
 enum What {
-    /// It takes sequence numbers of the data sender.
+    /// Segment that occupies sequence space of the data sender.
     Segment(SegmentCopy),
-    /// It tells the data sender what has arrived.
+    /// Acknowledgment to the data sender.
     Ack(Heard),
 }
 
-/// What is known of all flows.
+/// State of all TCP flows.
 #[derive(Debug, Default)]
 pub struct Flows {
     flows: Vec<Flow>,
-    /// What had been counted at the end of the warm-up.
+    /// Counters at the end of the warm-up.
     baseline: Vec<FlowCounters>,
-    /// A sample is taken at each acknowledgment.
+    /// True to sample at each acknowledgment.
     every_ack: bool,
-    /// Packets that go to no host, or are no sound IPv4 packets.
+    /// Packets without a destination host, or that are not valid IPv4.
     pub unroutable: u64,
 }
 
-/// What is written, and who is asked.
+/// Tables to write, and sockets to query.
 #[derive(Debug)]
 pub struct Around<'a> {
-    /// The tables that are kept.
+    /// Recorded tables.
     pub tables: &'a mut Tables,
-    /// The senders' sockets.
+    /// Sockets of the senders.
     pub senders: &'a mut Senders,
 }
 
@@ -72,21 +72,21 @@ struct Flow {
     opener: Side,
     observed: ObservedFlow,
     connection: u32,
-    /// What the data sender, then the receiver, sends.
+    /// Streams of the data sender and of the receiver.
     streams: [Stream; 2],
 }
 
-/// What one end has sent on the connection.
+/// Stream sent by one end of the connection.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stream {
     initial: Option<SeqNr>,
-    /// Position after the last ever sent.
+    /// Position after the last one ever sent.
     sent_to: u64,
 }
 
 impl Flows {
-    /// Nothing seen yet, of flows opened by these ends, with these TCPs, whose full segments carry
-    /// so many bytes. With `every_ack` a sample is taken at each acknowledgment.
+    /// Creates the state of flows with these openers, TCPs and full segment sizes. With `every_ack`
+    /// a sample is taken at each acknowledgment.
     pub fn new<'t>(
         flows: impl Iterator<Item = (Side, &'t retx_tcp::Config, u32)>,
         every_ack: bool,
@@ -102,18 +102,18 @@ impl Flows {
         Self { flows, baseline, every_ack, unroutable: 0 }
     }
 
-    /// The sender of a flow answers requests.
+    /// Marks the sender of a flow as answering requests.
     pub fn answer_requests(&mut self, flow: u32) {
         self.flows[flow as usize].observed.answer_requests();
     }
 
-    /// Statistics start now.
+    /// Begins statistics.
     pub fn begin_statistics(&mut self, now: Time) {
         let flows = self.flows.iter_mut();
         self.baseline = flows.map(|flow| flow.observed.record.begin_statistics(now)).collect();
     }
 
-    /// What has been counted of each flow, from the end of the warm-up until now.
+    /// Counters of each flow, from the end of the warm-up until now.
     pub fn counts(&mut self, now: Time) -> Vec<FlowCounters> {
         let flows = self.flows.iter_mut().zip(&self.baseline);
         flows
@@ -124,8 +124,8 @@ impl Flows {
             .collect()
     }
 
-    /// A packet is sent: writes it down. Returns it as the engine takes it, and what is to be known
-    /// of it when it leaves.
+    /// Records a packet that is sent. Returns it in the form of the engine, and the state to keep
+    /// until it leaves.
     pub fn arriving<'s>(
         &mut self,
         now: Time,
@@ -157,13 +157,13 @@ impl Flows {
         (arriving, passage)
     }
 
-    /// The flow of a packet, if the packet belongs to its open connection.
+    /// Flow of a packet, if the packet belongs to its open connection.
     fn flow(&mut self, of: Of) -> Option<&mut Flow> {
         let flow = &mut self.flows[of.flow as usize];
         (flow.connection == of.connection).then_some(flow)
     }
 
-    /// A packet has reached its host.
+    /// Handles a packet that has reached its host.
     pub fn delivered(&mut self, now: Time, passage: &Passage, around: &mut Around<'_>) {
         let Some(of) = passage.of else { return };
         let every_ack = self.every_ack;
@@ -182,9 +182,8 @@ impl Flows {
         }
     }
 
-    /// A packet was dropped, and no copy of it that the network has made has arrived or will.
-    /// Appends to `necessary` the flow and the packet's number of each retransmission that has
-    /// turned out to be so.
+    /// Handles a packet that was dropped and of which no copy has arrived or will. Appends to
+    /// `necessary` the flow and number of each retransmission that turns out to be necessary.
     pub fn lost(
         &mut self,
         passage: &Passage,
@@ -203,7 +202,7 @@ impl Flows {
         }
     }
 
-    /// Looks at each sender, and writes down how it is doing.
+    /// Queries each sender's socket, and records its state.
     pub fn sample(&mut self, time: Time, around: &mut Around<'_>) {
         for (index, flow) in (0..).zip(&mut self.flows) {
             match around.senders.look(index) {
@@ -214,13 +213,14 @@ impl Flows {
         }
     }
 
-    /// A sender's socket is there before what is sent with it.
+    /// True if the sender's socket may already have been received: it is passed before anything is
+    /// sent with it.
     fn may_have_come(&self, seen: &Seen, senders: &Senders) -> bool {
         let sends = (seen.flow as usize) < self.flows.len() && seen.to == Side::Receiver;
         sends && (seen.segment.flags.contains(Flags::SYN) || !senders.has(seen.flow))
     }
 
-    /// Takes over the sockets that have come.
+    /// Receives the sockets that have been passed.
     fn adopt(&mut self, now: Time, around: &mut Around<'_>) {
         while let Some(index) = around.senders.receive() {
             let state = around.senders.look(index);
@@ -247,7 +247,7 @@ impl Flow {
         }
         let stream = &mut self.streams[from as usize];
         let initial = *stream.initial.get_or_insert(segment.seq);
-        // A probe of the window may lie one before what is acknowledged.
+        // A window probe may be one byte before what is acknowledged.
         let position = segment.seq.unwrap_near(initial, stream.sent_to).max(0) as u64;
         let length = segment.seq_len();
         let end = position + u64::from(length);
@@ -279,7 +279,7 @@ impl Flow {
         Some(What::Segment(copy))
     }
 
-    /// The sender's socket has been looked at, at a retransmission or at nothing in particular.
+    /// Handles a query of the sender's socket, at a retransmission or at another time.
     fn looked(&mut self, at: Time, again: Option<u64>, state: &SocketState, tables: &mut Tables) {
         let acked = self.observed.acknowledged_to();
         let sent_to = self.streams[Side::Sender as usize].sent_to;
@@ -287,7 +287,7 @@ impl Flow {
         self.observed.looked(state, &wire, tables);
     }
 
-    /// Writes down how the sender is doing.
+    /// Records the state of the sender.
     fn sample(&self, time: Time, state: &SocketState, tables: &mut Tables) {
         let sent_to = self.streams[Side::Sender as usize].sent_to;
         if let Some(samples) = tables.samples.as_mut().filter(|_| !state.is_closed()) {
@@ -295,7 +295,7 @@ impl Flow {
         }
     }
 
-    /// The receiver of the data sends a packet.
+    /// Records a packet sent by the data receiver.
     fn acknowledging(
         &mut self,
         now: Time,
@@ -323,7 +323,7 @@ impl Flow {
         Some(What::Ack(Heard { to: ack, selective }))
     }
 
-    /// A SYN with another number than before begins a connection.
+    /// Handles a SYN; one with a new sequence number begins a connection.
     fn note_syn(&mut self, now: Time, seen: &Seen, around: &mut Around<'_>) {
         let (number, from) = (seen.segment.seq, seen.to.other());
         let stream = &mut self.streams[from as usize];
@@ -337,7 +337,7 @@ impl Flow {
             self.observed.begin_connection(now, around.tables);
         }
         if from == self.opener && from == Side::Receiver {
-            // The sender's has not come yet.
+            // The sender's socket has not been passed yet.
             around.senders.forget(seen.flow);
         }
     }
@@ -402,7 +402,7 @@ mod tests {
             segments_retransmitted: 1,
             retransmissions_unnecessary: 1,
             acks_sent: 1,
-            // Emulations leave the limits out: no sender tells the observer what holds it back.
+            // Limits are left out of emulations: no sender reports them to the observer.
             limited_by: counts.limited_by.clone(),
             ..FlowCounters::default()
         };

@@ -1,4 +1,4 @@
-//! Whose packet is it, where does it go, and what does it say?
+//! Recognition of packets: flow, destination, and contents.
 
 use super::rewrite;
 use crate::layout::Layout;
@@ -9,66 +9,66 @@ use retx_wire::{
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
-/// Conversations beside the scenario's flows that are told apart.
+/// Largest number of conversations besides the scenario's flows that are distinguished.
 const OTHERS_MAX: usize = 4096;
 
-/// A packet that has been recognised.
+/// Recognised packet.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// Its way: an index into the plan's routes.
+    /// Route: an index into the plan's routes.
     pub route: u32,
-    /// Its flow: an index into the plan's, or behind them one of another conversation.
+    /// Flow: an index into the plan's flows; indices after these stand for other conversations.
     pub flow: u32,
-    /// The end of the flow that it goes to.
+    /// Destination end of the flow.
     pub to: Side,
-    /// The host that it goes to.
+    /// Destination host.
     pub host: usize,
-    /// What it says; nothing unless it is TCP.
+    /// TCP segment; default for packets other than TCP.
     pub segment: Segment,
-    /// The window that it advertises, in bytes.
+    /// Advertised window, in bytes.
     pub window_bytes: u64,
-    /// Bytes of the IP packet.
+    /// Length of the IP packet, bytes.
     pub bytes: u32,
-    /// The ECN field of its IP header.
+    /// ECN field of the IP header.
     pub ecn: Ecn,
-    /// It is of one of the scenario's flows, from the end that opens.
+    /// True if it belongs to one of the scenario's flows and was sent by the opener.
     pub from_opener: bool,
 }
 
-/// Recognises packets.
+/// Recogniser of packets.
 #[derive(Debug)]
 pub struct Inspector {
     /// Hosts by address.
     hosts: HashMap<Ipv4Addr, usize>,
-    /// The route from each host to each other.
+    /// Route from each host to each other.
     routes: Vec<Option<u32>>,
-    /// The flows over TCP by where they listen.
+    /// TCP flows by listening endpoint.
     listening: HashMap<(Ipv4Addr, u16), u32>,
     flows: Vec<Flow>,
-    /// The flows of UDP by where they come from and where they go, with their way.
+    /// UDP flows by source and destination, with their routes.
     datagrams: HashMap<[Endpoint; 2], (u32, u32)>,
     others: HashMap<Conversation, u32>,
-    /// What the others are called, from the flows on.
+    /// Names of other conversations, in order of index.
     names: Vec<String>,
 }
 
-/// A flow of the scenario.
+/// Flow of the scenario.
 #[derive(Debug)]
 struct Flow {
-    /// The way of the data and the way of the acknowledgments.
+    /// Routes of the data and of the acknowledgments.
     routes: [u32; 2],
     opener: Side,
-    /// What the sender and the receiver of the data advertise, where that is held.
+    /// Fixed advertised windows of the data sender and the data receiver, if any.
     advertised_windows: [Option<u32>; 2],
-    /// What the opening and the listening end offered to scale their windows by.
+    /// Window scale shifts offered by the opener and the listener.
     scales: [Option<u8>; 2],
 }
 
-/// Protocol and ends, the lesser first.
+/// Protocol and endpoints, the smaller one first.
 type Conversation = (u8, [(Ipv4Addr, u16); 2]);
 
 impl Inspector {
-    /// Recognises the packets of a layout.
+    /// Creates the recogniser of a layout.
     pub fn new(layout: &Layout) -> Self {
         let order = &layout.order;
         let hosts = order.hosts.iter().enumerate().map(|(index, host)| (host.address, index));
@@ -101,13 +101,13 @@ impl Inspector {
         }
     }
 
-    /// What conversations beside the flows are called.
+    /// Names of conversations besides the flows.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Recognises a packet that a host has sent, and holds its window if its flow asks for that.
-    /// `None` for what is no sound IPv4 packet to another host.
+    /// Recognises a packet sent by a host, and writes the fixed window of its flow into it, if any.
+    /// `None` for packets that are not valid IPv4 to another host.
     pub fn inspect(&mut self, from: usize, packet: &mut [u8]) -> Option<Seen> {
         let decoded = match decode_packet(packet) {
             Ok(decoded) => decoded,
@@ -147,7 +147,7 @@ impl Inspector {
         })
     }
 
-    /// A packet of one of the flows of UDP.
+    /// Packet of one of the UDP flows.
     fn datagram(&self, packet: &[u8], decoded: &Decoded, header: UdpHeader) -> Option<Seen> {
         let ends = [decoded.packet.source, decoded.packet.destination];
         let (flow, route) = *self.datagrams.get(&ends)?;
@@ -164,7 +164,7 @@ impl Inspector {
         })
     }
 
-    /// A packet of none of the flows.
+    /// Packet of none of the flows.
     fn other(&mut self, from: usize, packet: &[u8], decoded: Option<&Decoded>) -> Option<Seen> {
         let address = |at: usize| {
             let octets: [u8; 4] = packet[at..at + 4].try_into().expect("four bytes");
@@ -221,13 +221,13 @@ impl Inspector {
 }
 
 impl Flow {
-    /// By how many bits the window in a segment is scaled.
+    /// Shift by which the window of a segment is scaled.
     fn window_shift(&mut self, segment: &Segment, from_opener: bool) -> u8 {
         let syn = segment.flags.contains(Flags::SYN);
         if syn {
             self.scales[usize::from(!from_opener)] = segment.options.window_scale;
         }
-        // A window in a SYN is never scaled (RFC 7323 §2.2); both ends have to offer it.
+        // The window in a SYN is never scaled (RFC 7323 §2.2); both ends have to offer scaling.
         match self.scales {
             [Some(opener), Some(listener)] if !syn => {
                 (if from_opener { opener } else { listener }).min(14)
@@ -236,7 +236,7 @@ impl Flow {
         }
     }
 
-    /// Writes the advertised window into a segment, if the flow has one.
+    /// Writes the fixed advertised window into a segment, if the flow has one.
     fn hold_window(
         &self,
         (mut segment, shift): (Segment, u8),
@@ -254,8 +254,8 @@ impl Flow {
     }
 }
 
-/// A window as its field tells it: rounded up to the unit of the window scale, as Linux rounds its
-/// own. Rounded down, a window of twelve segments would admit eleven, and one below the unit none.
+/// Window field: rounded up to the unit of the window scale, as in Linux. Rounded down, a window of
+/// twelve segments would admit eleven, and one below the unit none.
 fn window_field(window: u32, shift: u8) -> u16 {
     window.div_ceil(1 << shift).min(u32::from(u16::MAX)) as u16
 }

@@ -1,10 +1,10 @@
-//! The loop: hands packets of the hosts' devices to the engine, and writes those that have passed
+//! Main loop: passes packets of the hosts' devices to the engine, and writes those that have passed
 //! it when their time has come.
 //!
 //! It runs in one thread, which sleeps until shortly before the next event and spins for the rest.
-//! A packet's bytes lie in a slab under the packet's number in the engine. A kernel takes a packet
-//! that is written to its device before the call returns, so that a sender's socket, looked at
-//! right after, tells what became of each acknowledgment.
+//! A packet's bytes are in a slab under the packet's id in the engine. A kernel processes a packet
+//! that is written to its device before the call returns, so that a sender's socket, queried right
+//! after, shows the effect of each acknowledgment.
 
 mod datagrams;
 mod device;
@@ -31,28 +31,29 @@ use retx_sim::engine::{Engine, Left};
 use retx_sim::{Control, RunError};
 use retx_units::{Duration, Time};
 
-/// From here on the loop spins, as a sleep would end too late.
+/// Time before an event from which on the loop spins, because a sleep would end too late.
 const SPIN: Duration = Duration::from_micros(150);
-/// One part in so many of its time the loop sleeps, where it can. A thread of real-time priority
-/// that never sleeps is stopped by the kernel for 50 ms in each second in which others wait for its
-/// processor (`sched_rt_runtime_us`; the fair server of `kernel/sched/deadline.c`).
+/// Reciprocal of the share of time that the loop sleeps if possible. A real-time thread that never
+/// sleeps is stopped by the kernel for 50 ms in each second in which others wait for its processor
+/// (`sched_rt_runtime_us`; the fair server of `kernel/sched/deadline.c`).
 const REST: u64 = 10;
-/// So much sleep is kept in hand from quiet times.
+/// Largest credit of sleep from idle times.
 const REST_IN_HAND: Duration = Duration::from_millis(20);
-/// The longest sleep: so often the loop looks whether the run is over.
+/// Longest sleep, which bounds how late the end of the run is noticed.
 const NAP: Duration = Duration::from_millis(5);
-/// Packets of one device taken in a row, so that none waits long for the others.
+/// Largest number of packets read from one device in a row, so that other devices do not wait long.
 const BURST: usize = 32;
 
-/// The largest packet of IPv4, and a link's header before it.
+/// Length of the largest IPv4 packet and a link header, bytes.
 const PACKET_MAX: usize = 65_535 + 14;
 
-/// When a run is over, besides at its end and when it is cancelled.
+/// Condition that ends a run before its end time.
 #[derive(Debug, Clone, Copy)]
 pub struct Goal {
-    /// Finite flows over TCP and of UDP; `None` when the run goes on without them.
+    /// Number of finite TCP and UDP flows that must complete; `None` if the run continues without
+    /// them.
     pub flows: Option<usize>,
-    /// Programs.
+    /// Number of programs that must end.
     pub programs: usize,
 }
 
@@ -64,26 +65,26 @@ impl Goal {
     }
 }
 
-/// What has been seen on the way.
+/// Observations on the path.
 #[derive(Debug)]
 pub struct Sights {
-    /// Of each flow over TCP.
+    /// Counters of each TCP flow.
     pub counts: Vec<FlowCounters>,
-    /// Of each flow of UDP.
+    /// Observations of each UDP flow.
     pub datagrams: Vec<DatagramSight>,
-    /// What conversations beside the flows are called.
+    /// Names of conversations besides the flows.
     pub names: Vec<String>,
-    /// How late packets left.
+    /// Lateness of packets.
     pub lateness: Lateness,
-    /// Packets to no host, or no sound ones.
+    /// Packets without a destination host, or invalid ones.
     pub unroutable: u64,
-    /// Packets that a device did not take.
+    /// Packets that a device refused.
     pub refused: u64,
-    /// Connections whose senders could not be looked at.
+    /// Connections whose senders could not be queried.
     pub unwatched: u64,
 }
 
-/// The way between the hosts.
+/// Path between the hosts.
 #[derive(Debug)]
 pub struct Path<'a, 'p> {
     engine: &'a mut Engine<'p>,
@@ -94,37 +95,37 @@ pub struct Path<'a, 'p> {
     senders: Senders,
     datagrams: Datagrams,
     lateness: Lateness,
-    /// Packets under way.
+    /// Packets in flight.
     packets: Vec<Kept>,
     buffer: Vec<u8>,
-    /// The end of the warm-up, as long as it is to come.
+    /// End of the warm-up; `None` once it has passed.
     warmup: Option<Time>,
-    /// When senders are to be looked at next, and how long after that again.
+    /// Time of the next sample of the senders, and the interval.
     sampling: Option<(Time, Duration)>,
     rest: Rest,
     /// Retransmissions that have just turned out to be necessary; empty between events.
     necessary: Vec<(u32, u64)>,
 }
 
-/// What is kept of a packet under way.
+/// State of a packet in flight.
 #[derive(Debug, Clone, Default)]
 struct Kept {
     bytes: Vec<u8>,
     passage: Passage,
-    /// For one of the flows of UDP.
+    /// State of a packet of a UDP flow.
     datagram: Option<UnderWay>,
 }
 
-/// How much the loop has slept, beside what it has to.
+/// Sleep of the loop beyond what is required.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rest {
-    /// The end of the last sleep.
+    /// End of the last sleep.
     woken: Time,
     in_hand: Duration,
 }
 
 impl Rest {
-    /// True when it can do without sleep.
+    /// True if no sleep is required.
     fn is_enough(&self, now: Time) -> bool {
         now.since(self.woken).as_nanos() / REST <= self.in_hand.as_nanos()
     }
@@ -137,7 +138,7 @@ impl Rest {
 }
 
 impl<'a, 'p> Path<'a, 'p> {
-    /// A way on which nothing has come yet.
+    /// Creates a path without packets.
     pub fn new(
         engine: &'a mut Engine<'p>,
         clock: Clock,
@@ -163,17 +164,17 @@ impl<'a, 'p> Path<'a, 'p> {
         }
     }
 
-    /// Statistics start at `time`.
+    /// Sets the start of statistics.
     pub const fn warm_up_until(&mut self, time: Time) {
         self.warmup = Some(time);
     }
 
-    /// Senders are looked at every so often.
+    /// Sets the interval at which senders are sampled.
     pub const fn sample_every(&mut self, interval: Duration) {
         self.sampling = Some((Time::ZERO, interval));
     }
 
-    /// What has been seen; the way is at its end.
+    /// Observations at the end of the run.
     pub fn seen(mut self) -> Sights {
         Sights {
             counts: self.flows.counts(self.engine.now()),
@@ -189,7 +190,7 @@ impl<'a, 'p> Path<'a, 'p> {
     /// Moves packets until the run is over.
     ///
     /// # Errors
-    /// It has been cancelled, or the worker has gone.
+    /// The run was cancelled, or the worker has ended.
     pub fn run(
         &mut self,
         goal: Goal,
@@ -221,7 +222,7 @@ impl<'a, 'p> Path<'a, 'p> {
         Ok(())
     }
 
-    /// Takes in what waits at the devices; false when nothing did.
+    /// Reads the packets that wait at the devices; false if there were none.
     fn take_in(&mut self) -> bool {
         let mut any = false;
         for host in 0..self.devices.count() {
@@ -236,7 +237,7 @@ impl<'a, 'p> Path<'a, 'p> {
         any
     }
 
-    /// A packet of `buffer` enters, which came at `at`; none does once the run is over.
+    /// Enters a packet of `buffer` that arrived at `at`; ignored once the run is over.
     fn enter(&mut self, (at, now): (Time, Time), host: usize, bytes: std::ops::Range<usize>) {
         self.note_warmup(at);
         self.deliver(at);
@@ -248,7 +249,7 @@ impl<'a, 'p> Path<'a, 'p> {
             self.flows.unroutable += 1;
             return;
         };
-        // No sooner than what has left the engine before.
+        // Not before the time of the last departure from the engine.
         let at = at.max(self.engine.now());
         let (id, passage, datagram) =
             if let Some((arriving, datagram)) = self.datagrams.arriving(at, &seen) {
@@ -279,7 +280,7 @@ impl<'a, 'p> Path<'a, 'p> {
         }
     }
 
-    /// Looks at the senders when it is time.
+    /// Queries the senders when a sample is due.
     fn sample(&mut self) {
         while let Some((next, interval)) = self.sampling
             && next <= self.engine.now()
@@ -291,7 +292,7 @@ impl<'a, 'p> Path<'a, 'p> {
         }
     }
 
-    /// Writes what leaves the engine by `now`.
+    /// Writes the packets that leave the engine by `now`.
     fn deliver(&mut self, now: Time) {
         while let Some(left) = self.engine.advance(now) {
             match left {
@@ -328,7 +329,7 @@ impl<'a, 'p> Path<'a, 'p> {
         }
     }
 
-    /// The network has made a packet of another.
+    /// Handles a copy of a packet made by the network.
     fn copy(&mut self, from: usize, to: usize) {
         let mut copy = self.packets[from].clone();
         copy.datagram = copy.datagram.map(UnderWay::copied);
@@ -338,7 +339,7 @@ impl<'a, 'p> Path<'a, 'p> {
         self.packets[to] = copy;
     }
 
-    /// A packet of a flow over TCP is lost, whatever the network has made of it.
+    /// Handles the loss of a packet of a TCP flow, with all its copies.
     fn lose(&mut self, id: u32, cause: Cause) {
         let passage = &self.packets[id as usize].passage;
         let (tables, necessary) = (self.engine.tables(), &mut self.necessary);
@@ -381,12 +382,12 @@ mod tests {
         let mut rest = Rest::default();
         assert!(!rest.is_enough(at(100)));
         rest.slept(at(100), at(200));
-        // 100 µs slept, of which the first 100 µs awake took 10, though there was nothing in hand.
+        // 100 µs of sleep, of which the first 100 µs awake used 10, without any credit.
         assert!(rest.is_enough(at(1200)));
         assert!(!rest.is_enough(at(1220)));
         rest.slept(at(1200), at(1300));
         assert!(rest.is_enough(at(2300)));
-        // A long sleep does not last for ever.
+        // The credit of a long sleep is limited.
         rest.slept(at(2300), at(10_000_000));
         assert!(rest.is_enough(at(10_200_000)));
         assert!(!rest.is_enough(at(10_200_020)));

@@ -1,9 +1,9 @@
-//! A flow's record, fed from the packets that pass and from looks at its sender's socket.
+//! Record of a flow, fed from passing packets and from queries of its sender's socket.
 //!
 //! A simulation feeds its [`FlowRecord`] from the two connections. Here a segment has arrived when
-//! it has left the network at its host, and the sender has heard what the acknowledgments that have
-//! left at its host say. The smoothed RTT comes from the estimator that a simulation would take,
-//! fed with samples as Linux takes them ([`RoundTrips`]). Losses that the sender has found, and its
+//! it has left the network at its host, and the sender's knowledge is that of the acknowledgments
+//! that have left at its host. The smoothed RTT comes from the simulator's estimator, fed with
+//! samples as Linux takes them ([`RoundTrips`]). The losses that the sender has detected, and its
 //! window, are read from its socket ([`Watch`]).
 
 mod episodes;
@@ -21,38 +21,38 @@ use retx_tcp::rto::{self, Estimator, Limits};
 use retx_units::{Duration, Time};
 use round_trips::RoundTrips;
 
-/// A flow as it is observed.
+/// Observed flow.
 #[derive(Debug)]
 pub struct ObservedFlow {
-    /// Its record.
+    /// Record of the flow.
     pub record: FlowRecord,
     /// Payload of a full segment.
     smss: u32,
     tcp: retx_tcp::Config,
-    /// Its sender answers requests.
+    /// True if its sender answers requests.
     answers: bool,
     open: Open,
-    /// No data have been sent on this connection.
+    /// True until data are sent on this connection.
     fresh: bool,
-    /// Bytes of data acknowledged on earlier connections.
+    /// Bytes acknowledged on earlier connections.
     earlier_bytes: u64,
     findings: Vec<Finding>,
 }
 
-/// The open connection.
+/// Open connection.
 #[derive(Debug)]
 struct Open {
     received: Received,
     estimator: rto::State,
     round_trips: RoundTrips,
-    /// Everything before this position is acknowledged.
+    /// Position before which everything is acknowledged.
     acknowledged: u64,
     /// Position after the last byte of data ever sent.
     data_to: u64,
     watch: Watch,
 }
 
-/// Stretches that have reached the receiver.
+/// Ranges that have reached the receiver.
 #[derive(Debug, Default)]
 struct Received(Ranges);
 
@@ -62,12 +62,12 @@ impl Arrived for Received {
     }
 }
 
-/// An acknowledgment.
+/// Acknowledgment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Heard {
-    /// Everything before this has arrived, …
+    /// Position before which everything has arrived.
     pub to: u64,
-    /// … and these, as far as they are not empty.
+    /// SACK blocks; empty ones are unused.
     pub selective: [(u64, u64); 4],
 }
 
@@ -83,15 +83,15 @@ impl Open {
         }
     }
 
-    /// Bytes of data that are acknowledged.
+    /// Bytes of data acknowledged.
     fn acked_bytes(&self) -> u64 {
-        // SYN and FIN are none.
+        // SYN and FIN are not bytes.
         self.acknowledged.min(self.data_to).saturating_sub(1)
     }
 }
 
 impl ObservedFlow {
-    /// A flow of which nothing has been seen yet, whose full segments carry `smss` bytes.
+    /// Creates the observation of a flow whose full segments carry `smss` bytes.
     pub fn new(flow: u32, tcp: &retx_tcp::Config, smss: u32) -> Self {
         Self {
             record: FlowRecord::without_limits(flow),
@@ -105,13 +105,13 @@ impl ObservedFlow {
         }
     }
 
-    /// The sender answers requests: when all that it has sent is acknowledged, it may be waiting
-    /// for the next.
+    /// Marks the sender as answering requests: once all its data are acknowledged, it may be
+    /// waiting for the next request.
     pub const fn answer_requests(&mut self) {
         self.answers = true;
     }
 
-    /// A connection begins.
+    /// Begins a connection.
     pub fn begin_connection(&mut self, now: Time, tables: &mut Tables) {
         self.end_watch(now, tables);
         self.earlier_bytes += self.open.acked_bytes();
@@ -120,8 +120,8 @@ impl ObservedFlow {
         self.record.begin_connection(now);
     }
 
-    /// The sender sends a segment, `sent_to` having been sent before. Returns its row in the
-    /// table, too, if that is kept.
+    /// Records a segment of the sender, which had sent up to `sent_to` before. Also returns its row
+    /// in the table, if recorded.
     pub fn sent(
         &mut self,
         now: Time,
@@ -132,8 +132,8 @@ impl ObservedFlow {
         let SegmentCopy { from, to, .. } = segment.copy;
         if segment.payload_bytes > 0 {
             self.open.data_to = self.open.data_to.max(from + u64::from(segment.payload_bytes));
-            // A flow's program writes a file as fast as it is taken, so that there is nothing to
-            // send between files alone; a server has nothing between requests.
+            // A flow's program writes a file as fast as the socket accepts it, so there is nothing
+            // to send only between files; a server has nothing between requests.
             let fresh = std::mem::take(&mut self.fresh);
             let is_answered = self.answers && self.open.acknowledged >= sent_to;
             self.record.set_drained(fresh || is_answered);
@@ -152,13 +152,13 @@ impl ObservedFlow {
         (transmission, row)
     }
 
-    /// A segment has reached the receiver.
+    /// Records that a segment has reached the receiver.
     pub fn arrived(&mut self, copy: SegmentCopy) {
         self.open.received.0.insert(copy.from, copy.to);
         self.record.arrived(|| copy);
     }
 
-    /// A segment was dropped, and no copy of it that the network has made has arrived or will.
+    /// Records that a segment was dropped, and that no copy of it has arrived or will.
     #[must_use]
     pub fn dropped(
         &mut self,
@@ -169,8 +169,8 @@ impl ObservedFlow {
         self.record.dropped(copy, cause, tables)
     }
 
-    /// An acknowledgment has reached the sender, which has sent up to `sent_to` and now is as
-    /// `state` says.
+    /// Records that an acknowledgment has reached the sender, which has sent up to `sent_to` and is
+    /// now in `state`.
     pub fn heard(
         &mut self,
         now: Time,
@@ -224,7 +224,7 @@ mod tests {
         SegmentCopy { number, from, to: from + 1000 }
     }
 
-    /// A flow, and tables that are not kept.
+    /// Flow, and tables that are not recorded.
     struct Kept(ObservedFlow, Tables);
 
     impl Kept {
@@ -236,7 +236,7 @@ mod tests {
             self.heard(at + 40, 1, 1);
         }
 
-        /// 1000 bytes.
+        /// Sends a segment of 1000 bytes.
         fn sent(&mut self, at: u64, copy: SegmentCopy, sent_to: u64) -> Transmission {
             let segment = SentSegment { copy, payload_bytes: 1000 };
             self.0.sent(ms(at), segment, sent_to, &mut self.1).0
@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    /// A sender whose handshake took 40 ms.
+    /// Sender whose handshake took 40 ms.
     fn connected() -> Kept {
         let mut flow = Kept(ObservedFlow::new(0, &linux(), 1000), Tables::default());
         flow.syn(0);
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(flow.0.record.counters.retransmissions_unnecessary, 1);
         assert_eq!(flow.dropped(copy(1, 1), Cause::Wireless), [3]);
         assert_eq!(flow.0.record.counters.retransmissions_unnecessary, 0);
-        // All copies of it are gone.
+        // All copies of the segment are gone.
         assert!(flow.dropped(copy(3, 1), Cause::Congestion).is_empty());
         assert_eq!(flow.sent(900, copy(4, 1), 2001), Transmission::Necessary);
         flow.0.arrived(copy(4, 1));
@@ -280,12 +280,12 @@ mod tests {
     fn pauses_are_longer_than_an_rtt_of_what_was_sent_once() {
         let mut flow = connected();
         flow.sent(40, copy(1, 1), 1);
-        // As long as the RTT is no pause; one more is.
+        // A time equal to the RTT is not a pause; a longer one is.
         flow.sent(80, copy(2, 1001), 1001);
         assert_eq!(flow.0.record.counters.idle.total(), Duration::ZERO);
         flow.sent(121, copy(3, 1), 2001);
         assert_eq!(flow.0.record.counters.idle.total(), Duration::from_millis(41));
-        // The first was sent twice: that it took 160 ms is no sample.
+        // The first segment was sent twice, so its 160 ms are not a sample.
         flow.heard(200, 2001, 2001);
         assert_eq!(flow.0.open.estimator.srtt(), Some(Duration::from_millis(40)));
         assert_eq!(flow.0.record.counters.rtt.count(), 1);

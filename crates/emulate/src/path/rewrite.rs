@@ -1,4 +1,4 @@
-//! Changes to the headers of packets on their way, with their checksums.
+//! Changes to packet headers on the path, with their checksums.
 
 use retx_wire::Ecn;
 
@@ -28,11 +28,11 @@ pub fn set_window(packet: &mut [u8], tcp: usize, window: u16) {
     }
 }
 
-/// The first of the reserved bits of a TCP header, beside the data offset (RFC 9293 §3.1).
+/// First of the reserved bits of a TCP header, next to the data offset (RFC 9293 §3.1).
 const LOSS_NOTICE: u16 = 0x0800;
 
-/// Marks a TCP segment: what it asks for was lost on a bad channel. Balakrishnan & Katz 1998 put
-/// that into a reserved bit; kernels do not look at it.
+/// Marks a TCP segment: the segment that it asks for was lost on a bad channel. Balakrishnan & Katz
+/// 1998 use a reserved bit; kernels ignore it.
 pub fn set_loss_notice(packet: &mut [u8]) {
     let tcp = usize::from(packet[0] & 15) * 4;
     let at = tcp + 12;
@@ -44,10 +44,10 @@ pub fn set_loss_notice(packet: &mut [u8]) {
     }
 }
 
-/// Where the checksum of an IPv4 header stands.
+/// Offset of the checksum in an IPv4 header.
 const IP_CHECKSUM: usize = 10;
 
-/// Takes a changed word into account in a checksum (RFC 1624 §3, eq. 3).
+/// Updates a checksum for a changed word (RFC 1624 §3, eq. 3).
 fn update(packet: &mut [u8], checksum: usize, (before, after): (u16, u16)) {
     let old = u16::from_be_bytes([packet[checksum], packet[checksum + 1]]);
     let mut sum = u32::from(!old) + u32::from(!before) + u32::from(after);

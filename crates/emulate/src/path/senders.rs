@@ -1,30 +1,30 @@
-//! The sockets of the flows' senders, to look at.
+//! Sockets of the flows' senders, for queries.
 //!
-//! A worker hands each over before anything is sent with it, so that it is there when the first
-//! packet comes. A look waits for the program that has the socket, should it just be in the kernel
-//! with it: for some microseconds, and rarely.
+//! A worker passes each socket before anything is sent with it, so that it is available when the
+//! first packet arrives. If the program that owns the socket is in a system call with it, a query
+//! waits for some microseconds; this is rare.
 
 use crate::protocol::receive_sender;
 use crate::socket_state::SocketState;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// By the flow's index; `None` when its sender is not connected.
+/// Sockets by flow index; `None` if the sender is not connected.
 #[derive(Debug, Default)]
 pub struct Senders {
     way: Option<OwnedFd>,
-    /// Those that have come and could not be taken.
+    /// Number of sockets that were passed and could not be received.
     pub lost: u64,
     sockets: Vec<Option<OwnedFd>>,
 }
 
 impl Senders {
-    /// Those that come on this way.
+    /// Creates the set of sockets passed through this channel.
     pub const fn coming(way: Option<OwnedFd>) -> Self {
         Self { way, lost: 0, sockets: Vec::new() }
     }
 
-    /// Takes over the next socket that has come; whose it is.
+    /// Receives the next socket; returns its flow.
     pub fn receive(&mut self) -> Option<u32> {
         let way = self.way.as_ref()?.as_fd();
         let (flow, socket) = loop {
@@ -44,19 +44,19 @@ impl Senders {
         Some(flow)
     }
 
-    /// True when there is one to look at.
+    /// True if the flow's socket is available.
     pub fn has(&self, flow: u32) -> bool {
         self.sockets.get(flow as usize).is_some_and(Option::is_some)
     }
 
-    /// Lets go of a flow's socket: it is of an earlier connection.
+    /// Closes a flow's socket of an earlier connection.
     pub fn forget(&mut self, flow: u32) {
         if let Some(socket) = self.sockets.get_mut(flow as usize) {
             *socket = None;
         }
     }
 
-    /// How a flow's sender is doing. When its connection is over it is let go of.
+    /// State of a flow's sender. Its socket is closed once its connection is over.
     pub fn look(&mut self, flow: u32) -> Option<SocketState> {
         let socket = self.sockets.get(flow as usize)?.as_ref()?;
         let state = SocketState::of(socket.as_fd()).ok()?;

@@ -1,4 +1,4 @@
-//! What a kernel makes of losses, from looks at a sender's socket.
+//! Detection of a kernel's recovery episodes, from queries of a sender's socket.
 //!
 //! *What it does.* The socket is looked at after each acknowledgment that the kernel has taken, and
 //! at each retransmission that it has sent. One thing lies between two looks, so what differs
@@ -19,85 +19,85 @@ use crate::socket_state::{LossState, SocketState};
 use retx_record::reason::EpisodeKind;
 use retx_units::{Duration, Time};
 
-/// What packets tell at the moment of a look.
+/// Information from packets at the time of a query.
 #[derive(Debug, Clone, Copy)]
 pub struct Wire {
-    /// When.
+    /// Time of the query.
     pub at: Time,
-    /// The sender had heard that everything before this has arrived, …
+    /// Position up to which the sender knew everything to have arrived before, …
     pub acked_before: u64,
-    /// … and has heard of this now.
+    /// … and knows now.
     pub acked: u64,
-    /// Position after the last ever sent.
+    /// Position after the last one ever sent.
     pub sent_to: u64,
-    /// Where the retransmission begins that is looked at.
+    /// Start of the retransmission that triggered the query.
     pub again: Option<u64>,
 }
 
-/// A loss that the sender has found, or believes in.
+/// Loss detected by the sender, real or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
-    /// How.
+    /// Kind of detection.
     pub kind: EpisodeKind,
-    /// When.
+    /// Time of detection.
     pub at: Time,
-    /// Where the segment begins that is retransmitted first.
+    /// Start of the segment that is retransmitted first.
     pub trigger: u64,
-    /// It has been, by the probe that found the loss.
+    /// True if the probe that found the loss has repaired it.
     pub repaired: bool,
-    /// The window before.
+    /// Congestion window before the reaction, bytes.
     pub cwnd_before: u64,
-    /// The window that is to be.
+    /// Target of the congestion window, bytes.
     pub cwnd_after: u64,
-    /// The timeout that was in force.
+    /// Timeout in force at detection.
     pub rto: Duration,
-    /// Doublings in it.
+    /// Number of backoffs in it.
     pub backoff: u32,
-    /// Doublings in the one now in force.
+    /// Number of backoffs in the timeout now in force.
     pub backoff_now: u32,
 }
 
-/// What a look has found.
+/// Finding of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
     /// A recovery begins.
     Loss(Loss),
-    /// The last one is over.
+    /// The last recovery is over.
     Over(Time),
-    /// The window goes down by the echo of a mark.
+    /// Window reduction by ECN-Echo.
     Echo,
 }
 
-/// A retransmission that may be about to repair a loss.
+/// Retransmission that may be repairing a loss.
 #[derive(Debug, Clone, Copy)]
 struct Probe {
     position: u64,
-    /// Position after the last sent before it.
+    /// Position after the last one sent before it.
     sent_to: u64,
 }
 
-/// A connection's sender, watched.
+/// Watcher of a connection's sender.
 #[derive(Debug, Default)]
 pub struct Watch {
     last: Option<SocketState>,
-    /// Where the open fast recovery ends.
+    /// Recovery point of the open fast recovery.
     recover: u64,
-    /// One that has retransmitted nothing yet, as far as has been seen.
+    /// Recovery without an observed retransmission yet.
     pending: Option<Loss>,
     probe: Option<Probe>,
 }
 
 impl Watch {
-    /// Where the segment begins that a tail loss probe has sent again, as long as it may turn out
-    /// that the probe has repaired a loss.
+    /// Start of the segment that a tail loss probe has retransmitted, as long as the probe may turn
+    /// out to have repaired a loss.
     pub fn open_probe(&self) -> Option<u64> {
         self.probe.map(|probe| probe.position)
     }
 
-    /// Another look: appends what it has found to `found`.
+    /// Evaluates a query: appends its findings to `found`.
     pub fn look(&mut self, state: &SocketState, wire: &Wire, found: &mut Vec<Finding>) {
         let Some(before) = self.last.replace(*state) else { return };
-        // A simulation does not count those of a SYN either.
+        // A simulation does not count timeouts of a SYN either.
         let timeouts = if before.is_opening() { 0 } else { state.timeouts_since(&before) };
         for _ in 0..timeouts {
             self.settle(found);
@@ -110,7 +110,7 @@ impl Watch {
         }
         if self.has_recovery_begun(&before, state, wire) || timeouts > 0 && in_recovery(state) {
             self.settle(found);
-            // The kernel tells of data that have not come yet, packets tell of the FIN.
+            // The kernel counts data still in the device queue; packets show the FIN.
             self.recover = wire.sent_to.max(1 + before.sent_once);
             self.pending = Some(loss(EpisodeKind::Frr, (&before, state), wire.at, wire.acked));
         } else if before.is_repairing() && !state.is_repairing() {
@@ -137,7 +137,7 @@ impl Watch {
         }
     }
 
-    /// The connection is over.
+    /// Handles the end of the connection.
     pub fn end(&mut self, at: Time, found: &mut Vec<Finding>) {
         self.settle(found);
         if self.last.take().is_some_and(|last| last.is_repairing()) {
@@ -167,7 +167,7 @@ impl Watch {
         }
     }
 
-    /// What the recovery that has just begun retransmits first is as known as it will be.
+    /// Finalises the first segment of the recovery that has just begun.
     fn settle(&mut self, found: &mut Vec<Finding>) {
         found.extend(self.pending.take().map(Finding::Loss));
     }
@@ -177,9 +177,9 @@ fn in_recovery(state: &SocketState) -> bool {
     state.loss_state == LossState::Recovery
 }
 
-/// The window has gone down to the threshold, as at the end of a reduction.
+/// True if the window has fallen to the threshold, as at the end of a reduction.
 fn has_reduced(before: &SocketState, state: &SocketState) -> bool {
-    // The same acknowledgment may have let it grow by one again.
+    // The same acknowledgment may have increased it by one again.
     let at_threshold = state.ssthresh.is_some_and(|ssthresh| state.cwnd <= ssthresh + 1);
     at_threshold && (state.ssthresh != before.ssthresh || state.cwnd < before.cwnd)
 }
@@ -214,7 +214,7 @@ mod tests {
         Time::from_nanos(ms * 1_000_000)
     }
 
-    /// 20 segments of 1000 bytes sent, the window 20 of them.
+    /// State after 20 segments of 1000 bytes were sent, with a window of 20 segments.
     fn open() -> SocketState {
         SocketState {
             tcp_state: 1,
@@ -233,7 +233,7 @@ mod tests {
         SocketState { loss_state: LossState::Recovery, ..state }
     }
 
-    /// Looks of a sender that has sent 20 segments, of which `from` are acknowledged.
+    /// Queries of a sender that has sent 20 segments, of which `from` are acknowledged.
     struct Watched {
         watch: Watch,
         at: u64,
@@ -297,16 +297,17 @@ mod tests {
         assert_eq!(it.again(recovery(), 4001), [Finding::Loss(frr(2, 4001))]);
         assert_eq!(it.again(recovery(), 5001), []);
         assert_eq!(it.ack(recovery(), 9001), []);
-        // Everything sent before is acknowledged, and it is in recovery still: another one.
+        // Everything sent before is acknowledged, and the sender is still in recovery: another one.
         assert_eq!(it.ack(recovery(), 20_001), []);
         let second = Loss { cwnd_before: 19 * MSS, ..frr(6, 20_001) };
-        // What it retransmits is not seen before it ends.
+        // Its retransmissions are not seen before it ends.
         let after = SocketState { cwnd: 10, ssthresh: Some(10), ..open() };
         let over = it.ack(after, 24_001);
         assert_eq!(over, [Finding::Loss(second), Finding::Over(ms(7))]);
     }
 
-    /// RFC 6582 §6, and `tcp_is_non_sack_preventing_reopen`.
+    /// Without SACK a recovery continues until more than its recovery point is acknowledged (RFC
+    /// 6582 §6, `tcp_is_non_sack_preventing_reopen`).
     #[test]
     fn without_sack_a_recovery_outlasts_what_it_was_about() {
         let mut it = Watched::new();
@@ -362,7 +363,7 @@ mod tests {
             let mut it = Watched::new();
             assert_eq!(it.again(open(), 19_001), []);
             assert_eq!(it.watch.open_probe(), Some(19_001));
-            // Of what was sent before it, this is no more than all.
+            // This acknowledges exactly everything sent before it.
             assert_eq!(it.ack(open(), 20_001), []);
             let after = SocketState { cwnd: 10, ssthresh: Some(10), ..open() };
             let found = it.ack(if repaired { after } else { open() }, 21_001);

@@ -1,4 +1,4 @@
-//! How messages and descriptors pass from one process to the other.
+//! Passing of messages and descriptors between processes.
 
 use crate::boundary;
 use nix::sys::socket::{ControlMessage, MsgFlags, UnixAddr, sendmsg};
@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 /// Writes a message.
 ///
 /// # Errors
-/// The other side is gone.
+/// The peer is gone.
 pub fn send<M: Serialize>(mut socket: &UnixStream, message: &M) -> io::Result<()> {
     let body = serde_json::to_vec(message).expect("messages are plain data");
     let length = u32::try_from(body.len()).expect("a message of less than 4 GB");
@@ -23,7 +23,7 @@ pub fn send<M: Serialize>(mut socket: &UnixStream, message: &M) -> io::Result<()
 /// Reads a message.
 ///
 /// # Errors
-/// The other side is gone, or speaks another language.
+/// The peer is gone, or has sent an invalid message.
 pub fn receive<M: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<M> {
     let mut length = [0; 4];
     socket.read_exact(&mut length)?;
@@ -32,35 +32,35 @@ pub fn receive<M: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<M> {
     serde_json::from_slice(&body).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
 }
 
-/// Hands an open descriptor over.
+/// Passes an open descriptor.
 ///
 /// # Errors
-/// The other side is gone.
+/// The peer is gone.
 pub fn send_descriptor(socket: &UnixStream, descriptor: BorrowedFd<'_>) -> io::Result<()> {
     send_with(socket.as_fd(), descriptor, &[0])
 }
 
-/// Receives one.
+/// Receives a descriptor.
 ///
 /// # Errors
-/// The other side is gone, or has sent something else.
+/// The peer is gone, or has sent something else.
 pub fn receive_descriptor(socket: &UnixStream) -> io::Result<OwnedFd> {
     boundary::receive_descriptor(socket.as_fd(), &mut [0], MsgFlags::empty())
 }
 
-/// Hands over the socket with which a flow's data sender is about to send.
+/// Passes the socket with which a flow's data sender is about to send.
 ///
 /// # Errors
-/// The other side is gone.
+/// The peer is gone.
 pub fn send_sender(way: BorrowedFd<'_>, flow: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
     send_with(way, socket, &flow.to_be_bytes())
 }
 
-/// Receives the next that has been handed over; does not wait.
+/// Receives the next socket passed, without waiting.
 ///
 /// # Errors
-/// There is none (`WouldBlock`), or the other side is gone (`UnexpectedEof`); by any other, one has
-/// come and could not be taken.
+/// There is none (`WouldBlock`), or the peer is gone (`UnexpectedEof`); any other error means that
+/// one was passed and could not be received.
 pub fn receive_sender(way: BorrowedFd<'_>) -> io::Result<(u32, OwnedFd)> {
     let mut flow = [0; 4];
     let socket = boundary::receive_descriptor(way, &mut flow, MsgFlags::MSG_DONTWAIT)?;

@@ -1,8 +1,8 @@
-//! Flows of UDP: at one end a thread that sends what the simulator's source says, at the other one
-//! that reads.
+//! UDP flows: a thread that sends by the simulator's source at one end, one that reads at the
+//! other.
 //!
-//! A source that keeps its first hop full has to know what becomes of its packets there, which only
-//! the emulator sees: it tells by a byte each, over a socket of its own.
+//! A source that keeps its first hop full has to know the fate of its packets there, which only the
+//! emulator sees: it sends a byte for each, over a separate socket.
 
 use super::ends::lock;
 use super::hosts::Hosts;
@@ -23,11 +23,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Room for packets that a receiver has not read yet, in bytes.
+/// Receive buffer, in bytes.
 const RECEIVE_BUFFER: usize = 16 << 20;
-/// The largest datagram of IPv4.
+/// Largest IPv4 datagram, bytes.
 const LARGEST: usize = 65_535;
-/// A receiver gets so long in the end to read what has reached its host.
+/// Time at the end of the run to read packets that have reached the host.
 const LAST_READS: Duration = Duration::from_millis(200);
 
 /// Flows whose sockets are open.
@@ -39,19 +39,19 @@ struct Ready {
     order: DatagramOrder,
     sender: UdpSocket,
     receiver: UdpSocket,
-    /// The source's end and the emulator's, where it is told of its first hop.
+    /// Sockets of the source and of the emulator for reports on the first hop.
     told: Option<[UnixStream; 2]>,
 }
 
-/// Flows that are running.
+/// Running flows.
 #[derive(Debug)]
 pub struct Running(Vec<(Arc<Mutex<DatagramReport>>, UdpSocket)>);
 
 impl Datagrams {
-    /// Opens both ends' sockets.
+    /// Opens the sockets of both ends.
     ///
     /// # Errors
-    /// A port that is taken.
+    /// A port is in use.
     pub fn prepare(order: &Order, hosts: &Hosts) -> Result<Self, String> {
         let mut all = Vec::with_capacity(order.datagrams.len());
         for flow in &order.datagrams {
@@ -77,10 +77,10 @@ impl Datagrams {
         Ok(Self(all))
     }
 
-    /// Hands the emulator its ends of the sockets by which it tells sources.
+    /// Passes the emulator its ends of the sockets for reports.
     ///
     /// # Errors
-    /// It is gone.
+    /// The emulator is gone.
     pub fn hand_over(&self, socket: &UnixStream) -> io::Result<()> {
         let all = self.0.iter().filter_map(|flow| flow.told.as_ref());
         all.into_iter().try_for_each(|[_, emulators]| send_descriptor(socket, emulators.as_fd()))
@@ -89,7 +89,7 @@ impl Datagrams {
     /// Starts both ends of each flow.
     ///
     /// # Errors
-    /// No more threads.
+    /// No further thread can be started.
     pub fn start(&self, run: &Run) -> Result<Running, String> {
         let mut running = Vec::with_capacity(self.0.len());
         for (number, flow) in self.0.iter().enumerate() {
@@ -146,16 +146,17 @@ fn receive(socket: &UdpSocket, report: &Mutex<DatagramReport>) -> io::Result<()>
     }
 }
 
-/// The sending end, in its thread.
+/// Sending end, in its thread.
 struct Sending {
     run: Run,
     sender: Sender,
     socket: UdpSocket,
     told: Option<UnixStream>,
-    /// Packets that the first hop has turned away and the source does not know of yet. It would
-    /// send all of them again at once, as it hears of the first only when it has sent the others.
+    /// Packets dropped by the first hop that have not been reported to the source yet. The source
+    /// would resend all of them at once, because it learns of the first drop only after sending the
+    /// others.
     turned_away: u32,
-    /// When it may know of the next.
+    /// Time of the next report.
     retry_at: Time,
     payload: Vec<u8>,
     report: Arc<Mutex<DatagramReport>>,
@@ -164,7 +165,7 @@ struct Sending {
 impl Sending {
     /// Sends until there is nothing more to send.
     fn run(&mut self) -> io::Result<()> {
-        // A source is not to wait for other programs, if that is allowed. It sleeps most of its
+        // A source should not wait for other programs, if that is allowed. It sleeps most of the
         // time.
         let _ = boundary::run_first(PRIORITY);
         loop {
@@ -190,7 +191,7 @@ impl Sending {
         }
     }
 
-    /// Waits until then, or until it is told of its first hop.
+    /// Waits until a time, or until a report on the first hop arrives.
     fn wait(&mut self, until: Time) -> io::Result<()> {
         let Some(told) = &mut self.told else {
             self.run.clock.sleep_until(until);
@@ -222,7 +223,7 @@ impl Sending {
 }
 
 impl Running {
-    /// What the flows have come to, once what has reached the hosts has been read.
+    /// Results of the flows, once the packets that have reached the hosts have been read.
     pub fn report(&self) -> Vec<DatagramReport> {
         let until = std::time::Instant::now() + LAST_READS;
         let of = |(report, receiver): &(Arc<Mutex<DatagramReport>>, UdpSocket)| {

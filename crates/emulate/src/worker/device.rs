@@ -1,4 +1,4 @@
-//! The devices of hosts.
+//! Devices of hosts.
 
 use super::hosts::ip;
 use crate::boundary;
@@ -13,18 +13,18 @@ use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// The name of every host's device.
+/// Name of every host's device.
 pub const INSIDE: &str = "retx0";
-/// The hardware address of all devices: each is alone on its wire.
+/// Hardware address of all devices: each is alone on its link.
 pub const HARDWARE_ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 1];
-/// Room for packets that wait for the emulator, in bytes.
+/// Receive buffer of the emulator, in bytes.
 const RECEIVE_BUFFER: usize = 64 << 20;
 
-/// What the emulator reads a host's packets from and writes them to.
+/// Device through which the emulator exchanges packets with a host.
 #[derive(Debug)]
 pub struct Device(pub OwnedFd);
 
-/// Makes a TUN device in this thread's network namespace.
+/// Creates a TUN device in this thread's network namespace.
 pub fn tun() -> Result<Device, String> {
     let file = OpenOptions::new()
         .read(true)
@@ -46,8 +46,8 @@ pub fn tun() -> Result<Device, String> {
     Ok(Device(file.into()))
 }
 
-/// Makes a pair of Ethernet devices: one in a host, which is this thread's namespace, the other in
-/// the namespace between all hosts, where a packet socket reads it.
+/// Creates a pair of Ethernet devices: one in the host, this thread's namespace, the other in the
+/// namespace between all hosts, where a packet socket reads it.
 pub fn veth((index, mtu): (usize, u32), between: &File, host: &File) -> Result<Device, String> {
     let outer = format!("between{index}");
     let enter = |namespace: &File| {
@@ -70,19 +70,19 @@ pub fn veth((index, mtu): (usize, u32), between: &File, host: &File) -> Result<D
 
 /// Moves a device of this thread's namespace into another.
 fn move_device(name: &str, namespace: &File) -> Result<(), String> {
-    // `ip` takes a namespace by a path. It has none but its descriptor's, which `ip` inherits when
-    // it is a plain copy.
+    // `ip` takes a namespace by path. It has none but that of its descriptor, which `ip` inherits
+    // if it is a plain copy.
     let inherited = nix::unistd::dup(namespace)
         .map_err(|error| format!("a descriptor cannot be copied: {}", error.desc()))?;
     ip(&format!("link set {name} netns /proc/self/fd/{}\n", inherited.as_raw_fd()))
 }
 
 fn packet_socket(name: &str) -> io::Result<Device> {
-    // With no protocol yet, so that it hears nothing before it is bound.
+    // Without a protocol, so that it receives nothing before it is bound.
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let none = None::<SockProtocol>;
     let socket = socket(AddressFamily::Packet, SockType::Raw, flags, none)?;
-    // Without privileges it is as large as the machine allows; drops are counted in any case.
+    // Without privileges the size is limited by the machine; drops are counted in any case.
     setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER)
         .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &RECEIVE_BUFFER))?;
     setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
@@ -90,8 +90,8 @@ fn packet_socket(name: &str) -> io::Result<Device> {
     Ok(Device(socket))
 }
 
-/// What lets devices carry packets that are not yet, or no longer, those of TCP: name, command that
-/// reads it, command that sets it (`<linux/ethtool.h>`).
+/// Offloads, with which devices carry packets before segmentation or after aggregation: name,
+/// command to read, command to set (`<linux/ethtool.h>`).
 const OFFLOADS: &[(&str, u32, u32)] = &[
     ("tx-checksumming", 0x16, 0x17),
     ("tcp-segmentation-offload", 0x1e, 0x1f),
@@ -99,17 +99,18 @@ const OFFLOADS: &[(&str, u32, u32)] = &[
     ("generic-receive-offload", 0x2b, 0x2c),
 ];
 
-/// Switches offloads of a device in this thread's namespace off, and reads back that they are.
+/// Switches off the offloads of a device in this thread's namespace, and verifies that they are
+/// off.
 ///
 /// # Errors
-/// One that stays on.
+/// An offload that stays on.
 pub fn no_offloads(name: &str) -> Result<Vec<String>, String> {
     let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("0.0.0.0:0"));
     let socket = socket.map_err(|error| format!("no socket can be made: {error}"))?;
     let mut off = Vec::new();
     for (feature, get, set) in OFFLOADS {
         let ask = |command| boundary::ethtool(socket.as_fd(), name, command, 0);
-        // What a device cannot switch off it may not have.
+        // A feature that cannot be switched off may not exist.
         let switched = ask(*set);
         match ask(*get) {
             Ok(0) => off.push((*feature).to_owned()),

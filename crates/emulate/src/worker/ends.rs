@@ -1,11 +1,12 @@
-//! The ends of a flow over TCP.
+//! Ends of a TCP flow.
 //!
-//! The sender of a file writes as the socket takes it, then shuts its direction down; the receiver
-//! reads to the end and closes. A file has been read when its last byte has; it began when its
-//! connection was opened. A client asks as soon as it is connected, and its server answers when it
-//! has all of a request; both draw how much that is from the same script. Where each request has a
-//! connection of its own, neither waits until the one before is closed at both ends: the client
-//! goes on at the end of the response, and the server accepts the next connection.
+//! The sender of a file writes as the socket accepts data, then shuts down its direction; the
+//! receiver reads to the end and closes. A file is complete when its last byte has been read; it
+//! began when its connection was opened. A client sends its first request as soon as it is
+//! connected, and its server responds when it has the whole request; both draw the sizes from one
+//! script. If each request has a connection of its own, neither waits until the previous one is
+//! closed at both ends: the client goes on at the end of the response, and the server accepts the
+//! next connection.
 
 use super::Teller;
 use super::sockets;
@@ -21,36 +22,36 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What a sender writes and a receiver reads at once.
+/// Largest number of bytes written or read at once.
 const CHUNK: usize = 256 << 10;
 
-/// What the two ends of a flow have in common.
+/// State shared by the two ends of a flow.
 #[derive(Debug, Default)]
 pub struct State {
-    /// What they know.
+    /// Results so far.
     pub report: FlowReport,
     /// The sender's socket, while it is open.
     pub sender: Option<TcpStream>,
-    /// Its sockets of earlier connections, shut down and not yet closed by the other end.
+    /// The sender's sockets of earlier connections, shut down and not yet closed by the other end.
     pub closing: Vec<TcpStream>,
-    /// An end has come to its end.
+    /// True once an end has finished.
     one_ended: bool,
-    /// The emulator knows that the flow is over.
+    /// True once the emulator knows that the flow is over.
     told: bool,
 }
 
-/// The same for several threads.
+/// State shared by threads.
 pub type Shared = Arc<Mutex<State>>;
 
 impl State {
-    /// The sender's connection is over, or will be: its `TCP_INFO` is that of now.
+    /// Reads the final `TCP_INFO` of the sender, whose connection is over or about to be.
     pub fn close_sender(&mut self) {
         if let Some(socket) = self.sender.take() {
             self.add_kernel(&socket);
         }
     }
 
-    /// The sender has shut its connection down and goes on to the next.
+    /// Moves the sender on to its next connection, after it has shut down this one.
     pub fn leave_sender(&mut self) -> io::Result<()> {
         if let Some(socket) = self.sender.take() {
             socket.set_nonblocking(true)?;
@@ -71,7 +72,7 @@ impl State {
         }
     }
 
-    /// The receiver has read so much.
+    /// Records bytes read by the receiver.
     pub fn read(&mut self, now: Time, bytes: u64, warmup: Time) {
         self.report.bytes_delivered += bytes;
         if now < warmup {
@@ -79,7 +80,8 @@ impl State {
         }
     }
 
-    /// An end is over. Tells that a finite flow is when both its ends are, or one has failed.
+    /// Records the end of one end. Reports a finite flow as done when both ends have finished, or
+    /// one has failed.
     pub fn end(&mut self, result: &io::Result<()>, is_finite: bool, teller: &Teller) {
         let other_ended = std::mem::replace(&mut self.one_ended, true);
         if let Err(error) = result {
@@ -92,7 +94,7 @@ impl State {
     }
 }
 
-/// One end of a flow, in its thread.
+/// End of a flow, in its thread.
 pub struct End {
     /// Index of the flow.
     flow: u32,
@@ -105,27 +107,27 @@ pub struct End {
     buffer: Vec<u8>,
 }
 
-/// How an end comes to its connections.
+/// Establishment of an end's connections.
 #[derive(Debug)]
 pub enum Way {
-    /// It opens them to here.
+    /// Opens connections to this address.
     To(SocketAddrV4),
-    /// It waits for them.
+    /// Accepts connections from this listener.
     At(TcpListener),
 }
 
 impl End {
-    /// One that has not begun.
+    /// Creates an end that has not begun.
     pub fn new((flow, order): (u32, FlowOrder), way: Way, state: Shared, run: &Run) -> Self {
         let Run { clock, warmup, .. } = *run;
         let teller = run.teller.clone();
         Self { flow, order, clock, warmup, teller, way, state, buffer: vec![0; CHUNK] }
     }
 
-    /// Does all that there is to do.
+    /// Runs the end until it has finished.
     ///
     /// # Errors
-    /// What a socket says.
+    /// The error of a socket.
     pub fn run(&mut self, sends: bool) -> io::Result<()> {
         match (self.order.files.clone(), sends) {
             (FileOrder::Exchanges(exchanges), true) => self.answer(&exchanges),
@@ -134,7 +136,7 @@ impl End {
         }
     }
 
-    /// It has done so, or has failed.
+    /// Records that the end has finished or failed.
     pub fn finish(&self, result: &io::Result<()>) {
         lock(&self.state).end(result, self.order.files.is_finite(), &self.teller);
     }
@@ -158,7 +160,7 @@ impl End {
         Ok(())
     }
 
-    /// The next connection, and when it was opened.
+    /// Next connection, and the time at which it was opened.
     fn connect(&self, number: u32, sends: bool) -> io::Result<(TcpStream, Time)> {
         match &self.way {
             Way::At(listener) => {
@@ -183,7 +185,7 @@ impl End {
         }
     }
 
-    /// Does the sender's part of a connection, then shuts its direction down.
+    /// Runs the sender's part of a connection, then shuts down its direction.
     fn sending(
         &mut self,
         socket: &TcpStream,
@@ -197,8 +199,8 @@ impl End {
         result
     }
 
-    /// Waits until the other end, which has read everything, has closed what the sender has shut
-    /// down.
+    /// Waits until the other end, which has read everything, has closed a connection that the
+    /// sender has shut down.
     fn close(&mut self, socket: &TcpStream) -> io::Result<()> {
         let result = self.read_to_the_end(socket);
         lock(&self.state).close_sender();
@@ -236,7 +238,7 @@ impl End {
         }
     }
 
-    /// The client's part.
+    /// Runs the client.
     fn ask(&mut self, exchanges: &ExchangeOrder) -> io::Result<()> {
         let mut script = exchanges.script();
         for number in 0.. {
@@ -273,7 +275,7 @@ impl End {
         Ok(())
     }
 
-    /// The server's part.
+    /// Runs the server.
     fn answer(&mut self, exchanges: &ExchangeOrder) -> io::Result<()> {
         let mut script = exchanges.script();
         for number in 0.. {
@@ -303,7 +305,7 @@ impl End {
         Ok(())
     }
 
-    /// Reads so many bytes; those that `count` are what the flow delivers.
+    /// Reads exactly `bytes` bytes; with `count` they count as delivered.
     fn read_exactly(
         &mut self,
         mut socket: &TcpStream,
@@ -326,7 +328,7 @@ impl End {
     }
 }
 
-/// What several threads have in common, for one of them.
+/// Locks shared state.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Hosts: network namespaces, each with a device, an address and a way to the others.
+//! Hosts: network namespaces, each with a device, an address and a route to the others.
 
 use super::device::{self, Device, INSIDE};
 use super::sockets;
@@ -13,19 +13,19 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 
-/// The hosts, as long as the worker lives.
+/// Hosts, for the lifetime of the worker.
 #[derive(Debug)]
 pub struct Hosts {
     namespaces: Vec<File>,
     devices: Vec<Device>,
-    /// What was set in each host, by its name, as the kernel reads it back.
+    /// Settings of each host by name, as read back from the kernel.
     pub settings: BTreeMap<String, BTreeMap<String, String>>,
-    /// Features of the devices that are off now.
+    /// Features of the devices that are off.
     pub offloads_off: Vec<String>,
 }
 
 impl Hosts {
-    /// Makes the hosts of an order.
+    /// Creates the hosts of an order.
     ///
     /// # Errors
     /// A sentence on what this machine does not allow or lacks.
@@ -37,7 +37,7 @@ impl Hosts {
             settings: BTreeMap::new(),
             offloads_off: Vec::new(),
         };
-        // The outer ends of veth pairs live where nothing else does.
+        // The outer ends of veth pairs have a namespace of their own.
         new_network()?;
         let between = own_network()?;
         for (index, host) in order.hosts.iter().enumerate() {
@@ -55,9 +55,10 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// Gives the device of this thread's namespace its address, and the kernel its settings.
+    /// Assigns the address of the device in this thread's namespace, and the kernel settings.
     fn set_up(&mut self, host: &HostOrder) -> Result<(), String> {
-        // Before the device is up: TCP reads some when a connection begins, IP others now.
+        // Before the device is up: TCP reads some settings when a connection begins, IP reads
+        // others now.
         let mut settings = BTreeMap::new();
         write_sysctl("ipv6/conf/all/disable_ipv6", "1").ok();
         for (key, value) in &host.sysctls {
@@ -97,21 +98,21 @@ impl Hosts {
     /// Moves this thread into a host.
     ///
     /// # Errors
-    /// A sentence on why not.
+    /// A sentence with the reason.
     pub fn enter(&self, host: usize) -> Result<(), String> {
         setns(&self.namespaces[host], CloneFlags::CLONE_NEWNET)
             .map_err(|error| format!("a network namespace cannot be entered: {}", error.desc()))
     }
 
-    /// Hands the devices over to the emulator.
+    /// Passes the devices to the emulator.
     ///
     /// # Errors
-    /// It is gone.
+    /// The emulator is gone.
     pub fn hand_over(&self, socket: &UnixStream) -> io::Result<()> {
         self.devices.iter().try_for_each(|device| send_descriptor(socket, device.0.as_fd()))
     }
 
-    /// Packets that each host's device has dropped: a queue was full because the emulator was late.
+    /// Packets dropped by each host's device: a queue was full because the emulator was late.
     pub fn drops(&self) -> Vec<u64> {
         let drops = |host| {
             self.enter(host).ok()?;
@@ -129,23 +130,23 @@ impl Hosts {
     }
 }
 
-/// The congestion control of sockets that ask for none, of a network namespace.
+/// Setting of a network namespace for the congestion control of sockets that set none.
 const CONGESTION_CONTROL: &str = "ipv4/tcp_congestion_control";
 
-/// How a host has come to its default congestion control.
+/// Setting of a host's default congestion control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Settled {
-    /// As a sysctl, for sockets that ask for none.
+    /// As a sysctl, for sockets that set none.
     BySysctl,
-    /// It is to be an attribute of the route, which no socket can go against.
+    /// As an attribute of the route, which overrides all sockets.
     ByRoute,
-    /// It could not be had, and no program needs it.
+    /// Not set: it was not available, and no program needs it.
     Not,
 }
 
-/// Gives sockets of this thread's namespace that ask for none a congestion control. A namespace
-/// may only have one that unprivileged users may choose (`tcp_set_default_congestion_control`);
-/// a route may have any, but overrules what sockets have asked for (`tcp_ca_dst_init`).
+/// Sets the congestion control of sockets in this thread's namespace that set none. A namespace may
+/// only have one that unprivileged users may choose (`tcp_set_default_congestion_control`); a route
+/// may have any, but overrides the sockets' choice (`tcp_ca_dst_init`).
 fn default_congestion_control(default: &DefaultOrder, host: &str) -> Result<Settled, String> {
     let DefaultOrder { name, is_of_all, is_needed } = default;
     let options = SocketOptions { congestion_control: name.clone(), ..SocketOptions::default() };
@@ -171,7 +172,7 @@ fn new_network() -> Result<(), String> {
     })
 }
 
-/// This thread's network namespace.
+/// Network namespace of this thread.
 fn own_network() -> Result<File, String> {
     File::open("/proc/thread-self/ns/net")
         .map_err(|error| format!("/proc/thread-self/ns/net cannot be opened: {error}"))
@@ -189,10 +190,10 @@ fn read_sysctl(key: &str) -> io::Result<String> {
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Carries out commands of iproute2 in this thread's network namespace.
+/// Executes commands of iproute2 in this thread's network namespace.
 ///
 /// # Errors
-/// What it refuses, or that it is missing.
+/// The error of `ip`, or that it is missing.
 pub fn ip(commands: &str) -> Result<(), String> {
     for command in commands.lines() {
         let output = Command::new("ip").args(command.split_whitespace()).output();
@@ -208,7 +209,7 @@ pub fn ip(commands: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Lets programs find the hosts by name, in this worker's namespace of mounts alone.
+/// Lets programs resolve the hosts by name, only in this worker's mount namespace.
 fn name_hosts(order: &Order) -> Result<(), String> {
     let refused = |what: &'static str| {
         move |error: nix::Error| format!("{what} is not allowed here: {}", error.desc())
@@ -220,14 +221,14 @@ fn name_hosts(order: &Order) -> Result<(), String> {
     for host in &order.hosts {
         writeln!(text, "{}\t{}", host.address, host.name).expect("memory takes it");
     }
-    // Over some folder, for as long as the file is not yet where it belongs.
+    // Mounted over a folder until the file is moved to its place.
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("tmpfs"), "/mnt", Some("tmpfs"), flags, none).map_err(refused("mounting"))?;
-    // No other name can be resolved, and nobody is to wait until that is clear.
+    // No other name can be resolved, and programs should not wait for a timeout.
     let no_servers = "# hosts of an emulation\n".to_owned();
     for (file, text) in [("hosts", text), ("resolv.conf", no_servers)] {
         let [from, to] = [format!("/mnt/{file}"), format!("/etc/{file}")];
-        // Where there is no such file there is nothing to cover: then addresses have to do.
+        // If there is no such file there is nothing to mount over: programs have to use addresses.
         let _ = fs::write(&from, text).is_ok()
             && mount(Some(from.as_str()), to.as_str(), none, MsFlags::MS_BIND, none).is_ok();
     }

@@ -1,22 +1,22 @@
 //! Workers that have outlived their emulator.
 //!
-//! A worker ends by itself when its emulator does. One that was stopped, or hangs, is found by its
-//! arguments: they name the emulator by process and start time.
+//! A worker exits when its emulator does. One that was stopped, or hangs, is found by its
+//! arguments, which identify the emulator by process id and start time.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
 
-/// What the argument begins with.
+/// Prefix of the argument.
 const MARK: &str = "retx-emulator=";
 
-/// The argument that names this process as a worker's emulator.
+/// Argument that identifies this process as a worker's emulator.
 pub fn mark() -> String {
     let own = std::process::id();
     format!("{MARK}{own}.{}", started(own).unwrap_or(0))
 }
 
-/// Ends all workers whose emulator has gone; returns how many processes that were.
+/// Ends all workers whose emulator has gone; returns the number of processes.
 pub fn clean() -> usize {
     let Ok(processes) = fs::read_dir("/proc") else { return 0 };
     let numbers =
@@ -25,7 +25,7 @@ pub fn clean() -> usize {
     left_over.filter(|number| kill(Pid::from_raw(*number as i32), Signal::SIGKILL).is_ok()).count()
 }
 
-/// Process and start time of the emulator that a process works for, if it is a worker.
+/// Process id and start time of a worker's emulator; `None` if the process is not a worker.
 fn emulator_of(worker: u32) -> Option<(u32, u64)> {
     let arguments = fs::read_to_string(format!("/proc/{worker}/cmdline")).ok()?;
     let mark = arguments.split('\0').find_map(|argument| argument.strip_prefix(MARK))?;
@@ -37,10 +37,10 @@ fn is_alive((process, since): (u32, u64)) -> bool {
     started(process) == Some(since)
 }
 
-/// When a process started, in ticks since the machine did: field 22 of `/proc/PID/stat` (proc(5)).
+/// Start time of a process, in ticks since boot: field 22 of `/proc/PID/stat` (proc(5)).
 fn started(process: u32) -> Option<u64> {
     let line = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name of the program, field 2, may hold anything, but is in brackets.
+    // The program name, field 2, may contain anything, but is in brackets.
     let after_name = &line[line.rfind(')')? + 1..];
     after_name.split_whitespace().nth(19)?.parse().ok()
 }
@@ -54,10 +54,10 @@ mod tests {
     #[test]
     fn only_workers_of_the_dead_are_ended() {
         let sleeper = |mark: &str| {
-            // The shell keeps its arguments as it waits for another command.
+            // The shell keeps its arguments while it waits for another command.
             let script = ["-c", "sleep 100; true", mark];
             let child = Command::new("/bin/sh").args(script).spawn().expect("there is a shell");
-            // A program that has only just begun has no arguments yet.
+            // A program that has just been started has no arguments yet.
             let arguments = format!("/proc/{}/cmdline", child.id());
             while !fs::read_to_string(&arguments).is_ok_and(|text| text.contains(mark)) {
                 std::thread::yield_now();

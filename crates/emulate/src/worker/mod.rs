@@ -1,10 +1,10 @@
-//! The worker: a process that makes the hosts, and lives in them. What it makes is bound to it, so
-//! when it ends, however it ends, nothing is left.
+//! Worker: a process that creates the hosts and lives in them. Everything that it creates is bound
+//! to it, so nothing is left when it ends in any way.
 //!
-//! It is started twice. The first process moves into new namespaces (of users, where it is not
-//! root; of mounts and of processes) and starts the second, which is the first process of its
-//! namespace: all processes below it end with it. Standard input is the socket to the emulator;
-//! when that closes, the worker ends.
+//! It is started twice. The first process moves into new namespaces (of users, unless it is root;
+//! of mounts and of processes) and starts the second, which is the first process of its namespace:
+//! all processes below it end with it. Standard input is the socket to the emulator; when that
+//! closes, the worker exits.
 
 mod datagrams;
 mod device;
@@ -36,33 +36,33 @@ use std::process::{Command as Process, Stdio};
 use std::sync::{Arc, Mutex};
 use traffic::{Run, Traffic};
 
-/// The argument by which the second process knows itself.
+/// Argument that identifies the second process.
 pub const INNER: &str = "--inner";
 
-/// How the worker tells the emulator; several threads do.
+/// Sender of messages to the emulator, shared by threads.
 #[derive(Debug, Clone)]
 struct Teller {
     socket: Arc<Mutex<UnixStream>>,
-    /// The way for senders' sockets.
+    /// Channel for senders' sockets.
     senders: Arc<OwnedFd>,
 }
 
 impl Teller {
     fn tell(&self, told: &Told) {
         let socket = self.socket.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // When the emulator is gone nobody wants to know.
+        // Messages are dropped once the emulator is gone.
         let _ = send(&socket, told);
     }
 
-    /// The data sender of a flow, by its index, is about to connect with this socket, or to write
-    /// to it: the emulator wants to look at it.
+    /// Passes the emulator the socket with which the data sender of a flow is about to connect or
+    /// write, so that it can be queried.
     fn hand_over(&self, flow: u32, socket: BorrowedFd<'_>) {
         let _ = send_sender(self.senders.as_fd(), flow, socket);
     }
 }
 
 /// Runs a worker to its end; returns its exit code. `command` starts another process that calls
-/// this, with `inner` set.
+/// this function with `inner` set.
 pub fn run(command: &[String], inner: bool) -> i32 {
     // A terminal's Ctrl-C is for the emulator, which then closes the socket.
     let blocked = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGQUIT]);
@@ -86,11 +86,11 @@ fn socket() -> io::Result<UnixStream> {
     Ok(UnixStream::from(input))
 }
 
-/// The first process.
+/// Runs the first process.
 fn outside(command: &[String]) -> Result<i32, String> {
-    // The emulator's death is this process's, and its end that of the second.
+    // It dies with the emulator, and the second process dies with it.
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
-    // Programs of the user's run in these, too: they neither see nor reach other processes.
+    // User programs run in these namespaces, too: they neither see nor reach other processes.
     let new = CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWPID
         | CloneFlags::CLONE_NEWIPC
@@ -133,7 +133,7 @@ fn no_namespaces(error: Errno) -> String {
     )
 }
 
-/// Mounts a `/proc` of the new PID namespace, which shows no other processes. Where the kernel does
+/// Mounts a `/proc` of the new PID namespace, which shows no other processes. If the kernel does
 /// not allow that, as in some containers, the old one stays: it shows processes that cannot be
 /// reached.
 fn show_own_processes() {
@@ -146,11 +146,10 @@ fn show_own_processes() {
 
 const NOTHING: Option<&str> = None;
 
-/// The second process.
+/// Runs the second process.
 fn inside() -> Result<i32, String> {
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
-    // Sleeps end when they should, and what flows send does not wait for other programs, if that
-    // is allowed.
+    // Sleeps end without slack, and senders do not wait for other programs, if that is allowed.
     let _ = prctl::set_timerslack(1);
     let _ = boundary::set_nice(-20);
     show_own_processes();
@@ -188,7 +187,7 @@ fn inside() -> Result<i32, String> {
                 teller.tell(&Told::Report { flows, proxies, datagrams, device_drops });
                 return Ok(0);
             }
-            // The emulator has gone.
+            // The emulator is gone.
             Err(_) => return Ok(0),
         }
     }

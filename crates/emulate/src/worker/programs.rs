@@ -1,4 +1,4 @@
-//! Programs of the user's, in hosts.
+//! User programs in hosts.
 
 use super::Teller;
 use super::hosts::Hosts;
@@ -11,10 +11,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 
-/// The longest name of a host (`HOST_NAME_MAX`).
+/// Length of the longest host name (`HOST_NAME_MAX`).
 const NAME_MAX: usize = 64;
 
-/// A host's name as the kernel takes it.
+/// Host name in the form that the kernel accepts.
 fn host_name(name: &str) -> String {
     name.chars().filter(|it| it.is_ascii_graphic()).take(NAME_MAX).collect()
 }
@@ -27,11 +27,11 @@ fn take_name(name: &str) {
     }
 }
 
-/// Runs each program in its host, with the emulator's output and error output. The user's shell
-/// gets the emulator's input.
+/// Runs each program in its host, with the emulator's standard output and error. An interactive
+/// shell gets the emulator's standard input.
 ///
 /// # Errors
-/// A program that cannot be started.
+/// A program cannot be started.
 pub fn start(
     order: &Order,
     input: Option<&OwnedFd>,
@@ -69,7 +69,7 @@ pub fn start(
                         .map_err(|error| format!("the program cannot be started: {error}"))
                 });
                 let code = match started.map(|mut child| child.wait()) {
-                    // As a shell says it: 128 and the number of the signal.
+                    // Exit code of a shell: 128 plus the number of the signal.
                     Ok(Ok(status)) => status.code().unwrap_or_else(|| {
                         128 + std::os::unix::process::ExitStatusExt::signal(&status).unwrap_or(0)
                     }),

@@ -1,11 +1,11 @@
-//! A proxy that splits connections, as a program in its host: it accepts, connects, and copies from
+//! Proxy that splits connections, as a program in its host: it accepts, connects, and copies from
 //! one socket to the other.
 //!
-//! It holds at most `buffer` bytes: read from the one and not yet acknowledged on the other. The
-//! kernel tells how many those are (`SIOCOUTQ`), but not when one has been acknowledged: a full
-//! proxy looks again each half millisecond. What does not fit stays in the receiving socket, whose
-//! window closes. A FIN is passed on, in both directions, when all before it has been; when a
-//! connection dies the proxy resets the other.
+//! It holds at most `buffer` bytes: read from one and not yet acknowledged on the other. The kernel
+//! reports their number (`SIOCOUTQ`), but not the time of an acknowledgment: a full proxy polls
+//! every half millisecond. Further data stay in the receiving socket, whose window closes. A FIN is
+//! forwarded, in both directions, after all data before it; if a connection fails the proxy resets
+//! the other.
 
 use super::Teller;
 use super::ends::{Shared as SharedState, Way, lock};
@@ -24,23 +24,23 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What is read at once.
+/// Largest number of bytes read at once.
 const CHUNK: usize = 64 << 10;
-/// While it waits for acknowledgments it looks so often.
+/// Polling interval while it waits for acknowledgments.
 const LOOK: Duration = Duration::from_micros(500);
-/// While nothing is under way.
+/// Polling interval while nothing is unacknowledged.
 const REST: Duration = Duration::from_millis(100);
 
-/// What a proxy has passed on.
+/// Bytes forwarded by a proxy.
 #[derive(Debug, Default)]
 pub struct Passed {
     bytes: u64,
     held: Level,
-    /// The same at the end of the warm-up.
+    /// State at the end of the warm-up.
     start: Option<(u64, Level)>,
 }
 
-/// The same for several threads.
+/// State shared by threads.
 pub type Shared = Arc<Mutex<Passed>>;
 
 impl Passed {
@@ -53,7 +53,7 @@ impl Passed {
         self.held.set(now, held);
     }
 
-    /// From the end of the warm-up to now.
+    /// Results from the end of the warm-up until now.
     pub fn report(&mut self, now: Time) -> ProxyReport {
         self.held.settle(now);
         let Some((bytes, start)) = &self.start else { return ProxyReport::default() };
@@ -67,7 +67,7 @@ impl Passed {
     }
 }
 
-/// A proxy between two legs, in its thread.
+/// Proxy between two legs, in its thread.
 pub struct Proxy {
     buffer: u64,
     /// Index of the flow that it sends.
@@ -85,18 +85,19 @@ pub struct Proxy {
 struct Pair<'a> {
     from: &'a TcpStream,
     to: &'a TcpStream,
-    /// Read from the one, and how much of it has been written to the other.
+    /// Bytes read from one connection, and written to the other.
     read: u64,
     written: u64,
-    /// What has been read last, from where on it has not been written.
+    /// Bytes read and not written yet.
     chunk: Vec<u8>,
     next: usize,
-    /// The data sender has closed, and the receiver.
+    /// Whether the data sender and the receiver have closed.
     closed: [bool; 2],
 }
 
 impl Proxy {
-    /// One that has not begun; `legs` say what is set on its sockets, and how it comes to them.
+    /// Creates a proxy that has not begun; `legs` hold the options of its sockets, and how its
+    /// connections are established.
     pub fn new(
         order: &ProxyOrder,
         (legs, ways): ([FlowOrder; 2], [Way; 2]),
@@ -109,12 +110,12 @@ impl Proxy {
         Self { buffer, sends, teller, legs, ways, states, clock, warmup, passed }
     }
 
-    /// What it tells others.
+    /// State shared with other threads.
     pub fn shared(&self) -> Shared {
         Arc::clone(&self.passed)
     }
 
-    /// It has done everything, or has failed.
+    /// Records that the proxy has finished or failed.
     pub fn finish(&self, result: &io::Result<()>) {
         for state in &self.states {
             lock(state).end(result, self.legs[0].files.is_finite(), &self.teller);
@@ -124,7 +125,7 @@ impl Proxy {
     /// Serves one connection after the other.
     ///
     /// # Errors
-    /// What a socket says.
+    /// The error of a socket.
     pub fn run(&mut self) -> io::Result<()> {
         let files = self.legs[0].files.clone();
         let mut number = 0;
@@ -136,7 +137,7 @@ impl Proxy {
             lock(&self.states[1]).close_sender();
             if result.is_err() {
                 for socket in [from, to] {
-                    // One that is gone already needs no reset.
+                    // A connection that is gone needs no reset.
                     let _ = boundary::reset(socket.as_fd());
                 }
                 return result;
@@ -146,7 +147,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// Waits for a connection, then opens the other.
+    /// Accepts a connection, then opens the other.
     fn connect(&self) -> io::Result<[TcpStream; 2]> {
         match &self.ways {
             [Way::At(listener), Way::To(address)] => {
@@ -175,7 +176,7 @@ impl Proxy {
         sockets::connect(socket, address)
     }
 
-    /// Copies until both directions are closed; `last` is how much there is when no other
+    /// Copies until both directions are closed; `last` is the number of bytes if no other
     /// connection follows.
     fn pass(&self, [from, to]: [&TcpStream; 2], last: Option<u64>) -> io::Result<()> {
         from.set_nonblocking(true)?;
@@ -215,7 +216,7 @@ impl Proxy {
 impl Pair<'_> {
     /// Bytes read, and not acknowledged on the other connection.
     fn held(&self) -> io::Result<u64> {
-        // A FIN counts as one, too.
+        // A FIN counts as one byte, too.
         let under_way = boundary::unacknowledged(self.to.as_fd())?.min(self.written);
         Ok(self.read - self.written + under_way)
     }
@@ -224,7 +225,7 @@ impl Pair<'_> {
         self.next < self.chunk.len()
     }
 
-    /// Waits until there is something to do, at most so long.
+    /// Waits until there is something to do, at most `most`.
     fn wait(&self, has_room: bool, most: Duration) -> io::Result<()> {
         let mut from = PollFlags::empty();
         from.set(PollFlags::POLLIN, has_room && !self.is_pending() && !self.closed[0]);
@@ -238,7 +239,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Reads what there is room for.
+    /// Reads up to `room` bytes.
     fn read(&mut self, room: u64) -> io::Result<u64> {
         if room == 0 || self.is_pending() || self.closed[0] {
             return Ok(0);
@@ -264,7 +265,7 @@ impl Pair<'_> {
         Ok(read as u64)
     }
 
-    /// Writes what the other connection takes.
+    /// Writes as much as the other connection accepts.
     fn write(&mut self) -> io::Result<()> {
         let mut to = self.to;
         while self.is_pending() {
@@ -280,7 +281,7 @@ impl Pair<'_> {
         Ok(())
     }
 
-    /// The data receiver sends nothing but its end.
+    /// The data receiver sends nothing but its FIN.
     fn note_close_of_receiver(&mut self) -> io::Result<()> {
         let mut to = self.to;
         if self.closed[1] {

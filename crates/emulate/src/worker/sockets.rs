@@ -1,4 +1,4 @@
-//! Sockets of TCP, set up as their flow says.
+//! TCP sockets with the options of their flow.
 
 use crate::boundary;
 use crate::protocol::SocketOptions;
@@ -11,17 +11,17 @@ use std::io;
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// A socket that has been told how to be.
+/// Opens a socket with these options.
 ///
 /// # Errors
-/// What the kernel refuses.
+/// The error of the kernel.
 pub fn open(options: &SocketOptions) -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket(AddressFamily::Inet, SockType::Stream, flags, SockProtocol::Tcp)?;
     let algorithm = OsString::from(&options.congestion_control);
     setsockopt(&socket, sockopt::TcpCongestion, &algorithm)?;
     setsockopt(&socket, sockopt::TcpNoDelay, &options.no_delay)?;
-    // By force, with privileges: then not held to `wmem_max` and `rmem_max`, the machine's.
+    // With privileges the buffer is not limited by the machine's `wmem_max` and `rmem_max`.
     if let Some(bytes) = options.send_buffer {
         setsockopt(&socket, sockopt::SndBufForce, &bytes)
             .or_else(|_| setsockopt(&socket, sockopt::SndBuf, &bytes))?;
@@ -38,7 +38,7 @@ pub fn open(options: &SocketOptions) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// The kernel makes a buffer twice as large as asked for, unless a sysctl bounds it.
+/// Checks the size of a buffer: the kernel doubles the requested one, unless a sysctl limits it.
 fn check_buffer(sysctl: &str, has: usize, asked: usize) -> io::Result<()> {
     if has >= 2 * asked {
         return Ok(());
@@ -48,7 +48,7 @@ fn check_buffer(sysctl: &str, has: usize, asked: usize) -> io::Result<()> {
     )))
 }
 
-/// Why a socket cannot be set up that is to have this congestion control.
+/// Explanation for a socket that cannot have this congestion control.
 pub fn refusal(congestion_control: &str, error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::ENOENT) => format!(
@@ -64,10 +64,10 @@ pub fn refusal(congestion_control: &str, error: &io::Error) -> String {
     }
 }
 
-/// A socket that listens.
+/// Opens a listening socket.
 ///
 /// # Errors
-/// A congestion control that this kernel lacks; a port that is taken.
+/// This kernel lacks the congestion control, or the port is in use.
 pub fn listen(address: SocketAddrV4, options: &SocketOptions) -> Result<TcpListener, String> {
     let socket = open(options).map_err(|error| refusal(&options.congestion_control, &error))?;
     let bound = bind(socket.as_raw_fd(), &SockaddrIn::from(address))
@@ -79,7 +79,7 @@ pub fn listen(address: SocketAddrV4, options: &SocketOptions) -> Result<TcpListe
 /// Connects a socket.
 ///
 /// # Errors
-/// Nobody listens, or answers.
+/// No listener, or no response.
 pub fn connect(socket: OwnedFd, address: SocketAddrV4) -> io::Result<TcpStream> {
     nix::sys::socket::connect(socket.as_raw_fd(), &SockaddrIn::from(address))?;
     Ok(TcpStream::from(socket))

@@ -1,4 +1,4 @@
-//! What flows send: at each end a thread with an ordinary blocking socket, as any program has one.
+//! TCP flows: a thread at each end with an ordinary blocking socket, as in any program.
 
 use super::Teller;
 use super::datagrams::{self, Datagrams};
@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// The stack of a thread.
+/// Stack size of a thread, bytes.
 const STACK: usize = 128 << 10;
 
 /// Flows whose listening ends are open.
@@ -28,18 +28,18 @@ pub struct Traffic {
     datagrams: Datagrams,
 }
 
-/// A flow whose listening end is open.
+/// Flow whose listening end is open.
 #[derive(Debug)]
 struct Ready {
     order: FlowOrder,
-    /// Until it is started.
+    /// Listener until the flow is started.
     listener: Mutex<Option<TcpListener>>,
     address: SocketAddrV4,
-    /// Which of its ends, the sending and the receiving, is a proxy's.
+    /// Whether its sending and its receiving end are a proxy's.
     at_proxy: [bool; 2],
 }
 
-/// Flows that are running.
+/// Running flows.
 #[derive(Debug)]
 pub struct Running {
     flows: Vec<Shared>,
@@ -47,16 +47,16 @@ pub struct Running {
     datagrams: datagrams::Running,
 }
 
-/// What a run's threads have in common.
+/// State shared by a run's threads.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// Its time.
+    /// Clock of the run.
     pub clock: Clock,
-    /// Statistics start then.
+    /// Start of statistics.
     pub warmup: Time,
-    /// Where it takes place.
+    /// Hosts of the run.
     pub hosts: Arc<Hosts>,
-    /// Who is told of it.
+    /// Sender of messages to the emulator.
     pub teller: Teller,
 }
 
@@ -64,7 +64,7 @@ impl Run {
     /// Starts a thread in a host.
     ///
     /// # Errors
-    /// No more threads.
+    /// No further thread can be started.
     pub fn spawn(
         &self,
         host: usize,
@@ -80,10 +80,10 @@ impl Run {
 }
 
 impl Traffic {
-    /// Opens what has to listen.
+    /// Opens all listening sockets.
     ///
     /// # Errors
-    /// A congestion control that this kernel lacks; a port that is taken.
+    /// This kernel lacks the congestion control, or a port is in use.
     pub fn prepare(order: &Order, hosts: &Hosts) -> Result<Self, String> {
         let mut flows = Vec::with_capacity(order.flows.len());
         for (index, flow) in order.flows.iter().enumerate() {
@@ -101,7 +101,7 @@ impl Traffic {
         Ok(Self { flows, proxies: order.proxies.clone(), datagrams })
     }
 
-    /// Hands those sockets over through which sources are told of their first hops.
+    /// Passes the sockets through which sources are informed of their first hops.
     ///
     /// # Errors
     /// The emulator is gone.
@@ -112,7 +112,7 @@ impl Traffic {
     /// Starts both ends of each flow.
     ///
     /// # Errors
-    /// No more threads.
+    /// No further thread can be started.
     pub fn start(&self, run: &Run) -> Result<Running, String> {
         let flows: Vec<Shared> = self.flows.iter().map(|_| Shared::default()).collect();
         for (flow, (ready, state)) in (0..).zip(self.flows.iter().zip(&flows)) {
@@ -133,7 +133,7 @@ impl Traffic {
         let mut proxies = Vec::with_capacity(self.proxies.len());
         for order in &self.proxies {
             let legs = order.legs.map(|leg| &self.flows[leg]);
-            // Who opens the flow comes to the proxy, which then opens the other leg.
+            // The opener of the flow connects to the proxy, which then opens the other leg.
             let accepts = usize::from(!legs[0].order.sender_opens);
             let ways = [0, 1].map(|leg| legs[leg].way(leg != accepts));
             let states = order.legs.map(|leg| Arc::clone(&flows[leg]));
@@ -160,8 +160,7 @@ impl Ready {
 }
 
 impl Running {
-    /// What the flows have come to so far: those over TCP, what proxies have passed on, and those
-    /// of UDP.
+    /// Results so far: TCP flows, proxies, and UDP flows.
     pub fn report(&self, now: Time) -> (Vec<FlowReport>, Vec<ProxyReport>, Vec<DatagramReport>) {
         let of = |state: &Shared| {
             let state = lock(state);

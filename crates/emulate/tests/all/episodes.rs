@@ -1,6 +1,5 @@
-//! The same scripts for the kernel and for the preset `linux`: both find the same losses, in the
-//! same way, and the truth about each is the same. Where emulation is not allowed they are skipped,
-//! and say so.
+//! Scripts for the kernel and the preset `linux`: both detect the same losses in the same way, and
+//! the true causes agree. Skipped with a message if emulation is not allowed.
 
 use crate::{allowed, emulate_alone, settings};
 use retx_emulate::{Backend, Emulated};
@@ -10,8 +9,8 @@ use retx_scenario::{Scenario, Source, parse};
 use retx_sim::{Control, Options, run};
 use retx_units::Duration;
 
-/// 40 segments of 1448 bytes over 20 ms each way, and what befalls them: lines of the link, and of
-/// the TCP.
+/// 40 segments of 1448 bytes over 20 ms each way; `link` and `tcp` are additional lines of the
+/// scenario.
 fn script(link: &str, tcp: &str) -> String {
     format!(
         r#"
@@ -45,13 +44,13 @@ fn record() -> Options {
     Options { segments: true, drops: true, episodes: true, ..Options::default() }
 }
 
-/// `None`, with the reason on the standard error, where the machine does not allow it.
+/// Emulates; `None`, with the reason on standard error, if the machine does not allow it.
 fn emulated(scenario: &Scenario) -> Option<Emulated> {
     allowed(emulate_alone(scenario, &settings(record(), Backend::Tun)))
 }
 
-/// The same, once more where other episodes have come: on a machine that is too busy to wake the
-/// hosts in time something else may come first. A mistake of ours comes each time.
+/// Emulates, and repeats if the episodes differ: on a machine that is too busy to wake the hosts in
+/// time, other events may come first. A programming error fails every time.
 fn emulated_as(scenario: &Scenario, expected: &[&str]) -> Option<Emulated> {
     let first = emulated(scenario)?;
     if all_said(&first.outcome.tables) == expected {
@@ -61,7 +60,7 @@ fn emulated_as(scenario: &Scenario, expected: &[&str]) -> Option<Emulated> {
     emulated(scenario)
 }
 
-/// What of an episode does not depend on how fast a machine is.
+/// Properties of an episode that do not depend on the speed of the machine.
 fn said(episode: &Episode) -> String {
     let sub = episode.sub_cause.map_or(String::new(), |sub| format!(" {}", sub.name()));
     format!(
@@ -79,7 +78,7 @@ fn all_said(tables: &Tables) -> Vec<String> {
     tables.episodes.as_ref().expect("they were asked for").rows().iter().map(said).collect()
 }
 
-/// Runs a script both ways, and holds both to these episodes.
+/// Runs a script both ways, and requires these episodes of both.
 fn both(link: &str, tcp: &str, expected: &[&str]) {
     both_of(&parsed(&script(link, tcp)), expected);
 }
@@ -100,13 +99,13 @@ fn both_of(scenario: &Scenario, expected: &[&str]) {
     }
     check_windows(&simulated.tables, &outcome.tables);
     check_samples(&outcome.tables);
-    // Pauses end by what they end with in a simulation.
+    // Pauses have the same ends as in a simulation.
     let ended = |flow: &FlowSummary| [flow.idle.rto_s, flow.idle.window_s].map(|time| time > 0.0);
     assert_eq!(ended(flow), ended(model));
     assert!((flow.idle.rto_s + flow.idle.window_s - flow.idle_total_s).abs() < 1e-9);
 }
 
-/// Each recovery finds the same window, and leaves the same.
+/// Requires equal windows before and after each recovery.
 fn check_windows(simulated: &Tables, emulated: &Tables) {
     let windows = |tables: &Tables| -> Vec<_> {
         let rows = tables.episodes.as_ref().expect("they were asked for").rows();
@@ -117,7 +116,7 @@ fn check_windows(simulated: &Tables, emulated: &Tables) {
     assert!(rows.iter().all(|row| row.start <= row.end && row.rto >= Duration::from_millis(200)));
 }
 
-/// Each acknowledgment that the sender has heard has one, and it tells of that one.
+/// Requires one sample for each acknowledgment that the sender has received.
 fn check_samples(tables: &Tables) {
     let samples = tables.samples.as_ref().expect("they were asked for").rows();
     let acks = tables.acks.as_ref().expect("they were asked for");
@@ -133,19 +132,19 @@ fn check_samples(tables: &Tables) {
         highest = highest.max(*ack);
         highest
     });
-    // That of the SYN comes before the program has the socket, the last finds it closed.
+    // The ACK of the SYN arrives before the program has the socket, the last one finds it closed.
     let heard: Vec<u64> = heard.collect();
     assert!(heard[1..].starts_with(&told) && heard.len() - told.len() <= 2, "{heard:?} {told:?}");
     assert!(samples.iter().all(|sample| sample.cwnd_bytes >= 500 && sample.rwnd_bytes > 0));
     assert!(samples.iter().skip(1).all(|sample| sample.srtt.is_some()));
 }
 
-/// Where segment `number` begins.
+/// Start of segment `number`.
 fn seq(number: u64) -> u64 {
     1 + 1448 * (number - 1)
 }
 
-/// A channel that loses these segments, each as often as it is named.
+/// Channel that loses these segments, each as often as it is named.
 fn losing(numbers: &[u64]) -> String {
     let seqs: Vec<u64> = numbers.iter().map(|number| seq(*number)).collect();
     format!("forward.channel = {{ model = \"script\", drop_seq = {seqs:?} }}")
@@ -163,7 +162,8 @@ fn three_losses_and_a_retransmission_lost() {
     both(&losing(&[5, 8, 8, 9]), "", &found);
 }
 
-/// The probe repeats the last segment, and its selective acknowledgment shows the others' loss.
+/// The probe retransmits the last segment, and its selective acknowledgment reveals the loss of the
+/// others.
 #[test]
 fn a_lost_tail_is_found_by_a_probe() {
     let found = ["frr of 37: wireless, backoff 0, 0 of 3 unnecessary"];
@@ -185,8 +185,8 @@ fn timeouts_in_a_row() {
     both(&losing(&[40, 40, 40]), "", &found);
 }
 
-/// Where the peer's window has room for one segment alone, a probe repairs what is lost before
-/// anything else tells of it.
+/// If the peer's window has room for only one segment, a probe repairs the loss before anything
+/// else reveals it.
 #[test]
 fn a_probe_that_repairs_a_loss_is_an_episode() {
     let found = ["frr of 6: wireless, backoff 0, 0 of 0 unnecessary"];
@@ -195,7 +195,8 @@ fn a_probe_that_repairs_a_loss_is_an_episode() {
     both_of(&parsed(&text), &found);
 }
 
-/// The first answers to the first flight: the kernel repeats what has come.
+/// If the responses to the first flight are lost, the kernel retransmits segments that have
+/// arrived.
 #[test]
 fn lost_acknowledgments_time_out_in_vain() {
     let found = [
@@ -207,8 +208,8 @@ fn lost_acknowledgments_time_out_in_vain() {
     both(&script, "", &found);
 }
 
-/// The answers to the first flight, sent at 0.8 s, take three seconds: the timeout was in vain, and
-/// is undone.
+/// The responses to the first flight, sent at 0.8 s, take three seconds: the timeout is spurious,
+/// and is undone.
 #[test]
 fn a_delay_spike_times_out_in_vain() {
     let found = ["rto of 1: spurious delay, backoff 0, 1 of 1 unnecessary"];
@@ -218,8 +219,7 @@ fn a_delay_spike_times_out_in_vain() {
     both_of(&parsed(&script(spike, "").replace("\"20 ms\"", "\"200 ms\"")), &found);
 }
 
-/// How many find the queue full depends on when the acknowledgments come; that it was full does
-/// not.
+/// The number of drops depends on the timing of the acknowledgments; the cause does not.
 #[test]
 fn a_full_queue_is_congestion() {
     let queue = r#"queue = { discipline = "droptail", packets = 7 }"#;
@@ -236,7 +236,7 @@ fn a_full_queue_is_congestion() {
     assert_eq!(causes.count() as u64, retransmitted);
 }
 
-/// Of what comes before the end of the warm-up nothing counts, but it is in the tables.
+/// Events before the end of the warm-up do not count, but are in the tables.
 #[test]
 fn a_warm_up_takes_recoveries_off() {
     let late = "duration = \"1.5 s\"\nwarmup = \"1 s\"\nstop = \"duration\"";

@@ -1,5 +1,5 @@
-//! What this crate owes to those who use it. One program for all, since each more would be
-//! optimised and linked on its own.
+//! Contract tests of the crate. They share one binary, because each further binary would be
+//! optimised and linked separately.
 //!
 //! `cargo test -p retx-emulate --test all FILE::` runs one file.
 
@@ -12,10 +12,10 @@ use retx_scenario::Scenario;
 use retx_sim::{Control, Options};
 use std::sync::{Mutex, PoisonError};
 
-/// How often a machine may be too busy for what reaches a host to be read in time.
+/// Number of attempts on a machine that may be too busy to read packets in time.
 const CHANCES: usize = 3;
 
-/// Emulates, one at a time: several would be late because of each other.
+/// Runs emulations one at a time, because parallel ones would delay each other.
 fn emulate_alone(scenario: &Scenario, settings: &Settings) -> Result<Emulated, EmulateError> {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,7 +34,7 @@ fn was_too_slow(emulated: &Emulated) -> bool {
     datagrams.flat_map(|flow| &flow.fault).any(|fault| fault.ends_with("it was too slow"))
 }
 
-/// What an emulation is given, and what is kept of it.
+/// Settings of an emulation: its record and backend.
 fn settings(record: Options, backend: Backend) -> Settings {
     Settings {
         record,
@@ -49,10 +49,10 @@ fn settings(record: Options, backend: Backend) -> Settings {
     }
 }
 
-/// What machines may refuse; the rest are mistakes of ours.
+/// Refusals that machines may give; all other errors are faults of ours.
 const NOT_HERE: [&str; 3] = ["does not let", "does not allow", "there is no /dev/net/tun"];
 
-/// `None`, with the reason on the standard error, where the machine does not allow it.
+/// Result; `None`, with the reason on standard error, if the machine does not allow it.
 fn allowed(result: Result<Emulated, EmulateError>) -> Option<Emulated> {
     match result {
         Ok(emulated) => Some(emulated),

@@ -1,5 +1,4 @@
-//! Emulations with this machine's kernel. Where it does not allow them they are skipped, and say
-//! so.
+//! Emulations with this machine's kernel. Skipped with a message if it does not allow them.
 
 use crate::{allowed, emulate_alone, settings};
 use retx_emulate::{Backend, Emulated, Launch, Settings};
@@ -18,7 +17,7 @@ fn record() -> Options {
     Options { drops: true, segments: true, episodes: true, ..Options::default() }
 }
 
-/// A worker that has no privileges makes its hosts in a user namespace.
+/// A worker without privileges creates its hosts in a user namespace.
 #[test]
 fn an_ordinary_user_needs_no_privileges() {
     let setpriv = std::process::Command::new("setpriv").arg("--version").output();
@@ -26,7 +25,7 @@ fn an_ordinary_user_needs_no_privileges() {
         eprintln!("skipped: only root can become somebody else, and needs setpriv for it");
         return;
     }
-    // Where everybody may start it.
+    // Copied to a place from which every user may start it.
     let folder = std::env::temp_dir().join(format!("retx-emulate-{}", std::process::id()));
     let worker = folder.join("worker");
     fs::create_dir(&folder).expect("there is room for a folder");
@@ -66,7 +65,7 @@ const SMALL: &str = r#"
     app = { kind = "transfer", bytes = 28960 }
 "#;
 
-/// CUBIC, which no namespace may have by default, a proxy, and datagrams larger than others.
+/// CUBIC, which no namespace may have by default, a proxy, and large datagrams.
 const MIXED: &str = r#"
     duration = "10 s"
     [[link]]
@@ -125,7 +124,7 @@ fn check_small(emulated: &Emulated) {
     let (flow, kernel) = (&flow.summary, &flow.kernel);
     assert_eq!(flow.bytes_delivered, 28_960);
     let response = flow.response_time_s.expect("the transfer is complete");
-    // Two round trips, and one more for the window; below that no model or kernel can be.
+    // Two round trips, and one more for the window, are a lower bound for any model or kernel.
     assert!((0.06..5.0).contains(&response), "{response} s");
     assert_eq!(flow.segments_retransmitted, 1);
     assert_eq!(flow.segments_sent, 21);
@@ -136,8 +135,8 @@ fn check_small(emulated: &Emulated) {
     // SYN/ACK, then from 1 on.
     assert_eq!((drop.packet_number, drop.retransmission), (Some(3), false));
     check_segments(emulated);
-    // From the first flight to what the first acknowledgment lets go is no longer than an RTT; the
-    // lost segment may have waited for a timer.
+    // The time from the first flight to what the first acknowledgment releases is at most an RTT;
+    // the lost segment may have waited for a timer.
     assert_eq!(flow.retransmissions_unnecessary, 0);
     assert!(flow.idle_max_s <= flow.idle_total_s && flow.idle_total_s < response);
     assert!(flow.idle.application_s.abs() < f64::EPSILON);
@@ -146,7 +145,8 @@ fn check_small(emulated: &Emulated) {
     assert_eq!(emulated.summary.emulation.device_drops, 0);
 }
 
-/// SYN/ACK, 20 segments and one again, the FIN in the last: what became of each is known.
+/// Requires the fates of all segments: SYN/ACK, 20 segments and one retransmission, and the FIN
+/// with the last.
 fn check_segments(emulated: &Emulated) {
     let tables = &emulated.outcome.tables;
     let segments = tables.segments.as_ref().expect("they were asked for");
@@ -161,7 +161,7 @@ fn check_segments(emulated: &Emulated) {
     let others = rows.iter().filter(|(row, _)| row.packet_number != 3);
     assert!(others.clone().all(|(_, fate)| *fate == SegmentFate::Delivered));
     assert!(others.clone().all(|(row, _)| !row.retransmission));
-    // An RTT of 20 ms and the time that bytes take on the link, at the least.
+    // At least an RTT of 20 ms and the serialization time.
     let lowest = Duration::from_millis(20);
     for (row, (sent, _)) in rows.iter().enumerate().filter(|(_, (sent, _))| sent.seq < 28_000) {
         let acked = segments.acked_at(row as u32);

@@ -1,5 +1,5 @@
-//! Emulations of all kinds of traffic, of relays and of cells with this machine's kernel. Where it
-//! does not allow them they are skipped, and say so.
+//! Emulations of all kinds of traffic, of relays and of cells with this machine's kernel. Skipped
+//! with a message if it does not allow them.
 
 use crate::{allowed, emulate_alone, settings};
 use retx_emulate::summary::{EmulatedDatagrams, EmulatedFlow};
@@ -12,7 +12,7 @@ fn scenario(text: &str) -> Scenario {
     parse(&Source { name: "test", text, overrides: &[] }).expect("a sound scenario")
 }
 
-/// `None`, with the reason on the standard error, where the machine does not allow it.
+/// Emulates; `None`, with the reason on standard error, if the machine does not allow it.
 fn emulated(text: &str) -> Option<Emulated> {
     let record = Options { drops: true, segments: true, ..Options::default() };
     allowed(emulate_alone(&scenario(text), &settings(record, Backend::Tun)))
@@ -45,7 +45,7 @@ const LINK: &str = r#"
     overhead = 0
 "#;
 
-/// Sources send the same packets as in a simulation: the same seed, the same draws.
+/// Sources send the packets of a simulation with the same seed.
 #[test]
 fn sources_send_what_they_would_in_a_simulation() {
     let sources = [
@@ -80,8 +80,7 @@ fn sources_send_what_they_would_in_a_simulation() {
         let counts = flow.datagrams;
         assert_eq!(counts.sent, counts.delivered + counts.lost);
         lost += counts.lost;
-        // None leaves sooner than it may, and what comes last comes when it should, but for what
-        // the machine is late.
+        // No packet is early, and the last one is on time, except for the lateness of the machine.
         let [took, should] = [flow, expected].map(|flow| flow.response_time_s.expect("it ends"));
         assert!((took - should).abs() < 0.1, "{number}: {took} s, {should} s");
         let [fastest, least] = [flow, expected].map(|flow| flow.delay.min_s.expect("some arrive"));
@@ -93,8 +92,8 @@ fn sources_send_what_they_would_in_a_simulation() {
     assert!(drops.rows().iter().all(|drop| drop.packet_number.is_some()));
 }
 
-/// A source that keeps its first hop full has no more there than its backlog, on the wire included,
-/// and loses nothing.
+/// A source that keeps its first hop full has at most its backlog there, including packets in
+/// propagation, and loses nothing.
 #[test]
 fn a_saturating_source_fills_its_first_hop_and_no_more() {
     let text = LINK.replace("8 s", "1500 ms")
@@ -110,8 +109,8 @@ fn a_saturating_source_fills_its_first_hop_and_no_more() {
     let simulated = simulated(&text);
     let flow = &udp(&emulated, 0).seen;
     assert_eq!(flow.datagrams.lost, 0);
-    // A packet each millisecond. Ten are on the wire, one is being sent, the others wait: as long
-    // as that is how late the machine may be before the link runs dry.
+    // A packet each millisecond: ten in propagation, one in transmission, and the others wait;
+    // their number bounds how late the machine may be before the link runs idle.
     let [link, expected] = [&emulated.summary.links[0], &simulated.links[0]];
     assert_eq!(expected.queue_max_packets, 99);
     assert!(link.queue_max_packets <= 99, "{}", link.queue_max_packets);
@@ -120,8 +119,8 @@ fn a_saturating_source_fills_its_first_hop_and_no_more() {
     assert!(busy > 0.95 * always && busy < 1.005 * always, "{busy} {always}");
 }
 
-/// Sent over a queue with room for fewer, what is turned away is sent again a millisecond later, as
-/// in a simulation: the link is full, and the source does not spin.
+/// Over a queue shorter than the backlog, dropped packets are resent a millisecond later, as in a
+/// simulation: the link is saturated, and the source does not spin.
 #[test]
 fn what_the_first_hop_turns_away_waits() {
     let text = LINK.replace("8 s", "1 s").replace(
@@ -139,16 +138,15 @@ fn what_the_first_hop_turns_away_waits() {
     let simulated = simulated(&text);
     let [link, expected] = [&emulated.summary.links[0], &simulated.links[0]];
     assert!(expected.drops.queue > 100, "{}", expected.drops.queue);
-    // One each millisecond as there; and what a late machine lets go before it hears of the first
-    // refusal, which is no more than the backlog.
+    // One each millisecond, plus the packets that a late machine sends before it learns of the
+    // first drop, at most the backlog.
     let most = expected.drops.queue + 150;
     assert!((1..=most).contains(&link.drops.queue), "{}", link.drops.queue);
     let least = expected.utilisation.map(|share| 0.95 * share);
     assert!(link.utilisation > least, "{link:?}");
 }
 
-/// Requests and responses have the sizes that they have in a simulation; each takes a round trip at
-/// least.
+/// Requests and responses have the sizes of a simulation; each takes at least one round trip.
 #[test]
 fn exchanges_are_those_of_a_simulation() {
     for (connection, round_trips) in [("one", 1), ("each", 2)] {
@@ -187,7 +185,7 @@ fn exchanges_are_those_of_a_simulation() {
     }
 }
 
-/// A wired and a lossy hop, with something at the node between them.
+/// A wired and a lossy hop, with a relay at the node between them.
 fn over_a_relay(relay: &str) -> String {
     format!(
         r#"
@@ -218,8 +216,8 @@ fn over_a_relay(relay: &str) -> String {
     )
 }
 
-/// What a snoop agent repairs the kernel at the other end never hears of; it takes no less time
-/// than with the losses seen.
+/// The kernel at the other end never learns of losses that a snoop agent repairs; the transfer
+/// takes at least as long as the losses require.
 #[test]
 fn a_snoop_agent_repairs_for_the_kernel() {
     let snoop = r#"
@@ -254,7 +252,7 @@ fn a_snoop_agent_repairs_for_the_kernel() {
     assert_eq!(suppressed as u64, relay.acks_suppressed);
 }
 
-/// The kernel does not know the mark; the relay makes it all the same.
+/// The relay sets the mark, although the kernel does not evaluate it.
 #[test]
 fn losses_are_marked_for_whoever_reads_the_mark() {
     let eln = r#"
@@ -269,8 +267,8 @@ fn losses_are_marked_for_whoever_reads_the_mark() {
     assert!(emulated.summary.relays[0].acks_marked >= 10, "{:?}", emulated.summary.relays);
 }
 
-/// A proxy is a program between two connections of the kernel's: it never holds more than its
-/// buffer, and passes everything on, whoever opens.
+/// A proxy is a program between two kernel connections: it never holds more than its buffer, and
+/// forwards everything, whichever end opens.
 #[test]
 fn a_proxy_splits_the_kernels_connection() {
     let split = r#"
@@ -295,7 +293,7 @@ fn a_proxy_splits_the_kernels_connection() {
         }
         let [whole, second] = both.map(|flow| &flow.summary);
         assert_eq!((whole.name.as_str(), second.name.as_str()), ("f", "f@proxy"));
-        // Losses are the second connection's business alone.
+        // Losses affect only the second connection.
         assert_eq!(whole.segments_retransmitted, 0);
         assert!(second.segments_retransmitted >= 10, "{}", second.segments_retransmitted);
         let relay = &emulated.summary.relays[0];
@@ -307,8 +305,8 @@ fn a_proxy_splits_the_kernels_connection() {
     }
 }
 
-/// A station that keeps its queue full: packets pass a cell as they do in a simulation. A hundred
-/// of them last for as long as a machine may be late.
+/// Packets of a station that keeps its queue full pass a cell as in a simulation. A hundred of them
+/// last for as long as a machine may be late.
 #[test]
 fn a_saturated_cell_carries_what_it_does_in_a_simulation() {
     let text = r#"

@@ -1,4 +1,4 @@
-//! Recoveries of an observed sender, and how it is doing.
+//! Recoveries and samples of an observed sender.
 
 use super::ObservedFlow;
 use crate::path::watch::{Finding, Loss, Wire};
@@ -11,12 +11,12 @@ use retx_record::truth::Trigger;
 use retx_units::Time;
 
 impl ObservedFlow {
-    /// Everything before this position is acknowledged.
+    /// Position before which everything is acknowledged.
     pub fn acknowledged_to(&self) -> u64 {
         self.open.acknowledged
     }
 
-    /// The sender's socket has been looked at.
+    /// Handles a query of the sender's socket.
     pub fn looked(&mut self, state: &SocketState, wire: &Wire, tables: &mut Tables) {
         let cwnd = &mut self.record.counters.cwnd;
         if state.is_closed() {
@@ -28,7 +28,7 @@ impl ObservedFlow {
         self.take_findings(tables);
     }
 
-    /// The connection is over, or nobody looks any more.
+    /// Ends the observation: the connection is over, or cannot be queried any more.
     pub fn end_watch(&mut self, now: Time, tables: &mut Tables) {
         self.record.counters.cwnd.unset(now);
         self.open.watch.end(now, &mut self.findings);
@@ -50,7 +50,7 @@ impl ObservedFlow {
     fn begin_episode(&mut self, loss: &Loss, tables: &mut Tables) {
         let start = EpisodeStart {
             at: loss.at,
-            // No kernel tells corruption from congestion.
+            // No kernel distinguishes corruption from congestion.
             belief: Belief { kind: loss.kind, said: SaidCause::Congestion },
             trigger: Trigger { position: loss.trigger, repaired: loss.repaired },
             smss: self.smss,
@@ -63,7 +63,7 @@ impl ObservedFlow {
         self.record.begin_episode(start, &self.open.received, tables);
     }
 
-    /// How the sender is doing, having sent up to `sent_to` as far as has been seen.
+    /// Sample of the sender, which has sent up to `sent_to` as far as observed.
     pub fn sample(&self, time: Time, sent_to: u64, state: &SocketState) -> Sample {
         let sent_to = sent_to.max(1 + state.sent_once);
         Sample {

@@ -1,4 +1,4 @@
-//! Round-trip times of what was sent once.
+//! Round-trip times of segments sent once.
 //!
 //! *Source.* The samples that Linux takes (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`): of the
 //! oldest segment that an acknowledgment acknowledges for the first time, unless any that it
@@ -10,12 +10,12 @@ use retx_tcp::Ranges;
 use retx_units::Time;
 use std::collections::VecDeque;
 
-/// Segments that are not acknowledged.
+/// Unacknowledged segments.
 #[derive(Debug, Default)]
 pub struct RoundTrips {
-    /// Position after each, and what is known of it.
+    /// Position after each segment, and its state.
     segments: VecDeque<(u64, Segment)>,
-    /// What is selectively acknowledged.
+    /// Selectively acknowledged ranges.
     sacked: Ranges,
 }
 
@@ -27,21 +27,22 @@ enum Segment {
 }
 
 impl RoundTrips {
-    /// A segment is sent that ends at `end`; some of it before, unless there is a time.
+    /// Records a segment that ends at `end`; `once_at` is its time of sending, or `None` if it
+    /// contains bytes sent before.
     pub fn sent(&mut self, end: u64, once_at: Option<Time>) {
         let segment = once_at.map_or(Segment::SentTwice, Segment::SentOnce);
         self.segments.push_back((end, segment));
     }
 
-    /// Some of `from … to` is sent again.
+    /// Records that bytes of `from … to` are sent again.
     pub fn sent_again(&mut self, from: u64, to: u64) {
         for (_, segment) in self.between(from, to) {
             *segment = Segment::SentTwice;
         }
     }
 
-    /// `from … to`, not before what is acknowledged, is so selectively. When the oldest segment of
-    /// it was sent that is a sample.
+    /// Records a selective acknowledgment of `from … to`, beyond the cumulative one. Returns the
+    /// time of sending of its oldest segment, if that is a valid sample.
     pub fn sacked(&mut self, from: u64, to: u64) -> Option<Time> {
         let (mut oldest, mut next) = (None, from);
         while let Some((start, end)) = self.sacked.first_gap(next, to) {
@@ -59,8 +60,8 @@ impl RoundTrips {
         oldest
     }
 
-    /// Everything before `position` is acknowledged. When the oldest segment of it was sent that is
-    /// a sample.
+    /// Records a cumulative acknowledgment up to `position`. Returns the time of sending of the
+    /// oldest segment, if that is a valid sample.
     pub fn acknowledged(&mut self, position: u64) -> Option<Time> {
         let (mut oldest, mut again) = (None, false);
         while let Some(&(end, segment)) = self.segments.front()
@@ -77,7 +78,7 @@ impl RoundTrips {
         oldest.filter(|_| !again)
     }
 
-    /// The segments of which some lies in `from … to`.
+    /// Segments that overlap with `from … to`.
     fn between(&mut self, from: u64, to: u64) -> impl Iterator<Item = &mut (u64, Segment)> {
         let first = self.segments.partition_point(|(end, _)| *end <= from);
         let mut start = from;
@@ -128,7 +129,7 @@ mod tests {
         assert_eq!(all.sacked(20, 40), at(3));
         assert_eq!(all.sacked(20, 50), at(5));
         assert_eq!(all.sacked(20, 50), None);
-        // Of the first five, the others have been timed.
+        // Sample of the first of five segments; the others have been timed.
         assert_eq!(all.acknowledged(50), at(1));
         assert_eq!(all.acknowledged(60), at(6));
     }
