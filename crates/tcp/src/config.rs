@@ -1,4 +1,4 @@
-//! Everything that can be set on a TCP endpoint: the fields of a scenario's `[tcp.NAME]`.
+//! Configuration of a TCP endpoint: the fields of a scenario's `[tcp.NAME]`.
 
 use crate::{
     CwndValidation, Size, backoff, congestion_control, loss_cause, loss_detection, rto, spurious,
@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// How fast may I send?
+    /// Congestion control: how fast data may be sent.
     pub congestion_control: congestion_control::Config,
-    /// What is lost?
+    /// Loss detection: which segments are lost.
     pub loss_detection: loss_detection::Config,
-    /// Why was it lost?
+    /// Loss cause: congestion or corruption.
     pub loss_cause: loss_cause::Config,
-    /// How long to wait for an acknowledgment.
+    /// Estimator of the retransmission timeout.
     pub rto: rto::Config,
-    /// How the wait grows over successive timeouts, and when it stops being grown.
+    /// Growth of the timeout over successive timeouts, and its reset.
     pub backoff: backoff::Config,
-    /// Was the wait wrong?
+    /// Detection of spurious retransmissions and timeouts, and the response.
     pub spurious: spurious::Config,
     /// Send one new segment on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
@@ -29,38 +29,38 @@ pub struct Config {
     pub mss: u32,
     /// Congestion window at the start (RFC 5681 §3.1, RFC 6928).
     pub initial_window: Size,
-    /// When losses of the SYN or SYN/ACK narrow it to one segment.
+    /// Losses of the SYN or SYN/ACK after which the initial window is one segment.
     pub lost_syn: LostSyn,
-    /// Slow start threshold at the start; without it as high as it can be (RFC 5681 §3.1).
+    /// Slow start threshold at the start; by default as high as possible (RFC 5681 §3.1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_ssthresh: Option<Size>,
     /// Reduce the window after a pause longer than the RTO (RFC 5681 §4.1).
     pub slow_start_after_idle: bool,
-    /// What it is reduced to.
+    /// Window after such a pause.
     pub idle_restart: IdleRestart,
-    /// When an acknowledgment may grow the window.
+    /// Condition under which an acknowledgment may increase the window.
     pub cwnd_validation: CwndValidation,
-    /// Largest congestion window; without it only the buffers limit.
+    /// Largest congestion window; by default only the buffers limit it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cwnd: Option<Size>,
-    /// Let data leave evenly over the round trip, at twice (in slow start) or 1.2 times cwnd/SRTT,
+    /// Pace segments evenly over the round trip, at twice (in slow start) or 1.2 times cwnd/SRTT,
     /// as Linux does. A congestion control with a rate of its own is paced in any case.
     pub pacing: bool,
-    /// How the sizes of buffers count.
+    /// Unit of buffer sizes: payload, or memory as in Linux.
     pub buffers: Buffers,
-    /// Bytes that the application may write ahead of their acknowledgment.
+    /// Send buffer: bytes that the application may write before they are acknowledged.
     pub send_buffer: Size,
-    /// With `buffers = "linux"`: let the send buffer grow up to so many bytes of memory. A
-    /// `send_buffer` of one's own ends that.
+    /// With `buffers = "linux"`: let the send buffer grow up to this many bytes of memory. An
+    /// explicit `send_buffer` switches it off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_autotuning: Option<Size>,
-    /// Bytes held for the application; the advertised window is its free part.
+    /// Receive buffer: bytes held for the application; the advertised window is its free part.
     pub receive_buffer: Size,
-    /// Let the buffer grow up to so many bytes of memory, and advertise what it is worth, as Linux
-    /// does.
+    /// Let the receive buffer grow up to this many bytes of memory, and advertise the payload that
+    /// it can hold, as Linux does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_autotuning: Option<Size>,
-    /// Advertise this window whatever the buffer holds.
+    /// Advertise this fixed window, whatever the receive buffer holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advertised_window: Option<Size>,
     /// Offer window scaling (RFC 7323 §2).
@@ -75,13 +75,13 @@ pub struct Config {
     pub nagle: bool,
     /// With `nagle`: only while another short segment is unacknowledged (Minshall 1998, Linux).
     pub minshall: bool,
-    /// Which segments of new data carry PSH.
+    /// Segments of new data that carry PSH.
     pub push: Push,
     /// Send as Linux does for segmentation offload, whether or not there is any: in bursts of about
-    /// a millisecond, with PSH on the last segment of each; and wait with less where the next
-    /// acknowledgment will soon let more go.
+    /// a millisecond, with PSH on the last segment of each; defer shorter bursts if the next
+    /// acknowledgment will soon allow more.
     pub tso: bool,
-    /// When an acknowledgment is sent (RFC 5681 §4.2).
+    /// Delayed acknowledgments (RFC 5681 §4.2).
     pub delayed_ack: DelayedAck,
     /// RTO before the first RTT sample (RFC 6298 §2.1).
     pub initial_rto: Duration,
@@ -95,139 +95,142 @@ pub struct Config {
     /// Timers fire on the grid of Linux's timer wheel, whose steps are `timer_granularity` for
     /// waits under 63 of them, 8 times that for waits under 504, and so on; never early.
     pub timer_wheel: bool,
-    /// Which acknowledgments yield an RTT sample.
+    /// Acknowledgments that yield an RTT sample.
     pub rtt_samples: RttSamples,
-    /// RTTs are measured in these ticks; 0 s for exact.
+    /// Unit of RTT measurements; 0 s for exact ones.
     pub rtt_granularity: Duration,
-    /// Duplicate ACKs that announce a loss (RFC 5681 §3.2).
+    /// Number of duplicate ACKs that indicate a loss (RFC 5681 §3.2).
     pub dupack_threshold: u32,
     /// Shortest wait before a zero-window probe (RFC 9293 §3.8.6.1).
     pub persist_timeout: Duration,
-    /// Give up after so many retransmissions of one segment; without it never.
+    /// Number of retransmissions of one segment after which the connection is aborted; unlimited by
+    /// default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retransmissions: Option<u32>,
-    /// The same for an opening SYN; without it as for other segments.
+    /// Number of retransmissions of an opening SYN after which the connection is aborted; by
+    /// default as for other segments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_syn_retransmissions: Option<u32>,
-    /// What `max_retransmissions` counts.
+    /// Measure of `max_retransmissions`.
     pub give_up: GiveUp,
-    /// How long a closed connection lingers, twice the maximum segment lifetime.
+    /// Time that a closed connection stays in TIME-WAIT: twice the maximum segment lifetime.
     pub time_wait: Duration,
 }
 
-/// When the receiver acknowledges in-order data.
+/// Acknowledgment of in-order data by the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DelayedAck {
-    /// After so many segments, whatever their size; 1 acknowledges each.
+    /// Number of segments of any size after which an acknowledgment is sent; 1 acknowledges each.
     pub segments: u32,
-    /// And at the latest so long after the first unacknowledged one.
+    /// Longest delay after the first unacknowledged segment.
     pub timeout: Duration,
-    /// How the wait is chosen.
+    /// Policy for the delay.
     pub policy: AckPolicy,
 }
 
-/// How an acknowledgment's wait is chosen.
+/// Policies for the delay of an acknowledgment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AckPolicy {
     /// Always `timeout`, and `segments` counts segments.
     #[default]
     Fixed,
-    /// As Linux does: the first ACKs at once, up to 16 or half a window of segments, and more while
-    /// the window grows; later waits of 40 ms up to `timeout` that follow the peer's rhythm;
+    /// As in Linux: the first ACKs at once, up to 16 or half a window of segments, and more while
+    /// the window grows; later delays of 40 ms up to `timeout` that follow the peer's rhythm;
     /// `segments` counts full segments, the last of which need not be full.
     Linux,
 }
 
-/// How the sizes of buffers count.
+/// Units of buffer sizes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Buffers {
-    /// As bytes of payload.
+    /// Bytes of payload.
     #[default]
     Payload,
-    /// As `SO_SNDBUF` and `SO_RCVBUF` of Linux: doubled, as bytes of memory, which packets take
-    /// more of than they have payload.
+    /// Like `SO_SNDBUF` and `SO_RCVBUF` in Linux: doubled, as bytes of memory, of which packets
+    /// take more than their payload.
     Linux,
 }
 
-/// Which segments of new data carry PSH.
+/// Segments of new data that carry PSH.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Push {
     /// Those with the last byte written so far (RFC 9293 §3.9.1.2).
     #[default]
     End,
-    /// And one for each half of the peer's largest window, at the end of the memory block that
-    /// passes it (Linux `forced_push`): a Linux receiver acknowledges it once it is read.
+    /// In addition, one for each half of the peer's largest window, at the end of the memory block
+    /// that exceeds it (Linux `forced_push`): a Linux receiver acknowledges it once it is read.
     HalfWindow,
 }
 
-/// What a pause does to the window.
+/// Windows after a pause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IdleRestart {
-    /// To the initial window (RFC 5681 §4.1).
+    /// The initial window (RFC 5681 §4.1).
     #[default]
     InitialWindow,
-    /// To half for each RTO of the pause, but not below the initial window; the threshold to 3/4 of
-    /// the window if it is lower (RFC 2861; Linux `tcp_cwnd_restart`).
+    /// Half of the window for each RTO of the pause, but not below the initial window; the
+    /// threshold rises to 3/4 of the window if it is lower (RFC 2861; Linux `tcp_cwnd_restart`).
     HalvePerRto,
 }
 
-/// When losses of the SYN or SYN/ACK narrow the initial window to one segment.
+/// Losses of the SYN or SYN/ACK after which the initial window is one segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LostSyn {
-    /// With the first (RFC 5681 §3.1).
+    /// The first (RFC 5681 §3.1).
     #[default]
     First,
-    /// With the second timeout, unless the answer echoes the timestamp of the first (Linux
+    /// The second timeout, unless the response echoes the timestamp of the first SYN (Linux
     /// `tcp_init_transfer`, `tcp_try_undo_spurious_syn`).
     Second,
 }
 
-/// What counts until a sender gives up.
+/// Measures after which a sender aborts the connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GiveUp {
-    /// Retransmissions. A closed window is probed for ever (RFC 9293 §3.8.6.1).
+    /// Number of retransmissions. A closed window is probed for ever (RFC 9293 §3.8.6.1).
     #[default]
     Count,
-    /// The time that so many retransmissions take with a first RTO of 200 ms, from the first of
-    /// them on; and probes of a closed window without an answer (Linux `retransmits_timed_out`,
-    /// `tcp_probe_timer`).
+    /// The time that as many retransmissions take with an initial RTO of 200 ms, from the first of
+    /// them on; and the number of probes of a closed window without a response (Linux
+    /// `retransmits_timed_out`, `tcp_probe_timer`).
     Linux,
 }
 
-/// Which acknowledgments yield an RTT sample.
+/// Acknowledgments that yield an RTT sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RttSamples {
-    /// That of one segment timed at a time (RFC 6298 §3); with timestamps each that acknowledges
-    /// new data, too.
+    /// That of one timed segment at a time (RFC 6298 §3); with timestamps also each that
+    /// acknowledges new data.
     #[default]
     Timed,
-    /// Each that acknowledges new data, selectively too: of the earliest segment among them that
-    /// was never retransmitted; else of the timestamp (Linux `tcp_ack_update_rtt`).
+    /// Each that acknowledges new data, cumulatively or selectively: sampled from the earliest
+    /// segment among them that was never retransmitted, otherwise from the timestamp (Linux
+    /// `tcp_ack_update_rtt`).
     EveryAck,
 }
 
-/// What is wrong with a configuration, and in which field.
+/// Error of a configuration, and its field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
-    /// The field, as a path below `[tcp.NAME]`.
+    /// Path of the field below `[tcp.NAME]`.
     pub field: &'static str,
-    /// What is wrong, and what instead.
+    /// Problem and remedy.
     pub message: String,
 }
 
 impl Config {
-    /// Checks what the types alone cannot.
+    /// Checks the constraints that the types do not express.
     ///
     /// # Errors
-    /// The first field whose value no endpoint could run with.
+    /// The first field whose value no endpoint can run with.
     pub fn check(&self) -> Result<(), ConfigError> {
         let refuse = |field, message: String| Err(ConfigError { field, message });
         if !(1..=65_495).contains(&self.mss) {

@@ -20,14 +20,14 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// The doublings in force.
+/// Backoff in force.
 #[derive(Debug, Clone, Default)]
 pub struct State {
     doublings: Doublings,
 }
 
 impl State {
-    /// A fresh one.
+    /// Creates the policy without backoff.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self::default()
     }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// So many timeouts of an opening SYN do not double the wait.
+    /// Number of timeouts of an opening SYN that do not double the wait.
     pub syn_linear_timeouts: u32,
 }
 
@@ -28,16 +28,16 @@ impl Default for Config {
     }
 }
 
-/// The doublings in force.
+/// Backoff in force.
 #[derive(Debug, Clone)]
 pub struct State {
-    /// Timeouts of the SYN that are still to pass without doubling.
+    /// Remaining timeouts of the SYN that do not double the wait.
     linear: u32,
     doublings: Doublings,
 }
 
 impl State {
-    /// A fresh one.
+    /// Creates the policy without backoff.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { linear: config.syn_linear_timeouts, doublings: Doublings::default() }
     }

@@ -1,7 +1,7 @@
-//! How the wait grows over successive timeouts, and when it stops being grown.
+//! Backoff: growth of the RTO over successive timeouts, and its reset.
 
 retx_units::registry! { $
-    /// How the wait grows over successive timeouts.
+    /// Growth of the wait over successive timeouts, and its reset.
     tag = "name", schema = "Backoff", context = &crate::Config;
     rfc6298, linux, keep, reset_on_ack, reset_if_bdp boxed
 }
@@ -9,57 +9,58 @@ retx_units::registry! { $
 /// An acknowledgment of new data, or one with an RTT sample, as a backoff policy sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
-    /// It acknowledges new data cumulatively; else only selectively.
+    /// True if it acknowledges new data cumulatively, false if only selectively.
     pub advances: bool,
-    /// It gave a valid RTT sample.
+    /// True if it gave a valid RTT sample.
     pub sampled: bool,
-    /// Everything sent before the last timeout is acknowledged: the loss state is over.
+    /// True once everything sent before the last timeout is acknowledged, which ends the loss
+    /// state.
     pub loss_state_over: bool,
 }
 
-/// The retransmission timer has expired.
+/// Expiry of the retransmission timer.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeout {
-    /// Bandwidth-delay product in bytes, where the congestion control estimates it.
+    /// Bandwidth-delay product in bytes; `None` if the congestion control does not estimate it.
     pub bandwidth_delay_bytes: Option<u64>,
-    /// What timed out is the SYN of an end that opens.
+    /// True if the SYN of an active open timed out.
     pub in_syn_sent: bool,
 }
 
-/// How often the wait is doubled.
+/// Number of doublings of the wait.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Doublings(u32);
 
 impl Doublings {
-    /// Once more.
+    /// Adds a doubling.
     pub(crate) fn increase(&mut self) {
-        // More would not fit a factor of 64 bits, and is years.
+        // A factor of 2^63 is years, and the most that fits into 64 bits.
         self.0 = (self.0 + 1).min(63);
     }
 
-    /// Not at all.
+    /// Removes all doublings.
     pub(crate) fn clear(&mut self) {
         self.0 = 0;
     }
 
-    /// So often.
+    /// Number of doublings.
     pub(crate) fn count(self) -> u32 {
         self.0
     }
 }
 
-/// A backoff policy: the wait is the estimator's RTO times two to the power of `exponent`.
+/// Backoff policy: the wait is the estimator's RTO times two to the power of `exponent`.
 pub trait Backoff {
-    /// The retransmission timer expired.
+    /// Handles the expiry of the retransmission timer.
     fn on_timeout(&mut self, timeout: &Timeout);
 
-    /// An acknowledgment of new data, or one with an RTT sample.
+    /// Handles an acknowledgment of new data, or one with an RTT sample.
     fn on_ack(&mut self, ack: &Ack);
 
-    /// The handshake is over: data start without backoff (RFC 6298 §5.7).
+    /// Handles the end of the handshake: data start without backoff (RFC 6298 §5.7).
     fn reset(&mut self);
 
-    /// Doublings in force.
+    /// Number of doublings in force.
     fn exponent(&self) -> u32;
 }
 

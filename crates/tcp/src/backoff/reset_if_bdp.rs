@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The largest window that losses leave room for, in bytes.
+    /// Largest window for which losses leave room, in bytes.
     pub cwnd_max: u64,
 }
 
@@ -27,7 +27,7 @@ impl Default for Config {
     }
 }
 
-/// The doublings in force.
+/// Backoff in force.
 #[derive(Debug, Clone)]
 pub struct State {
     cwnd_max: u64,
@@ -35,7 +35,7 @@ pub struct State {
 }
 
 impl State {
-    /// A fresh one.
+    /// Creates the policy without backoff.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { cwnd_max: config.cwnd_max, doublings: Doublings::default() }
     }

@@ -1,4 +1,4 @@
-//! Bandwidth from returning acknowledgments: what Westwood and its relatives share.
+//! Bandwidth estimation from returning acknowledgments, shared by Westwood and its relatives.
 
 mod bursts;
 mod sampled;
@@ -12,7 +12,7 @@ pub(crate) use sampled::Sampled;
 pub use sampled::Smoothing;
 pub(crate) use tustin::Tustin;
 
-/// A low-pass filter over the rate of acknowledged bytes.
+/// Low-pass filter over the rate of acknowledged bytes.
 #[derive(Debug, Clone)]
 pub(crate) enum Filter {
     Tustin(Tustin),
@@ -24,15 +24,15 @@ pub(crate) enum Filter {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Credit {
     pub now: Time,
-    /// Bytes that have arrived according to it, each counted once.
+    /// Bytes newly delivered according to it.
     pub bytes: u64,
-    /// The raw RTT measured last.
+    /// Most recent raw RTT.
     pub rtt: Option<Duration>,
-    /// The extremes of the raw samples.
+    /// Range of the raw samples.
     pub range: Option<Range>,
 }
 
-/// The least and the largest raw RTT sample.
+/// Smallest and largest raw RTT sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Range {
     pub least: Duration,
@@ -40,7 +40,8 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// Where a sample lies: 0 for the least RTT, 1 for the largest; 0 while there is no range.
+    /// Relative position of a sample: 0 for the smallest RTT, 1 for the largest; 0 if both are
+    /// equal.
     pub fn position(&self, rtt: Duration) -> f64 {
         let width = self.largest.saturating_sub(self.least);
         if width.is_zero() {
@@ -50,13 +51,13 @@ impl Range {
     }
 }
 
-/// A bandwidth estimate, and the RTTs that make a window of it.
+/// Bandwidth estimate, and the RTTs that turn it into a window.
 #[derive(Debug, Clone)]
 pub(crate) struct Bandwidth {
     filter: Filter,
-    /// Bytes that duplicate ACKs have been credited with, and no cumulative ACK has covered yet.
+    /// Bytes credited to duplicate ACKs, and not covered by a cumulative ACK yet.
     by_duplicates: u64,
-    /// The raw RTT measured last.
+    /// Most recent raw RTT.
     pub rtt: Option<Duration>,
     pub range: Option<Range>,
 }
@@ -66,7 +67,7 @@ impl Bandwidth {
         Self { filter, by_duplicates: 0, rtt: None, range: None }
     }
 
-    /// Any acknowledgment, duplicates included.
+    /// Handles any acknowledgment, duplicate ACKs included.
     pub fn observe(&mut self, ack: &Ack, smss: u32) {
         if let Some(rtt) = ack.rtt {
             self.rtt = Some(rtt);
@@ -86,9 +87,9 @@ impl Bandwidth {
         }
     }
 
-    /// A duplicate ACK stands for what it says has left the network; a cumulative ACK of more than
-    /// a segment first pays back what duplicates were credited with, and counts for a segment at
-    /// least.
+    /// Bytes credited to an acknowledgment: a duplicate ACK counts for the data that have left the
+    /// network; a cumulative ACK of more than one segment first offsets the credit of duplicates,
+    /// and counts for at least one segment.
     fn credit(&mut self, ack: &Ack, smss: u64) -> u64 {
         if ack.bytes_acked == 0 {
             self.by_duplicates = self.by_duplicates.saturating_add(ack.delivered);
@@ -104,7 +105,7 @@ impl Bandwidth {
         ack.bytes_acked - std::mem::take(&mut self.by_duplicates)
     }
 
-    /// Bytes per second.
+    /// Bandwidth in bytes per second.
     pub fn rate(&self, now: Time) -> f64 {
         match &self.filter {
             Filter::Tustin(filter) => filter.rate(now),
@@ -113,17 +114,17 @@ impl Bandwidth {
         }
     }
 
-    /// The window that fills the path without a queue: bandwidth × least RTT, in bytes.
+    /// Window that fills the path without a queue: bandwidth × smallest RTT, in bytes.
     pub fn window(&self, now: Time) -> u64 {
         self.range.map_or(0, |range| self.bytes_in(now, range.least))
     }
 
-    /// What the bandwidth carries in this time.
+    /// Bytes transmitted at this bandwidth within `time`.
     pub fn bytes_in(&self, now: Time, time: Duration) -> u64 {
         libm::round(self.rate(now) * time.as_secs_f64()) as u64
     }
 
-    /// The least RTT may belong to a path that is no more.
+    /// Resets the range: the smallest RTT may be that of a former path.
     pub fn forget_range(&mut self) {
         self.range = None;
     }
@@ -147,10 +148,10 @@ mod tests {
     #[test]
     fn each_byte_is_credited_once() {
         assert_eq!(credits(&[(1000, 1000), (2000, 2000), (1, 1)]), [1000, 2000, 1]);
-        // Three duplicates, then the ACK of the hole and what lay behind it.
+        // Three duplicate ACKs, then the ACK of the hole and the data behind it.
         let hole = [(0, 1000), (0, 1000), (0, 1000), (4000, 4000)];
         assert_eq!(credits(&hole), [1000, 1000, 1000, 1000]);
-        // A partial ACK that covers less than the duplicates stood for.
+        // A partial ACK that covers less than the credit of the duplicates.
         let partial = [(0, 2000), (0, 2000), (2000, 0), (4000, 0)];
         assert_eq!(credits(&partial), [2000, 2000, 1000, 2000]);
     }

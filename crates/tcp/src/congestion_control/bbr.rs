@@ -43,25 +43,26 @@ use retx_units::{Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Gains are in 1/256.
+/// Unit of the gains: 1/256.
 const UNIT: u64 = 256;
-/// 2/ln 2: the least that doubles the rate every round.
+/// 2/ln 2: the smallest gain that doubles the rate every round.
 const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
-/// What drains in a round what startup has queued.
+/// Gain that drains within a round the queue built up in startup.
 const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
-/// Twice the bandwidth-delay product bears delayed and stretched ACKs.
+/// Twice the bandwidth-delay product tolerates delayed and stretched ACKs.
 const CWND_GAIN: u64 = 2 * UNIT;
-/// One phase in eight probes for more, the next gives back what that has queued.
+/// Gains of the phases of a cycle: one in eight probes for more bandwidth, the next drains the
+/// resulting queue.
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// Segments: what keeps a sender going whose peer acknowledges every other.
+/// Smallest window, in segments: enough for a peer that acknowledges every other segment.
 const LEAST_CWND: u64 = 4;
-/// Segments in flight while nothing is known (RFC 6928).
+/// Segments in flight before the first estimate (RFC 6928).
 const INITIAL_WINDOW: u64 = 10;
-/// How long the queue is let drain to see the least RTT.
+/// Time for which the queue is drained to measure the minimum RTT.
 const PROBE_RTT: Duration = Duration::from_millis(200);
-/// Below this rate, in bytes a second, a burst is one segment.
+/// Rate in bytes per second below which a burst is one segment.
 const SLOW: u64 = 1_200_000 / 8;
-/// The largest burst: what a segmentation offload takes, in bytes and in segments.
+/// Largest burst, limited by segmentation offload: bytes and segments.
 const LARGEST_BURST: (u64, u64) = (65_536 - 1 - 320, 127);
 
 /// BBR version 1, as in Linux.
@@ -92,20 +93,21 @@ struct Bbr {
     mode: Mode,
     pacing_gain: u64,
     cwnd_gain: u64,
-    /// Phase of the cycle, and when it began.
+    /// Phase of the cycle, and its start.
     phase: usize,
     phase_start: Time,
     identity: u64,
     cycles: u64,
-    /// Bytes a second.
+    /// Pacing rate in bytes per second.
     pacing_rate: u64,
     has_seen_rtt: bool,
-    /// Sending has begun anew after a shortage of data.
+    /// True if sending has restarted after a shortage of data.
     restarted: bool,
-    /// End of the RTT probe, once little enough is in flight, and whether a round has passed.
+    /// End of the minimum RTT probe, known once the data in flight are few enough, and whether a
+    /// round has passed.
     probe_end: Option<Time>,
     probe_round: bool,
-    /// cwnd to return to, in segments.
+    /// Window to return to, in segments.
     prior_cwnd: u64,
     losses: Phase,
     conserves: bool,
@@ -114,7 +116,7 @@ struct Bbr {
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(_: &Config, tcp: &crate::Config) -> Self {
         let smss = u64::from(tcp.mss);
         let cwnd = tcp.initial_window.bytes(tcp.mss) / smss;
@@ -148,7 +150,7 @@ impl State {
     }
 }
 
-/// What is believed, and what follows from it.
+/// Estimates, and the rates and windows derived from them.
 impl Bbr {
     fn bandwidth(&self) -> Bandwidth {
         self.policer.bandwidth().unwrap_or_else(|| self.rounds.bandwidth())
@@ -161,7 +163,7 @@ impl Bbr {
         self.pacing_rate = Bandwidth::of(cwnd, self.smss, rtt).pacing_rate(HIGH_GAIN);
     }
 
-    /// `bbr_set_pacing_rate`: before the pipe is full the rate only rises.
+    /// `bbr_set_pacing_rate`: until the pipe is full the rate never falls.
     fn set_pacing_rate(&mut self, gain: u64, cwnd: u64, srtt: Option<Duration>) {
         if !self.has_seen_rtt && srtt.is_some() {
             self.init_pacing_rate(cwnd, srtt);
@@ -172,7 +174,7 @@ impl Bbr {
         }
     }
 
-    /// `bbr_tso_segs_goal`: segments of a burst.
+    /// `bbr_tso_segs_goal`: segments per burst.
     fn burst(&self) -> u64 {
         let bytes = (self.pacing_rate >> 10).min(LARGEST_BURST.0);
         let least = if self.pacing_rate < SLOW { 1 } else { 2 };
@@ -197,7 +199,7 @@ impl Bbr {
         self.with_budget(self.in_flight(self.rounds.bandwidth(), gain))
     }
 
-    /// `bbr_packets_in_net_at_edt`: what will be in flight when the next segment may leave.
+    /// `bbr_packets_in_net_at_edt`: segments in flight when the next one may leave.
     fn flight_at_departure(&self, flight: u64, pacing_delay: Duration) -> u64 {
         let more = if self.pacing_gain > UNIT { self.burst() } else { 0 };
         let delivered = self.bandwidth().segments_in(pacing_delay, self.smss);
@@ -243,7 +245,7 @@ impl CongestionControl for State {
         bbr.restarted = true;
         bbr.aggregation.restart(now);
         match bbr.mode {
-            // No faster than the path is known to be.
+            // Not faster than the estimated bandwidth.
             Mode::ProbeBandwidth => bbr.set_pacing_rate(UNIT, segments::cwnd(window), None),
             Mode::ProbeRtt => bbr.check_probe_end(window, now),
             Mode::Startup | Mode::Drain => {}
@@ -260,7 +262,7 @@ impl CongestionControl for State {
 
     fn on_ack(&mut self, _: &mut Window, _: &Ack) {}
 
-    /// `bbr_ssthresh`: the window is saved, and cut by what follows.
+    /// `bbr_ssthresh`: saves the window, which the recovery will reduce.
     fn on_loss(&mut self, window: &mut Window, _: &Loss) {
         self.0.save_cwnd(window);
     }
@@ -302,7 +304,7 @@ mod tests {
 
     const SMSS: u64 = 1000;
 
-    /// A path of a segment per ms and 20 ms, each segment acknowledged by itself.
+    /// Path with 1 ms per segment and an RTT of 20 ms, where each segment is acknowledged.
     struct Path {
         state: State,
         window: Window,
@@ -310,7 +312,7 @@ mod tests {
         sent: u64,
         acked: u64,
         flying: std::collections::VecDeque<u64>,
-        /// Segments that pacing lets go, in 2^-20.
+        /// Segments that pacing allows, in units of 2^-20.
         credit: u64,
     }
 
@@ -324,7 +326,8 @@ mod tests {
             Self { state, window, now: 20, sent: 0, acked: 0, flying, credit: 0 }
         }
 
-        /// Each ms a segment is acknowledged, and what pacing and the window let go is sent.
+        /// Advances by 1 ms: a segment is acknowledged, and the segments allowed by pacing and the
+        /// window are sent.
         fn step(&mut self, lost: u64, phase: Phase) {
             let before = self.flying.len() as u64;
             let left = self.flying.front().is_some_and(|left| *left <= self.now);
@@ -351,7 +354,7 @@ mod tests {
                 };
                 self.state.on_delivery(&mut self.window, &delivery);
             }
-            // A ms of the rate; what is not used in time is lost, but for one segment.
+            // Credit for 1 ms at the rate; unused credit is lost, except for one segment.
             self.credit = self.credit.min(1 << 20) + (self.state.0.pacing_rate << 20) / 1_000_000;
             while (self.flying.len() as u64) < self.window.cwnd / SMSS && self.credit >= 1 << 20 {
                 self.credit -= 1 << 20;
@@ -377,8 +380,8 @@ mod tests {
         }
     }
 
-    /// 20 ms at a segment per ms: the bandwidth is found, and twice what the path holds, six for
-    /// the budget and two in the probing phase are the window; aggregation adds one segment.
+    /// With 20 ms at a segment per ms the bandwidth is found, and the window is twice the path's
+    /// capacity plus six for the budget and two in the probing phase; aggregation adds one segment.
     #[test]
     fn the_model_of_a_known_path() {
         let mut path = Path::new();
@@ -391,8 +394,8 @@ mod tests {
         assert_eq!(path.state.bandwidth_delay_bytes(), Some(20_000));
     }
 
-    /// In the first round of a recovery what is delivered may leave; when it ends the window is
-    /// what it was.
+    /// In the first round of a recovery as much is sent as is delivered; at its end the window is
+    /// restored.
     #[test]
     fn a_recovery_conserves_packets_and_gives_the_window_back() {
         let mut path = Path::new();
@@ -409,8 +412,8 @@ mod tests {
         assert!(path.cwnd() >= before - 2, "{}", path.cwnd());
     }
 
-    /// A timeout leaves one segment; the window grows by what is delivered, and comes back when all
-    /// that was lost is repaired.
+    /// A timeout leaves one segment; the window grows by the data delivered, and is restored when
+    /// all losses are repaired.
     #[test]
     fn a_timeout_leaves_one_segment() {
         let mut path = Path::new();
@@ -426,8 +429,8 @@ mod tests {
         assert!(path.cwnd() >= before - 2, "{}", path.cwnd());
     }
 
-    /// The RTT probe begins just when the window is on its way back: the larger one that was saved
-    /// before is what it returns to.
+    /// If the RTT probe begins while the window is being restored, it returns to the larger window
+    /// saved before.
     #[test]
     fn an_rtt_probe_forgets_no_better_window() {
         let mut path = Path::new();
@@ -442,7 +445,7 @@ mod tests {
         assert_eq!(path.state.0.prior_cwnd, before);
     }
 
-    /// Flows that differ in nothing but their numbers begin their cycles in different phases.
+    /// Flows that differ only in their sequence numbers begin their cycles in different phases.
     #[test]
     fn cycles_begin_anywhere_but_at_the_drain() {
         let begins: Vec<usize> = (0..100)

@@ -37,41 +37,41 @@ use linux::LinuxCurve;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Whose arithmetic.
+    /// Arithmetic: that of RFC 9438 or of Linux.
     pub variant: Variant,
-    /// How slow start grows and ends.
+    /// Growth in slow start, and its exit.
     pub slow_start: SlowStart,
     /// C in segments/s³ (RFC 9438 §5.1). 0.4.
     pub c: Positive,
-    /// What a reduction leaves of the window (RFC 9438 §4.6). 0.7.
+    /// Share of the window kept at a reduction (RFC 9438 §4.6). 0.7.
     pub beta: Fraction,
-    /// Give way to newer flows when the window shrinks from loss to loss (RFC 9438 §4.7).
+    /// Yield to newer flows if the window shrinks from loss to loss (RFC 9438 §4.7).
     pub fast_convergence: bool,
 }
 
-/// Whose arithmetic.
+/// Arithmetic of the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// As RFC 9438 says.
+    /// RFC 9438.
     #[default]
     Rfc9438,
     /// Linux: whole segments, reductions of cwnd (not FlightSize), 5 % per round trip at least
-    /// before the first loss, α never 1, t + least RTT.
+    /// before the first loss, α never 1, t + smallest RTT.
     Linux,
 }
 
-/// How slow start grows and ends.
+/// Growth in slow start, and its exit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlowStart {
     /// RFC 5681: one segment per ACK, up to `ssthresh`.
     Standard,
-    /// Linux: one segment per segment acknowledged; ends when ACKs come in a train of half an RTT,
-    /// or when the RTT has grown by an eighth.
+    /// Linux: one segment per segment acknowledged; ends when an ACK train lasts half an RTT, or
+    /// when the RTT has grown by an eighth.
     Hystart,
-    /// RFC 9406: eight segments per ACK at most; when the RTT has grown, a quarter of that for five
-    /// rounds before it ends. In the first slow start; later ones are standard.
+    /// RFC 9406: at most eight segments per ACK; once the RTT has grown, a quarter of that for five
+    /// rounds before the exit. Only in the first slow start; later ones are standard.
     #[default]
     HystartPlusPlus,
 }
@@ -94,9 +94,9 @@ pub struct State {
     avoidance: Avoidance,
     start: Start,
     times: SendTimes,
-    /// The sample of the acknowledgment at hand.
+    /// RTT sample of the current acknowledgment.
     rtt: Option<Duration>,
-    /// That sample was taken as Linux takes it.
+    /// True if that sample was taken as Linux takes it.
     is_sampled: bool,
     last_sent: Time,
 }
@@ -115,7 +115,7 @@ enum Start {
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         Self {
             avoidance: match config.variant {
@@ -160,7 +160,7 @@ impl State {
         }
     }
 
-    /// What ends slow start early. `rtt` is that of this acknowledgment.
+    /// Checks for an early exit from slow start. `rtt` is that of this acknowledgment.
     fn look_for_exit(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
         match &mut self.start {
             Start::Standard => {}
@@ -175,7 +175,7 @@ impl State {
 }
 
 impl Avoidance {
-    /// Linux leaves out RTT samples of the first second of congestion avoidance.
+    /// True in the first second of congestion avoidance, whose RTT samples Linux ignores.
     fn began_lately(&self, ack: &Ack) -> bool {
         matches!(self, Self::Linux(curve) if curve.began_lately(ack.now))
     }
@@ -280,7 +280,7 @@ mod tests {
         State::new(&Config { variant, slow_start, ..Config::default() }, &tcp())
     }
 
-    /// Slow start over a path of 100 segments; where it ends.
+    /// Slow start over a path of 100 segments; returns the state at its exit.
     fn exit(slow_start: SlowStart) -> (State, Path) {
         let mut state = cubic(Variant::Rfc9438, slow_start);
         let mut path = Path::new(MS, MS * 100, window(10, u64::MAX / 1000));
@@ -290,9 +290,10 @@ mod tests {
         (state, path)
     }
 
-    /// The path holds 100 segments. Standard slow start knows no end. HyStart: in the round from 80
-    /// to 160 segments the ACKs come as a train, and pass half an RTT. HyStart++: the round from
-    /// 160 to 320 begins with a queue; after that, a quarter more in each of four or five rounds.
+    /// With a path of 100 segments, standard slow start has no exit. HyStart: in the round from 80
+    /// to 160 segments the ACK train exceeds half an RTT. HyStart++: the round from 160 to 320
+    /// begins with a queue; after that, the window grows by a quarter in each of four or five
+    /// rounds.
     #[test]
     fn slow_starts() {
         assert_eq!(exit(SlowStart::Standard).1.window.cwnd, 2_000_000);
@@ -344,7 +345,7 @@ mod tests {
             state.on_timeout(&mut lossy, &later, false);
             assert_eq!((lossy.cwnd, lossy.ssthresh), (1_000, 49_000), "{variant:?}");
         }
-        // Linux looks at cwnd, the RFC at what is in flight.
+        // Linux uses cwnd, the RFC the data in flight.
         let left = |variant| {
             let mut lossy = window(100, 999);
             cubic(variant, SlowStart::Standard).on_loss(&mut lossy, &loss(at(0), 50));

@@ -20,28 +20,28 @@ use crate::work;
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// How long the least RTT counts (Linux's `tcp_min_rtt_wlen`).
+/// Length of the minimum RTT filter (Linux's `tcp_min_rtt_wlen`).
 const LEAST_RTT_WINDOW: Duration = Duration::from_secs(300);
 
-/// A segment in flight: what was known when it was sent last.
+/// Segment in flight, with the state at its most recent transmission.
 #[derive(Debug, Clone, Copy)]
 struct Stamp {
-    /// The position after it.
+    /// Position after the segment.
     end: u64,
     sent: Time,
-    /// Segments delivered by then, …
+    /// Number of segments delivered by then.
     delivered: u64,
-    /// … and when the last of them was.
+    /// Time of the most recent delivery by then.
     delivered_at: Time,
-    /// When the segment was sent that the newest acknowledgment had delivered.
+    /// Transmission time of the most recently delivered segment.
     first_sent: Time,
     is_app_limited: bool,
-    /// It had been sent before.
+    /// True if the segment is a retransmission.
     again: bool,
 }
 
 impl Stamp {
-    /// Sent later, or at the same time and further on in the stream.
+    /// True if sent later, or at the same time and further on in the stream.
     fn is_after(&self, other: &Self) -> bool {
         (self.sent, self.end) > (other.sent, other.end)
     }
@@ -50,39 +50,41 @@ impl Stamp {
 /// A sample of the delivery rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// Segments delivered …
+    /// Number of segments delivered.
     pub segments: u64,
-    /// … in this time, which is not zero.
+    /// Time that they took, above zero.
     pub interval: Duration,
-    /// Segments delivered before its first.
+    /// Segments delivered before the first of them.
     pub prior_delivered: u64,
 }
 
-/// What an acknowledgment says.
+/// Evaluation of an acknowledgment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reading {
-    /// It has delivered a segment whose stamps are known.
+    /// True if it delivers a segment with known stamps.
     pub delivers: bool,
-    /// A valid sample.
+    /// Valid sample, if any.
     pub sample: Option<Sample>,
-    /// The sample says more about the application than about the path.
+    /// True if the sample is limited by the application rather than the path.
     pub is_app_limited: bool,
     /// RTT of the newest segment delivered, if it was sent once.
     pub rtt: Option<Duration>,
-    /// The receiver may have held it back: it delivers a lone short segment.
+    /// True if the receiver may have delayed the acknowledgment, which delivers a single short
+    /// segment.
     pub may_be_delayed: bool,
 }
 
-/// The sampler.
+/// Estimator of the delivery rate.
 #[derive(Debug, Clone)]
 pub(crate) struct DeliveryRate {
     flying: VecDeque<Stamp>,
-    /// Segments delivered, the SYN counted.
+    /// Number of segments delivered, SYN included.
     pub delivered: u64,
-    /// When the last of them was.
+    /// Time of the most recent delivery.
     pub delivered_at: Time,
     first_sent: Time,
-    /// Until so many are delivered, samples are limited by the application; 0 when they are not.
+    /// Number of delivered segments up to which samples are limited by the application; 0 if they
+    /// are not.
     app_limited: u64,
     least_rtt: WindowedMin,
 }
@@ -99,7 +101,7 @@ impl DeliveryRate {
         }
     }
 
-    /// The handshake is over, and took so long.
+    /// Handles the end of the handshake with its RTT.
     pub fn on_connected(&mut self, now: Time, rtt: Option<Duration>) {
         self.flying.clear();
         self.delivered_at = now;
@@ -108,7 +110,7 @@ impl DeliveryRate {
         }
     }
 
-    /// The least RTT, if there was a sample.
+    /// Minimum RTT; `None` without a sample.
     pub fn least_rtt(&self) -> Option<Duration> {
         let least = self.least_rtt.min();
         (least < u64::MAX).then(|| Duration::from_nanos(least))
@@ -119,12 +121,12 @@ impl DeliveryRate {
         self.app_limited > 0
     }
 
-    /// Nothing is left to send, with so many segments in flight.
+    /// Records that no data are left to send, with `flight` segments in flight.
     pub fn on_app_limited(&mut self, flight: u64) {
         self.app_limited = (self.delivered + flight).max(1);
     }
 
-    /// Data were sent.
+    /// Handles data that are sent.
     pub fn on_sent(&mut self, sent: &Sent) {
         if !sent.retransmission && sent.flight_size <= u64::from(sent.bytes) {
             self.first_sent = sent.now;
@@ -156,7 +158,7 @@ impl DeliveryRate {
         }
     }
 
-    /// An acknowledgment.
+    /// Evaluates an acknowledgment.
     pub fn on_ack(&mut self, ack: &Delivery) -> Reading {
         self.delivered += ack.segments;
         if self.app_limited > 0 && self.delivered > self.app_limited {
@@ -195,8 +197,8 @@ impl DeliveryRate {
         self.least_rtt().map_or(0, Duration::as_nanos)
     }
 
-    /// The stamps of the newest segment that an acknowledgment delivers; those of all that it
-    /// acknowledges cumulatively are let go.
+    /// Stamps of the newest segment delivered by an acknowledgment; removes those of all
+    /// cumulatively acknowledged segments.
     fn take_newest(&mut self, ack: &Delivery) -> Option<Stamp> {
         let mut newest = ack.newest.and_then(|end| {
             let index = self.flying.partition_point(|it| it.end < end);

@@ -36,11 +36,11 @@ pub struct Config {
     pub beta: Size,
     /// Window that the smallest loss rate leaves. Paper: 25,000 bytes.
     pub cwnd_max: Size,
-    /// How the available bandwidth is estimated. Paper: Prairie's way.
+    /// Estimator of the available bandwidth. Paper: Prairie.
     pub estimator: Estimator,
-    /// How it becomes a window.
+    /// Conversion of the bandwidth to a window.
     pub abw: Abw,
-    /// How the window grows in congestion avoidance.
+    /// Growth in congestion avoidance.
     pub growth: reno::Growth,
 }
 
@@ -48,23 +48,23 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Estimator {
-    /// From bursts of ACKs, as `prairie_like`.
+    /// From bursts of ACKs, as in `prairie_like`.
     #[default]
     PrairieLike,
-    /// At every ACK, as `westwood`.
+    /// At every ACK, as in `westwood`.
     Westwood,
-    /// Once per round trip, as `westwood_plus`.
+    /// Once per round trip, as in `westwood_plus`.
     WestwoodPlus,
 }
 
-/// How an available bandwidth becomes a window.
+/// Conversions of an available bandwidth to a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Abw {
-    /// What it carries in a second, as the paper's figures have it.
+    /// Bytes per second, as in the paper's figures.
     #[default]
     Second,
-    /// What it carries in the least RTT.
+    /// Bytes per minimum RTT.
     LeastRtt,
 }
 
@@ -88,7 +88,7 @@ pub struct State {
     bandwidth: Bandwidth,
     abw: Abw,
     srtt: Option<Duration>,
-    /// The last acknowledgment.
+    /// Time of the last acknowledgment.
     heard: Time,
     reduction: Reduction,
     loss_rate: LossRate,
@@ -103,7 +103,7 @@ struct Reduction {
 }
 
 impl Reduction {
-    /// The window that a loss rate in percent leaves.
+    /// Window for a loss rate in percent.
     fn window(&self, loss_rate: f64) -> u64 {
         if loss_rate >= self.alpha {
             return self.beta;
@@ -140,7 +140,7 @@ impl LossRate {
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         let filter = match config.estimator {
             Estimator::PrairieLike => Filter::Bursts(Bursts::default()),
@@ -190,7 +190,7 @@ impl CongestionControl for State {
     }
 
     fn on_sent(&mut self, sent: &Sent) {
-        // The SYN is no data.
+        // The SYN carries no data.
         if sent.position > 0 {
             self.loss_rate.sent += 1;
             self.loss_rate.since.get_or_insert(sent.now);
@@ -288,7 +288,7 @@ mod tests {
         let mut window = window(30, 99);
         state.on_timeout(&mut window, &loss(at(20_000), 30), false);
         assert_eq!(window.cwnd, 22_000);
-        // Again at once: one segment in no time weighs nothing.
+        // An immediate second timeout: one segment in no time has no weight.
         state.on_timeout(&mut window, &loss(at(20_000), 1), true);
         assert_eq!(window.cwnd, 22_000);
     }

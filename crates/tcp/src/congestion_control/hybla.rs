@@ -34,7 +34,7 @@ impl Default for Config {
     }
 }
 
-/// The largest ρ that counts as an exponent.
+/// Largest ρ used as an exponent.
 const LARGEST_EXPONENT: f64 = 16.0;
 
 /// A running Hybla.
@@ -44,12 +44,12 @@ pub struct State {
     least: Option<Duration>,
     rho: f64,
     reno: reno::State,
-    /// Part of a byte that the window has grown by.
+    /// Fractional part of the window's growth, in bytes.
     fraction: f64,
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         Self {
             rtt0: config.rtt0.as_secs_f64(),
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(grown(10_000_000, 1, u64::MAX, 1), 65_536_000, "2^16 at most");
     }
 
-    /// Over a window of ACKs cwnd² grows by 2ρ² per ACK: 10² + 2·16·10 → 20.49.
+    /// Per ACK cwnd² grows by 2ρ², so a window of ACKs takes 10² to 10² + 2·16·10, which is 20.49².
     #[test]
     fn congestion_avoidance_adds_rho_squared_per_round() {
         let exact = |w0: f64, rho: f64, acks: f64| (w0 * w0 + 2.0 * rho * rho * acks).sqrt();

@@ -19,7 +19,7 @@ use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Hybla as Linux has it: growth independent of the RTT, from ρ segments on.
+/// Hybla as in Linux: growth independent of the RTT, starting from ρ segments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
@@ -28,20 +28,20 @@ pub struct Config {}
 const RTT0: Duration = Duration::from_millis(25);
 /// `hybla_fraction`: 128·2^(n/8).
 const FRACTIONS: [u64; 8] = [128, 139, 152, 165, 181, 197, 215, 234];
-/// One segment in the unit of growth.
+/// A segment in units of growth.
 const SEGMENT: u64 = 128;
 /// The largest exponent of slow start.
 const EXPONENT_MAX: u64 = 16;
 /// `snd_cwnd_clamp`, in segments.
 const CWND_MAX: u64 = 65_535;
-/// Keeps ρ² within 64 bits: an RTT of some 40 days.
+/// Keeps ρ² within 64 bits: an RTT of about 40 days.
 const RHO_MAX: u64 = 1 << 30;
 
 /// A running Hybla.
 #[derive(Debug, Clone)]
 pub struct State {
     segments: Segments,
-    /// The least SRTT.
+    /// Smallest SRTT.
     least: Duration,
     /// ρ in eighths.
     rho_eighths: u64,
@@ -50,7 +50,7 @@ pub struct State {
 }
 
 impl State {
-    /// A controller.
+    /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self { segments: Segments::default(), least: Duration::MAX, rho_eighths: 8, fraction: 0 }
     }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use retx_units::Time;
 
-    /// Connected at this RTT.
+    /// Controller connected at this RTT.
     fn hybla(rtt_ms: u64) -> (State, Window) {
         let (mut state, mut window) = (State::new(&Config {}, &tcp()), window(10, 999));
         let rtt = Some(Duration::from_millis(rtt_ms));

@@ -25,14 +25,14 @@ use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Reno that takes losses without jitter for corruption and leaves the window alone. A
+/// Reno that attributes losses without jitter to corruption and leaves the window unchanged. A
 /// reconstruction of JTCP; the timeout branch is ours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Segments that may be newly queued in a window without congestion.
+    /// Segments that may be newly queued in a window without indicating congestion.
     pub k: NotNegative,
-    /// How the window grows in congestion avoidance.
+    /// Growth in congestion avoidance.
     pub growth: reno::Growth,
 }
 
@@ -48,23 +48,23 @@ pub struct State {
     k: f64,
     reno: reno::State,
     times: SendTimes,
-    /// The beginnings of the last whole window and of the current one.
+    /// Starts of the last whole window and of the current one.
     marks: [Option<Mark>; 2],
     window_end: u64,
     last: Option<Mark>,
 }
 
-/// A segment's way, as an acknowledgment tells it.
+/// Send and arrival times of a segment, from its acknowledgment.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     sent: Duration,
     arrived: Duration,
-    /// The position after it.
+    /// Position after the segment.
     end: u64,
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         Self {
             k: config.k.value(),
@@ -76,7 +76,7 @@ impl State {
         }
     }
 
-    /// Bytes newly queued, w·Jr, none before anything can be said.
+    /// Bytes newly queued, w·Jr; `None` before two windows are known.
     fn newly_queued(&self) -> Option<f64> {
         let first = self.marks[0].or(self.marks[1])?;
         let last = self.last?;
@@ -85,7 +85,7 @@ impl State {
         (arriving > 0.0).then(|| (last.end - first.end) as f64 * (arriving - sending) / arriving)
     }
 
-    /// Without evidence a loss is congestion.
+    /// True if a loss indicates congestion, also without evidence.
     fn is_congestion(&self, smss: u32) -> bool {
         self.newly_queued().is_none_or(|queued| queued > self.k * f64::from(smss))
     }
@@ -145,7 +145,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// In equilibrium over a path that holds 20, then with so many more at once.
+    /// State in equilibrium over a path that holds 20 segments, then with `segments` added at once.
     fn after_adding(segments: u64) -> (State, Path) {
         let mut jtcp = State::new(&Config::default(), &tcp());
         let mut path = Path::new(MS, MS * 20, window(20, 1));
@@ -164,7 +164,7 @@ mod tests {
     fn counts_the_newly_queued() {
         let (steady, _) = after_adding(0);
         assert!(steady.newly_queued().unwrap().abs() < 1e-9);
-        // All of the addition is queued; the share is over what arrived since the mark.
+        // All added segments are queued; the share is relative to the arrivals since the mark.
         for added in [2, 5] {
             let (jtcp, _) = after_adding(added);
             let queued = jtcp.newly_queued().unwrap();
@@ -188,7 +188,7 @@ mod tests {
         let (mut jtcp, mut path) = after_adding(0);
         jtcp.on_timeout(&mut path.window, &loss(path.now, 20), false);
         assert_eq!((path.window.cwnd, path.window.ssthresh), (10_000, 10_000));
-        // What was measured before the timeout says nothing about the next.
+        // Measurements before the timeout say nothing about the next one.
         jtcp.on_timeout(&mut path.window, &loss(path.now, 10), true);
         assert_eq!((path.window.cwnd, path.window.ssthresh), (1_000, 10_000));
         let (mut jtcp, mut path) = after_adding(4);

@@ -1,9 +1,9 @@
-//! How fast may I send? Keeps `cwnd` and `ssthresh` (RFC 5681).
+//! Congestion control: `cwnd` and `ssthresh` (RFC 5681).
 
 use retx_units::{Duration, Rate, Time};
 
 retx_units::registry! { $
-    /// How fast may I send?
+    /// Congestion control: how fast data may be sent.
     tag = "name", schema = "CongestionControl", context = &crate::Config;
     reno, reno_linux, tahoe, vegas boxed, vegas_linux boxed, veno boxed, veno_linux boxed,
     westwood boxed, westwood_plus boxed, westwood_linux boxed, westwood_bulk_repeat_like boxed,
@@ -12,7 +12,7 @@ retx_units::registry! { $
 }
 
 impl Config {
-    /// Those that need nothing but their name: all but `python`, the last.
+    /// Names that need no further parameters: all but `python`, the last.
     pub const BUILT_IN: &'static [&'static str] = Self::NAMES.split_at(Self::NAMES.len() - 1).0;
 }
 
@@ -39,13 +39,13 @@ pub struct Window {
 }
 
 impl Window {
-    /// Below the threshold a sender is in slow start (RFC 5681 §3.1).
+    /// True below the threshold (RFC 5681 §3.1).
     pub const fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// The threshold that an undo restores in Linux: three quarters of the window, where that is
-    /// more (`tcp_current_ssthresh`).
+    /// Threshold restored by an undo in Linux: three quarters of the window if that is more
+    /// (`tcp_current_ssthresh`).
     pub(crate) const fn current_ssthresh(&self) -> u64 {
         let smss = self.smss as u64;
         let segments = self.cwnd / smss;
@@ -57,224 +57,225 @@ impl Window {
 /// An acknowledgment.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
-    /// When it came.
+    /// Arrival time.
     pub now: Time,
-    /// Bytes that it acknowledges for the first time; 0 for a duplicate.
+    /// Bytes acknowledged for the first time; 0 for a duplicate ACK.
     pub bytes_acked: u64,
-    /// Bytes that it says have left the network: acknowledged or selectively acknowledged for the
-    /// first time. A duplicate without SACK stands for one SMSS.
+    /// Bytes newly delivered: acknowledged or selectively acknowledged for the first time. A
+    /// duplicate ACK without SACK counts as one SMSS.
     pub delivered: u64,
-    /// Data in flight just before it.
+    /// Data in flight just before it, bytes.
     pub flight_size: u64,
-    /// The raw RTT sample that it gives, if it gives one.
+    /// Raw RTT sample, if any.
     pub rtt: Option<Duration>,
     /// Smoothed RTT, this sample included.
     pub srtt: Option<Duration>,
-    /// First unacknowledged position, this ACK counted.
+    /// First unacknowledged position after this ACK.
     pub snd_una: u64,
     /// Next position to send.
     pub snd_nxt: u64,
-    /// The window limits, as far as `cwnd_validation` looks. Where it does not, growth is taken
-    /// back.
+    /// True if the window is the limit according to `cwnd_validation`; otherwise growth is
+    /// reverted.
     pub cwnd_limited: bool,
-    /// In fast recovery, or repairing what a timeout found.
+    /// True in fast recovery and in the recovery after a timeout.
     pub in_recovery: bool,
-    /// The receiver's clock when it acknowledged new data, where timestamps are in use: differences
-    /// between two of them have a meaning, in steps of the timestamp clock.
+    /// The receiver's timestamp clock when it acknowledged new data; `None` without timestamps.
+    /// Only differences are meaningful, in steps of the clock.
     pub receiver_time: Option<Duration>,
 }
 
-/// A loss that is put down to congestion.
+/// Loss attributed to congestion.
 #[derive(Debug, Clone, Copy)]
 pub struct Loss {
-    /// When it was found.
+    /// Time of detection.
     pub now: Time,
-    /// Data in flight when it was found (FlightSize of RFC 5681 §2, without what limited transmit
-    /// sent), at most `cwnd`.
+    /// Data in flight at detection (FlightSize of RFC 5681 §2, without data sent by limited
+    /// transmit), at most `cwnd`.
     pub flight_size: u64,
     /// First unacknowledged position.
     pub snd_una: u64,
-    /// Position after the last ever sent.
+    /// Position after the last one ever sent.
     pub snd_max: u64,
-    /// Smoothed RTT, if there is one.
+    /// Smoothed RTT; `None` before the first sample.
     pub srtt: Option<Duration>,
 }
 
-/// Data that leave.
+/// Data being sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent {
-    /// When.
+    /// Time of sending.
     pub now: Time,
     /// Position of the first byte.
     pub position: u64,
     /// Payload bytes.
     pub bytes: u32,
-    /// Data in flight, these included.
+    /// Data in flight including these, bytes.
     pub flight_size: u64,
-    /// They had been sent before.
+    /// True for a retransmission.
     pub retransmission: bool,
 }
 
-/// The handshake is over.
+/// End of the handshake.
 #[derive(Debug, Clone, Copy)]
 pub struct Start {
-    /// When.
+    /// Time of its end.
     pub now: Time,
-    /// RTT of the handshake, where it was measured.
+    /// RTT of the handshake; `None` if it was not measured.
     pub rtt: Option<Duration>,
-    /// Both ends' initial sequence numbers: what tells a connection from others, for those who
-    /// have to differ from their like.
+    /// Both ends' initial sequence numbers, which distinguish a connection from others, for
+    /// algorithms that have to differ between connections.
     pub identity: u64,
 }
 
-/// Where a sender stands with its losses.
+/// Loss recovery phase of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// Nothing is being repaired.
+    /// No loss is being repaired.
     Open,
     /// Fast recovery.
     Recovery,
-    /// Repairing what a timeout found.
+    /// Recovery after a timeout.
     Loss,
 }
 
-/// An acknowledgment as those see it that model the path. Counts are of segments.
+/// Acknowledgment for congestion controls that model the path. Counts are in segments.
 #[derive(Debug, Clone, Copy)]
 pub struct Delivery {
-    /// When it came.
+    /// Arrival time.
     pub now: Time,
-    /// First unacknowledged position, this ACK counted.
+    /// First unacknowledged position after this ACK.
     pub snd_una: u64,
-    /// Delivered by it for the first time.
+    /// Segments newly delivered.
     pub segments: u64,
-    /// Both ends use SACK, …
+    /// True if both ends use SACK, …
     pub is_selective: bool,
-    /// … and this is the position after the segment sent last of those it has delivered.
+    /// … in which case this is the position after the most recently sent segment among those
+    /// delivered.
     pub newest: Option<u64>,
-    /// It acknowledges less than a full segment.
+    /// True if it acknowledges less than a full segment.
     pub is_short: bool,
-    /// Newly taken for lost on its account.
+    /// Segments newly marked lost by it.
     pub lost: u64,
-    /// Taken for lost since the connection began.
+    /// Segments marked lost since the start of the connection.
     pub lost_total: u64,
-    /// Taken to be in flight before it, …
+    /// Segments in flight before it, …
     pub flight_before: u64,
     /// … and after it.
     pub flight: u64,
-    /// Where the sender stands after it.
+    /// Phase of the sender after it.
     pub phase: Phase,
-    /// The connection's own raw RTT sample.
+    /// Raw RTT sample of the connection.
     pub rtt: Option<Duration>,
     /// Smoothed RTT.
     pub srtt: Option<Duration>,
-    /// How long pacing holds the next segment back.
+    /// Time for which pacing delays the next segment.
     pub pacing_delay: Duration,
 }
 
-/// A congestion control. It gets raw samples and changes the window; which segments are
-/// retransmitted, and what recovery adds to the window, is not its business.
+/// Congestion control. It receives raw samples and changes the window; it does not choose the
+/// segments to retransmit, nor the window inflation during recovery.
 pub trait CongestionControl {
-    /// False for those whom neither [`Self::observe`] nor [`Self::on_sent`] tells anything: they
-    /// need not be told.
+    /// False if [`Self::observe`] and [`Self::on_sent`] do nothing, and need not be called.
     fn observes(&self) -> bool {
         true
     }
 
-    /// Any acknowledgment, duplicates and those during recovery included, before what follows from
-    /// it: for those that estimate something.
+    /// Handles any acknowledgment, duplicate ACKs and those during recovery included, before its
+    /// effects: for estimators.
     fn observe(&mut self, ack: &Ack, smss: u32) {
         let _ = (ack, smss);
     }
 
-    /// Before the rest of an acknowledgment, in any state, where RTTs are measured as Linux does
+    /// Called before the rest of an acknowledgment, in any state, if RTTs are measured as in Linux
     /// and the peer has SACK: the RTT of the last segment that it delivers, if that was sent once
-    /// (`pkts_acked`). It may set `ssthresh`.
+    /// (`pkts_acked`). May set `ssthresh`.
     fn on_segments_acked(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
         let _ = (window, ack, rtt);
     }
 
-    /// Data were sent.
+    /// Handles data that are sent.
     fn on_sent(&mut self, sent: &Sent) {
         let _ = sent;
     }
 
-    /// New data were acknowledged, outside fast recovery: the window may grow, and does so only
-    /// while `cwnd_limited`, whatever this asks for.
+    /// Handles new data acknowledged outside fast recovery: the window may grow, but growth is
+    /// reverted unless `cwnd_limited`.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
-    /// Duplicate or selective ACKs found a loss: sets `ssthresh`, and `cwnd` for the time after
-    /// recovery.
+    /// Handles a loss detected by duplicate or selective ACKs: sets `ssthresh`, and `cwnd` for the
+    /// time after recovery.
     fn on_loss(&mut self, window: &mut Window, loss: &Loss);
 
-    /// The retransmission timer expired. `repeated`: for the same segment as the time before, in
-    /// which case `ssthresh` has been set already (RFC 5681 §3.1).
+    /// Handles the expiry of the retransmission timer. `repeated`: for the same segment as before,
+    /// in which case `ssthresh` has been set already (RFC 5681 §3.1).
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool);
 
-    /// Fast recovery is over; `cwnd` is as it will go on.
+    /// Handles the end of fast recovery; `cwnd` is the window to continue with.
     fn on_recovery_end(&mut self, window: &mut Window, now: Time) {
         let _ = (window, now);
     }
 
-    /// The last reduction was wrong and has been taken back.
+    /// Handles the undo of the last reduction, which was wrong.
     fn on_undo(&mut self, window: &mut Window) {
         let _ = window;
     }
 
-    /// The handshake is over.
+    /// Handles the end of the handshake.
     fn on_connected(&mut self, window: &mut Window, start: &Start) {
         let _ = (window, start);
     }
 
-    /// True for those that model the path: they set cwnd at every acknowledgment, in recovery too
-    /// (`cong_control` in Linux). The connection then adds nothing to the window, and takes nothing
-    /// from it; and such a congestion control gets the calls that follow.
+    /// True for algorithms that model the path: they set cwnd at every acknowledgment, in recovery
+    /// too (`cong_control` in Linux). The connection then does not change the window itself; only
+    /// such algorithms receive the calls that follow.
     fn models_path(&self) -> bool {
         false
     }
 
-    /// For models: the application has left the sender without data, with so many segments in
+    /// For models: the application has left the sender without data, with `flight` segments in
     /// flight, although the window had room.
     fn on_app_limited(&mut self, flight: u64) {
         let _ = flight;
     }
 
-    /// For models: data are about to leave while none are in flight.
+    /// For models: data are about to be sent while none are in flight.
     fn on_restart(&mut self, window: &mut Window, now: Time) {
         let _ = (window, now);
     }
 
-    /// For models: an acknowledgment has been taken in, with all that follows from it.
+    /// For models: an acknowledgment has been processed completely.
     fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
         let _ = (window, delivery);
     }
 
-    /// The rate at which segments are to leave: always, or never (`None`), in which case
-    /// acknowledgments clock them, or `pacing` of the configuration.
+    /// Pacing rate. An algorithm returns a rate always or never (`None`); without a rate
+    /// acknowledgments clock the segments, or `pacing` of the configuration.
     fn pacing_rate(&self, window: &Window, srtt: Option<Duration>) -> Option<Rate> {
         let _ = (window, srtt);
         None
     }
 
-    /// Bandwidth-delay product in bytes, where the algorithm estimates it (for `reset_if_bdp`).
+    /// Bandwidth-delay product in bytes, if the algorithm estimates it (for `reset_if_bdp`).
     fn bandwidth_delay_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Asked on a duplicate ACK, and on the first two ACKs after a retransmission: the first
-    /// segment in flight has been out too long, and is to be sent again (Vegas's fine-grained
+    /// Called on a duplicate ACK, and on the first two ACKs after a retransmission: true if the
+    /// first segment in flight is overdue, and has to be retransmitted (Vegas's fine-grained
     /// timeout).
     fn is_overdue(&self, now: Time) -> bool {
         let _ = now;
         false
     }
 
-    /// Asked after a loss that duplicate or selective ACKs found: send everything that is
-    /// unacknowledged once more, as far as the window lets it (Westwood's bulk retransmission).
+    /// Called after a loss detected by duplicate or selective ACKs: true to retransmit all
+    /// unacknowledged data, as far as the window allows (Westwood's bulk retransmission).
     fn repeats_window(&self) -> bool {
         false
     }
 
-    /// Asked when the retransmission timer expires: do not back it off (Westwood's fixed RTO).
+    /// Called when the retransmission timer expires: true to suppress the backoff (Westwood's fixed
+    /// RTO).
     fn holds_rto(&self) -> bool {
         false
     }
@@ -358,7 +359,7 @@ impl CongestionControl for State {
     }
 }
 
-/// RFC 5681 §3.1, eq. 4: half of the data in flight, at least two segments.
+/// Half of the data in flight, at least two segments (RFC 5681 §3.1, eq. 4).
 pub(crate) fn half_of_flight(window: &Window, loss: &Loss) -> u64 {
     (loss.flight_size / 2).max(2 * u64::from(window.smss))
 }

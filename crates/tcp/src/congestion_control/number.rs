@@ -1,4 +1,4 @@
-//! Numbers that parameters take, checked when they are read.
+//! Numeric parameters, checked when they are read.
 
 use retx_units::Duration;
 use serde::Deserialize as _;
@@ -20,17 +20,17 @@ macro_rules! number {
         pub struct $name(f64);
 
         impl $name {
-            /// `None` when the number lies outside its range.
+            /// Creates a number; `None` if it lies outside its range.
             pub fn new(value: f64) -> Option<Self> {
                 $holds(value).then_some(Self(value))
             }
 
-            /// For defaults, which are in range.
+            /// Creates a default, which must be in range.
             pub(crate) const fn constant(value: f64) -> Self {
                 Self(value)
             }
 
-            /// The number itself.
+            /// Value of the number.
             pub const fn value(self) -> f64 {
                 self.0
             }

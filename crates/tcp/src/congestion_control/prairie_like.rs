@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How the window grows in congestion avoidance.
+    /// Growth in congestion avoidance.
     pub growth: reno::Growth,
 }
 
@@ -38,7 +38,7 @@ pub struct State {
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         Self {
             reno: reno::State::new(&reno::Config { growth: config.growth }, tcp),

@@ -24,12 +24,12 @@ pub struct Config {
     /// Arguments of its constructor, by name.
     #[serde(flatten)]
     pub parameters: Map<String, Value>,
-    /// What has been loaded for it.
+    /// Loaded code.
     #[serde(skip)]
     pub program: Loaded<dyn UserControl>,
 }
 
-/// A running one.
+/// Running controller.
 #[derive(Debug, Clone)]
 pub struct State {
     instance: Instance<dyn UserControl>,
@@ -40,7 +40,7 @@ pub struct State {
 const LARGEST_WINDOW: u64 = 1 << 30;
 
 impl State {
-    /// A controller with these parameters. The code must have been loaded.
+    /// Creates a controller with these parameters. The code must have been loaded.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         let max_cwnd = tcp.max_cwnd.map_or(LARGEST_WINDOW, |size| size.bytes(tcp.mss));
         Self { instance: Instance::new(&config.program), max_cwnd }
@@ -55,7 +55,7 @@ impl State {
         window.ssthresh = window.ssthresh.max(2 * u64::from(window.smss));
     }
 
-    /// The instance, which has been told of everything sent.
+    /// Instance, after replaying the data sent so far to it.
     fn told(&mut self) -> Option<&mut (dyn UserControl + 'static)> {
         let (running, early) = self.instance.started()?;
         if let Some(sent) = early {
@@ -67,7 +67,7 @@ impl State {
 
 impl CongestionControl for State {
     fn observe(&mut self, ack: &Ack, smss: u32) {
-        // The acknowledgment of a FIN alone must not start one.
+        // The acknowledgment of a FIN alone must not start the replay.
         let instance = if ack.bytes_acked > 0 { self.told() } else { self.instance.running_mut() };
         if let Some(running) = instance {
             running.observe(ack, smss);
@@ -119,7 +119,7 @@ impl CongestionControl for State {
         if let Some(running) = self.instance.running() {
             return running.pacing_rate(window, srtt);
         }
-        // Asked whether it paces at all, before there is anything to hold back.
+        // Called before there are data to pace, to determine whether it paces at all.
         self.instance.paces().then_some(Rate::from_bit_s(u64::MAX))
     }
 

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How the window grows in congestion avoidance.
+    /// Growth in congestion avoidance.
     pub growth: Growth,
 }
 
@@ -36,7 +36,7 @@ pub enum Growth {
 #[derive(Debug, Clone)]
 pub struct State {
     growth: Growth,
-    /// Fraction of a byte (2^-16) that eq. 3 has added so far; starts at one half, to round.
+    /// Fraction of a byte (2^-16) added by eq. 3 so far; starts at one half, for rounding.
     fraction: u32,
     /// Bytes acknowledged since the window last grew.
     acked: u64,
@@ -46,12 +46,12 @@ const ONE_BYTE: u64 = 1 << 16;
 const HALF_A_BYTE: u32 = 1 << 15;
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { growth: config.growth, fraction: HALF_A_BYTE, acked: 0 }
     }
 
-    /// Growth for an ACK, in slow start or congestion avoidance.
+    /// Grows the window for an ACK, in slow start or congestion avoidance.
     pub(crate) fn grow(&mut self, window: &mut Window, bytes_acked: u64) {
         let smss = u64::from(window.smss);
         if window.in_slow_start() {
@@ -74,7 +74,7 @@ impl State {
         }
     }
 
-    /// Growth begins anew after a reduction.
+    /// Restarts the growth after a reduction.
     pub(crate) fn restart_growth(&mut self) {
         self.fraction = HALF_A_BYTE;
         self.acked = 0;

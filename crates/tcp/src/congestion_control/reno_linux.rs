@@ -13,7 +13,7 @@ use super::{Ack, CongestionControl, Loss, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Reno as Linux has it: whole segments, counted as they are acknowledged.
+/// Reno as in Linux: whole segments, counted as they are acknowledged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
@@ -25,7 +25,7 @@ pub struct State {
 }
 
 impl State {
-    /// A controller.
+    /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self { segments: Segments::default() }
     }

@@ -2,12 +2,12 @@
 
 use super::{Ack, Loss, Window};
 
-/// Counts acknowledged segments towards the next increase.
+/// Counter of acknowledged segments towards the next increase.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Segments {
-    /// Acknowledged since the last increase.
+    /// Segments acknowledged since the last increase.
     pub count: u64,
-    /// A reduction holds until this position is acknowledged.
+    /// Position up to which a reduction is in force.
     reduced_until: u64,
 }
 
@@ -16,12 +16,12 @@ pub(crate) fn cwnd(window: &Window) -> u64 {
     (window.cwnd / u64::from(window.smss)).max(1)
 }
 
-/// So many segments as bytes.
+/// Converts segments to bytes.
 pub(crate) fn bytes(window: &Window, segments: u64) -> u64 {
     segments.saturating_mul(window.smss.into())
 }
 
-/// Segments that an acknowledgment has newly delivered.
+/// Segments newly delivered by an acknowledgment.
 pub(crate) fn delivered(window: &Window, ack: &Ack) -> u64 {
     ack.delivered.div_ceil(window.smss.into())
 }
@@ -35,10 +35,10 @@ pub(crate) fn slow_start(window: &mut Window, acked: u64) -> u64 {
 }
 
 impl Segments {
-    /// One segment more for each `per` acknowledged.
+    /// Adds one segment for each `per` acknowledged.
     pub fn additive(&mut self, window: &mut Window, per: u64, acked: u64) {
         if self.count >= per {
-            // Credit gathered at a larger window is spent gently.
+            // Credit gathered at a larger window is spent slowly.
             self.count = 0;
             window.cwnd = window.cwnd.saturating_add(window.smss.into());
         }
@@ -50,7 +50,7 @@ impl Segments {
         }
     }
 
-    /// Reno: only while the window limits.
+    /// Reno's growth, only while the window is the limit.
     pub fn reno(&mut self, window: &mut Window, ack: &Ack) {
         if !ack.cwnd_limited {
             return;
@@ -65,7 +65,8 @@ impl Segments {
         self.additive(window, cwnd(window), acked);
     }
 
-    /// A loss that duplicate or selective ACKs found: `ssthresh`, given in segments, is at least 2.
+    /// Handles a loss detected by duplicate or selective ACKs: `ssthresh`, given in segments, is at
+    /// least 2.
     pub fn reduce(&mut self, window: &mut Window, loss: &Loss, ssthresh: u64) {
         window.ssthresh = bytes(window, ssthresh.max(2));
         window.cwnd = window.ssthresh.min(window.cwnd);
@@ -73,13 +74,13 @@ impl Segments {
         self.count = 0;
     }
 
-    /// The reduction is undone: a timeout reduces the window again (Linux `tcp_enter_loss`).
+    /// Undoes the reduction, so that a timeout reduces the window again (Linux `tcp_enter_loss`).
     pub fn undo(&mut self) {
         self.reduced_until = 0;
     }
 
-    /// A timeout. True when it is one of a window that has been reduced already, or a repeated one:
-    /// then `ssthresh` stays.
+    /// Handles a timeout. True if the window has been reduced already, or the timeout is a repeated
+    /// one: then `ssthresh` is kept.
     pub fn timed_out(&mut self, window: &mut Window, loss: &Loss, repeated: bool) -> bool {
         let reduced = repeated || loss.snd_una < self.reduced_until;
         window.cwnd = window.smss.into();

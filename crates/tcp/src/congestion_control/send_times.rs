@@ -1,5 +1,5 @@
-//! When each segment in flight was sent: an exact RTT sample for every acknowledgment, as senders
-//! with a clock reading per segment have it (Vegas, Linux), whatever the connection itself times.
+//! Transmission times of the segments in flight: an exact RTT sample for every acknowledgment, as
+//! in senders that time every segment (Vegas, Linux), whatever the connection itself times.
 
 use super::{Ack, Sent};
 use crate::late::Nothing;
@@ -7,18 +7,18 @@ use crate::work;
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// A segment in flight.
+/// Segment in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Flying {
-    /// The position after it.
+    /// Position after the segment.
     end: u64,
-    /// When it was sent last.
+    /// Time of the most recent transmission.
     pub sent: Time,
-    /// How often it has been sent.
+    /// Number of transmissions.
     pub copies: u32,
 }
 
-/// The segments in flight, oldest first.
+/// Segments in flight, oldest first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SendTimes {
     segments: VecDeque<Flying>,
@@ -29,7 +29,7 @@ impl Nothing for SendTimes {
 }
 
 impl SendTimes {
-    /// Data were sent.
+    /// Handles data that are sent.
     pub fn on_sent(&mut self, sent: &Sent) {
         let end = sent.position + u64::from(sent.bytes);
         let known = self.segments.back().map_or(0, |last| last.end);
@@ -49,9 +49,9 @@ impl SendTimes {
         }
     }
 
-    /// Takes out what an acknowledgment covers. The sample is that of the newest segment, and there
-    /// is none when any of them was retransmitted: the acknowledgment may be older than the newest,
-    /// or of another copy (Karn).
+    /// Removes the segments covered by an acknowledgment. The sample is that of the newest one;
+    /// `None` if any of them was retransmitted, since the acknowledgment may be for an earlier copy
+    /// (Karn).
     pub fn on_ack(&mut self, ack: &Ack) -> Option<Duration> {
         let mut newest = None;
         let mut ambiguous = false;
@@ -64,7 +64,7 @@ impl SendTimes {
         newest.filter(|_| !ambiguous).map(|sent| ack.now.since(sent))
     }
 
-    /// The same, but of the oldest segment.
+    /// Like [`Self::on_ack`], but returns the transmission time of the oldest segment.
     pub fn take(&mut self, snd_una: u64) -> Option<Time> {
         let mut oldest = None;
         let mut ambiguous = false;
@@ -77,7 +77,7 @@ impl SendTimes {
         oldest.filter(|_| !ambiguous)
     }
 
-    /// The first segment in flight.
+    /// First segment in flight.
     pub fn oldest(&self) -> Option<Flying> {
         self.segments.front().copied()
     }

@@ -9,11 +9,11 @@ use super::{Ack, CongestionControl, Loss, Window, reno};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Growth as Reno; every loss, however found, sets the window to one segment.
+/// Growth as Reno; every loss, however detected, sets the window to one segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How the window grows in congestion avoidance.
+    /// Growth in congestion avoidance.
     pub growth: reno::Growth,
 }
 
@@ -24,7 +24,7 @@ pub struct State {
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         Self { reno: reno::State::new(&reno::Config { growth: config.growth }, tcp) }
     }

@@ -1,4 +1,4 @@
-//! What the tests of congestion controls share: acknowledgments, and a path with a known queue.
+//! Test helpers for congestion controls: acknowledgments, and a path with a known queue.
 
 use super::{Ack, CongestionControl, Loss, Sent, Window};
 use retx_units::{Duration, Time};
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// Payload of a full segment in these tests.
 pub(crate) const SMSS: u32 = 1000;
 
-/// The endpoint around a congestion control.
+/// Configuration of the endpoint around a congestion control.
 pub(crate) fn tcp() -> crate::Config {
     (crate::presets::find("reno").expect("a preset").config)()
 }
@@ -21,7 +21,7 @@ pub(crate) fn window(cwnd: u64, ssthresh: u64) -> Window {
     Window { cwnd: bytes(cwnd), ssthresh: bytes(ssthresh), smss: SMSS }
 }
 
-/// An ACK of new data without an RTT sample, the window in use; 0 bytes for a duplicate.
+/// ACK of new data without an RTT sample, the window in use; 0 bytes for a duplicate ACK.
 pub(crate) fn ack(now: Time, bytes_acked: u64) -> Ack {
     Ack {
         now,
@@ -38,17 +38,17 @@ pub(crate) fn ack(now: Time, bytes_acked: u64) -> Ack {
     }
 }
 
-/// A loss with so many segments in flight.
+/// Loss with `flight` segments in flight.
 pub(crate) fn loss(now: Time, flight: u64) -> Loss {
     let flight_size = flight * u64::from(SMSS);
     Loss { now, flight_size, snd_una: 1, snd_max: 1 + flight_size, srtt: None }
 }
 
-/// A lossless path: a FIFO server with a service time per segment, then a fixed delay; each segment
+/// Lossless path: a FIFO server with a service time per segment, then a fixed delay; each segment
 /// is acknowledged. In equilibrium a window of W segments keeps W − base/service of them queued.
 pub(crate) struct Path {
     pub service: Duration,
-    /// RTT of a lone segment, its service included.
+    /// RTT of a single segment, its service included.
     pub base: Duration,
     pub now: Time,
     pub window: Window,
@@ -79,7 +79,7 @@ impl Path {
         self.in_flight.len() as u64
     }
 
-    /// Sends what the window lets go.
+    /// Sends the segments that the window allows.
     pub fn fill(&mut self, control: &mut impl CongestionControl) {
         while self.snd_nxt - self.snd_una + u64::from(SMSS) <= self.window.cwnd {
             let position = self.snd_nxt;
@@ -98,7 +98,7 @@ impl Path {
         }
     }
 
-    /// The next acknowledgment, and what it lets go. Returns its RTT.
+    /// Processes the next acknowledgment, and sends the segments that it allows. Returns its RTT.
     pub fn step(&mut self, control: &mut impl CongestionControl) -> Duration {
         self.fill(control);
         let (end, sent, arrives) = self.in_flight.pop_front().expect("data in flight");
@@ -122,12 +122,12 @@ impl Path {
         rtt
     }
 
-    /// So many acknowledgments; returns the last RTT.
+    /// Processes `acks` acknowledgments; returns the last RTT.
     pub fn run(&mut self, control: &mut impl CongestionControl, acks: u64) -> Duration {
         (0..acks).map(|_| self.step(control)).last().expect("at least one")
     }
 
-    /// A whole window of acknowledgments, so many times; returns the last RTT.
+    /// Processes `rounds` whole windows of acknowledgments; returns the last RTT.
     pub fn rounds(&mut self, control: &mut impl CongestionControl, rounds: u64) -> Duration {
         let mut rtt = Duration::ZERO;
         for _ in 0..rounds {

@@ -28,16 +28,17 @@ use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Vegas as its paper has it: keeps `alpha` to `beta` segments in queues, decides once per round
-/// trip, retransmits by fine-grained timeouts.
+/// Vegas as in its paper: keeps `alpha` to `beta` segments queued, decides once per round trip,
+/// retransmits by fine-grained timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Fewer segments than this in queues: the window grows. Paper and ns-2: 1 (Linux, INET: 2).
+    /// Number of queued segments below which the window grows. Paper and ns-2: 1 (Linux, INET: 2).
     pub alpha: NotNegative,
-    /// More segments than this in queues: the window shrinks. Paper and ns-2: 3 (Linux, INET: 4).
+    /// Number of queued segments above which the window shrinks. Paper and ns-2: 3 (Linux, INET:
+    /// 4).
     pub beta: NotNegative,
-    /// More segments than this in queues end slow start. 1 everywhere.
+    /// Number of queued segments above which slow start ends. 1 everywhere.
     pub gamma: NotNegative,
     /// Retransmit by the fine-grained timeout (Linux and ns-3 lack it).
     pub fine_retransmission: bool,
@@ -68,17 +69,17 @@ pub struct State {
     last_cut: Option<Time>,
 }
 
-/// A round trip that is being measured.
+/// Round trip being measured.
 #[derive(Debug, Clone, Copy)]
 struct Round {
-    /// The tagged segment begins here.
+    /// Start of the tagged segment.
     tag: u64,
     began: Time,
     sum: Duration,
     samples: u64,
 }
 
-/// What the last decision lets the window do until the next.
+/// Growth of the window until the next decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Growth {
     Hold,
@@ -115,20 +116,20 @@ impl FineTimer {
         self.timeout = timeout.saturating_add(timeout / 16);
     }
 
-    /// A segment that had been sent so often has been found lost.
+    /// Backs off after the loss of a segment that had been sent `copies` times.
     fn back_off(&mut self, copies: u32) {
         let more = if copies > 1 { self.timeout } else { self.timeout / 8 };
         self.timeout = self.timeout.saturating_add(more);
     }
 }
 
-/// Segments in queues: (expected − actual)·baseRTT.
+/// Queued segments: (expected − actual)·baseRTT.
 fn backlog(in_flight: u64, base_over_rtt: f64, smss: u32) -> f64 {
     in_flight as f64 / f64::from(smss) * (1.0 - base_over_rtt)
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self {
             config: *config,
@@ -142,12 +143,12 @@ impl State {
         }
     }
 
-    /// How long a segment may be out, once there was a sample.
+    /// Fine-grained timeout; `None` before the first sample.
     fn fine_timeout(&self) -> Option<Duration> {
         self.timer.map(|timer| Duration::from_nanos(timer.timeout as u64))
     }
 
-    /// The tagged segment has been acknowledged: decides, and tags the next one to be sent.
+    /// Handles the acknowledgment of the tagged segment: decides, and tags the next one to be sent.
     fn end_round(&mut self, window: &mut Window, ack: &Ack) {
         if let Some(round) = self.round
             && let Some(base) = self.base
@@ -157,11 +158,11 @@ impl State {
                 samples => round.sum / samples,
             };
             if ack.flight_size <= u64::from(window.smss) && !rtt.is_zero() {
-                // A segment alone on its way meets no queue of its own making.
+                // A segment alone in flight meets no queue of its own flow.
                 self.base = Some(rtt);
             }
             let base = self.base.unwrap_or(base);
-            // Without a clock that can tell them apart, nothing is in queues.
+            // If the clock cannot distinguish them, the queue is empty.
             let ratio = if rtt.is_zero() { 1.0 } else { base.as_secs_f64() / rtt.as_secs_f64() };
             self.decide(window, backlog(ack.flight_size, ratio, window.smss));
         }
@@ -213,7 +214,7 @@ impl State {
         }
     }
 
-    /// Everything measured so far spans the loss.
+    /// Discards the measurements so far, which span the loss.
     fn restart(&mut self) {
         self.round = None;
         self.growth = Growth::Hold;
@@ -260,7 +261,7 @@ impl CongestionControl for State {
             window.cwnd = kept.max(2 * smss).min(window.cwnd);
             self.last_cut = Some(loss.now);
         }
-        // ssthresh has a meaning in slow start only, and that is over.
+        // ssthresh matters only in slow start, which is over.
         window.ssthresh = 2 * smss;
         if let Some(timer) = &mut self.timer {
             timer.back_off(copies);
@@ -272,7 +273,7 @@ impl CongestionControl for State {
         if !repeated {
             window.ssthresh = half_of_flight(window, loss);
         }
-        // At most two segments; and at least one, as PRR may have left less than that.
+        // At most two segments, and at least one, because PRR may have left less.
         let smss = u64::from(window.smss);
         window.cwnd = window.cwnd.clamp(smss, 2 * smss);
         self.last_cut = Some(loss.now);
@@ -297,13 +298,13 @@ mod tests {
         State::new(&Config::default(), &tcp())
     }
 
-    /// 20 segments fill the path of 1 segment/ms and 20 ms; a window of W leaves W − 20 in the
-    /// queue.
+    /// Keeps one to three segments queued on a path of 1 segment/ms and 20 ms, which 20 segments
+    /// fill: a window of W leaves W − 20 in the queue.
     #[test]
     fn keeps_one_to_three_segments_in_the_queue() {
         for start in [5, 15, 40] {
             let mut vegas = vegas();
-            // base is known before the large window is there.
+            // base is known before the window is large.
             let mut path = Path::new(MS, MS * 20, window(1, 2));
             path.rounds(&mut vegas, 2);
             path.window = window(start, 2);

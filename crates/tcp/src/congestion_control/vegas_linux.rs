@@ -22,15 +22,15 @@ use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Vegas as Linux has it: decides once per round trip by the least RTT, losses as Reno.
+/// Vegas as in Linux: decides once per round trip by the smallest RTT, losses as Reno.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Fewer segments than this in queues: the window grows. Linux: 2.
+    /// Number of queued segments below which the window grows. Linux: 2.
     pub alpha: u64,
-    /// More segments than this in queues: the window shrinks. Linux: 4.
+    /// Number of queued segments above which the window shrinks. Linux: 4.
     pub beta: u64,
-    /// More segments than this in queues end slow start. Linux: 1.
+    /// Number of queued segments above which slow start ends. Linux: 1.
     pub gamma: u64,
 }
 
@@ -47,7 +47,7 @@ pub struct State {
     times: SendTimes,
     segments: Segments,
     base: Duration,
-    /// Decisions are suspended while a loss is being repaired or looked for.
+    /// False while decisions are suspended: a loss is suspected or being repaired.
     enabled: bool,
     round_end: u64,
     least: Duration,
@@ -55,7 +55,7 @@ pub struct State {
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self {
             config: *config,
@@ -116,7 +116,7 @@ impl CongestionControl for State {
 
     fn on_sent(&mut self, sent: &Sent) {
         if sent.flight_size <= u64::from(sent.bytes) {
-            // Nothing was in flight: the path may be another by now.
+            // Nothing was in flight: the path may have changed.
             self.base = Duration::MAX;
             self.enabled = true;
             self.begin_round(sent.position);
@@ -184,7 +184,7 @@ mod tests {
             let mut vegas = vegas();
             let mut path = Path::new(MS, MS * 20, window(1, 1));
             path.rounds(&mut vegas, 2);
-            // A window of one segment sends each into an idle connection; from here on not so.
+            // A window of one segment sends each into an idle connection; not so from here on.
             path.window = window(start, 1);
             path.rounds(&mut vegas, 80);
             let queued = path.window.cwnd / u64::from(SMSS) - 20;

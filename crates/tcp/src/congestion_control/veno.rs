@@ -19,13 +19,14 @@ use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Reno with Vegas's backlog: gentle after losses that look random, slow near congestion.
+/// Reno with Vegas's backlog: mild reduction after losses that look random, slow growth near
+/// congestion.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Segments in queues from which on the path counts as congested. Paper: 3.
+    /// Number of queued segments from which on the path counts as congested. Paper: 3.
     pub beta: NotNegative,
-    /// How the window grows in congestion avoidance.
+    /// Growth in congestion avoidance.
     pub growth: reno::Growth,
 }
 
@@ -45,14 +46,14 @@ pub struct State {
     round_end: u64,
     sum: Duration,
     samples: u64,
-    /// baseRTT/RTT as last computed: N is the rest of the window.
+    /// baseRTT/RTT as last computed; N is the window's remaining share.
     ratio: f64,
-    /// The last new ACK was one that did not count.
+    /// True if the last new ACK did not count.
     skipped: bool,
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         Self {
             beta: config.beta.value(),
@@ -67,7 +68,7 @@ impl State {
         }
     }
 
-    /// Takes the samples of the round, or of its part so far, into `ratio`.
+    /// Computes `ratio` from the samples of the round, or of its part so far.
     fn measure(&mut self) {
         if let Some(base) = self.base
             && self.samples > 0

@@ -19,11 +19,11 @@ use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Veno as Linux has it: the backlog is taken on every ACK, from the least RTT.
+/// Veno as in Linux: the backlog is computed at every ACK, from the smallest RTT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Segments in queues from which on the path counts as congested. Linux: 3.
+    /// Number of queued segments from which on the path counts as congested. Linux: 3.
     pub beta: u64,
 }
 
@@ -40,17 +40,17 @@ pub struct State {
     times: SendTimes,
     segments: Segments,
     base: Duration,
-    /// The least RTT since it was used last.
+    /// Smallest RTT since it was last used.
     least: Option<Duration>,
     samples: u64,
     /// Twice N.
     twice_backlog: u64,
-    /// The next full window counts, near congestion.
+    /// True if the next full window counts, near congestion.
     increase: bool,
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self {
             beta: config.beta,
@@ -108,7 +108,7 @@ impl CongestionControl for State {
 
     fn on_sent(&mut self, sent: &Sent) {
         if sent.flight_size <= u64::from(sent.bytes) {
-            // Nothing was in flight: the path may be another by now.
+            // Nothing was in flight: the path may have changed.
             self.base = Duration::MAX;
             self.least = None;
             self.increase = true;

@@ -21,20 +21,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
-/// Reno that sets its threshold to the estimated bandwidth times the least RTT (original filter).
+/// Reno that sets its threshold to the estimated bandwidth times the smallest RTT (original
+/// filter).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Time constant τ of the filter. Paper: 0.5 s.
     #[serde(deserialize_with = "super::number::some_time")]
     pub tau: Duration,
-    /// After τ/m without an ACK a sample of 0 is taken. Paper: 2 or more.
+    /// Divisor m of τ: after τ/m without an ACK a sample of 0 is taken. Paper: 2 or more.
     pub m: NonZeroU32,
     /// Divide the threshold by a factor from 1 to 4, which losses in slow start raise (by 1/4 for
     /// duplicate ACKs, by 1 for a timeout) and losses in congestion avoidance set back to 1, as
     /// INET does.
     pub reduction_factor: bool,
-    /// How the window grows in congestion avoidance.
+    /// Growth in congestion avoidance.
     pub growth: reno::Growth,
 }
 
@@ -55,12 +56,12 @@ pub struct State {
     reno: reno::State,
     bandwidth: Bandwidth,
     reduction_factor: bool,
-    /// Quarters of the divisor.
+    /// Divisor in quarters.
     factor: u64,
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         Self {
             reno: reno::State::new(&reno::Config { growth: config.growth }, tcp),
@@ -106,7 +107,7 @@ mod tests {
     use super::super::testing::{SMSS, ack, at, loss, tcp, window};
     use super::*;
 
-    /// 1 MB/s for 10 s at an RTT of 30 ms: 30 segments.
+    /// State after 1 MB/s for 10 s at an RTT of 30 ms: 30 segments.
     fn settled(config: &Config) -> State {
         let mut state = State::new(config, &tcp());
         for n in 0..10_000 {

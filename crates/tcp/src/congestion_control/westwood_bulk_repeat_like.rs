@@ -18,14 +18,15 @@ use super::{Ack, CongestionControl, Fraction, Loss, Window, reno, westwood};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Westwood that repeats the whole window after error losses and leaves the window and the RTO
-/// alone. A reconstruction from the abstract of TCPW Bulk Repeat; thresholds are ours.
+/// Westwood that retransmits the whole window after error losses and leaves the window and the RTO
+/// unchanged. A reconstruction from the abstract of TCPW Bulk Repeat; thresholds are ours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Share of the expected rate that the achieved one may lack without congestion. Ours.
+    /// Relative shortfall of the achieved rate below the expected one that does not indicate
+    /// congestion. Ours.
     pub rate_gap: Fraction,
-    /// How the window grows in congestion avoidance.
+    /// Growth in congestion avoidance.
     pub growth: reno::Growth,
 }
 
@@ -42,12 +43,12 @@ pub struct State {
     bandwidth: Bandwidth,
     rate_gap: f64,
     spike: bool,
-    /// What the next loss would be taken for.
+    /// True if the next loss will be classified as an error.
     error: bool,
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         let westwood::Config { tau, m, .. } = westwood::Config::default();
         Self {
@@ -118,7 +119,8 @@ mod tests {
     use super::*;
     use retx_units::Duration;
 
-    /// 1 MB/s over 30 ms, RTTs up to 90 ms seen, then RTTs and flights as given.
+    /// State at 1 MB/s over 30 ms with RTTs up to 90 ms, then with the given RTTs and data in
+    /// flight.
     fn after(rtts: &[u64], flight: u64) -> State {
         let mut state = State::new(&Config::default(), &tcp());
         for n in 0..20_000 {

@@ -22,14 +22,14 @@ use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Westwood+ as Linux has it: the end of a recovery sets the window to bandwidth times least RTT.
+/// Westwood+ as in Linux: the end of a recovery sets the window to bandwidth times smallest RTT.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
 /// A jiffy with HZ = 250.
 const TICK: Duration = Duration::from_millis(4);
-/// `TCP_WESTWOOD_INIT_RTT`, in ticks: until the first sample.
+/// `TCP_WESTWOOD_INIT_RTT`, in ticks: initial value before the first sample.
 const INITIAL_RTT: u64 = 5000;
 /// `TCP_WESTWOOD_RTT_MIN`, in ticks: the shortest interval of a sample.
 const INTERVAL_MIN: u64 = 12;
@@ -39,18 +39,18 @@ const INTERVAL_MIN: u64 = 12;
 pub struct State {
     segments: Segments,
     times: SendTimes,
-    /// The RTT measured last, and the least, in ticks.
+    /// Most recent RTT, in ticks.
     rtt: u64,
     least_rtt: u64,
-    /// The next ACK's RTT is the least.
+    /// True if the next ACK's RTT becomes the smallest one.
     renew_least_rtt: bool,
-    /// When the interval began, in ticks.
+    /// Start of the interval, in ticks.
     began: u64,
     /// Bytes credited since then.
     credited: u64,
-    /// Bytes that duplicate ACKs were credited with, and no cumulative ACK has covered yet.
+    /// Bytes credited to duplicate ACKs, and not covered by a cumulative ACK yet.
     by_duplicates: u64,
-    /// Nothing has been acknowledged so far.
+    /// True until the first acknowledgment.
     is_first: bool,
     /// B' and B, in bytes per tick.
     once_filtered: u64,
@@ -58,7 +58,7 @@ pub struct State {
 }
 
 impl State {
-    /// A controller.
+    /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self {
             segments: Segments::default(),
@@ -170,7 +170,7 @@ mod tests {
     use super::super::testing::{SMSS, ack, at, loss, tcp, window};
     use super::*;
 
-    /// An ACK per 4 ms, each of a segment sent 100 ms before.
+    /// State after an ACK every 4 ms, each of a segment sent 100 ms before.
     fn settled() -> State {
         let mut state = State::new(&Config {}, &tcp());
         for n in 0..1000_u64 {

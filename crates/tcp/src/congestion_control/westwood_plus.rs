@@ -19,16 +19,16 @@ use serde::{Deserialize, Serialize};
 
 pub use super::bandwidth::Smoothing;
 
-/// Reno that sets its window to the estimated bandwidth times the least RTT, one sample per round
-/// trip.
+/// Reno that sets its window to the estimated bandwidth times the smallest RTT, one sample per
+/// round trip.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How samples are smoothed.
+    /// Smoothing of the samples.
     pub smoothing: Smoothing,
-    /// After a timeout the least RTT begins anew (newer Linux).
+    /// Restart the smallest RTT after a timeout (newer Linux).
     pub renew_least_rtt: bool,
-    /// How the window grows in congestion avoidance.
+    /// Growth in congestion avoidance.
     pub growth: reno::Growth,
 }
 
@@ -41,7 +41,7 @@ pub struct State {
 }
 
 impl State {
-    /// A controller with these parameters.
+    /// Creates a controller with these parameters.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         Self {
             reno: reno::State::new(&reno::Config { growth: config.growth }, tcp),

@@ -1,32 +1,32 @@
-//! The largest of the samples in a sliding window, from three of them: after K. Nichols, as in
-//! Linux's `lib/win_minmax.c` (`minmax_running_max`, `minmax_subwin_update`).
+//! Largest sample of a sliding window, tracked with three of them: after K. Nichols, as in Linux's
+//! `lib/win_minmax.c` (`minmax_running_max`, `minmax_subwin_update`).
 //!
-//! The best sample counts; second and third best are kept from later parts of the window, to take
-//! its place when it grows too old. So the answer costs the same whatever the window holds; where
-//! samples fall for long, it is the largest of slightly less than a window.
+//! The best sample is the result; second and third best are kept from later parts of the window, to
+//! replace it when it gets too old. The cost is constant, whatever the window holds; if samples
+//! fall for long, the result is the largest of slightly less than a window.
 
-/// A sample: when, on any clock that does not run backwards, and how much.
+/// Sample with its time, on any monotonic clock.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sample {
     at: u64,
     value: u64,
 }
 
-/// The filter.
+/// Filter for the maximum.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WindowedMax {
     window: u64,
-    /// Best first.
+    /// Samples, best first.
     best: [Sample; 3],
 }
 
 impl WindowedMax {
-    /// A filter over `window` units of the clock.
+    /// Creates a filter over `window` units of the clock.
     pub fn new(window: u64) -> Self {
         Self { window, best: [Sample::default(); 3] }
     }
 
-    /// The largest value.
+    /// Largest value.
     pub const fn max(&self) -> u64 {
         self.best[0].value
     }
@@ -50,13 +50,13 @@ impl WindowedMax {
     fn age(&mut self, sample: Sample) {
         let age = sample.at - self.best[0].at;
         if age > self.window {
-            // The best is too old; perhaps the second is too.
+            // The best sample is too old, and possibly the second too.
             self.best = [self.best[1], self.best[2], sample];
             if sample.at - self.best[0].at > self.window {
                 self.best = [self.best[1], self.best[2], sample];
             }
         } else if self.best[1].at == self.best[0].at && age > self.window / 4 {
-            // A quarter of the window without a second: this one.
+            // A quarter of the window without a second sample: take this one.
             self.best[1] = sample;
             self.best[2] = sample;
         } else if self.best[2].at == self.best[1].at && age > self.window / 2 {
@@ -65,17 +65,17 @@ impl WindowedMax {
     }
 }
 
-/// The smallest duration of a sliding window, in nanoseconds, by the same means.
+/// Smallest duration of a sliding window, in nanoseconds, by the same algorithm.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WindowedMin(WindowedMax);
 
 impl WindowedMin {
-    /// A filter over `window` units of the clock.
+    /// Creates a filter over `window` units of the clock.
     pub fn new(window: u64) -> Self {
         Self(WindowedMax::new(window))
     }
 
-    /// The smallest value, `u64::MAX` before the first.
+    /// Smallest value; `u64::MAX` before the first.
     pub const fn min(&self) -> u64 {
         u64::MAX - self.0.max()
     }

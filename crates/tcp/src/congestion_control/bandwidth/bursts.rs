@@ -3,30 +3,30 @@
 use super::Credit;
 use retx_units::{Duration, Time};
 
-/// No clock tells gaps shorter than this apart.
+/// Gaps shorter than this are not distinguished by the clock.
 const CLOCK: Duration = Duration::from_millis(1);
-/// A gap longer than so many spacings ends a burst.
+/// A gap of more than this many spacings ends a burst.
 const GAP: u64 = 4;
 
-/// No gap counts for more.
+/// Largest gap that is taken into account.
 const LONGEST: Duration = Duration::from_secs(100_000_000);
 
-/// A burst of ACKs, and the bandwidth that bursts give.
+/// Current burst of ACKs, and the bandwidth estimated from bursts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bursts {
     burst: Option<Burst>,
-    /// Mean distance of ACKs within bursts.
+    /// Mean gap between ACKs within bursts.
     spacing: Option<Duration>,
     rate: Option<f64>,
 }
 
-/// The burst under way.
+/// Current burst.
 #[derive(Debug, Clone, Copy)]
 struct Burst {
     first: Time,
     last: Time,
     bytes: u64,
-    /// More than one ACK.
+    /// True if it has more than one ACK.
     several: bool,
 }
 
@@ -41,7 +41,7 @@ impl Bursts {
         let spacing = self.spacing.get_or_insert(gap);
         let ends = gap > (*spacing * GAP).max(CLOCK);
         if !ends || !burst.several {
-            // Bursts of one say that the spacing is out of date.
+            // Bursts of a single ACK show that the spacing is out of date.
             *spacing = (*spacing * 7 + gap) / 8;
         }
         let round_trip = credit.rtt.is_some_and(|rtt| now.since(burst.first) >= rtt);
@@ -54,11 +54,11 @@ impl Bursts {
         }
     }
 
-    /// The burst is over, `gap` before this ACK. False when it took no time at all: then it goes
-    /// on.
+    /// Takes the sample of a burst that ended `gap` before this ACK. False if the burst took no
+    /// time: then it continues.
     fn take_sample(&mut self, gap: Duration, credit: &Credit) -> bool {
         let Some(burst) = self.burst else { return false };
-        // The last of a burst occupies a spacing too; what is left of the gap is the off period.
+        // The last ACK of a burst occupies a spacing too; the rest of the gap is the off period.
         let own = self.spacing.unwrap_or(gap).min(gap);
         let on = burst.last.since(burst.first).min(LONGEST) + own;
         let congestion = match (credit.range, credit.rtt) {
@@ -74,7 +74,7 @@ impl Bursts {
         true
     }
 
-    /// Bytes per second.
+    /// Bandwidth in bytes per second.
     pub fn rate(&self) -> f64 {
         self.rate.unwrap_or(0.0)
     }
@@ -119,8 +119,8 @@ mod tests {
         assert!((bursts.rate() - 50_000.0).abs() < 1.0, "{}", bursts.rate());
     }
 
-    /// Ten ACKs at 1 ms, then a pause: without congestion the rate within the burst, with full
-    /// congestion that of the whole period, in between in between.
+    /// Ten ACKs at 1 ms, then a pause: without congestion the estimate is the rate within the
+    /// burst, with full congestion that of the whole period, otherwise a value in between.
     #[test]
     fn the_off_period_counts_by_congestion() {
         let rate = |rtt| {

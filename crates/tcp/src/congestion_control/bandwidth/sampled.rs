@@ -1,31 +1,31 @@
-//! Westwood+'s filter: one sample per round trip.
+//! Filter of Westwood+: one sample per round trip.
 
 use super::Credit;
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Round trips shorter than this share a sample.
+/// Shortest interval of a sample.
 const SHORTEST: Duration = Duration::from_millis(50);
 
-/// How Westwood+ smooths its samples.
+/// Smoothing of Westwood+'s samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Smoothing {
     /// B = 0.9·B + 0.1·b (Grieco & Mascolo 2004, ns-3).
     #[default]
     Single,
-    /// Two filters in a row with 7/8 and 1/8 (Linux).
+    /// Two filters in series with 7/8 and 1/8 (Linux).
     Cascade,
 }
 
-/// A sample is what was credited over an interval longer than the RTT and 50 ms.
+/// Filter whose samples are the credit over an interval longer than the RTT and 50 ms.
 #[derive(Debug, Clone)]
 pub(crate) struct Sampled {
     smoothing: Smoothing,
     began: Option<Time>,
     bytes: u64,
-    /// The outputs of the first and of the last filter; none before the first sample.
+    /// Outputs of the first and of the last filter; `None` before the first sample.
     rates: Option<(f64, f64)>,
 }
 
@@ -62,7 +62,7 @@ impl Sampled {
         });
     }
 
-    /// Bytes per second.
+    /// Bandwidth in bytes per second.
     pub fn rate(&self) -> f64 {
         self.rates.map_or(0.0, |(_, last)| last)
     }

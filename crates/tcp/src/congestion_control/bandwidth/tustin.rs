@@ -1,4 +1,5 @@
-//! Westwood's first filter: samples at every ACK, low-passed by a bilinear (Tustin) approximation.
+//! Westwood's original filter: a sample at every ACK, low-passed by a bilinear (Tustin)
+//! approximation.
 
 use super::Credit;
 use retx_units::{Duration, Time};
@@ -9,18 +10,18 @@ use std::num::NonZeroU32;
 pub(crate) struct Tustin {
     /// Time constant τ in seconds.
     tau: f64,
-    /// Without an ACK for τ/m seconds a sample b = 0 is taken.
+    /// Time τ/m without an ACK, in seconds, after which a sample b = 0 is taken.
     silence: f64,
     rate: f64,
     sample: f64,
     last: Option<Time>,
-    /// Credited at the instant of the last sample, after it.
+    /// Bytes credited at the instant of the last sample, after it.
     pending: u64,
 }
 
-/// a and w for an interval of `delta` seconds.
+/// Coefficients a and w for an interval of `delta` seconds.
 pub(crate) fn coefficients(tau: f64, delta: f64) -> (f64, f64) {
-    // Multiplied through by Δ, so that τ = 0 means no filter but the mean of two samples.
+    // Multiplied by Δ, so that τ = 0 means no filter but the mean of two samples.
     let sum = 2.0 * tau + delta;
     ((2.0 * tau - delta) / sum, delta / sum)
 }
@@ -49,8 +50,8 @@ impl Tustin {
             return;
         }
         let gap = gap.as_secs_f64();
-        // Silence is filled with zeros at equal distances, so that the last step is not so short
-        // that its sample explodes.
+        // Silence is filled with zeros at equal distances; a short last step would make its sample
+        // explode.
         let steps = if gap > self.silence && self.silence > 0.0 {
             libm::ceil(gap / self.silence)
         } else {
@@ -66,8 +67,8 @@ impl Tustin {
         self.last = Some(credit.now);
     }
 
-    /// Rate and sample after so many samples of 0: the first still meets the sample before it, and
-    /// then the rate falls by the factor a each.
+    /// Rate and sample after `count` samples of 0: the first is still averaged with the sample
+    /// before it, then the rate falls by the factor a each time.
     fn silent(&self, delta: f64, count: f64) -> (f64, f64) {
         if count < 1.0 {
             return (self.rate, self.sample);
@@ -76,7 +77,7 @@ impl Tustin {
         ((a * self.rate + w * self.sample) * libm::pow(a.max(0.0), count - 1.0), 0.0)
     }
 
-    /// Bytes per second, the silence since the last ACK counted.
+    /// Bandwidth in bytes per second, taking into account the silence since the last ACK.
     pub fn rate(&self, now: Time) -> f64 {
         let silent = self.last.map_or(0.0, |last| now.since(last).as_secs_f64());
         if self.silence > 0.0 {
@@ -102,7 +103,7 @@ mod tests {
         filter.on_ack(&Credit { now, bytes, rtt: None, range: None });
     }
 
-    /// INET's TcpWestwood has these two numbers in place of the formula.
+    /// INET's TcpWestwood uses these two numbers in place of the formula.
     #[test]
     fn a_tenth_of_tau_gives_inets_constants() {
         let (a, w) = coefficients(0.5, 0.05);

@@ -1,22 +1,22 @@
-//! How much more than the estimated rate allows for do acknowledgments deliver at once? Medium
-//! access and offloads bundle them; so much more is to be in flight that the sender need not fall
-//! silent between bundles. Linux: `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`.
+//! ACK aggregation: the excess of acknowledged data over the estimated rate. Medium access and
+//! offloads bundle acknowledgments; the excess must be in flight in addition, so that the sender
+//! does not stall between bundles. Linux: `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`.
 
 use super::Bandwidth;
 use retx_units::{Duration, Time};
 
-/// Each of the two halves of the window, in rounds.
+/// Length of each of the two halves of the window, in rounds.
 const HALF_WINDOW: u32 = 5;
-/// An epoch with so many segments is over.
+/// Number of segments that ends an epoch.
 const LONGEST_EPOCH: u64 = 1 << 20;
-/// What the estimated rate delivers in so much time is the most that is allowed for.
+/// Limit of the allowance: the data delivered at the estimated rate in this time.
 const MOST: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Aggregation {
     epoch: Time,
     acked: u64,
-    /// The largest excess of the last rounds, in two halves.
+    /// Largest excess of the last rounds, in two halves.
     excess: [u64; 2],
     half: usize,
     rounds: u32,
@@ -29,13 +29,13 @@ pub(super) struct Acked {
     pub segments: u64,
     pub round_start: bool,
     pub bandwidth: Bandwidth,
-    /// cwnd in segments.
+    /// Congestion window in segments.
     pub cwnd: u64,
     pub smss: u64,
 }
 
 impl Aggregation {
-    /// An epoch begins.
+    /// Starts an epoch.
     pub fn restart(&mut self, now: Time) {
         self.epoch = now;
         self.acked = 0;
@@ -61,7 +61,7 @@ impl Aggregation {
         self.excess[self.half] = self.excess[self.half].max(excess);
     }
 
-    /// Segments to have in flight beyond the model's.
+    /// Segments to have in flight in addition to those of the model.
     pub fn allowance(&self, bandwidth: Bandwidth, smss: u64) -> u64 {
         self.excess[0].max(self.excess[1]).min(bandwidth.segments_in(MOST, smss))
     }
@@ -84,8 +84,8 @@ mod tests {
         });
     }
 
-    /// One segment per millisecond, in bundles of twenty: the bundle is the excess, for five to ten
-    /// rounds.
+    /// With one segment per millisecond, in bundles of twenty, the excess is the bundle for five to
+    /// ten rounds.
     #[test]
     fn bundles() {
         let mut aggregation = Aggregation::default();

@@ -1,55 +1,56 @@
-//! What BBR believes of the path: bandwidth, round trips, least RTT, and whether the pipe is full.
+//! BBR's model of the path: bandwidth, rounds, minimum RTT, and whether the pipe is full.
 
 use super::UNIT;
 use crate::congestion_control::windowed::WindowedMax;
 use retx_units::{Duration, Time};
 
-/// A delivery rate, in bytes a second.
+/// Delivery rate, in bytes per second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Bandwidth(pub u64);
 
 impl Bandwidth {
-    /// So many segments in so much time.
+    /// Rate of `segments` segments in `time`.
     pub fn of(segments: u64, smss: u64, time: Duration) -> Self {
         let bytes = u128::from(segments) * u128::from(smss);
         let bytes_s = bytes.saturating_mul(1_000_000_000) / u128::from(time.as_nanos().max(1));
         Self(u64::try_from(bytes_s).unwrap_or(u64::MAX))
     }
 
-    /// Whole segments in so much time.
+    /// Whole segments delivered in `time`.
     pub fn segments_in(self, time: Duration, smss: u64) -> u64 {
         let bytes = u128::from(self.0) * u128::from(time.as_nanos()) / 1_000_000_000;
         u64::try_from(bytes / u128::from(smss)).unwrap_or(u64::MAX)
     }
 
-    /// Segments in flight at this rate, times a gain, rounded up: rounding down would feed back.
+    /// Segments in flight at this rate, times a gain; rounded up, because rounding down would feed
+    /// back.
     pub fn in_flight(self, rtt: Duration, gain: u64, smss: u64) -> u64 {
         let bytes = (u128::from(self.0) * u128::from(rtt.as_nanos())).saturating_mul(gain.into())
             / u128::from(UNIT * 1_000_000_000);
         u64::try_from(bytes.div_ceil(u128::from(smss))).unwrap_or(u64::MAX)
     }
 
-    /// Bytes a second to send at, on average 1 % below (`bbr_pacing_margin_percent`).
+    /// Pacing rate in bytes per second, 1 % below the estimate (`bbr_pacing_margin_percent`).
     pub fn pacing_rate(self, gain: u64) -> u64 {
         let rate = u128::from(self.0) * u128::from(gain) / u128::from(UNIT) * 99 / 100;
         u64::try_from(rate).unwrap_or(u64::MAX)
     }
 }
 
-/// How long the bandwidth counts, in rounds: a cycle of gains, and two more.
+/// Length of the bandwidth filter, in rounds: a cycle of gains, and two more.
 const BANDWIDTH_WINDOW: u64 = 10;
-/// How long the least RTT counts.
+/// Length of the minimum RTT filter.
 const LEAST_RTT_WINDOW: Duration = Duration::from_secs(10);
 
-/// The largest bandwidth of ten rounds, and the rounds: each ends when something is delivered that
-/// was sent after it began.
+/// Largest bandwidth of ten rounds, and the rounds: each ends with the delivery of a segment sent
+/// after its start.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rounds {
     bandwidth: WindowedMax,
     count: u64,
-    /// Ends when this many segments were delivered at the sending of what is now delivered.
+    /// The round ends with a segment at whose sending this many had been delivered.
     end: u64,
-    /// The acknowledgment at hand begins one.
+    /// True if the current acknowledgment begins a round.
     pub start: bool,
 }
 
@@ -58,7 +59,8 @@ impl Rounds {
         Self { bandwidth: WindowedMax::new(BANDWIDTH_WINDOW), count: 0, end: 0, start: false }
     }
 
-    /// Takes a sample's first count; `delivered` counts all. True when a round begins.
+    /// Takes a sample sent when `prior_delivered` segments had been delivered; `delivered` counts
+    /// all. True if a round begins.
     pub fn on_sample(&mut self, prior_delivered: u64, delivered: u64) -> bool {
         self.start = prior_delivered >= self.end;
         if self.start {
@@ -68,7 +70,7 @@ impl Rounds {
         self.start
     }
 
-    /// A round begins now, whatever has been delivered.
+    /// Begins a round now.
     pub fn begin_at(&mut self, delivered: u64) {
         self.end = delivered;
     }
@@ -82,7 +84,7 @@ impl Rounds {
     }
 }
 
-/// The least RTT of ten seconds.
+/// Minimum RTT of ten seconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LeastRtt {
     pub value: Option<Duration>,
@@ -94,7 +96,7 @@ impl LeastRtt {
         Self { value, at }
     }
 
-    /// Takes a sample. True when the old one had expired.
+    /// Takes a sample. True if the previous minimum had expired.
     pub fn update(&mut self, now: Time, rtt: Option<Duration>, may_be_delayed: bool) -> bool {
         let expired = now > self.at + LEAST_RTT_WINDOW;
         if let Some(rtt) = rtt
@@ -105,13 +107,13 @@ impl LeastRtt {
         expired
     }
 
-    /// It counts for a whole window again.
+    /// Keeps the current minimum for a whole window more.
     pub const fn renew(&mut self, now: Time) {
         self.at = now;
     }
 }
 
-/// Is the pipe full? When three rounds in a row have not brought a quarter more.
+/// Detection of a full pipe: three successive rounds without an increase by a quarter.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FullPipe {
     best: Bandwidth,
@@ -120,7 +122,7 @@ pub(super) struct FullPipe {
 }
 
 impl FullPipe {
-    /// A round has begun that was not limited by the application.
+    /// Handles the start of a round that was not limited by the application.
     pub fn on_round(&mut self, bandwidth: Bandwidth) {
         if self.reached {
             return;
@@ -136,12 +138,12 @@ impl FullPipe {
         self.reached = self.rounds >= 3;
     }
 
-    /// The best so far counts no more.
+    /// Forgets the best bandwidth so far.
     pub const fn forget_best(&mut self) {
         self.best = Bandwidth(0);
     }
 
-    /// The search for it begins anew, unless it is over.
+    /// Restarts the detection, unless the pipe is full.
     pub const fn restart(&mut self) {
         self.forget_best();
         self.rounds = 0;
@@ -171,7 +173,8 @@ mod tests {
         assert!(rounds.on_sample(11, 21));
     }
 
-    /// Linux since the end of 2020: who never queues probes, too.
+    /// As in Linux since the end of 2020: a sender that never queues probes for the minimum RTT,
+    /// too.
     #[test]
     fn the_same_rtt_again_does_not_put_off_the_end_of_the_least() {
         let at = |seconds| Time::ZERO + Duration::from_secs(seconds);

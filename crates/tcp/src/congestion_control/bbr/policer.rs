@@ -1,6 +1,6 @@
-//! Long-term sampling: does a token bucket police this path? Two intervals of at least four rounds,
-//! each ended by a loss, each with a fifth of the segments lost, and of about the same rate: then
-//! that rate counts for 48 rounds. Linux: `bbr_lt_bw_sampling`, `bbr_lt_bw_interval_done`.
+//! Long-term sampling: detects a token bucket policer on the path. Two intervals of at least four
+//! rounds, each ended by a loss, each with a fifth of the segments lost, and of about equal rate,
+//! make that rate valid for 48 rounds. Linux: `bbr_lt_bw_sampling`, `bbr_lt_bw_interval_done`.
 //!
 //! *Where we differ.* Linux counts what a timeout takes for lost before it samples; here that
 //! counts from the next acknowledgment on.
@@ -10,42 +10,42 @@ use retx_units::{Duration, Time};
 
 /// Rounds of the shortest interval; the longest has four times as many.
 const SHORTEST: u32 = 4;
-/// lost/delivered in 1/256 from which on an interval is lossy.
+/// Ratio lost/delivered in 1/256 from which on an interval is lossy.
 const LOSSY: u64 = 50;
-/// Rounds for which the policed rate counts.
+/// Number of rounds for which the policed rate is used.
 const HOLDS: u32 = 48;
-/// Rates that differ by no more are the same: bytes a second.
+/// Tolerance between equal rates, in bytes per second.
 const SAME: u64 = 4000 / 8;
 
-/// What an acknowledgment adds.
+/// Increments by an acknowledgment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Progress {
     pub round_start: bool,
-    /// It shows a loss.
+    /// True if it shows a loss.
     pub lossy: bool,
     pub is_app_limited: bool,
-    /// The sender is cruising, where the rounds of a policed rate count.
+    /// True if the sender is cruising, where the rounds of a policed rate count.
     pub cruising: bool,
     pub total: Total,
 }
 
-/// The connection so far.
+/// Totals of the connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Total {
     pub at: Time,
-    /// Segments.
+    /// Segments delivered.
     pub delivered: u64,
-    /// Segments.
+    /// Segments lost.
     pub lost: u64,
 }
 
-/// What has become of it.
+/// Result of an acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Nothing,
-    /// The path is policed.
+    /// A policer has been detected.
     Found,
-    /// The policed rate has counted for long enough.
+    /// The policed rate has expired.
     Over,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct Policer {
     is_sampling: bool,
     rounds: u32,
     start: Total,
-    /// Of the last interval, or policed.
+    /// Rate of the last interval, or policed rate.
     bandwidth: Bandwidth,
     policed: bool,
 }
 
 impl Policer {
-    /// The policed rate, while it counts.
+    /// Policed rate, while it is valid.
     pub fn bandwidth(&self) -> Option<Bandwidth> {
         self.policed.then_some(self.bandwidth)
     }
@@ -80,7 +80,7 @@ impl Policer {
             }
             return Outcome::Nothing;
         }
-        // The policer's tokens are to be used up first.
+        // The policer's tokens have to be used up first.
         if !self.is_sampling {
             if !progress.lossy {
                 return Outcome::Nothing;
@@ -100,7 +100,7 @@ impl Policer {
             self.reset();
             return Outcome::Nothing;
         }
-        // And again at the end of the interval.
+        // The end of the interval must be lossy, too.
         if progress.lossy { self.end(progress, smss) } else { Outcome::Nothing }
     }
 
@@ -138,7 +138,8 @@ impl Policer {
 mod tests {
     use super::*;
 
-    /// Rounds of 100 ms: so many segments delivered and lost in each, the loss in the middle.
+    /// Plays rounds of 100 ms with these numbers of segments delivered and lost in each, the loss
+    /// in the middle.
     fn rounds(policer: &mut Policer, total: &mut Total, rounds: &[(u64, u64)]) -> Vec<Outcome> {
         let mut seen = Vec::new();
         for &(delivered, lost) in rounds {
@@ -164,7 +165,7 @@ mod tests {
     fn a_policed_path_is_found_after_two_intervals_and_held_for_48_rounds() {
         let (mut policer, mut total) = (Policer::default(), Total::default());
         let seen = rounds(&mut policer, &mut total, &[(80, 20); 9]);
-        // The first loss begins; four rounds later an interval ends, and four later the second.
+        // The first loss starts; four rounds later an interval ends, and four later the second.
         let found = seen.iter().position(|it| *it == Outcome::Found);
         assert_eq!(found, Some(2 * 8 + 1), "{seen:?}");
         assert_eq!(policer.bandwidth(), Some(Bandwidth(800_000)));

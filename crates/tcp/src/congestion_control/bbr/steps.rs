@@ -1,4 +1,4 @@
-//! What an acknowledgment changes, step by step, in the order of Linux's `bbr_main`.
+//! Steps at an acknowledgment, in the order of Linux's `bbr_main`.
 
 use super::aggregation::Acked;
 use super::model::Bandwidth;
@@ -37,7 +37,7 @@ impl Bbr {
         }
         self.watch_for_policer(delivery.lost > 0, reading.is_app_limited);
         let bandwidth = Bandwidth::of(sample.segments, self.smss, sample.interval);
-        // A sample that the application limits counts only if it shows more.
+        // An application-limited sample counts only if it is larger.
         if !reading.is_app_limited || bandwidth >= self.rounds.bandwidth() {
             self.rounds.add(bandwidth);
         }
@@ -81,11 +81,10 @@ impl Bbr {
         }
         let flight = self.flight_at_departure(delivery.flight_before, delivery.pacing_delay);
         if self.pacing_gain > UNIT {
-            // Until there is as much in flight as the gain asks for, which a small buffer may not
-            // hold.
+            // Until as much is in flight as the gain demands, which a small buffer may not allow.
             return is_full && (delivery.lost > 0 || flight >= self.target(self.pacing_gain));
         }
-        // Until the queue is gone.
+        // Until the queue is drained.
         is_full || flight <= self.target(UNIT)
     }
 
@@ -94,8 +93,8 @@ impl Bbr {
         self.phase_start = self.rate.delivered_at;
     }
 
-    /// `bbr_reset_probe_bw_mode`: flows that share a path begin anywhere but where the queue is
-    /// drained.
+    /// `bbr_reset_probe_bw_mode`: flows that share a path begin in any phase except the draining
+    /// one.
     pub(super) fn begin_cycle(&mut self) {
         self.mode = Mode::ProbeBandwidth;
         self.cycles += 1;
@@ -122,8 +121,8 @@ impl Bbr {
         let now = delivery.now;
         let expired = self.least_rtt.update(now, reading.rtt, reading.may_be_delayed);
         if expired && !self.restarted && self.mode != Mode::ProbeRtt {
-            // In this order, as Linux does: a window that is still growing does not replace the one
-            // saved before.
+            // In Linux's order: a window that is still growing does not replace the one saved
+            // before.
             self.mode = Mode::ProbeRtt;
             self.save_cwnd(window);
             self.probe_end = None;
@@ -172,9 +171,9 @@ impl Bbr {
     }
 }
 
-/// The window.
+/// Window computation.
 impl Bbr {
-    /// `bbr_save_cwnd`: before a recovery or an RTT probe cuts it.
+    /// `bbr_save_cwnd`: saves the window before a recovery or an RTT probe reduces it.
     pub(super) fn save_cwnd(&mut self, window: &Window) {
         let cwnd = segments::cwnd(window);
         let good = self.losses == Phase::Open && self.mode != Mode::ProbeRtt;
@@ -196,7 +195,7 @@ impl Bbr {
         window.cwnd = segments::bytes(window, cwnd);
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`: for the first round of a recovery as much leaves as is
+    /// `bbr_set_cwnd_to_recover_or_restore`: in the first round of a recovery as much is sent as is
     /// delivered.
     fn recover_or_restore(&mut self, mut cwnd: u64, delivery: &Delivery) -> u64 {
         if delivery.lost > 0 {
@@ -215,7 +214,7 @@ impl Bbr {
         if self.conserves { cwnd.max(conserved) } else { cwnd }
     }
 
-    /// Towards the target; down to it only when the pipe has been full.
+    /// Grows towards the target; shrinks to it only once the pipe is full.
     fn grow(&self, cwnd: u64, acked: u64) -> u64 {
         let bandwidth = self.bandwidth();
         let mut target = self.in_flight(bandwidth, self.cwnd_gain);

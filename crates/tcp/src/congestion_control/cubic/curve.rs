@@ -4,7 +4,7 @@ use super::super::{Ack, Loss, Window};
 use super::Config;
 use retx_units::{Duration, Time};
 
-/// Where the cubic function stands.
+/// State of the cubic function.
 #[derive(Debug, Clone)]
 pub(super) struct Curve {
     c: f64,
@@ -13,15 +13,15 @@ pub(super) struct Curve {
     alpha: f64,
     fast_convergence: bool,
     shape: Shape,
-    /// As it was before the last reduction.
+    /// Shape before the last reduction.
     before: Option<Shape>,
-    /// Part of a byte that the window has grown by.
+    /// Fractional part of the window's growth, in bytes.
     fraction: f64,
-    /// When the window was last seen to limit, or the time was skipped to.
+    /// Last time at which the window was the limit, or to which time was skipped.
     seen: Time,
 }
 
-/// What a wrong reduction has to give back (§4.9).
+/// Values restored if a reduction was wrong (§4.9).
 #[derive(Debug, Clone, Copy, Default)]
 struct Shape {
     w_max: f64,
@@ -29,7 +29,7 @@ struct Shape {
     epoch: Option<Epoch>,
 }
 
-/// A stage of congestion avoidance.
+/// Epoch of congestion avoidance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Epoch {
     start: Time,
@@ -44,7 +44,7 @@ impl Epoch {
             // Fig. 2.
             (libm::cbrt((w_max - cwnd) / c), w_max)
         } else {
-            // §4.8, §4.10: nothing is known of a better window.
+            // §4.8, §4.10: no better window is known.
             (0.0, cwnd)
         };
         Self { start, k, origin, w_est: cwnd }
@@ -72,7 +72,7 @@ impl Curve {
         }
     }
 
-    /// Until now the window has not limited: that time does not count (§5.8).
+    /// Excludes the time up to now, in which the window was not the limit (§5.8).
     pub fn skip_to(&mut self, now: Time) {
         if let Some(epoch) = &mut self.shape.epoch {
             epoch.start = (epoch.start + now.since(self.seen)).min(now);
@@ -134,7 +134,7 @@ impl Curve {
         window.cwnd = window.smss.into();
     }
 
-    /// The last reduction was wrong.
+    /// Undoes the last reduction.
     pub fn undo(&mut self) {
         if let Some(before) = self.before.take() {
             self.shape = before;
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!((flat.k.to_bits(), flat.origin.to_bits()), (0, 70_f64.to_bits()));
     }
 
-    /// A window of ACKs per RTT from `from` on, for so many ms.
+    /// Plays one window of ACKs per RTT for `ms` milliseconds from `from` on.
     fn play(curve: &mut Curve, window: &mut Window, from: u64, ms: u64, rtt: u64) -> Time {
         let mut now = at(from).as_nanos();
         let end = now + ms * 1_000_000;
@@ -178,8 +178,8 @@ mod tests {
         Time::from_nanos(now)
     }
 
-    /// The rule follows its target with the time constant RTT, so it lags W_cubic(t) by
-    /// RTT²·W''/2 = 0.05 segments at most here.
+    /// The rule follows its target with the time constant RTT, and hence lags W_cubic(t) by
+    /// RTT²·W''/2, here at most 0.05 segments.
     #[test]
     fn the_window_follows_the_curve() {
         let (mut curve, mut window) = curve(1000);
@@ -196,8 +196,8 @@ mod tests {
         }
     }
 
-    /// At 1 ms the cubic function lies below Reno's estimate: 9/17 segments per RTT up to the prior
-    /// window, 1 from there on.
+    /// At an RTT of 1 ms the cubic function lies below Reno's estimate, which grows by 9/17
+    /// segments per RTT up to the prior window, and by 1 from there on.
     #[test]
     fn reno_friendly_region() {
         let (mut curve, mut window) = curve(100);

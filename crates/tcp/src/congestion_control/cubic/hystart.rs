@@ -1,22 +1,22 @@
-//! HyStart as Linux has it: two signs that slow start has filled the path.
+//! HyStart as in Linux: two signs that slow start has filled the path.
 
 use super::super::{Ack, Loss, Window, segments};
 use retx_units::{Duration, Time};
 
-/// Smaller windows are left alone, in segments.
+/// Window in segments below which HyStart is inactive.
 const LOW_WINDOW: u64 = 16;
-/// ACKs at most so far apart are of one train.
+/// Largest gap between ACKs of one train.
 const TRAIN: Duration = Duration::from_millis(2);
-/// So many samples of a round give its least RTT.
+/// Number of samples that determine the smallest RTT of a round.
 const SAMPLES: u32 = 8;
-/// The RTT must have grown by an eighth, and by so much at least and at most.
+/// Minimum and maximum of the required RTT growth, which is otherwise an eighth.
 const DELAY: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(16)];
-/// Allowance for segments sent in bursts: four times 64 KB at Linux's rate of pacing, …
+/// Allowance for segments sent in bursts: four times 64 KB at Linux's pacing rate, …
 const BURST_BYTES: f64 = 4.0 * 65_536.0;
-/// … at most so long.
+/// … at most this long.
 const LONGEST_BURST: Duration = Duration::from_millis(1);
 
-/// What has been seen of the round.
+/// State of the current round.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hystart {
     paced: bool,
@@ -30,18 +30,18 @@ pub(super) struct Hystart {
 }
 
 impl Hystart {
-    /// For a sender that is `paced` or not.
+    /// Creates the state for a sender that is `paced` or not.
     pub fn new(paced: bool) -> Self {
         Self { paced, ..Self::default() }
     }
 
-    /// A raw RTT sample, in slow start or not.
+    /// Takes a raw RTT sample, in slow start or not.
     pub fn sample(&mut self, rtt: Duration) {
         self.least_ever = Some(self.least_ever.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// An acknowledgment in slow start with its RTT, a sample already; sets `ssthresh` when it is
-    /// time to leave.
+    /// Handles an acknowledgment in slow start with its RTT, already sampled; sets `ssthresh` to
+    /// exit.
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack, rtt: Duration) {
         if self.found {
             return;
@@ -59,8 +59,8 @@ impl Hystart {
         }
     }
 
-    /// A timeout: nothing is known any more. The round lasts until what has been sent is
-    /// acknowledged (`cubictcp_state`).
+    /// Handles a timeout: all measurements are reset. The round lasts until the data sent so far
+    /// are acknowledged (`cubictcp_state`).
     pub fn on_timeout(&mut self, loss: &Loss) {
         *self = Self::new(self.paced);
         self.begin_round(loss.now, loss.snd_max);
@@ -74,8 +74,9 @@ impl Hystart {
         self.samples = 0;
     }
 
-    /// ACKs have come in close succession for half of the least RTT: as many segments are on the
-    /// way. Pacing may have put them off by so much, and then it takes a whole one.
+    /// True if a train of closely spaced ACKs has lasted for half of the smallest RTT, which means
+    /// that as many segments are in flight. If pacing may have delayed them, a whole RTT is
+    /// required.
     fn is_long_train(&mut self, window: &Window, ack: &Ack, least_ever: Duration) -> bool {
         if ack.now.since(self.last_close) > TRAIN {
             return false;
@@ -107,8 +108,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// A round of so many segments over 80 ms with these RTTs, `apart` ms from ACK to ACK; the ACK
-    /// that ends slow start.
+    /// Plays a round of `cwnd` segments over 80 ms with these RTTs, `apart` ms from ACK to ACK;
+    /// returns the ACK that ends slow start.
     fn exit_of(
         mut hystart: Hystart,
         cwnd: u64,
@@ -136,20 +137,21 @@ mod tests {
 
     #[test]
     fn trains() {
-        // Longer than (80 + 1)/2 ms in steps of 1 and 2 ms; steps of 3 ms are no train.
+        // The train exceeds (80 + 1)/2 ms in steps of 1 and 2 ms; steps of 3 ms are no train.
         assert_eq!(exit(32, 1, |_| 80), Some(41));
         assert_eq!(exit(32, 2, |_| 80), Some(21));
         assert_eq!(exit(32, 3, |_| 80), None);
         assert_eq!(exit(15, 1, |_| 80), None, "a low window");
     }
 
-    /// Longer than 80 + 1 ms.
+    /// A paced train must exceed 80 + 1 ms.
     #[test]
     fn a_paced_train_is_twice_as_long() {
         assert_eq!(exit_of(Hystart::new(true), 32, 1, |_| 80), Some(82));
     }
 
-    /// 256 KiB at 2·cwnd/SRTT, far from the threshold, and at 1.2 near it, as after a timeout.
+    /// The allowance is 256 KiB at 2·cwnd/SRTT far from the threshold, and at 1.2·cwnd/SRTT near
+    /// it, as after a timeout.
     #[test]
     fn allowance_for_bursts() {
         let longest = |cwnd, ssthresh| {
@@ -172,16 +174,16 @@ mod tests {
         // An eighth of 80 ms; the ninth sample decides.
         assert_eq!(exit(32, 3, |_| 91), Some(8));
         assert_eq!(exit(32, 3, |_| 90), None);
-        // The least of the round counts.
+        // The smallest RTT of the round counts.
         assert_eq!(exit(32, 3, |n| if n == 5 { 85 } else { 99 }), None);
-        // The least ever may be one of congestion avoidance.
+        // The smallest RTT ever may be one of congestion avoidance.
         let mut known = Hystart::default();
         known.sample(MS * 70);
         assert_eq!(exit_of(known, 32, 3, |_| 80), Some(8));
     }
 
-    /// The round after a timeout ends with what was sent before it; the first sample is the least
-    /// ever, and only in the next round are all nine far above it.
+    /// The round after a timeout ends with the data sent before it; its first sample is the
+    /// smallest ever, and only in the next round are all nine far above it.
     #[test]
     fn a_timeout_begins_a_round() {
         let (mut hystart, mut window) = (Hystart::default(), window(32, 999));

@@ -1,5 +1,5 @@
-//! HyStart++ (RFC 9406): leaves slow start when the RTT grows, by way of a slower one that tells
-//! queues from jitter.
+//! HyStart++ (RFC 9406): exits slow start when the RTT grows, by way of a slower phase that
+//! distinguishes queues from jitter.
 
 use super::super::{Ack, Window};
 use retx_units::Duration;
@@ -11,10 +11,10 @@ const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// Segments per ACK, for senders that do not pace.
+/// Segments per ACK for unpaced senders.
 const L: u64 = 8;
 
-/// Where the first slow start stands.
+/// State of the first slow start.
 #[derive(Debug, Clone, Default)]
 pub(super) struct HystartPlusPlus {
     over: bool,
@@ -32,23 +32,23 @@ struct ConservativeSlowStart {
 }
 
 impl HystartPlusPlus {
-    /// Only the first slow start is modified (§4.3).
+    /// True in the first slow start, the only one that is modified (§4.3).
     pub fn is_active(&self) -> bool {
         !self.over
     }
 
-    /// A loss, or the exit.
+    /// Ends the modification at a loss or the exit.
     pub fn end(&mut self) {
         self.over = true;
     }
 
-    /// What an acknowledgment adds to the window (§4.2).
+    /// Growth of the window by an acknowledgment (§4.2).
     pub fn growth(&self, bytes_acked: u64, smss: u64) -> u64 {
         let growth = bytes_acked.min(L * smss);
         if self.css.is_some() { growth / CSS_GROWTH_DIVISOR } else { growth }
     }
 
-    /// An acknowledgment in slow start; sets `ssthresh` when it is over.
+    /// Handles an acknowledgment in slow start; sets `ssthresh` to exit.
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
         if self.over {
             return;
@@ -69,7 +69,7 @@ impl HystartPlusPlus {
     fn judge(&mut self) {
         let Some(current) = self.this_round else { return };
         match self.css {
-            // The RTT has fallen again: it was jitter.
+            // The RTT has fallen again: the increase was jitter.
             Some(css) if current < css.baseline => self.css = None,
             Some(_) => {}
             None => {
@@ -82,7 +82,7 @@ impl HystartPlusPlus {
         }
     }
 
-    /// The round in which it began counts as one.
+    /// Ends a round. The round in which conservative slow start began counts as one.
     fn end_round(&mut self, window: &mut Window) {
         self.last_round = self.this_round.take();
         self.samples = 0;
@@ -101,7 +101,8 @@ mod tests {
     use super::super::super::testing::{ack, at, window};
     use super::*;
 
-    /// Rounds of ten ACKs with these RTTs in ms; after each: in conservative slow start, over.
+    /// Plays rounds of ten ACKs with these RTTs in ms; after each: in conservative slow start,
+    /// over.
     fn play(rtts: &[u64]) -> Vec<(bool, bool)> {
         let (mut hystart, mut window) = (HystartPlusPlus::default(), window(50, 999));
         rtts.iter()

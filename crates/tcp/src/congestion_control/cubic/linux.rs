@@ -1,18 +1,18 @@
-//! The window as Linux computes it: whole segments, one more for each `per` acknowledged.
+//! Linux's computation of the window: whole segments, one more for each `per` acknowledged.
 
 use super::super::segments::{self, Segments};
 use super::super::{Loss, Window};
 use super::Config;
 use retx_units::{Duration, Time};
 
-/// `per` is computed anew at a new window, or after HZ/32.
+/// Age at which `per` is recomputed for an unchanged window: HZ/32.
 const STALE: Duration = Duration::from_micros(31_250);
-/// And once per tick at most, at HZ = 250.
+/// Shortest time between two computations: a tick at HZ = 250.
 const TICK: Duration = Duration::from_millis(4);
-/// RTT samples count only so long after a stage has begun.
+/// Time from the start of an epoch during which RTT samples are ignored.
 const SETTLED: Duration = Duration::from_secs(1);
 
-/// Where Linux's curve stands.
+/// State of Linux's curve.
 #[derive(Debug, Clone)]
 pub(super) struct LinuxCurve {
     /// C and β in 1024ths.
@@ -22,7 +22,7 @@ pub(super) struct LinuxCurve {
     segments: Segments,
     last_max: u64,
     delay_min: Duration,
-    /// Window and time of the last computation.
+    /// Window and time of the most recent computation.
     computed: Option<(u64, Time)>,
     per: u64,
     epoch: Option<Epoch>,
@@ -33,7 +33,7 @@ struct Epoch {
     start: Time,
     k: f64,
     origin: u64,
-    /// Reno's window, and the segments acknowledged that it has not grown for.
+    /// Reno's window, and the segments acknowledged that it has not grown for yet.
     reno: u64,
     acked: u64,
 }
@@ -54,19 +54,19 @@ impl LinuxCurve {
         }
     }
 
-    /// The first second of congestion avoidance: RTTs are those of recovery.
+    /// True in the first second of congestion avoidance, whose RTTs are those of recovery.
     pub fn began_lately(&self, now: Time) -> bool {
         self.epoch.is_some_and(|epoch| now.since(epoch.start) < SETTLED)
     }
 
-    /// A raw RTT sample.
+    /// Takes a raw RTT sample.
     pub fn sample(&mut self, rtt: Duration) {
         if self.delay_min.is_zero() || rtt < self.delay_min {
             self.delay_min = rtt;
         }
     }
 
-    /// Data are sent and none were in flight: the pause does not count.
+    /// Excludes a pause: data are sent and none were in flight.
     pub fn skip_to(&mut self, now: Time, last_sent: Time) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start = (epoch.start + now.since(last_sent)).min(now);
@@ -108,13 +108,13 @@ impl LinuxCurve {
         };
         self.per = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
         if self.last_max == 0 {
-            // Nothing is known of the path: 5 % per round trip at least.
+            // Without an estimate of the path: at least 5 % per round trip.
             self.per = self.per.min(20);
         }
         self.be_friendly(cwnd);
     }
 
-    /// Not slower than Reno; nor faster than half of slow start.
+    /// Limits the growth: at least that of Reno, at most half that of slow start.
     fn be_friendly(&mut self, cwnd: u64) {
         if let Some(epoch) = &mut self.epoch {
             let scale = 8 * (1024 + self.beta) / 3 / (1024 - self.beta);
@@ -131,7 +131,7 @@ impl LinuxCurve {
         self.per = self.per.max(2);
     }
 
-    /// Sets what the next stage aims at; returns the new threshold in segments.
+    /// Sets the target of the next epoch; returns the new threshold in segments.
     fn ssthresh(&mut self, window: &Window) -> u64 {
         let cwnd = segments::cwnd(window);
         let share = |numerator: u64, denominator: u64| {
@@ -172,7 +172,7 @@ mod tests {
     use super::super::super::testing::{at, loss, window};
     use super::*;
 
-    /// A window of ACKs per RTT for so long; the window at its end, in segments.
+    /// Plays one window of ACKs per RTT; returns the window at the end, in segments.
     fn play(curve: &mut LinuxCurve, window: &mut Window, ms: [u64; 2], rtt: u64) -> f64 {
         let mut now = at(ms[0]).as_nanos();
         while now < at(ms[1]).as_nanos() {
@@ -182,8 +182,8 @@ mod tests {
         window.cwnd as f64 / 1000.0
     }
 
-    /// Linux's C is 410/1024, β 717/1024; the curve runs ahead by the least RTT. Targets and
-    /// quotients are whole numbers, which costs a few segments on the way.
+    /// Linux's C is 410/1024, β 717/1024; the curve is ahead by the smallest RTT. Targets and
+    /// quotients are integers, which costs a few segments on the way.
     #[test]
     fn follows_the_curve() {
         let mut curve = LinuxCurve::new(&Config::default());
