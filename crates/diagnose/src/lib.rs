@@ -1,8 +1,14 @@
-//! Reads captures: from a file of any common format to the TCP segments in it.
+//! Diagnoses captures: from a file of any common format to what limited each TCP flow in it.
 //!
 //! [`reader`] yields frames in memory of bounded size, [`layers`] finds the segment in a frame,
-//! through whatever encapsulations, and [`packet`] is what a segment says.
+//! through whatever encapsulations, and [`packet`] is what a segment says. [`flow`] follows both
+//! directions of each connection, and [`answer`] is what is said about it.
 
+pub mod answer;
+pub mod flow;
 pub mod layers;
 pub mod packet;
 pub mod reader;
+mod run;
+
+pub use run::diagnose;

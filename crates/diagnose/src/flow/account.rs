@@ -1,0 +1,140 @@
+//! A flow's life divided among what limited the sender of its data.
+
+use crate::answer::{ByCause, Limits, Stall};
+
+/// What holds a sender between two events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Limit {
+    /// The connection is not established.
+    #[default]
+    Handshake,
+    /// There is nothing to send.
+    Application,
+    /// The receiver's window is full.
+    ReceiveWindow,
+    /// The window keeps the bottleneck's queue from emptying.
+    Bottleneck,
+    /// The congestion window grows from the start.
+    SlowStart,
+    /// The congestion window is small after a reduction.
+    Window,
+    /// Fast recovery.
+    Recovery,
+    /// Silence before a timeout.
+    Timeout,
+    /// The capture does not tell.
+    Unknown,
+}
+
+impl Limit {
+    /// Key of the contract.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Handshake => "handshake",
+            Self::Application => "application",
+            Self::ReceiveWindow => "receive_window",
+            Self::Bottleneck => "bottleneck",
+            Self::SlowStart => "slow_start",
+            Self::Window => "window",
+            Self::Recovery => "recovery",
+            Self::Timeout => "timeout",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Nanoseconds of an episode.
+#[derive(Debug, Clone, Copy, Default)]
+struct OfEpisode {
+    window: i64,
+    recovery: i64,
+    timeout: i64,
+}
+
+/// The account of one direction.
+#[derive(Debug, Default)]
+pub struct Account {
+    since_ns: i64,
+    limit: Limit,
+    plain: [i64; 9],
+    episodes: Vec<OfEpisode>,
+    stalls: Vec<Stall>,
+}
+
+const NS: f64 = 1e-9;
+
+impl Account {
+    /// An account that begins now.
+    pub fn new(start_ns: i64) -> Self {
+        Self { since_ns: start_ns, ..Self::default() }
+    }
+
+    /// The limit since the last event.
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// Ends an interval, which counts for this limit, in the episode of this index.
+    pub fn until(&mut self, time_ns: i64, limit: Limit, episode: Option<usize>) -> i64 {
+        let length = (time_ns - self.since_ns).max(0);
+        self.since_ns = self.since_ns.max(time_ns);
+        let of_episode = episode.map(|index| {
+            if self.episodes.len() <= index {
+                self.episodes.resize(index + 1, OfEpisode::default());
+            }
+            &mut self.episodes[index]
+        });
+        match (limit, of_episode) {
+            (Limit::Window, Some(episode)) => episode.window += length,
+            (Limit::Recovery, Some(episode)) => episode.recovery += length,
+            (Limit::Timeout, Some(episode)) => episode.timeout += length,
+            _ => self.plain[limit as usize] += length,
+        }
+        length
+    }
+
+    /// Sets what limits from now on.
+    pub fn set(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    /// Takes note of a silence that this packet ends.
+    pub fn stall(&mut self, start_ns: i64, length: i64, limit: Limit, packet: u64) {
+        let (start_s, duration_s) = (start_ns as f64 * NS, length as f64 * NS);
+        self.stalls.push(Stall { start_s, duration_s, cause: limit.key(), packet });
+    }
+
+    /// Seconds by limit; an episode counts as spurious where this says so.
+    pub fn limits(&self, is_spurious: impl Fn(usize) -> bool) -> Limits {
+        let plain = |limit: Limit| self.plain[limit as usize] as f64 * NS;
+        let unknown = |limit| ByCause { unknown: plain(limit), ..ByCause::default() };
+        let mut limits = Limits {
+            handshake: plain(Limit::Handshake),
+            application: plain(Limit::Application),
+            receive_window: plain(Limit::ReceiveWindow),
+            bottleneck: plain(Limit::Bottleneck),
+            slow_start: plain(Limit::SlowStart),
+            window: unknown(Limit::Window),
+            recovery: unknown(Limit::Recovery),
+            timeout: unknown(Limit::Timeout),
+            unknown: plain(Limit::Unknown),
+            ..Limits::default()
+        };
+        for (index, episode) in self.episodes.iter().enumerate() {
+            let is_spurious = is_spurious(index);
+            let mut add = |share: &mut ByCause, ns: i64| {
+                let part = if is_spurious { &mut share.spurious } else { &mut share.unknown };
+                *part += ns as f64 * NS;
+            };
+            add(&mut limits.window, episode.window);
+            add(&mut limits.recovery, episode.recovery);
+            add(&mut limits.timeout, episode.timeout);
+        }
+        limits
+    }
+
+    /// Silences.
+    pub fn into_stalls(self) -> Vec<Stall> {
+        self.stalls
+    }
+}

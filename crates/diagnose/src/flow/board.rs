@@ -1,0 +1,148 @@
+//! Sequence space of one direction as the capture saw it: what was sent, how often, and what is
+//! acknowledged.
+
+use std::collections::VecDeque;
+
+/// Spans kept for a direction whose acknowledgments are not in the capture.
+const SPANS_MAX: usize = 1 << 16;
+
+/// Evidence for the order in which packets were sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Timestamp value of the TCP option.
+    pub value: Option<u32>,
+    /// IP identification; none where it does not count packets.
+    pub ip_id: Option<u16>,
+}
+
+impl Stamp {
+    /// True when this was sent after the other, false when before; none when nothing tells.
+    pub fn is_after(self, other: Self) -> Option<bool> {
+        let by_value = self.value.zip(other.value).map(|(own, other)| own.wrapping_sub(other));
+        match by_value {
+            Some(difference) if difference != 0 => return Some((difference as i32) > 0),
+            _ => {}
+        }
+        let by_id = self.ip_id.zip(other.ip_id).map(|(own, other)| own.wrapping_sub(other));
+        by_id.filter(|difference| *difference != 0).map(|difference| (difference as i16) > 0)
+    }
+}
+
+/// Contiguous sequence space that was treated alike.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    /// First position.
+    pub start: i64,
+    /// Position after the last.
+    pub end: i64,
+    /// Time of the first copy; for a hole, of the packet that revealed it.
+    pub first_ns: i64,
+    /// Time of the last copy.
+    pub last_ns: i64,
+    /// Copies captured; 0 for a hole.
+    pub copies: u32,
+    /// Frame of the first copy, or the frame that revealed the hole.
+    pub packet: u64,
+    /// Order of the last copy, or of the packet that revealed the hole.
+    pub stamp: Stamp,
+    /// A SACK block covers it.
+    pub sacked: bool,
+    /// Index of its last retransmission.
+    pub retransmission: Option<u32>,
+}
+
+/// Spans from the cumulative acknowledgment to the highest position sent.
+#[derive(Debug, Default)]
+pub struct Board {
+    spans: VecDeque<Span>,
+    /// Position after everything that was seen.
+    pub end: i64,
+    /// Everything before it is acknowledged or forgotten.
+    pub start: i64,
+}
+
+impl Board {
+    /// An empty board at this position.
+    pub fn at(position: i64) -> Self {
+        Self { spans: VecDeque::new(), start: position, end: position }
+    }
+
+    /// Appends a span at the end.
+    pub fn append(&mut self, span: Span) {
+        debug_assert!(span.start == self.end && span.end > span.start);
+        self.end = span.end;
+        if self.spans.len() == SPANS_MAX
+            && let Some(first) = self.spans.pop_front()
+        {
+            self.start = first.end;
+        }
+        self.spans.push_back(span);
+    }
+
+    /// Spans within a range, which is cut out of larger ones.
+    pub fn range_mut(&mut self, start: i64, end: i64) -> impl Iterator<Item = &mut Span> {
+        self.cut(start);
+        self.cut(end);
+        let from = self.index(start);
+        let to = self.index(end).max(from);
+        self.spans.range_mut(from..to)
+    }
+
+    /// Spans that touch a range.
+    pub fn range(&self, start: i64, end: i64) -> impl Iterator<Item = &Span> {
+        let from = self.spans.partition_point(|span| span.end <= start);
+        let to = self.index(end).max(from);
+        self.spans.range(from..to)
+    }
+
+    /// Index of the first span that starts at or after a position.
+    fn index(&self, position: i64) -> usize {
+        if position >= self.end {
+            return self.spans.len();
+        }
+        self.spans.partition_point(|span| span.start < position)
+    }
+
+    fn cut(&mut self, position: i64) {
+        let index = self.spans.partition_point(|span| span.end <= position);
+        if let Some(span) = self.spans.get_mut(index)
+            && span.start < position
+        {
+            let rest = Span { start: position, ..*span };
+            span.end = position;
+            self.spans.insert(index + 1, rest);
+        }
+    }
+
+    /// Takes out the next span that ends at or before a cumulative acknowledgment.
+    pub fn pop_acked(&mut self, ack: i64) -> Option<Span> {
+        let first = self.spans.front()?;
+        if first.start >= ack {
+            return None;
+        }
+        if first.end > ack {
+            self.cut(ack);
+        }
+        let span = self.spans.pop_front();
+        self.start = self.start.max(span.map_or(ack, |span| span.end));
+        span
+    }
+
+    /// The first span that is not acknowledged.
+    pub fn first(&self) -> Option<&Span> {
+        self.spans.front()
+    }
+
+    /// The span sent last in the order of positions.
+    pub fn last(&self) -> Option<&Span> {
+        self.spans.back()
+    }
+
+    /// Forgets everything before a position that was acknowledged without having been seen.
+    pub fn skip_to(&mut self, position: i64) {
+        self.start = self.start.max(position);
+        if position > self.end {
+            self.end = position;
+        }
+    }
+}

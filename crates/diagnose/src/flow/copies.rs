@@ -1,0 +1,62 @@
+//! Copies of one packet that the capture made: a mirrored port, two VLANs, a bond.
+
+use crate::packet::Packet;
+
+/// Packets of a direction that are compared with a new one.
+const RECENT: usize = 32;
+/// Copies of the capture follow each other within this time.
+const COPY_NS: i64 = 1_000_000;
+/// The same without IP identification or a different link layer to tell them from duplicates that
+/// the sender made.
+const BARE_COPY_NS: i64 = 50_000;
+
+/// The last packets of a direction.
+#[derive(Debug, Default)]
+pub struct Copies {
+    recent: Vec<Packet>,
+    next: usize,
+    /// Copies found.
+    pub count: u64,
+}
+
+impl Copies {
+    /// True if this packet is another copy of an earlier one.
+    pub fn is_copy(&mut self, packet: &Packet) -> bool {
+        let is_copy = self.recent.iter().any(|earlier| is_copy(earlier, packet));
+        if is_copy {
+            self.count += 1;
+        } else if self.recent.len() < RECENT {
+            self.recent.push(*packet);
+        } else {
+            self.recent[self.next] = *packet;
+            self.next = (self.next + 1) % RECENT;
+        }
+        is_copy
+    }
+}
+
+fn is_copy(earlier: &Packet, packet: &Packet) -> bool {
+    let elapsed = (packet.time_ns - earlier.time_ns).abs();
+    if elapsed > COPY_NS || !is_alike(earlier, packet) {
+        return false;
+    }
+    let other_link = earlier.link != packet.link
+        || earlier.hops != packet.hops
+        || earlier.interface != packet.interface;
+    let counted = packet.ip_id != 0;
+    if packet.seq_len() == 0 && !counted && !other_link {
+        // Duplicate ACKs are alike, too.
+        return false;
+    }
+    counted || other_link || elapsed <= BARE_COPY_NS
+}
+
+fn is_alike(earlier: &Packet, packet: &Packet) -> bool {
+    earlier.seq == packet.seq
+        && earlier.ack == packet.ack
+        && earlier.payload_bytes == packet.payload_bytes
+        && earlier.ip_id == packet.ip_id
+        && earlier.control == packet.control
+        && earlier.window == packet.window
+        && earlier.options == packet.options
+}

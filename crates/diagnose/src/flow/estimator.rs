@@ -1,0 +1,94 @@
+//! RTO of the sender: retx's own estimators, fed by what the capture shows.
+//!
+//! Which stack sends is not known at first. Every profile runs along; after each timeout that waited
+//! in silence, the one whose prediction fits best is taken.
+
+use retx_tcp::congestion_control::Window;
+use retx_tcp::rto::{self, Estimator as _, Limits};
+use retx_units::Duration;
+
+/// The estimators do not look at the window.
+const WINDOW: Window = Window { cwnd: 1, ssthresh: 1, smss: 1 };
+
+/// Name of a profile, least RTO in milliseconds, RTO before the first sample in milliseconds.
+const PROFILES: [(&str, u64, u64); 4] = [
+    ("Linux (RTTVAR at least 200 ms)", 200, 1_000),
+    ("RFC 6298 (RTO at least 1 s)", 1_000, 1_000),
+    ("RFC 6298 with RTO at least 200 ms", 200, 1_000),
+    ("RFC 6298 with RTO at least 30 ms", 30, 1_000),
+];
+
+struct Profile {
+    state: rto::State,
+    limits: Limits,
+    /// Sum of the errors of its predictions, each as the logarithm of a ratio.
+    error: f64,
+}
+
+/// Several estimators, one of which is the sender's.
+pub struct Estimator {
+    profiles: Vec<Profile>,
+    best: usize,
+    samples: u64,
+}
+
+impl Default for Estimator {
+    fn default() -> Self {
+        let profiles = PROFILES.iter().enumerate().map(|(index, (_, min, initial))| {
+            let base = (retx_tcp::presets::find("reno").expect("a preset").config)();
+            let tcp = retx_tcp::Config {
+                min_rto: Duration::from_millis(*min),
+                initial_rto: Duration::from_millis(*initial),
+                ..base
+            };
+            let config = if index == 0 {
+                rto::Config::linux(rto::linux::Config::default())
+            } else {
+                rto::Config::rfc6298(rto::rfc6298::Config::default())
+            };
+            Profile { state: config.build(&tcp), limits: Limits::of(&tcp), error: 0.0 }
+        });
+        Self { profiles: profiles.collect(), best: 0, samples: 0 }
+    }
+}
+
+impl Estimator {
+    /// An RTT sample; `acked` and `sent` are positions.
+    pub fn on_rtt(&mut self, rtt_ns: i64, acked: i64, sent: i64) {
+        let rtt = Duration::from_nanos(rtt_ns.max(1_000) as u64);
+        self.samples += 1;
+        for profile in &mut self.profiles {
+            let (acked, sent) = (acked.max(0) as u64, sent.max(0) as u64);
+            profile.state.on_rtt(rtt, acked, sent, &profile.limits);
+        }
+    }
+
+    /// Judges the profiles by a first timeout that came after silence of this length.
+    pub fn learn(&mut self, waited_ns: i64) {
+        if self.samples == 0 || waited_ns <= 0 {
+            return;
+        }
+        for profile in &mut self.profiles {
+            let predicted = profile.state.rto(&WINDOW).as_nanos().max(1) as f64;
+            profile.error += (waited_ns as f64 / predicted).ln().abs();
+        }
+        let best = (0..self.profiles.len())
+            .min_by(|a, b| self.profiles[*a].error.total_cmp(&self.profiles[*b].error));
+        self.best = best.unwrap_or(0);
+    }
+
+    /// RTO without backoff.
+    pub fn rto_ns(&self) -> i64 {
+        self.profiles[self.best].state.rto(&WINDOW).as_nanos() as i64
+    }
+
+    /// Smoothed RTT, once there was a sample.
+    pub fn srtt_ns(&self) -> Option<i64> {
+        self.profiles[0].state.srtt().map(|srtt| srtt.as_nanos() as i64)
+    }
+
+    /// Name of the profile that fits best.
+    pub fn profile(&self) -> &'static str {
+        PROFILES[self.best].0
+    }
+}

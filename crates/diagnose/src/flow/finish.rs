@@ -1,0 +1,164 @@
+//! The answer for a flow, once all of it has been seen.
+
+use super::half::{EpisodeRecord, Half};
+use super::record::Record;
+use super::{Flow, Loop};
+use crate::answer::{self, Evidence, Kind, Needless, Proof};
+
+const NS: f64 = 1e-9;
+/// Shares of the round trip that count as being at an end.
+const AT_END: f64 = 0.12;
+
+/// Where the capture was taken, as the sender of the data sees it.
+fn place(sender: &Loop, receiver: &Loop) -> &'static str {
+    let (Some(sender), Some(receiver)) = (sender.least_ns, receiver.least_ns) else {
+        return "unknown";
+    };
+    let share = sender as f64 / (sender + receiver).max(1) as f64;
+    match share {
+        _ if sender + receiver < 1_000 => "unknown",
+        share if share < AT_END => "sender",
+        share if share > 1.0 - AT_END => "receiver",
+        _ => "middle",
+    }
+}
+
+impl Flow {
+    /// The answer.
+    pub(super) fn finish(mut self, number: usize) -> answer::Flow {
+        let end_ns = self.last_ns - self.start_ns;
+        let data = usize::from(self.payload[1] > self.payload[0]);
+        for half in &mut self.halves {
+            half.settle(end_ns);
+            let limit = half.account.limit();
+            half.account.until(end_ns, limit, half.episodes.len().checked_sub(1));
+        }
+        let mut retransmissions = Vec::new();
+        for side in [data, 1 - data] {
+            let place = place(&self.loops[side], &self.loops[1 - side]);
+            self.halves[side].judge(place);
+            let from = self.ends[side].to_string();
+            let records = &self.halves[side].records.all;
+            retransmissions.extend(records.iter().map(|record| told(record, &from)));
+        }
+        retransmissions.sort_by_key(|record| record.packet);
+        let life_s = end_ns as f64 * NS;
+        let bytes = self.payload[data];
+        let seconds = |of: &Loop| of.least_ns.map(|ns| ns as f64 * NS);
+        let [one, other] = &mut self.halves;
+        let half = std::mem::take(if data == 0 { one } else { other });
+        let episodes: Vec<_> = half.episodes.iter().enumerate().map(|it| half.episode(it)).collect();
+        let limits = half.account.limits(|index| episodes[index].cause == "spurious");
+        let unknown = limits.unknown
+            + limits.window.unknown
+            + limits.recovery.unknown
+            + limits.timeout.unknown;
+        answer::Flow {
+            number,
+            name: format!("{} > {}", self.ends[data], self.ends[1 - data]),
+            place: place(&self.loops[data], &self.loops[1 - data]),
+            sender_loop_s: seconds(&self.loops[data]),
+            receiver_loop_s: seconds(&self.loops[1 - data]),
+            life_s,
+            packets: self.packets,
+            bytes,
+            goodput_bit_s: if life_s > 0.0 { bytes as f64 * 8.0 / life_s } else { 0.0 },
+            timer: half.sender.estimator.profile(),
+            limited_by: limits,
+            certainty: if life_s > 0.0 { 1.0 - unknown / life_s } else { 1.0 },
+            episodes,
+            timeouts: half.history(),
+            retransmissions,
+            capture_duplicates: self.copies.iter().map(|copies| copies.count).sum(),
+            not_captured_bytes: half.not_captured
+                + self.halves.iter().map(|half| half.not_captured).sum::<i64>(),
+            reordered: half.reordered + self.halves.iter().map(|half| half.reordered).sum::<u64>(),
+            stalls: half.account.into_stalls(),
+        }
+    }
+}
+
+impl Half {
+    /// Judges what the place of the capture tells, and what nothing else has told.
+    fn judge(&mut self, place: &str) {
+        let has_dsack = self.has_dsack;
+        for record in &mut self.records.all {
+            let sure = |evidence, packet| Proof { evidence, packet };
+            match (place, record.original) {
+                ("receiver", Some(original)) => {
+                    let proof = sure(Evidence::ArrivedBefore, Some(original));
+                    record.prove(Needless::Yes, 0.995, proof);
+                }
+                ("receiver" | "middle", None) => {
+                    record.prove(Needless::No, 0.97, sure(Evidence::NotSeen, None));
+                }
+                _ => {}
+            }
+            if record.needless == Needless::Unknown && record.is_acked {
+                let (confidence, evidence) =
+                    if has_dsack { (0.95, Evidence::NoDsack) } else { (0.8, Evidence::None) };
+                record.prove(Needless::No, confidence, sure(evidence, None));
+            }
+        }
+    }
+
+    fn episode(&self, (index, episode): (usize, &EpisodeRecord)) -> answer::Episode {
+        let records = &self.records.all;
+        let of_it = records.iter().filter(|record| record.episode == Some(index));
+        let trigger = &records[episode.trigger as usize];
+        let unnecessary = of_it.clone().filter(|record| record.needless == Needless::Yes).count();
+        let retransmitted = of_it.count();
+        let is_spurious = trigger.needless == Needless::Yes && unnecessary == retransmitted;
+        let mut evidence = Vec::new();
+        if is_spurious {
+            evidence.push(match trigger.proof.packet {
+                Some(packet) => format!(
+                    "frame {} was sent again although its data arrive: frame {packet} tells",
+                    trigger.packet
+                ),
+                None => format!("frame {} was sent again although its data arrive", trigger.packet),
+            });
+        }
+        answer::Episode {
+            kind: if episode.is_timeout { "rto" } else { "frr" },
+            start_s: episode.start_ns as f64 * NS,
+            end_s: episode.end_ns.map(|ns| ns as f64 * NS),
+            trigger: trigger.packet,
+            cause: if is_spurious { "spurious" } else { "unknown" },
+            evidence,
+            confidence: if is_spurious { trigger.confidence } else { 0.0 },
+            retransmitted: retransmitted as u32,
+            unnecessary: unnecessary as u32,
+        }
+    }
+
+    fn history(&self) -> Vec<answer::Timeout> {
+        let one = |timeout: &super::half::TimeoutRecord| {
+            let record = &self.records.all[timeout.index as usize];
+            answer::Timeout {
+                packet: record.packet,
+                time_s: record.time_ns as f64 * NS,
+                number: record.number,
+                waited_s: timeout.waited_ns as f64 * NS,
+                rto_s: timeout.rto_ns as f64 * NS,
+            }
+        };
+        self.timeouts.iter().map(one).collect()
+    }
+}
+
+fn told(record: &Record, from: &str) -> answer::Retransmission {
+    answer::Retransmission {
+        packet: record.packet,
+        time_s: record.time_ns as f64 * NS,
+        seq: record.start,
+        length_bytes: record.length_bytes,
+        from: from.to_owned(),
+        kind: record.kind,
+        number: (record.kind == Kind::Timeout).then_some(record.number),
+        needless: record.needless,
+        confidence: record.kind_confidence.min(record.confidence),
+        proof: record.proof,
+        original: record.original,
+    }
+}

@@ -1,0 +1,407 @@
+//! One direction of a flow: its data, and the acknowledgments for them.
+
+use super::account::{Account, Limit};
+use super::board::{Board, Span, Stamp};
+use super::record::{Record, Records};
+use super::sender::{Attempt, Sender, State};
+use crate::answer::{Evidence, Kind, Needless, Proof};
+use crate::packet::{Control, Packet};
+
+/// Time and place of a packet.
+#[derive(Debug, Clone, Copy)]
+pub struct Now {
+    /// Since the flow's first packet.
+    pub time_ns: i64,
+    /// Frame.
+    pub packet: u64,
+    /// Least time from the capture to the sender and back.
+    pub sender_loop: Option<i64>,
+    /// Least time from the capture to the receiver and back.
+    pub receiver_loop: Option<i64>,
+}
+
+impl Now {
+    /// The least RTT, where both parts are known.
+    pub fn rtt(&self) -> Option<i64> {
+        Some(self.sender_loop? + self.receiver_loop?)
+    }
+}
+
+/// An episode of loss recovery.
+#[derive(Debug, Clone, Copy)]
+pub struct EpisodeRecord {
+    /// It began with a timeout.
+    pub is_timeout: bool,
+    /// Its first retransmission.
+    pub trigger: u32,
+    /// Time of that.
+    pub start_ns: i64,
+    /// It ends when this is acknowledged.
+    pub until: i64,
+    /// Time of the end.
+    pub end_ns: Option<i64>,
+}
+
+/// A timeout: index of the retransmission, time waited, RTO predicted.
+#[derive(Debug, Clone, Copy)]
+pub struct TimeoutRecord {
+    /// Retransmission.
+    pub index: u32,
+    /// Time since the timer was set.
+    pub waited_ns: i64,
+    /// RTO predicted.
+    pub rto_ns: i64,
+}
+
+/// Relation of a packet to those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// Nothing in it was seen or skipped before.
+    New,
+    /// It was sent before packets that overtook it.
+    Late,
+    /// The network made another copy.
+    Copied,
+    /// Retransmission; with the frame of an earlier copy, if one was captured.
+    Again(Option<u64>),
+}
+
+/// One direction.
+#[derive(Default)]
+pub struct Half {
+    /// Sequence number of position 0, the SYN.
+    origin: Option<u32>,
+    /// Sequence space.
+    pub board: Board,
+    /// The sender.
+    pub sender: Sender,
+    /// Retransmissions.
+    pub records: Records,
+    /// Episodes.
+    pub episodes: Vec<EpisodeRecord>,
+    /// Timeouts.
+    pub timeouts: Vec<TimeoutRecord>,
+    /// Account of time.
+    pub account: Account,
+    /// Cumulative acknowledgment that has passed the capture.
+    pub passed_ack: i64,
+    /// Bytes acknowledged that were not captured.
+    pub not_captured: i64,
+    /// Originals that came late.
+    pub reordered: u64,
+    /// The receiver reports duplicates.
+    pub has_dsack: bool,
+    /// Window scale that the receiver announced; none without its SYN.
+    pub scale: Option<u8>,
+    pub(super) is_established: bool,
+    pub(super) window: i64,
+    largest: i64,
+    last_length: i64,
+    ids: Identification,
+}
+
+/// Whether a direction's IP identification counts its packets.
+#[derive(Debug, Default)]
+struct Identification {
+    last: u16,
+    small: u32,
+    packets: u32,
+}
+
+impl Identification {
+    fn next(&mut self, id: u16) -> Option<u16> {
+        let step = id.wrapping_sub(self.last);
+        self.last = id;
+        self.packets += 1;
+        // A late packet makes two odd steps.
+        self.small += u32::from((1..=64).contains(&step));
+        (id != 0 && self.packets > 8 && self.small * 4 > self.packets * 3).then_some(id)
+    }
+}
+
+impl Half {
+    /// Position of a sequence number, near what was sent last.
+    pub fn position(&mut self, seq: u32, is_syn: bool) -> i64 {
+        let origin = *self.origin.get_or_insert_with(|| {
+            let first = i64::from(!is_syn);
+            self.board = Board::at(first);
+            (self.passed_ack, self.sender.una) = (first, first);
+            seq.wrapping_sub(first as u32)
+        });
+        let near = self.board.end;
+        near + i64::from(seq.wrapping_sub(origin.wrapping_add(near as u32)) as i32)
+    }
+
+    /// True if a SYN opens another connection than the one before.
+    pub fn is_new(&self, syn: &Packet) -> bool {
+        self.origin.is_some_and(|origin| origin != syn.seq)
+    }
+
+    /// A packet of this direction passes.
+    pub fn on_packet(&mut self, packet: &Packet, now: &Now) {
+        let start = self.position(packet.seq, packet.control.any(Control::SYN));
+        let id = self.ids.next(packet.ip_id);
+        let end = start + i64::from(packet.seq_len());
+        if start == end || packet.control.any(Control::RST) {
+            return;
+        }
+        self.settle(now.time_ns);
+        let value = packet.options.timestamps.map(|(value, _)| value);
+        let stamp = Stamp { value, ip_id: id };
+        let relation = self.relation((start, end), stamp, now);
+        match relation {
+            Relation::New => self.new_data(now),
+            Relation::Late => {
+                self.reordered += 1;
+                self.late_original(start, end, now);
+            }
+            Relation::Copied => self.note(packet, (start, end), Kind::NetworkDuplicate, now),
+            Relation::Again(original) => self.again(packet, (start, end), original, now),
+        }
+        self.mark(start, end, stamp, (now, relation));
+        self.largest = self.largest.max(i64::from(packet.payload_bytes));
+        if relation == Relation::New {
+            self.last_length = i64::from(packet.payload_bytes);
+        }
+        self.account.set(self.limit());
+    }
+
+    /// Acknowledgments take effect at the sender until this time.
+    pub fn settle(&mut self, until_ns: i64) {
+        while let Some(ack) = self.sender.pop(until_ns, self.board.end) {
+            let limit = self.account.limit();
+            self.account.until(ack.effective_ns, limit, self.episodes.len().checked_sub(1));
+            if let Some(episode) = self.episodes.last_mut()
+                && episode.end_ns.is_none()
+                && self.sender.una >= episode.until
+            {
+                episode.end_ns = Some(ack.effective_ns);
+            }
+            self.account.set(self.limit());
+        }
+    }
+
+    fn relation(&self, range: (i64, i64), stamp: Stamp, now: &Now) -> Relation {
+        let (start, end) = range;
+        if start >= self.board.end {
+            return Relation::New;
+        }
+        if end <= self.board.start {
+            // Acknowledged; without any acknowledgment seen, nothing is known about it.
+            let is_known = end <= self.passed_ack;
+            return if is_known { Relation::Again(None) } else { Relation::Late };
+        }
+        let mut late = false;
+        for span in self.board.range(start, end) {
+            let is_after = stamp.is_after(span.stamp);
+            if span.copies == 0 {
+                let age = now.time_ns - span.first_ns;
+                let rtt = now.rtt().unwrap_or(3_000_000);
+                if is_after.unwrap_or(age >= rtt / 10 * 9) {
+                    return Relation::Again(None);
+                }
+                late = true;
+            } else if stamp == span.stamp && stamp.ip_id.is_some() {
+                return Relation::Copied;
+            } else if span.retransmission.is_some() || is_after.is_none() {
+                let age = now.time_ns - span.last_ns;
+                let is_soon = span.retransmission.is_some() && now.rtt().is_some_and(|it| age < it);
+                if is_after.unwrap_or(!(is_soon && span.copies == 1)) {
+                    return Relation::Again(Some(span.packet));
+                }
+                late = true;
+            } else if is_after == Some(true) {
+                return Relation::Again(Some(span.packet));
+            } else {
+                late = true;
+            }
+        }
+        if late { Relation::Late } else { Relation::Again(None) }
+    }
+
+    fn new_data(&mut self, now: &Now) {
+        let was_idle = self.sender.una >= self.board.end;
+        let (limit, since) = (self.account.limit(), self.sender.active_ns());
+        let length = self.account.until(now.time_ns, limit, self.episodes.len().checked_sub(1));
+        self.stall((since, length), limit, now);
+        self.sender.on_new(now.time_ns, was_idle);
+    }
+
+    fn stall(&mut self, (since, length): (i64, i64), limit: Limit, now: &Now) {
+        let Some(srtt) = self.sender.estimator.srtt_ns() else { return };
+        if length > (2 * srtt).min(self.sender.estimator.rto_ns()).max(10_000_000) {
+            self.account.stall(since, length, limit, now.packet);
+        }
+    }
+
+    fn late_original(&mut self, start: i64, end: i64, now: &Now) {
+        let indices: Vec<u32> =
+            self.board.range(start, end).filter_map(|span| span.retransmission).collect();
+        for index in indices {
+            let proof = Proof { evidence: Evidence::LateOriginal, packet: Some(now.packet) };
+            self.records.all[index as usize].prove(Needless::Yes, 0.98, proof);
+        }
+    }
+
+    /// A retransmission passes.
+    fn again(&mut self, packet: &Packet, at: (i64, i64), original: Option<u64>, now: &Now) {
+        let (start, end) = at;
+        let has_data = packet.payload_bytes > 0;
+        let kind = if packet.control.any(Control::SYN) {
+            Kind::Syn
+        } else if !has_data {
+            Kind::Fin
+        } else if packet.payload_bytes == 1 && end <= self.passed_ack {
+            Kind::KeepAlive
+        } else if self.is_established && self.sender.window == 0 && start <= self.sender.una {
+            Kind::WindowProbe
+        } else {
+            return self.recover(packet, at, original, now);
+        };
+        let limit = if kind == Kind::Syn { Limit::Handshake } else { self.account.limit() };
+        self.account.until(now.time_ns, limit, self.episodes.len().checked_sub(1));
+        self.sender.on_new(now.time_ns, true);
+        self.note(packet, at, kind, now);
+        if let Some(last) = self.records.all.last_mut() {
+            last.original = original;
+        }
+    }
+
+    fn recover(&mut self, packet: &Packet, at: (i64, i64), original: Option<u64>, now: &Now) {
+        let (start, end) = at;
+        let previous = self.board.range(start, end).map(|span| span.last_ns).max();
+        let attempt = Attempt {
+            time_ns: now.time_ns,
+            start,
+            end,
+            previous_ns: previous.unwrap_or(0),
+            sent_to: self.board.end,
+        };
+        let since = self.sender.active_ns();
+        let verdict = self.sender.on_retransmission(&attempt);
+        let index = self.records.all.len() as u32;
+        let is_timeout = verdict.kind == Kind::Timeout;
+        if verdict.begins && verdict.kind != Kind::TailLossProbe {
+            let continues = is_timeout && verdict.number > 1;
+            if !continues {
+                let (trigger, start_ns, until) = (index, now.time_ns, self.board.end);
+                let episode = EpisodeRecord { is_timeout, trigger, start_ns, until, end_ns: None };
+                self.episodes.push(episode);
+            }
+        }
+        let limit = if is_timeout && verdict.begins {
+            let (waited_ns, rto_ns) = (verdict.waited_ns, verdict.rto_ns);
+            self.timeouts.push(TimeoutRecord { index, waited_ns, rto_ns });
+            Limit::Timeout
+        } else {
+            self.account.limit()
+        };
+        let length = self.account.until(now.time_ns, limit, self.episodes.len().checked_sub(1));
+        self.stall((since, length), limit, now);
+        self.note(packet, at, verdict.kind, now);
+        if let Some(record) = self.records.all.last_mut() {
+            record.original = original;
+            record.number = if is_timeout { verdict.number } else { 0 };
+            record.kind_confidence = verdict.confidence;
+            record.episode = (verdict.kind != Kind::TailLossProbe)
+                .then(|| self.episodes.len().checked_sub(1))
+                .flatten();
+        }
+    }
+
+    /// Adds a retransmission, with what is known about it at once.
+    fn note(&mut self, packet: &Packet, (start, end): (i64, i64), kind: Kind, now: &Now) {
+        let value = packet.options.timestamps.map(|(value, _)| value);
+        let previous = self.board.range(start, end).find_map(|span| span.stamp.value);
+        let all_sacked = {
+            let mut spans = self.board.range(start, end).peekable();
+            spans.peek().is_some() && spans.all(|span| span.sacked)
+        };
+        let mut record = Record {
+            packet: packet.number,
+            time_ns: now.time_ns,
+            start,
+            end,
+            length_bytes: packet.payload_bytes,
+            value,
+            previous_value: previous,
+            kind,
+            number: 0,
+            kind_confidence: 0.98,
+            original: None,
+            needless: Needless::Unknown,
+            confidence: 0.5,
+            proof: Proof { evidence: Evidence::None, packet: None },
+            episode: None,
+            has_dsack: false,
+            is_acked: end <= self.passed_ack,
+        };
+        let sure = |evidence| Proof { evidence, packet: None };
+        if kind == Kind::NetworkDuplicate || end <= self.passed_ack {
+            record.prove(Needless::Yes, 0.999, sure(Evidence::AcknowledgedBefore));
+        } else if all_sacked {
+            record.prove(Needless::Yes, 0.99, sure(Evidence::SackedBefore));
+        }
+        self.records.push(record);
+    }
+
+    /// Brings the board up to date.
+    fn mark(&mut self, start: i64, end: i64, stamp: Stamp, (now, as_what): (&Now, Relation)) {
+        let index = self.records.all.len().checked_sub(1).map(|index| index as u32);
+        let retransmission = matches!(as_what, Relation::Again(_)).then_some(index).flatten();
+        let (time, old_end) = (now.time_ns, self.board.end);
+        if start < old_end {
+            for span in self.board.range_mut(start, end.min(old_end)) {
+                if span.copies == 0 {
+                    (span.first_ns, span.packet) = (time, now.packet);
+                    (span.last_ns, span.stamp) = (time, stamp);
+                } else if as_what != Relation::Late {
+                    (span.last_ns, span.stamp) = (time, stamp);
+                }
+                span.copies += 1;
+                span.retransmission = retransmission.or(span.retransmission);
+            }
+        }
+        let blank = Span {
+            start: old_end,
+            end: start,
+            first_ns: time,
+            last_ns: time,
+            copies: 0,
+            packet: now.packet,
+            stamp,
+            sacked: false,
+            retransmission: None,
+        };
+        if start > old_end {
+            self.board.append(blank);
+        }
+        if end > old_end {
+            let start = start.max(old_end);
+            self.board.append(Span { start, end, copies: 1, retransmission, ..blank });
+        }
+    }
+
+    /// What limits the sender from now on.
+    fn limit(&self) -> Limit {
+        let flight = self.board.end - self.sender.una;
+        let (rtt, least) = (self.sender.rtt_ns, self.sender.rtt_min_ns.unwrap_or(i64::MAX));
+        if !self.is_established {
+            Limit::Handshake
+        } else if matches!(self.sender.state, State::Recovery(_)) {
+            Limit::Recovery
+        } else if self.sender.window >= 0 && flight + self.largest > self.sender.window {
+            Limit::ReceiveWindow
+        } else if flight <= 0 || (self.last_length < self.largest && flight < 2 * self.largest) {
+            Limit::Application
+        } else if matches!(self.sender.state, State::Loss(_)) {
+            Limit::Window
+        } else if rtt > least.saturating_add(least / 8 + 1_000_000) {
+            Limit::Bottleneck
+        } else if !self.sender.has_reduced {
+            Limit::SlowStart
+        } else {
+            Limit::Window
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! One flow: both directions, the place of the capture between them, and the answer.
+
+mod account;
+mod acks;
+mod board;
+mod copies;
+mod estimator;
+mod finish;
+mod half;
+mod record;
+mod sender;
+pub mod table;
+
+use crate::packet::{Control, End, Packet};
+use copies::Copies;
+use half::{Half, Now};
+use std::collections::VecDeque;
+
+/// Timestamp values that wait for their echo.
+const ECHOES_MAX: usize = 256;
+
+/// Least time from the capture to an end and back.
+#[derive(Debug, Default)]
+struct Loop {
+    least_ns: Option<i64>,
+    /// Timestamp values on their way to that end, with the time of the first packet of each.
+    values: VecDeque<(u32, i64)>,
+}
+
+impl Loop {
+    fn sample(&mut self, ns: i64) {
+        if ns >= 0 {
+            self.least_ns = Some(self.least_ns.map_or(ns, |least| least.min(ns)));
+        }
+    }
+
+    /// A packet towards that end carries this timestamp value.
+    fn sent(&mut self, value: u32, time_ns: i64) {
+        if self.values.back().is_some_and(|(last, _)| *last == value) {
+            return;
+        }
+        if self.values.len() == ECHOES_MAX {
+            self.values.pop_front();
+        }
+        self.values.push_back((value, time_ns));
+    }
+
+    /// A packet from that end echoes a timestamp value.
+    fn echoed(&mut self, echo: u32, time_ns: i64) {
+        while let Some((value, sent_ns)) = self.values.front().copied() {
+            if (value.wrapping_sub(echo) as i32) > 0 {
+                return;
+            }
+            self.values.pop_front();
+            if value == echo {
+                self.sample(time_ns - sent_ns);
+            }
+        }
+    }
+}
+
+/// A flow.
+pub struct Flow {
+    ends: [End; 2],
+    start_ns: i64,
+    last_ns: i64,
+    packets: u64,
+    halves: [Half; 2],
+    loops: [Loop; 2],
+    copies: [Copies; 2],
+    /// Time at which each end's SYN passed.
+    syn_ns: [Option<i64>; 2],
+    scales: [Option<u8>; 2],
+    is_over: bool,
+    fins: [bool; 2],
+    payload: [i64; 2],
+}
+
+impl Flow {
+    fn new(first: &Packet) -> Self {
+        Self {
+            ends: [first.source, first.destination],
+            start_ns: first.time_ns,
+            last_ns: first.time_ns,
+            packets: 0,
+            halves: Default::default(),
+            loops: Default::default(),
+            copies: Default::default(),
+            syn_ns: [None; 2],
+            scales: [None; 2],
+            is_over: false,
+            fins: [false; 2],
+            payload: [0; 2],
+        }
+    }
+
+    /// True when this packet opens another connection between the same ends.
+    fn is_other(&self, packet: &Packet) -> bool {
+        let side = self.side(packet);
+        let opens = packet.control.any(Control::SYN) && !packet.control.any(Control::ACK);
+        opens && self.is_over && self.syn_ns[side].is_none_or(|_| self.halves[side].is_new(packet))
+    }
+
+    fn side(&self, packet: &Packet) -> usize {
+        usize::from(packet.source != self.ends[0])
+    }
+
+    /// A packet of either direction.
+    fn push(&mut self, packet: &Packet) {
+        let side = self.side(packet);
+        self.packets += 1;
+        self.last_ns = self.last_ns.max(packet.time_ns);
+        if self.copies[side].is_copy(packet) {
+            return;
+        }
+        let time_ns = packet.time_ns - self.start_ns;
+        self.handshake(packet, side, time_ns);
+        if let Some((value, echo)) = packet.options.timestamps {
+            self.loops[1 - side].sent(value, time_ns);
+            if packet.control.any(Control::ACK) {
+                self.loops[side].echoed(echo, time_ns);
+            }
+        }
+        let sending = self.now(packet, side);
+        let before = self.halves[side].board.end;
+        self.halves[side].on_packet(packet, &sending);
+        self.payload[side] += (self.halves[side].board.end - before).max(0);
+        let answering = self.now(packet, 1 - side);
+        let sample = self.halves[1 - side].on_ack(packet, &answering);
+        if let Some(ns) = sample {
+            self.loops[side].sample(ns);
+        }
+        self.fins[side] |= packet.control.any(Control::FIN);
+        self.is_over |= packet.control.any(Control::RST) || self.fins == [true; 2];
+    }
+
+    /// Times of the handshake, and what is agreed in it.
+    fn handshake(&mut self, packet: &Packet, side: usize, time_ns: i64) {
+        if packet.control.any(Control::SYN) {
+            self.scales[side] = Some(packet.options.window_scale.unwrap_or(0));
+            let is_first = self.syn_ns[side].is_none();
+            self.syn_ns[side] = Some(time_ns);
+            if let Some(other) = self.syn_ns[1 - side].filter(|_| is_first) {
+                self.loops[side].sample(time_ns - other);
+                // The scale holds only when both ends announce one.
+                let is_scaled = packet.options.window_scale.is_some();
+                let scales = self.scales;
+                for (half, scale) in self.halves.iter_mut().zip([scales[1], scales[0]]) {
+                    half.scale = if is_scaled { scale } else { Some(0) };
+                }
+            }
+        } else if !self.halves[0].is_established {
+            if let [Some(first), Some(second)] = self.syn_ns {
+                let opener = usize::from(second < first);
+                if side == opener {
+                    self.loops[side].sample(time_ns - first.max(second));
+                }
+            }
+            for half in &mut self.halves {
+                half.is_established = true;
+            }
+        }
+    }
+
+    /// Time and place for the data of one side.
+    fn now(&self, packet: &Packet, sender: usize) -> Now {
+        Now {
+            time_ns: packet.time_ns - self.start_ns,
+            packet: packet.number,
+            sender_loop: self.loops[sender].least_ns,
+            receiver_loop: self.loops[1 - sender].least_ns,
+        }
+    }
+}

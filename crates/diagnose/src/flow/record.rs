@@ -1,0 +1,93 @@
+//! Retransmissions of one direction, and what is learnt about each later.
+
+use crate::answer::{Evidence, Kind, Needless, Proof};
+use std::collections::BTreeMap;
+
+/// A retransmission.
+#[derive(Debug, Clone, Copy)]
+pub struct Record {
+    /// Frame.
+    pub packet: u64,
+    /// Time since the flow's first packet.
+    pub time_ns: i64,
+    /// First position.
+    pub start: i64,
+    /// Position after the last.
+    pub end: i64,
+    /// Payload.
+    pub length_bytes: u32,
+    /// Timestamp value.
+    pub value: Option<u32>,
+    /// Timestamp value of the copy before.
+    pub previous_value: Option<u32>,
+    /// Mechanism.
+    pub kind: Kind,
+    /// Timeouts in a row.
+    pub number: u32,
+    /// Probability that the kind is right.
+    pub kind_confidence: f64,
+    /// Frame of the first copy, where it was captured.
+    pub original: Option<u64>,
+    /// Needless or not, as far as it is known.
+    pub needless: Needless,
+    /// Probability that `needless` is right.
+    pub confidence: f64,
+    /// Evidence.
+    pub proof: Proof,
+    /// Episode that it belongs to.
+    pub episode: Option<usize>,
+    /// A DSACK block has been counted for it.
+    pub has_dsack: bool,
+    /// It has been acknowledged.
+    pub is_acked: bool,
+}
+
+impl Record {
+    /// Takes evidence that is stronger than what there is.
+    pub fn prove(&mut self, needless: Needless, confidence: f64, proof: Proof) {
+        if self.needless == Needless::Unknown || confidence > self.confidence {
+            (self.needless, self.confidence, self.proof) = (needless, confidence, proof);
+        }
+    }
+}
+
+/// All retransmissions of a direction.
+#[derive(Debug, Default)]
+pub struct Records {
+    /// In the order of the capture.
+    pub all: Vec<Record>,
+    /// Index of the last retransmission that begins at a position.
+    by_start: BTreeMap<i64, u32>,
+}
+
+impl Records {
+    /// Adds one; returns its index.
+    pub fn push(&mut self, record: Record) -> u32 {
+        let index = self.all.len() as u32;
+        self.by_start.insert(record.start, index);
+        self.all.push(record);
+        index
+    }
+
+    /// A DSACK block in this frame: the last retransmission in it arrived as a duplicate.
+    pub fn duplicate(&mut self, start: i64, end: i64, packet: u64) {
+        let mut found = None;
+        for (_, index) in self.by_start.range(start..end) {
+            let record = &self.all[*index as usize];
+            // The whole of it must lie in the block, and the oldest without a report is meant.
+            if record.end <= end && !record.has_dsack && record.packet < packet {
+                found = Some(found.map_or(*index, |other: u32| other.min(*index)));
+            }
+        }
+        // Retransmissions in larger packets than the receiver got.
+        let before = self.by_start.range(..=start).next_back();
+        let around = before.filter(|(_, index)| self.all[**index as usize].end >= end);
+        let found = found.or(around.map(|(_, index)| *index));
+        if let Some(index) = found {
+            let record = &mut self.all[index as usize];
+            record.has_dsack = true;
+            let proof = Proof { evidence: Evidence::Dsack, packet: Some(packet) };
+            record.prove(Needless::Yes, 0.995, proof);
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The sender as its packets and the acknowledgments that reach it show it: timers, duplicate ACKs
+//! and the episode of loss recovery it is in.
+//!
+//! An acknowledgment that passes the capture reaches the sender half a loop later, and what it
+//! releases passes the capture after the whole loop; until then it waits in `coming`.
+
+use super::estimator::Estimator;
+use crate::answer::Kind;
+use std::collections::VecDeque;
+
+/// Shortest silence that is taken for waiting for a timer.
+const SILENCE_MIN_NS: i64 = 4_000_000;
+/// Acknowledgments under way at the most; the oldest takes effect early.
+const COMING_MAX: usize = 1 << 12;
+
+/// An acknowledgment on its way to the sender.
+#[derive(Debug, Clone, Copy)]
+pub struct Ack {
+    /// Time at which packets that it releases can pass the capture.
+    pub effective_ns: i64,
+    /// Cumulative acknowledgment.
+    pub ack: i64,
+    /// It is a duplicate ACK.
+    pub is_duplicate: bool,
+    /// End of the highest SACK block.
+    pub sacked_to: i64,
+    /// Receive window in bytes, scaled.
+    pub window: i64,
+    /// RTT sample that the sender can take from it.
+    pub rtt_ns: Option<i64>,
+}
+
+/// Loss recovery.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum State {
+    /// Nothing is known to be lost.
+    #[default]
+    Open,
+    /// Fast recovery, until this position is acknowledged.
+    Recovery(i64),
+    /// After a timeout, until this position is acknowledged.
+    Loss(i64),
+}
+
+/// A retransmission to classify.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt {
+    /// Time.
+    pub time_ns: i64,
+    /// First position.
+    pub start: i64,
+    /// Position after the last.
+    pub end: i64,
+    /// Time of the previous copy.
+    pub previous_ns: i64,
+    /// Position after everything sent so far.
+    pub sent_to: i64,
+}
+
+/// A kind, and how certain it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Verdict {
+    /// Kind of the retransmission.
+    pub kind: Kind,
+    /// Number of timeouts in a row, the backoff.
+    pub number: u32,
+    /// Probability that the kind is right.
+    pub confidence: f64,
+    /// It begins an episode.
+    pub begins: bool,
+    /// Time waited for the timer.
+    pub waited_ns: i64,
+    /// RTO predicted, backoff included.
+    pub rto_ns: i64,
+}
+
+/// The sender of one direction.
+#[derive(Default)]
+pub struct Sender {
+    /// RTO.
+    pub estimator: Estimator,
+    /// Cumulative acknowledgment that has reached it.
+    pub una: i64,
+    /// Receive window that has reached it; negative when unknown.
+    pub window: i64,
+    /// Episode.
+    pub state: State,
+    /// It has reduced its window before.
+    pub has_reduced: bool,
+    /// The newest RTT sample.
+    pub rtt_ns: i64,
+    /// The least RTT sample.
+    pub rtt_min_ns: Option<i64>,
+    timer_ns: i64,
+    ack_ns: i64,
+    sent_ns: i64,
+    duplicates: u32,
+    sacked_to: i64,
+    timeouts: u32,
+    has_probed: bool,
+    /// Timers that sent the tail first (positive) or the head first (negative).
+    probes: i32,
+    coming: VecDeque<Ack>,
+}
+
+impl Sender {
+    /// An acknowledgment passes the capture.
+    pub fn push(&mut self, ack: Ack) {
+        self.coming.push_back(ack);
+        if self.coming.len() > COMING_MAX {
+            let first = self.coming.front().map_or(0, |ack| ack.effective_ns);
+            while self.pop(first, i64::MAX).is_some() {}
+        }
+    }
+
+    /// Takes the next acknowledgment that takes effect until this time.
+    pub fn pop(&mut self, until_ns: i64, sent_to: i64) -> Option<Ack> {
+        let ack = *self.coming.front()?;
+        if ack.effective_ns > until_ns {
+            return None;
+        }
+        self.coming.pop_front();
+        self.take(&ack, sent_to);
+        Some(ack)
+    }
+
+    fn take(&mut self, ack: &Ack, sent_to: i64) {
+        self.window = ack.window;
+        self.ack_ns = ack.effective_ns;
+        self.sacked_to = self.sacked_to.max(ack.sacked_to);
+        if let Some(rtt) = ack.rtt_ns {
+            self.rtt_ns = rtt;
+            self.rtt_min_ns = Some(self.rtt_min_ns.map_or(rtt, |least| least.min(rtt)));
+            self.estimator.on_rtt(rtt, ack.ack, sent_to.min(i64::MAX - 1));
+        }
+        if ack.ack > self.una {
+            self.una = ack.ack;
+            self.timer_ns = ack.effective_ns;
+            (self.duplicates, self.timeouts, self.has_probed) = (0, 0, false);
+            match self.state {
+                State::Recovery(until) | State::Loss(until) if ack.ack >= until => {
+                    self.state = State::Open;
+                }
+                _ => {}
+            }
+        } else if ack.is_duplicate {
+            self.duplicates += 1;
+        }
+    }
+
+    /// New data, or a SYN, passes the capture.
+    pub fn on_new(&mut self, time_ns: i64, was_idle: bool) {
+        if was_idle {
+            self.timer_ns = time_ns;
+        }
+        self.sent_ns = time_ns;
+    }
+
+    /// Classifies a retransmission, and takes note of it.
+    pub fn on_retransmission(&mut self, attempt: &Attempt) -> Verdict {
+        let timeouts = self.timeouts;
+        let (kind, confidence) = self.classify(attempt);
+        let rto_ns = self.estimator.rto_ns().saturating_mul(1 << timeouts.min(16));
+        let waited_ns = attempt.time_ns - self.timer_ns;
+        let begins = match kind {
+            Kind::Timeout => self.timeouts > timeouts,
+            Kind::Fast | Kind::TailLossProbe => true,
+            _ => false,
+        };
+        if kind == Kind::Timeout && begins && self.timeouts == 1 && self.probes <= 0 {
+            self.estimator.learn(waited_ns);
+        }
+        if attempt.start <= self.una || kind == Kind::TailLossProbe {
+            self.timer_ns = attempt.time_ns;
+        }
+        self.sent_ns = attempt.time_ns;
+        Verdict { kind, number: self.timeouts, confidence, begins, waited_ns, rto_ns }
+    }
+
+    /// Kind and confidence; enters the episode that the kind begins.
+    fn classify(&mut self, attempt: &Attempt) -> (Kind, f64) {
+        let srtt = self.estimator.srtt_ns().unwrap_or(i64::MAX / 4);
+        let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
+        let is_quiet = silence > srtt.clamp(SILENCE_MIN_NS, 1_000_000_000);
+        let rto = self.estimator.rto_ns().saturating_mul(1 << self.timeouts.min(16));
+        let elapsed = attempt.time_ns - self.timer_ns.max(attempt.previous_ns.min(self.sent_ns));
+        let since_timer = attempt.time_ns - self.timer_ns;
+        let is_late = since_timer.min(attempt.time_ns - attempt.previous_ns) >= rto / 20 * 17;
+        let is_head = attempt.start <= self.una;
+        if is_quiet || (is_head && is_late) {
+            return self.by_timer(attempt, is_head, elapsed, rto);
+        }
+        match self.state {
+            State::Loss(until) if attempt.start < until => (Kind::Timeout, 0.97),
+            State::Recovery(until) if attempt.start < until => (Kind::Recovery, 0.98),
+            _ => {
+                let has_evidence = self.duplicates > 0 || self.sacked_to >= attempt.end;
+                self.state = State::Recovery(attempt.sent_to);
+                self.has_reduced = true;
+                (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
+            }
+        }
+    }
+
+    /// A retransmission that no acknowledgment has released.
+    fn by_timer(&mut self, at: &Attempt, is_head: bool, elapsed: i64, rto: i64) -> (Kind, f64) {
+        let is_tail = at.end >= at.sent_to;
+        let may_probe = self.state == State::Open && self.timeouts == 0 && !self.has_probed;
+        if is_tail && may_probe && !is_head {
+            self.probes += 1;
+            self.has_probed = true;
+            return (Kind::TailLossProbe, 0.99);
+        }
+        if is_tail && may_probe && self.probes >= 0 {
+            let sooner = elapsed < rto / 100 * 95;
+            if sooner || self.probes > 0 {
+                self.has_probed = true;
+                return (Kind::TailLossProbe, if sooner { 0.9 } else { 0.7 });
+            }
+        }
+        if !is_head {
+            // Neither head nor tail: an acknowledgment that released it is not in the capture.
+            return match self.state {
+                State::Loss(until) if at.start < until => (Kind::Timeout, 0.9),
+                State::Recovery(until) if at.start < until => (Kind::Recovery, 0.8),
+                _ => {
+                    self.state = State::Recovery(at.sent_to);
+                    self.has_reduced = true;
+                    (Kind::Fast, 0.6)
+                }
+            };
+        }
+        if !is_tail && may_probe && self.timeouts == 0 {
+            self.probes -= 1;
+        }
+        self.timeouts += 1;
+        self.state = State::Loss(at.sent_to);
+        self.has_reduced = true;
+        (Kind::Timeout, if elapsed >= rto / 2 { 0.99 } else { 0.7 })
+    }
+
+    /// Time of the last packet or acknowledgment.
+    pub fn active_ns(&self) -> i64 {
+        self.ack_ns.max(self.sent_ns)
+    }
+}

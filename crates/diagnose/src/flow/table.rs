@@ -1,0 +1,45 @@
+//! The flows of a capture.
+
+use super::Flow;
+use crate::answer;
+use crate::packet::{End, Packet};
+use std::collections::HashMap;
+
+/// Flows by their ends.
+#[derive(Default)]
+pub struct Flows {
+    index: HashMap<(End, End), usize>,
+    flows: Vec<Flow>,
+    last_ns: i64,
+    /// Frames that are earlier than the frame before them, and by how much at the most.
+    pub disorder: (u64, i64),
+}
+
+impl Flows {
+    /// A segment of any flow.
+    pub fn push(&mut self, packet: &Packet) {
+        let backwards = self.last_ns - packet.time_ns;
+        if backwards > 0 {
+            self.disorder = (self.disorder.0 + 1, self.disorder.1.max(backwards));
+        }
+        self.last_ns = self.last_ns.max(packet.time_ns);
+        let (one, other) = (packet.source, packet.destination);
+        let key = if one <= other { (one, other) } else { (other, one) };
+        let count = self.flows.len();
+        let mut index = *self.index.entry(key).or_insert(count);
+        if index < count && self.flows[index].is_other(packet) {
+            self.index.insert(key, count);
+            index = count;
+        }
+        if index == count {
+            self.flows.push(Flow::new(packet));
+        }
+        self.flows[index].push(packet);
+    }
+
+    /// The answers, in the order of the first packets.
+    pub fn finish(self) -> Vec<answer::Flow> {
+        let flows = self.flows.into_iter().enumerate();
+        flows.map(|(index, flow)| flow.finish(index + 1)).collect()
+    }
+}

@@ -1,0 +1,97 @@
+//! From a file to the answer.
+
+use crate::answer::{Answer, Capture};
+use crate::flow::table::Flows;
+use crate::layers::{Otherwise, decode};
+use crate::reader::{ReadError, Reader};
+use std::io::Read;
+
+/// Frames without a segment, by why.
+#[derive(Debug, Default)]
+struct Passed {
+    other: u64,
+    fragments: u64,
+    cut: u64,
+    malformed: u64,
+    link_types: std::collections::BTreeSet<u16>,
+}
+
+impl Passed {
+    fn add(&mut self, why: Otherwise) {
+        match why {
+            Otherwise::Protocol => self.other += 1,
+            Otherwise::Fragment => self.fragments += 1,
+            Otherwise::Cut => self.cut += 1,
+            Otherwise::Malformed => self.malformed += 1,
+            Otherwise::LinkType(link_type) => {
+                self.other += 1;
+                self.link_types.insert(link_type);
+            }
+        }
+    }
+}
+
+/// Diagnoses a capture.
+///
+/// # Errors
+/// The file is no capture.
+pub fn diagnose<R: Read>(source: R, name: &str) -> Result<Answer, ReadError> {
+    let mut reader = Reader::new(source)?;
+    let (mut flows, mut passed) = (Flows::default(), Passed::default());
+    while let Some(frame) = reader.next_frame() {
+        match decode(&frame) {
+            Ok(packet) => flows.push(&packet),
+            Err(why) => passed.add(why),
+        }
+    }
+    let disorder = flows.disorder;
+    let flows = flows.finish();
+    let mut findings = of_file(&reader, &passed);
+    if disorder.0 > 0 {
+        let most = disorder.1 as f64 * 1e-6;
+        findings.push(format!(
+            "{} frames are earlier than a frame before them, by {most:.3} ms at the most",
+            disorder.0
+        ));
+    }
+    let copies: u64 = flows.iter().map(|flow| flow.capture_duplicates).sum();
+    if copies > 0 {
+        findings.push(format!(
+            "{copies} frames are further copies of one packet, made by the capture; left out"
+        ));
+    }
+    let missing: i64 = flows.iter().map(|flow| flow.not_captured_bytes).sum();
+    if missing > 0 {
+        findings.push(format!(
+            "{missing} bytes were acknowledged but are not in the capture: not captured, not lost"
+        ));
+    }
+    let capture = Capture { files: vec![name.to_owned()], packets: reader.frames(), findings };
+    Ok(Answer { capture, flows })
+}
+
+fn of_file<R: Read>(reader: &Reader<R>, passed: &Passed) -> Vec<String> {
+    let mut findings = Vec::new();
+    if let Some(damage) = reader.damage() {
+        findings.push(format!(
+            "the file is damaged at byte {}: {}; everything before it was read",
+            damage.offset, damage.reason
+        ));
+    }
+    let statistics = reader.statistics();
+    let mut add = |count: u64, text: &str| {
+        if count > 0 {
+            findings.push(format!("{count} {text}"));
+        }
+    };
+    add(statistics.dropped, "frames were dropped by the capturing program, as it says itself");
+    add(statistics.without_time, "frames carry no time; they have that of the frame before");
+    add(statistics.without_interface, "frames name an interface that is not described");
+    add(passed.fragments, "frames are later fragments of IP packets; left out");
+    add(passed.cut, "frames were cut before the TCP sequence numbers; left out");
+    add(passed.malformed, "frames have lengths that cannot be; left out");
+    for link_type in &passed.link_types {
+        findings.push(format!("frames of link type {link_type} are not understood; left out"));
+    }
+    findings
+}
