@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from retx.comparing.comparison import Comparison, compare
     from retx.comparing.grid import Grid, compare_grid
     from retx.decisions import CongestionControl, LossCause, congestion_control, loss_cause
+    from retx.diagnosing.diagnosis import Diagnosis, diagnose
     from retx.drills import Drill, drill
     from retx.emulation import emulate
     from retx.errors import NothingMeasuredWarning, UsageError
@@ -49,6 +50,7 @@ _HOME = {
     "Answer": "retx.explaining.answer",
     "Comparison": "retx.comparing.comparison",
     "CongestionControl": "retx.decisions",
+    "Diagnosis": "retx.diagnosing.diagnosis",
     "Drill": "retx.drills",
     "EmulationRefusedError": "retx._native",
     "Grid": "retx.comparing.grid",
@@ -73,6 +75,7 @@ _HOME = {
     "compare_grid": "retx.comparing.grid",
     "congestion_control": "retx.decisions",
     "describe": "retx.listing",
+    "diagnose": "retx.diagnosing.diagnosis",
     "drill": "retx.drills",
     "emulate": "retx.emulation",
     "load_sweep": "retx.sweeps.result",
@@ -92,6 +95,7 @@ __all__ = [
     "Answer",
     "Comparison",
     "CongestionControl",
+    "Diagnosis",
     "Drill",
     "EmulationRefusedError",
     "Grid",
@@ -116,6 +120,7 @@ __all__ = [
     "compare_grid",
     "congestion_control",
     "describe",
+    "diagnose",
     "drill",
     "emulate",
     "load_sweep",

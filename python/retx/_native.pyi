@@ -29,6 +29,7 @@ __all__ = [
     "Window",
     "__version__",
     "describe",
+    "diagnose",
     "emulate",
     "emulate_calibrate",
     "emulate_clean",
@@ -102,6 +103,7 @@ def from_json(
 def expand_topology(text: str) -> str: ...
 def json_schema() -> str: ...
 def describe() -> str: ...
+def diagnose(path: str | os.PathLike[str]) -> str: ...
 def run(
     scenario: Scenario,
     control: Control,

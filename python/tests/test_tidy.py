@@ -42,11 +42,11 @@ MAY_USE = {
     "link": {"units", "wire"},
     "scenario": {"units", "tcp", "link"},
     "sim": {"units", "wire", "record", "tcp", "link", "scenario"},
-    "diagnose": set(),
+    "diagnose": {"units", "tcp"},
     "drill": {"units", "wire", "tcp", "scenario"},
     "packetdrill": {"units", "wire", "tcp", "drill"},
     "emulate": {"units", "wire", "record", "tcp", "scenario", "sim"},
-    "py": {"units", "record", "tcp", "scenario", "sim", "store", "drill", "emulate"},
+    "py": {"units", "diagnose", "record", "tcp", "scenario", "sim", "store", "drill", "emulate"},
 }
 
 

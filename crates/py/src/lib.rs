@@ -5,6 +5,7 @@
 
 mod columns;
 mod control;
+mod diagnose;
 mod drill;
 mod emulate;
 mod errors;
@@ -33,6 +34,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::control::Control;
+    #[pymodule_export]
+    use crate::diagnose::diagnose;
     #[pymodule_export]
     use crate::drill::{Drilled, play_drill};
     #[pymodule_export]

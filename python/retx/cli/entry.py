@@ -24,6 +24,7 @@ COMMANDS = {
     "init": "retx.cli.init:command",
     "run": "retx.cli.run:command",
     "why": "retx.cli.why:command",
+    "diagnose": "retx.cli.diagnose:command",
     "sweep": "retx.cli.sweep:command",
     "tune": "retx.cli.tune:command",
     "emulate": "retx.cli.emulate:command",

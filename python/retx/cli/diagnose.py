@@ -1,0 +1,103 @@
+"""`retx diagnose`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from retx.cli import options
+from retx.cli.run import print_json
+
+if TYPE_CHECKING:
+    from retx.diagnosing.diagnosis import Diagnosis
+
+Capture = Annotated[
+    Path,
+    typer.Argument(
+        help="A capture: pcap or pcapng, plain or compressed by gzip or Zstandard.",
+        show_default=False,
+    ),
+]
+Number = Annotated[
+    int | None,
+    typer.Option("--flow", metavar="N", min=1, help="Say everything about flow N of the overview."),
+]
+MOST_FLOWS, MOST_RETRANSMISSIONS = 30, 40
+
+
+def command(capture: Capture, flow: Number = None, as_json: options.AsJson = False) -> None:
+    """Say what limited the TCP flows of a capture, and why they sent data again.
+
+    \b
+    Examples:
+      retx diagnose capture.pcapng
+      retx diagnose capture.pcapng --flow 3
+      retx diagnose capture.pcap.gz --json
+    """
+    from retx.diagnosing.diagnosis import diagnose
+
+    diagnosis = diagnose(capture, flow=flow)
+    if as_json:
+        print_json(diagnosis.content)
+    else:
+        _print(diagnosis, is_whole=flow is None)
+
+
+def _print(diagnosis: Diagnosis, *, is_whole: bool) -> None:
+    from retx.cli.console import console
+    from retx.cli.tables import plain
+    from retx.diagnosing.wording import lost
+
+    out, flows = console(), diagnosis.flows
+    capture = diagnosis.content["capture"]
+    out.print(f"{plain(capture['files'][0])}: {capture['packets']} frames, {len(flows)} flows")
+    for finding in diagnosis.findings:
+        out.print(f"  {plain(finding)}.")
+    if is_whole and len(flows) > 1:
+        ranked = sorted(flows, key=lost, reverse=True)
+        _overview(ranked, out)
+        flows = ranked[:1]
+        out.print(f"\nMost was lost by flow {flows[0]['number']}; --flow N shows another.")
+    for flow in flows:
+        _flow(flow, out)
+
+
+def _overview(flows: list[Any], out: Any) -> None:  # noqa: ANN401
+    from retx.cli.tables import plain, table
+    from retx.diagnosing.wording import largest
+    from retx.quantities import seconds
+
+    rows = table("", ">#", "Flow", ">life", ">bytes", ">resent", ">needless", ">timeouts", "limit")
+    for flow in flows[:MOST_FLOWS]:
+        resent = flow["retransmissions"]
+        needless = sum(it["needless"] == "yes" for it in resent)
+        rows.add_row(
+            str(flow["number"]), plain(flow["name"]), seconds(flow["life_s"]), str(flow["bytes"]),
+            str(len(resent)), str(needless), str(len(flow["timeouts"])), largest(flow),
+        )  # fmt: skip
+    out.print(rows)
+    if len(flows) > MOST_FLOWS:
+        out.print(f"and {len(flows) - MOST_FLOWS} more: see --json")
+
+
+def _flow(flow: Any, out: Any) -> None:  # noqa: ANN401
+    from retx.cli.tables import plain, table
+    from retx.diagnosing.wording import paragraph, reason, what
+
+    out.print(f"\n[bold]{flow['number']}: {plain(flow['name'])}[/bold]")
+    for sentence in paragraph(flow):
+        out.print(plain(sentence))
+    resent = flow["retransmissions"]
+    if not resent:
+        return
+    rows = table("", ">Frame", ">time", ">seq", ">bytes", "kind", "needless", "because", ">sure")
+    for it in resent[:MOST_RETRANSMISSIONS]:
+        rows.add_row(
+            str(it["packet"]), f"{it['time_s']:.6f}", str(it["seq"]), str(it["length_bytes"]),
+            what(it), it["needless"], reason(it), f"{it['confidence']:.2f}",
+        )  # fmt: skip
+    out.print(rows)
+    if len(resent) > MOST_RETRANSMISSIONS:
+        out.print(f"and {len(resent) - MOST_RETRANSMISSIONS} more: see --json")

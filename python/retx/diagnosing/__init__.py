@@ -1,0 +1,1 @@
+"""What limited the flows of a capture, and why they sent data again."""

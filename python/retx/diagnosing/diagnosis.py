@@ -1,0 +1,60 @@
+"""The answer for a capture."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from retx import _native
+from retx.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a capture tells about the TCP flows in it."""
+
+    content: Mapping[str, Any]
+    """`capture` and `flows`, as `retx diagnose --json` prints them."""
+
+    @property
+    def findings(self) -> Sequence[str]:
+        """Faults of the capture, each once."""
+        found: Sequence[str] = self.content["capture"]["findings"]
+        return found
+
+    @property
+    def flows(self) -> Sequence[Mapping[str, Any]]:
+        """One entry per flow, in the order of the first packets."""
+        flows: Sequence[Mapping[str, Any]] = self.content["flows"]
+        return flows
+
+    def flow(self, number: int) -> Mapping[str, Any]:
+        """A flow by its number, from 1."""
+        for flow in self.flows:
+            if flow["number"] == number:
+                return flow
+        raise UsageError(f"flow {number}: the capture has flows 1 to {len(self.flows)}")
+
+
+def diagnose(capture: str | os.PathLike[str], *, flow: int | None = None) -> Diagnosis:
+    """Diagnoses a capture: pcap or pcapng, plain or compressed.
+
+    Args:
+        capture: The file.
+        flow: Keep this flow only, by its number from 1.
+
+    Raises:
+        OSError: The file cannot be read.
+        UsageError: The file is no capture, or has no such flow.
+    """
+    try:
+        content = json.loads(_native.diagnose(capture))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    diagnosis = Diagnosis(content)
+    if flow is not None:
+        content["flows"] = [diagnosis.flow(flow)]
+    return diagnosis

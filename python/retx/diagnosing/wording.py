@@ -1,0 +1,129 @@
+"""The answer for a flow in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from retx.quantities import seconds
+
+LEAST_SHARE = 0.005
+PLACES = {
+    "sender": "at the sender's end",
+    "middle": "between the ends",
+    "receiver": "at the receiver's end",
+    "unknown": "at a place that it does not tell",
+}
+LIMITS = {
+    "handshake": "by the handshake",
+    "application": "by the application, which had nothing to send",
+    "send_buffer": "by the send buffer",
+    "receive_window": "by the receiver's window",
+    "bottleneck": "by the bottleneck, whose queue stayed filled",
+    "slow_start": "by slow start",
+    "window": "by windows reduced after losses",
+    "recovery": "by fast recovery",
+    "timeout": "by silence before retransmission timeouts",
+    "unknown": "by something that the capture does not tell",
+}
+CAUSES = {
+    "congestion": "of congestion",
+    "wireless": "of the channel",
+    "spurious": "that were none",
+    "unknown": "of unknown cause",
+}
+EVIDENCE = {
+    "none": "nothing says otherwise",
+    "acknowledged_before": "its data had been acknowledged",
+    "sacked_before": "its data had been selectively acknowledged",
+    "dsack": "DSACK",
+    "older_timestamp": "its ACK echoes an older timestamp",
+    "own_timestamp": "its ACK echoes its own timestamp",
+    "early_ack": "its ACK came sooner than a round trip",
+    "arrived_before": "its data had arrived",
+    "late_original": "its original came later",
+    "not_seen": "no earlier copy came by",
+    "no_dsack": "no DSACK came",
+}
+
+
+def lost(flow: Mapping[str, Any]) -> float:
+    """Seconds that a flow lost by losses and silence, for sorting."""
+    total = 0.0
+    for key in ("window", "recovery", "timeout"):
+        total += sum(flow["limited_by"][key].values())
+    return total + float(flow["limited_by"]["receive_window"]) + 1e-6 * len(flow["retransmissions"])
+
+
+def shares(flow: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Shares of the life in words, the largest first."""
+    found = []
+    for key, value in flow["limited_by"].items():
+        parts = value.items() if isinstance(value, Mapping) else [(None, value)]
+        for cause, part in parts:
+            words = LIMITS.get(key, key.replace("_", " "))
+            found.append((f"{words} {CAUSES[cause]}" if cause else words, float(part)))
+    life = flow["life_s"] or 1.0
+    large = [(words, part / life) for words, part in found if part / life >= LEAST_SHARE]
+    return sorted(large, key=lambda it: -it[1])
+
+
+def largest(flow: Mapping[str, Any]) -> str:
+    """The largest share, in short."""
+    sums = {
+        key: sum(value.values()) if isinstance(value, Mapping) else value
+        for key, value in flow["limited_by"].items()
+    }
+    key = max(sums, key=lambda name: sums[name])
+    return f"{sums[key] / (flow['life_s'] or 1.0):.0%} {key}"
+
+
+def what(retransmission: Mapping[str, Any]) -> str:
+    """Kind of a retransmission, with the number of a timeout."""
+    kind = str(retransmission["kind"]).replace("_", " ")
+    number = retransmission.get("number")
+    return f"{kind} {number}" if number else kind
+
+
+def reason(retransmission: Mapping[str, Any]) -> str:
+    """Evidence for needless or not, with its frame."""
+    proof = retransmission["proof"]
+    words = EVIDENCE[proof["evidence"]]
+    return f"{words} (frame {proof['packet']})" if "packet" in proof else words
+
+
+def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences to forward."""
+    rate = flow["goodput_bit_s"] / 1e6
+    yield (
+        f"{flow['bytes']} bytes in {seconds(flow['life_s'])}, {rate:.3g} Mbit/s; captured "
+        f"{PLACES[flow['place']]}."
+    )
+    said = ", ".join(f"{share:.0%} {words}" for words, share in shares(flow)[:5])
+    if said:
+        yield f"It was limited {said}."
+    resent = flow["retransmissions"]
+    if resent:
+        needless = [it for it in resent if it["needless"] == "yes"]
+        text = f"{len(resent)} retransmissions, the first in frame {resent[0]['packet']}"
+        if needless:
+            text += (
+                f"; {len(needless)} of them needless, as frame {needless[0]['packet']}: "
+                f"{reason(needless[0])}"
+            )
+        yield text + "."
+    if flow["timeouts"]:
+        longest = max(flow["timeouts"], key=lambda it: it["waited_s"])
+        yield (
+            f"{len(flow['timeouts'])} timeouts; before frame {longest['packet']}, timeout "
+            f"{longest['number']} in a row, it waited {seconds(longest['waited_s'])} (RTO by the "
+            f"ACKs: {seconds(longest['rto_s'])}; {flow['timer']})."
+        )
+    if flow["stalls"]:
+        worst = max(flow["stalls"], key=lambda it: it["duration_s"])
+        yield (
+            f"The longest silence, {seconds(worst['duration_s'])}, ends with frame "
+            f"{worst['packet']}: {LIMITS[worst['cause']]}."
+        )
+    if flow["reordered"]:
+        yield f"{flow['reordered']} packets came late, and are no retransmissions."
