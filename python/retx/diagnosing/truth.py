@@ -1,0 +1,171 @@
+"""Captures with known truth, made by simulation, to judge a diagnosis by."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from retx.results import Result
+from retx.running import run
+
+PLACES = ("sender", "middle", "receiver")
+"""Interfaces of the captures, in their order."""
+
+PRESETS = ("linux", "linux_reno", "linux_bbr", "sack", "newreno", "reno", "rack")
+CHANNELS: dict[str, dict[str, Any]] = {
+    "bernoulli": {"model": "bernoulli", "p": 0.01},
+    "bernoulli-heavy": {"model": "bernoulli", "p": 0.05},
+    "bursts": {"model": "gilbert_elliott", "p": 0.002, "r": 0.2, "h": 0.2},
+    "queue": {},
+    "delays": {"model": "random_delay", "share": 0.004, "law": "exponential", "delay": "400 ms"},
+    "reordering": {"model": "reorder", "p": 0.02, "packets": 4},
+    "reordering-and-loss": {},
+}
+BOTH = [{"model": "reorder", "p": 0.02, "packets": 4}, {"model": "bernoulli", "p": 0.01}]
+
+
+@dataclass
+class Packet:
+    """A packet with data of the sender, as it lies in a capture."""
+
+    frame: int
+    identity: int
+    time_s: float
+    seq: int
+    is_retransmission: bool
+    is_needless: bool
+    kind: str | None = field(default=None)
+    """Of retransmissions: `frr`, `rto` or `tlp`."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A simulated download."""
+
+    preset: str
+    channel: str
+    timestamps: bool
+    draw: int
+    ids: bool = True
+
+    @property
+    def name(self) -> str:
+        """Name of the case, which is a file's, too."""
+        stamps = "timestamps" if self.timestamps else "none"
+        return f"{self.preset}-{self.channel}-{stamps}-{self.draw}"
+
+    def scenario(self) -> dict[str, Any]:
+        """The scenario."""
+        queue = 25 if self.channel == "queue" else 200
+        last: dict[str, Any] = {
+            "name": "last",
+            "ends": ["router", "client"],
+            "rate": ["4 Mbit/s", "10 Mbit/s", "30 Mbit/s"][self.draw % 3],
+            "delay": ["8 ms", "30 ms", "90 ms"][self.draw // 3 % 3],
+            "queue": {"discipline": "droptail", "packets": queue},
+        }
+        if CHANNELS[self.channel]:
+            last["forward"] = {"channel": CHANNELS[self.channel]}
+        if self.channel == "reordering-and-loss":
+            last["forward"] = {"channel": BOTH}
+        first = {"name": "first", "ends": ["server", "router"], "rate": "200 Mbit/s",
+                 "delay": "6 ms"}  # fmt: skip
+        flow = {"name": "download", "from": "server", "to": "client", "tcp": "tcp",
+                "app": {"kind": "transfer", "bytes": 1_500_000}}  # fmt: skip
+        return {
+            "title": self.name,
+            "duration": "300 s",
+            "tcp": {"tcp": {"like": self.preset, "timestamps": self.timestamps}},
+            "link": [first, last],
+            "flow": [flow],
+        }
+
+    def run(self, capture: Path) -> Result:
+        """Simulates it, and captures at all places."""
+        places = ["first@server", "last@router", "last@client"]
+        return run(self.scenario(), seed=self.draw + 1, pcap=capture, pcap_at=places)
+
+
+
+
+def cases(draws: int, *, ids: bool = True) -> Iterator[Case]:
+    """Every case, with this many draws of each."""
+    for preset, channel, timestamps in product(PRESETS, CHANNELS, (True, False)):
+        for draw in range(draws):
+            yield Case(preset, channel, timestamps, draw, ids)
+
+
+def captured(folder: Path, case: Case) -> Iterator[tuple[str, list[Packet], Path]]:
+    """The capture of each place as a file of its own, without what a real capture does not have."""
+    frames = list(_frames((folder / "whole.pcapng").read_bytes()))
+    for index, place in enumerate(PLACES):
+        here = [frame for frame in frames if frame[0] == index]
+        packets = []
+        counters = {True: 0, False: 0}
+        origin: int | None = None
+        pieces = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 101)]
+        for number, (_, time_ns, data, comment) in enumerate(here, start=1):
+            identity, port = struct.unpack_from(">4xHxx8x4xxxxx", data)[0], data[20:22]
+            is_data = port == here[0][2][22:24]
+            counters[is_data] += 1
+            counted = counters[is_data] & 0xFFFF if case.ids else 0
+            data = data[:4] + struct.pack(">H", counted) + data[6:]
+            pieces.append(
+                struct.pack("<IIII", *divmod(time_ns, 10**9), len(data), len(data)) + data
+            )
+            seq = struct.unpack_from(">I", data, 24)[0]
+            length = len(data) - 20 - (data[32] >> 4) * 4
+            if is_data and data[33] & 2:
+                origin = seq
+            if is_data and length > 0 and origin is not None:
+                again = "retransmission" in comment
+                needless = "unnecessary" in comment
+                position = (seq - origin) & 0xFFFFFFFF
+                packets.append(Packet(number, identity, time_ns / 1e9, position, again, needless))
+        path = folder / f"{place}.pcap"
+        path.write_bytes(b"".join(pieces))
+        yield place, packets, path
+
+
+def _frames(content: bytes) -> Iterator[tuple[int, int, bytes, str]]:
+    """Interface, time in nanoseconds, IP packet and comment of each frame of retx's own captures."""
+    at = 0
+    while at < len(content):
+        kind, length = struct.unpack_from("<II", content, at)
+        if kind == 6:
+            interface, high, low, captured_bytes = struct.unpack_from("<IIII", content, at + 8)
+            data = content[at + 28 : at + 28 + captured_bytes]
+            options = at + 28 + (captured_bytes + 3) // 4 * 4
+            comment = ""
+            while options < at + length - 4:
+                code, size = struct.unpack_from("<HH", content, options)
+                if code == 1:
+                    comment = content[options + 4 : options + 4 + size].decode()
+                options += 4 + (size + 3) // 4 * 4
+            yield interface, high << 32 | low, data, comment
+        at += length
+
+
+class Kinds:
+    """Kind of each retransmission, by the simulator's number of the packet."""
+
+    def __init__(self, sent: Sequence[Packet], result: Result) -> None:
+        segments = result.segments.filter(result.segments["length_bytes"] > 0)
+        rows: dict[int, list[str | None]] = {}
+        for seq, cause in segments.select("seq", "cause").iter_rows():
+            rows.setdefault(seq, []).append(cause)
+        self._kinds: dict[int, str] = {}
+        for packet in sent:
+            left = rows.get(packet.seq)
+            cause = left.pop(0) if left else None
+            self._kinds[packet.identity] = cause or "tlp"
+
+    def set(self, packets: Sequence[Packet]) -> None:
+        """Names the kind of each retransmission."""
+        for packet in packets:
+            if packet.is_retransmission:
+                packet.kind = self._kinds.get(packet.identity)
