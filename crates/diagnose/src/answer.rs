@@ -47,6 +47,8 @@ pub enum Evidence {
     OwnTimestamp,
     /// It was acknowledged sooner than a round trip permits.
     EarlyAck,
+    /// The ACK of data sent again before it covers it, too.
+    Jump,
     /// Captured at the receiver's end, where an earlier copy had arrived.
     ArrivedBefore,
     /// The original arrived after the retransmission.

@@ -40,6 +40,7 @@ EVIDENCE = {
     "older_timestamp": "its ACK echoes an older timestamp",
     "own_timestamp": "its ACK echoes its own timestamp",
     "early_ack": "its ACK came sooner than a round trip",
+    "jump": "the ACK of data sent again before it covers it",
     "arrived_before": "its data had arrived",
     "late_original": "its original came later",
     "not_seen": "no earlier copy came by",

@@ -1,13 +1,24 @@
 //! Acknowledgments of one direction's data: what they say about retransmissions.
 
 use super::half::{Half, Now};
+use super::record::Record;
 use super::sender::Ack;
 use crate::answer::{Evidence, Needless, Proof};
 use crate::packet::{Control, Packet};
 
-/// Cumulative acknowledgment, and what it echoes.
+/// Segments that one delayed ACK covers.
+const DELAYED_SEGMENTS: i64 = 2;
+
+/// A cumulative acknowledgment.
+#[derive(Clone, Copy)]
 struct Echo {
+    /// The acknowledgment before.
     before: i64,
+    /// It covers more than a delayed ACK does.
+    is_jump: bool,
+    /// Time at which the first data that it covers were last sent.
+    head_ns: i64,
+    /// Timestamp that it echoes.
     echoed: Option<u32>,
 }
 
@@ -30,13 +41,13 @@ impl Half {
             && (window == self.window || !packet.options.sack.as_slice().is_empty());
         let sacked_to = self.selective(packet, ack, now);
         let sample = self.cumulative(packet, ack, now);
-        let rtt_ns = sample.map(|ns| ns + now.sender_loop.unwrap_or(0));
+        let rtt_ns = sample.map(|(_, ns)| ns + now.sender_loop.unwrap_or(0));
         self.passed_ack = self.passed_ack.max(ack);
         self.window = window;
         let effective_ns = now.time_ns + now.sender_loop.unwrap_or(0);
         let window = if is_known { window } else { -1 };
         self.sender.push(Ack { effective_ns, ack, is_duplicate, sacked_to, window, rtt_ns });
-        sample
+        sample.map(|(ns, _)| ns)
     }
 
     /// SACK blocks; returns the highest position in them.
@@ -75,23 +86,32 @@ impl Half {
         highest
     }
 
-    /// Cumulative acknowledgment; returns the time since the newest data sent once.
-    fn cumulative(&mut self, packet: &Packet, ack: i64, now: &Now) -> Option<i64> {
+    /// Cumulative acknowledgment; returns the time since the newest data
+    /// sent once passed, and since they would have passed without queues.
+    fn cumulative(&mut self, packet: &Packet, ack: i64, now: &Now) -> Option<(i64, i64)> {
         let before = self.passed_ack;
         if ack <= before {
             return None;
         }
         let echoed = packet.options.timestamps.map(|(_, echo)| echo);
         let mut rtt = None;
+        let mut echo = Echo {
+            before,
+            is_jump: ack - before > DELAYED_SEGMENTS * self.largest,
+            head_ns: self.board.first().map_or(i64::MAX, |span| span.last_ns),
+            echoed,
+        };
+        if self.board.first().is_none_or(|span| span.copies == 0) {
+            echo.is_jump = false;
+        }
         while let Some(span) = self.board.pop_acked(ack) {
             if span.copies == 0 {
                 self.not_captured += span.end - span.start;
             } else if span.retransmission.is_none() && !span.sacked && span.copies == 1 {
-                rtt = Some(now.time_ns - span.last_ns);
+                rtt = Some((now.time_ns - span.last_ns, now.time_ns - span.sent_ns));
             }
             // What was selectively acknowledged has been judged then.
             if let Some(index) = span.retransmission.filter(|_| !span.sacked) {
-                let echo = Echo { before, echoed };
                 self.acknowledged(index, Some(&echo), now);
             }
         }
@@ -102,24 +122,55 @@ impl Half {
         rtt
     }
 
-    /// The data of a retransmission are acknowledged for the first time.
+    /// The data of a retransmission, and of those of the same data before it, are acknowledged.
     fn acknowledged(&mut self, index: u32, echo: Option<&Echo>, now: &Now) {
-        let record = &mut self.records.all[index as usize];
-        record.is_acked = true;
-        let elapsed = now.time_ns - record.time_ns;
-        let proof = |evidence| Proof { evidence, packet: Some(now.packet) };
-        let is_head = echo.is_some_and(|echo| record.start <= echo.before);
-        let echoed = echo.and_then(|echo| echo.echoed).zip(record.value);
-        if now.receiver_loop.is_some_and(|least| elapsed < least / 20 * 19) {
-            record.prove(Needless::Yes, 0.98, proof(Evidence::EarlyAck));
-        } else if let Some((echoed, value)) = echoed.filter(|_| is_head)
-            && record.previous_value.is_some_and(|previous| previous != value)
-        {
-            if (echoed.wrapping_sub(value) as i32) < 0 {
-                record.prove(Needless::Yes, 0.99, proof(Evidence::OlderTimestamp));
-            } else {
-                record.prove(Needless::No, 0.99, proof(Evidence::OwnTimestamp));
+        let mut next = Some(index);
+        while let Some(index) = next {
+            let record = &mut self.records.all[index as usize];
+            next = record.before.filter(|before| *before < index);
+            if record.is_acked {
+                return;
+            }
+            record.is_acked = true;
+            let least = now.receiver_loop;
+            if let Some((needless, confidence, evidence)) = told(record, echo, now, least) {
+                let proof = Proof { evidence, packet: Some(now.packet) };
+                record.prove(needless, confidence, proof);
             }
         }
     }
+}
+
+/// What the first acknowledgment of a retransmission tells about it.
+fn told(
+    record: &Record,
+    echo: Option<&Echo>,
+    now: &Now,
+    least: Option<i64>,
+) -> Option<(Needless, f64, Evidence)> {
+    let elapsed = now.time_ns - record.time_ns;
+    if least.is_some_and(|least| elapsed < least / 20 * 19) {
+        return Some((Needless::Yes, 0.98, Evidence::EarlyAck));
+    }
+    let echo = echo?;
+    let age = echo.echoed.zip(record.value).map(|(echoed, value)| value.wrapping_sub(echoed) as i32);
+    if record.start <= echo.before {
+        // This fills the gap, so that its own timestamp is echoed.
+        let age = age.filter(|_| record.previous_value != record.value)?;
+        return Some(if age > 0 {
+            (Needless::Yes, 0.99, Evidence::OlderTimestamp)
+        } else {
+            (Needless::No, 0.99, Evidence::OwnTimestamp)
+        });
+    }
+    // What fills a gap before it was sent before it, and covers it: its data were there. An ACK
+    // that is lost after it can feign that without timestamps.
+    if echo.is_jump && record.time_ns > echo.head_ns {
+        return match age {
+            Some(age) if age > 0 => Some((Needless::Yes, 0.97, Evidence::OlderTimestamp)),
+            Some(age) if age < 0 => None,
+            _ => Some((Needless::Yes, 0.9, Evidence::Jump)),
+        };
+    }
+    None
 }

@@ -39,6 +39,8 @@ pub struct Span {
     pub first_ns: i64,
     /// Time of the last copy.
     pub last_ns: i64,
+    /// Time at which that would have passed without queues before the capture.
+    pub sent_ns: i64,
     /// Copies captured; 0 for a hole.
     pub copies: u32,
     /// Frame of the first copy, or the frame that revealed the hole.

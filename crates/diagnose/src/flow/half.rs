@@ -12,6 +12,8 @@ use crate::packet::{Control, Packet};
 pub struct Now {
     /// Since the flow's first packet.
     pub time_ns: i64,
+    /// Time at which the packet would have passed without queues before the capture.
+    pub sent_ns: i64,
     /// Frame.
     pub packet: u64,
     /// Least time from the capture to the sender and back.
@@ -95,7 +97,7 @@ pub struct Half {
     pub scale: Option<u8>,
     pub(super) is_established: bool,
     pub(super) window: i64,
-    largest: i64,
+    pub(super) largest: i64,
     last_length: i64,
     ids: Identification,
 }
@@ -145,7 +147,7 @@ impl Half {
         if start == end || packet.control.any(Control::RST) {
             return;
         }
-        self.settle(now.time_ns);
+        self.settle(now.sent_ns);
         let value = packet.options.timestamps.map(|(value, _)| value);
         let stamp = Stamp { value, ip_id: id };
         let relation = self.relation((start, end), stamp, now);
@@ -222,9 +224,9 @@ impl Half {
     fn new_data(&mut self, now: &Now) {
         let was_idle = self.sender.una >= self.board.end;
         let (limit, since) = (self.account.limit(), self.sender.active_ns());
-        let length = self.account.until(now.time_ns, limit, self.episodes.len().checked_sub(1));
+        let length = self.account.until(now.sent_ns, limit, self.episodes.len().checked_sub(1));
         self.stall((since, length), limit, now);
-        self.sender.on_new(now.time_ns, was_idle);
+        self.sender.on_new(now.sent_ns, was_idle);
     }
 
     fn stall(&mut self, (since, length): (i64, i64), limit: Limit, now: &Now) {
@@ -259,8 +261,8 @@ impl Half {
             return self.recover(packet, at, original, now);
         };
         let limit = if kind == Kind::Syn { Limit::Handshake } else { self.account.limit() };
-        self.account.until(now.time_ns, limit, self.episodes.len().checked_sub(1));
-        self.sender.on_new(now.time_ns, true);
+        self.account.until(now.sent_ns, limit, self.episodes.len().checked_sub(1));
+        self.sender.on_new(now.sent_ns, true);
         self.note(packet, at, kind, now);
         if let Some(last) = self.records.all.last_mut() {
             last.original = original;
@@ -269,12 +271,14 @@ impl Half {
 
     fn recover(&mut self, packet: &Packet, at: (i64, i64), original: Option<u64>, now: &Now) {
         let (start, end) = at;
-        let previous = self.board.range(start, end).map(|span| span.last_ns).max();
+        let previous = self.board.range(start, end).map(|span| span.sent_ns).max();
         let attempt = Attempt {
-            time_ns: now.time_ns,
+            time_ns: now.sent_ns,
             start,
             end,
             previous_ns: previous.unwrap_or(0),
+            is_remote: now.sender_loop.is_some_and(|it| it > now.receiver_loop.unwrap_or(0))
+                && now.sent_ns == now.time_ns,
             sent_to: self.board.end,
         };
         let since = self.sender.active_ns();
@@ -284,7 +288,7 @@ impl Half {
         if verdict.begins && verdict.kind != Kind::TailLossProbe {
             let continues = is_timeout && verdict.number > 1;
             if !continues {
-                let (trigger, start_ns, until) = (index, now.time_ns, self.board.end);
+                let (trigger, start_ns, until) = (index, now.sent_ns, self.board.end);
                 let episode = EpisodeRecord { is_timeout, trigger, start_ns, until, end_ns: None };
                 self.episodes.push(episode);
             }
@@ -296,7 +300,7 @@ impl Half {
         } else {
             self.account.limit()
         };
-        let length = self.account.until(now.time_ns, limit, self.episodes.len().checked_sub(1));
+        let length = self.account.until(now.sent_ns, limit, self.episodes.len().checked_sub(1));
         self.stall((since, length), limit, now);
         self.note(packet, at, verdict.kind, now);
         if let Some(record) = self.records.all.last_mut() {
@@ -335,6 +339,7 @@ impl Half {
             episode: None,
             has_dsack: false,
             is_acked: end <= self.passed_ack,
+            before: self.board.range(start, end).find_map(|span| span.retransmission),
         };
         let sure = |evidence| Proof { evidence, packet: None };
         if kind == Kind::NetworkDuplicate || end <= self.passed_ack {
@@ -354,9 +359,9 @@ impl Half {
             for span in self.board.range_mut(start, end.min(old_end)) {
                 if span.copies == 0 {
                     (span.first_ns, span.packet) = (time, now.packet);
-                    (span.last_ns, span.stamp) = (time, stamp);
+                    (span.last_ns, span.sent_ns, span.stamp) = (time, now.sent_ns, stamp);
                 } else if as_what != Relation::Late {
-                    (span.last_ns, span.stamp) = (time, stamp);
+                    (span.last_ns, span.sent_ns, span.stamp) = (time, now.sent_ns, stamp);
                 }
                 span.copies += 1;
                 span.retransmission = retransmission.or(span.retransmission);
@@ -367,6 +372,7 @@ impl Half {
             end: start,
             first_ns: time,
             last_ns: time,
+            sent_ns: now.sent_ns,
             copies: 0,
             packet: now.packet,
             stamp,

@@ -3,6 +3,7 @@
 mod account;
 mod acks;
 mod board;
+mod clock;
 mod copies;
 mod estimator;
 mod finish;
@@ -12,6 +13,7 @@ mod sender;
 pub mod table;
 
 use crate::packet::{Control, End, Packet};
+use clock::Clock;
 use copies::Copies;
 use half::{Half, Now};
 use std::collections::VecDeque;
@@ -23,6 +25,8 @@ const ECHOES_MAX: usize = 256;
 #[derive(Debug, Default)]
 struct Loop {
     least_ns: Option<i64>,
+    /// The newest sample, from an echo.
+    recent_ns: Option<i64>,
     /// Timestamp values on their way to that end, with the time of the first packet of each.
     values: VecDeque<(u32, i64)>,
 }
@@ -54,10 +58,14 @@ impl Loop {
             self.values.pop_front();
             if value == echo {
                 self.sample(time_ns - sent_ns);
+                self.recent_ns = Some(time_ns - sent_ns);
             }
         }
     }
 }
+
+/// Nearer to the sender, times at the capture tell more than ticks of a millisecond.
+const QUEUED_NS: i64 = 3_000_000;
 
 /// A flow.
 pub struct Flow {
@@ -67,6 +75,7 @@ pub struct Flow {
     packets: u64,
     halves: [Half; 2],
     loops: [Loop; 2],
+    clocks: [Clock; 2],
     copies: [Copies; 2],
     /// Time at which each end's SYN passed.
     syn_ns: [Option<i64>; 2],
@@ -85,6 +94,7 @@ impl Flow {
             packets: 0,
             halves: Default::default(),
             loops: Default::default(),
+            clocks: Default::default(),
             copies: Default::default(),
             syn_ns: [None; 2],
             scales: [None; 2],
@@ -121,7 +131,13 @@ impl Flow {
                 self.loops[side].echoed(echo, time_ns);
             }
         }
-        let sending = self.now(packet, side);
+        let mut sending = self.now(packet, side);
+        if let Some((value, _)) = packet.options.timestamps {
+            let unqueued = self.clocks[side].unqueued(value, time_ns);
+            if sending.sender_loop.is_some_and(|least| least >= QUEUED_NS) {
+                sending.sent_ns = unqueued;
+            }
+        }
         let before = self.halves[side].board.end;
         self.halves[side].on_packet(packet, &sending);
         self.payload[side] += (self.halves[side].board.end - before).max(0);
@@ -166,6 +182,7 @@ impl Flow {
     fn now(&self, packet: &Packet, sender: usize) -> Now {
         Now {
             time_ns: packet.time_ns - self.start_ns,
+            sent_ns: packet.time_ns - self.start_ns,
             packet: packet.number,
             sender_loop: self.loops[sender].least_ns,
             receiver_loop: self.loops[1 - sender].least_ns,

@@ -38,6 +38,8 @@ pub struct Record {
     pub episode: Option<usize>,
     /// A DSACK block has been counted for it.
     pub has_dsack: bool,
+    /// The retransmission of the same data before it.
+    pub before: Option<u32>,
     /// It has been acknowledged.
     pub is_acked: bool,
 }

@@ -55,6 +55,8 @@ pub struct Attempt {
     pub previous_ns: i64,
     /// Position after everything sent so far.
     pub sent_to: i64,
+    /// Queues between sender and capture, of unknown length, blur the time.
+    pub is_remote: bool,
 }
 
 /// A kind, and how certain it is.
@@ -187,7 +189,7 @@ impl Sender {
         let since_timer = attempt.time_ns - self.timer_ns;
         let is_late = since_timer.min(attempt.time_ns - attempt.previous_ns) >= rto / 20 * 17;
         let is_head = attempt.start <= self.una;
-        if is_quiet || (is_head && is_late) {
+        if is_quiet || (is_head && is_late && !attempt.is_remote) {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
         match self.state {
