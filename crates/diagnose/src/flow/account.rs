@@ -64,11 +64,6 @@ pub struct Account {
 const NS: f64 = 1e-9;
 
 impl Account {
-    /// An account that begins now.
-    pub fn new(start_ns: i64) -> Self {
-        Self { since_ns: start_ns, ..Self::default() }
-    }
-
     /// The limit since the last event.
     pub fn limit(&self) -> Limit {
         self.limit
@@ -122,7 +117,7 @@ impl Account {
         };
         for (index, episode) in self.episodes.iter().enumerate() {
             let is_spurious = is_spurious(index);
-            let mut add = |share: &mut ByCause, ns: i64| {
+            let add = |share: &mut ByCause, ns: i64| {
                 let part = if is_spurious { &mut share.spurious } else { &mut share.unknown };
                 *part += ns as f64 * NS;
             };

@@ -39,6 +39,7 @@ impl Half {
             && ack == self.passed_ack
             && self.board.first().is_some()
             && (window == self.window || !packet.options.sack.as_slice().is_empty());
+        self.newest_ns = 0;
         let sacked_to = self.selective(packet, ack, now);
         let sample = self.cumulative(packet, ack, now);
         let rtt_ns = sample.map(|(_, ns)| ns + now.sender_loop.unwrap_or(0));
@@ -46,7 +47,15 @@ impl Half {
         self.window = window;
         let effective_ns = now.time_ns + now.sender_loop.unwrap_or(0);
         let window = if is_known { window } else { -1 };
-        self.sender.push(Ack { effective_ns, ack, is_duplicate, sacked_to, window, rtt_ns });
+        self.sender.push(Ack {
+            effective_ns,
+            ack,
+            is_duplicate,
+            sacked_to,
+            window,
+            newest_ns: self.newest_ns,
+            rtt_ns,
+        });
         sample.map(|(ns, _)| ns)
     }
 
@@ -74,6 +83,7 @@ impl Half {
             if has_news {
                 for span in self.board.range_mut(left, right) {
                     if !span.sacked {
+                        self.newest_ns = self.newest_ns.max(span.newest_delivered(now));
                         span.sacked = true;
                         news.extend(span.retransmission);
                     }
@@ -105,6 +115,9 @@ impl Half {
             echo.is_jump = false;
         }
         while let Some(span) = self.board.pop_acked(ack) {
+            if !span.sacked {
+                self.newest_ns = self.newest_ns.max(span.newest_delivered(now));
+            }
             if span.copies == 0 {
                 self.not_captured += span.end - span.start;
             } else if span.retransmission.is_none() && !span.sacked && span.copies == 1 {

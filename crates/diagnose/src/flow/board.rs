@@ -1,6 +1,7 @@
 //! Sequence space of one direction as the capture saw it: what was sent, how often, and what is
 //! acknowledged.
 
+use super::half::Now;
 use std::collections::VecDeque;
 
 /// Spans kept for a direction whose acknowledgments are not in the capture.
@@ -51,6 +52,15 @@ pub struct Span {
     pub sacked: bool,
     /// Index of its last retransmission.
     pub retransmission: Option<u32>,
+}
+
+impl Span {
+    /// When the copy was sent that an acknowledgment reports: the last one, unless there has not
+    /// been a round trip since.
+    pub fn newest_delivered(&self, now: &Now) -> i64 {
+        let is_soon = now.receiver_loop.is_some_and(|least| now.time_ns - self.last_ns < least);
+        if self.copies == 0 || (self.retransmission.is_some() && is_soon) { 0 } else { self.sent_ns }
+    }
 }
 
 /// Spans from the cumulative acknowledgment to the highest position sent.
@@ -135,9 +145,9 @@ impl Board {
         self.spans.front()
     }
 
-    /// The span sent last in the order of positions.
-    pub fn last(&self) -> Option<&Span> {
-        self.spans.back()
+    /// True if something before the end was not captured.
+    pub fn has_hole(&self) -> bool {
+        self.spans.iter().any(|span| span.copies == 0)
     }
 
     /// Forgets everything before a position that was acknowledged without having been seen.

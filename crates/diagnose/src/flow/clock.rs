@@ -3,10 +3,10 @@
 
 /// Nanoseconds per tick that are in use.
 const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
-/// A tick that differs by a larger part from those is not known.
-const TOLERANCE: f64 = 0.05;
-/// Time that must have passed before the tick is known.
-const LEAST_NS: i64 = 300_000_000;
+/// A tick that differs by a larger part from those is not known, at first and later.
+const TOLERANCES: [f64; 2] = [0.25, 0.05];
+/// Time that must have passed for the first, and for the second.
+const LEAST_NS: [i64; 2] = [15_000_000, 5_000_000_000];
 
 /// Timestamp clock of one end.
 #[derive(Debug, Default)]
@@ -23,12 +23,12 @@ impl Clock {
         let (first, first_ns) = *self.first.get_or_insert((value, time_ns));
         let ticks = i64::from(value.wrapping_sub(first) as i32);
         let elapsed = time_ns - first_ns;
-        if self.tick_ns.is_none() && elapsed >= LEAST_NS && ticks > 0 {
+        let is_long = elapsed >= LEAST_NS[1];
+        if ticks > 0 && elapsed >= LEAST_NS[0] && (self.tick_ns.is_none() || is_long) {
             let each = elapsed as f64 / ticks as f64;
-            let known = TICKS_NS.iter().find(|tick| {
-                (each / **tick as f64 - 1.0).abs() < TOLERANCE
-            });
-            self.tick_ns = known.copied();
+            let tolerance = TOLERANCES[usize::from(is_long)];
+            let is_near = |tick: &&i64| (each / **tick as f64 - 1.0).abs() < tolerance;
+            self.tick_ns = TICKS_NS.iter().find(is_near).copied();
         }
         let Some(tick_ns) = self.tick_ns else { return time_ns };
         let ideal = first_ns + ticks * tick_ns;

@@ -98,6 +98,8 @@ pub struct Half {
     pub(super) is_established: bool,
     pub(super) window: i64,
     pub(super) largest: i64,
+    /// When the newest data that the current acknowledgment covers were sent.
+    pub(super) newest_ns: i64,
     last_length: i64,
     ids: Identification,
 }
@@ -106,13 +108,21 @@ pub struct Half {
 #[derive(Debug, Default)]
 struct Identification {
     last: u16,
+    highest: u16,
     small: u32,
     packets: u32,
+    /// Packets that are missing before this one.
+    skipped: u16,
 }
 
 impl Identification {
     fn next(&mut self, id: u16) -> Option<u16> {
         let step = id.wrapping_sub(self.last);
+        let ahead = id.wrapping_sub(self.highest);
+        self.skipped = if (2..=64).contains(&ahead) { ahead - 1 } else { 0 };
+        if (ahead as i16) > 0 || self.packets == 0 {
+            self.highest = id;
+        }
         self.last = id;
         self.packets += 1;
         // A late packet makes two odd steps.
@@ -150,6 +160,7 @@ impl Half {
         self.settle(now.sent_ns);
         let value = packet.options.timestamps.map(|(value, _)| value);
         let stamp = Stamp { value, ip_id: id };
+        self.hidden(start, now, stamp);
         let relation = self.relation((start, end), stamp, now);
         match relation {
             Relation::New => self.new_data(now),
@@ -181,6 +192,30 @@ impl Half {
             }
             self.account.set(self.limit());
         }
+    }
+
+    /// Data that continue what was seen, but whose IP identification says that packets went before
+    /// them: those were lost before the capture, and carried these data.
+    fn hidden(&mut self, start: i64, now: &Now, stamp: Stamp) {
+        let lost = i64::from(self.ids.skipped);
+        let is_next = start == self.board.end && self.sender.una > 0 && stamp.ip_id.is_some();
+        if !is_next || lost == 0 || self.board.has_hole() || self.largest == 0 {
+            return;
+        }
+        let id = stamp.ip_id.map(|id| id.wrapping_sub(1));
+        let hole = Span {
+            start,
+            end: start + lost * self.largest,
+            first_ns: now.time_ns,
+            last_ns: now.time_ns,
+            sent_ns: now.sent_ns,
+            copies: 0,
+            packet: now.packet,
+            stamp: Stamp { value: None, ip_id: id },
+            sacked: false,
+            retransmission: None,
+        };
+        self.board.append(hole);
     }
 
     fn relation(&self, range: (i64, i64), stamp: Stamp, now: &Now) -> Relation {

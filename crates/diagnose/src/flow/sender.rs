@@ -26,6 +26,8 @@ pub struct Ack {
     pub sacked_to: i64,
     /// Receive window in bytes, scaled.
     pub window: i64,
+    /// When the newest data that it acknowledges were sent.
+    pub newest_ns: i64,
     /// RTT sample that the sender can take from it.
     pub rtt_ns: Option<i64>,
 }
@@ -98,6 +100,10 @@ pub struct Sender {
     sent_ns: i64,
     duplicates: u32,
     sacked_to: i64,
+    /// Cumulative acknowledgment of the last duplicate ACK.
+    doubted: i64,
+    /// When the newest data that are acknowledged were sent (RACK).
+    newest_ns: i64,
     timeouts: u32,
     has_probed: bool,
     /// Timers that sent the tail first (positive) or the head first (negative).
@@ -130,6 +136,7 @@ impl Sender {
         self.window = ack.window;
         self.ack_ns = ack.effective_ns;
         self.sacked_to = self.sacked_to.max(ack.sacked_to);
+        self.newest_ns = self.newest_ns.max(ack.newest_ns);
         if let Some(rtt) = ack.rtt_ns {
             self.rtt_ns = rtt;
             self.rtt_min_ns = Some(self.rtt_min_ns.map_or(rtt, |least| least.min(rtt)));
@@ -147,6 +154,7 @@ impl Sender {
             }
         } else if ack.is_duplicate {
             self.duplicates += 1;
+            self.doubted = ack.ack;
         }
     }
 
@@ -189,19 +197,41 @@ impl Sender {
         let since_timer = attempt.time_ns - self.timer_ns;
         let is_late = since_timer.min(attempt.time_ns - attempt.previous_ns) >= rto / 20 * 17;
         let is_head = attempt.start <= self.una;
-        if is_quiet || (is_head && is_late && !attempt.is_remote) {
+        if attempt.end <= self.una && attempt.start != self.doubted {
+            // It was sent before the sender knew that it has arrived, and nothing said that it was
+            // lost: queues held it longer than the least round trip.
+            return self.stale(attempt);
+        }
+        let has_evidence = self.duplicates > 0
+            || self.sacked_to >= attempt.end
+            || self.newest_ns > attempt.previous_ns;
+        let is_timer = match self.state {
+            // Without a duplicate ACK or a SACK block nothing but a timer sends data again.
+            State::Open => !has_evidence || (is_quiet && since_timer >= rto / 10 * 7),
+            _ => is_quiet && since_timer >= rto / 10 * 7,
+        };
+        if is_timer || (is_head && is_late && !attempt.is_remote) {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
         match self.state {
             State::Loss(until) if attempt.start < until => (Kind::Timeout, 0.97),
             State::Recovery(until) if attempt.start < until => (Kind::Recovery, 0.98),
             _ => {
-                let has_evidence = self.duplicates > 0 || self.sacked_to >= attempt.end;
                 self.state = State::Recovery(attempt.sent_to);
                 self.has_reduced = true;
                 (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
             }
         }
+    }
+
+    /// A retransmission of data whose acknowledgment should have reached the sender before.
+    fn stale(&mut self, attempt: &Attempt) -> (Kind, f64) {
+        if self.state != State::Loss(attempt.sent_to) {
+            self.state = State::Loss(attempt.sent_to);
+            self.timeouts = 1;
+            self.has_reduced = true;
+        }
+        (Kind::Timeout, 0.85)
     }
 
     /// A retransmission that no acknowledgment has released.
