@@ -40,7 +40,7 @@ impl Half {
             && self.board.first().is_some()
             && (window == self.window || !packet.options.sack.as_slice().is_empty());
         self.newest_ns = 0;
-        let sacked_to = self.selective(packet, ack, now);
+        let (sacked_from, sacked_to) = self.selective(packet, ack, now);
         let sample = self.cumulative(packet, ack, now);
         let rtt_ns = sample.map(|(_, ns)| ns + now.sender_loop.unwrap_or(0));
         self.passed_ack = self.passed_ack.max(ack);
@@ -51,6 +51,7 @@ impl Half {
             effective_ns,
             ack,
             is_duplicate,
+            sacked_from,
             sacked_to,
             window,
             newest_ns: self.newest_ns,
@@ -59,10 +60,10 @@ impl Half {
         sample.map(|(ns, _)| ns)
     }
 
-    /// SACK blocks; returns the highest position in them.
-    fn selective(&mut self, packet: &Packet, ack: i64, now: &Now) -> i64 {
+    /// SACK blocks; returns the highest of them.
+    fn selective(&mut self, packet: &Packet, ack: i64, now: &Now) -> (i64, i64) {
         let blocks = packet.options.sack.as_slice();
-        let mut highest = ack;
+        let mut highest = (0, ack);
         for (index, (left, right)) in blocks.iter().enumerate() {
             let (left, right) = (self.position(*left, false), self.position(*right, false));
             if left >= right || right > self.board.end || right - left > 1 << 30 {
@@ -77,7 +78,9 @@ impl Half {
                 self.records.duplicate(left, right, now.packet);
                 continue;
             }
-            highest = highest.max(right);
+            if right > highest.1 {
+                highest = (left, right);
+            }
             let mut news = Vec::new();
             let has_news = self.board.range(left, right).any(|span| !span.sacked);
             if has_news {

@@ -90,7 +90,7 @@ impl Half {
                     record.prove(Needless::Yes, 0.995, proof);
                 }
                 ("receiver" | "middle", None) => {
-                    record.prove(Needless::No, 0.97, sure(Evidence::NotSeen, None));
+                    record.prove(Needless::No, 0.991, sure(Evidence::NotSeen, None));
                 }
                 _ => {}
             }

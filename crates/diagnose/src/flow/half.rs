@@ -102,6 +102,8 @@ pub struct Half {
     pub(super) newest_ns: i64,
     last_length: i64,
     ids: Identification,
+    /// Of the current packet.
+    stamp: Stamp,
 }
 
 /// Whether a direction's IP identification counts its packets.
@@ -160,6 +162,7 @@ impl Half {
         self.settle(now.sent_ns);
         let value = packet.options.timestamps.map(|(value, _)| value);
         let stamp = Stamp { value, ip_id: id };
+        self.stamp = stamp;
         self.hidden(start, now, stamp);
         let relation = self.relation((start, end), stamp, now);
         match relation {
@@ -224,9 +227,7 @@ impl Half {
             return Relation::New;
         }
         if end <= self.board.start {
-            // Acknowledged; without any acknowledgment seen, nothing is known about it.
-            let is_known = end <= self.passed_ack;
-            return if is_known { Relation::Again(None) } else { Relation::Late };
+            return self.relation_of_acked(range, stamp, now);
         }
         let mut late = false;
         for span in self.board.range(start, end) {
@@ -256,6 +257,21 @@ impl Half {
         if late { Relation::Late } else { Relation::Again(None) }
     }
 
+    /// Relation of a packet whose data are acknowledged.
+    fn relation_of_acked(&self, (start, end): (i64, i64), stamp: Stamp, now: &Now) -> Relation {
+        if end > self.passed_ack {
+            // Without any acknowledgment seen, nothing is known about it.
+            return Relation::Late;
+        }
+        let Some(record) = self.records.last_at(start).filter(|record| record.original.is_none())
+        else {
+            return Relation::Again(None);
+        };
+        let is_after = stamp.is_after(record.stamp);
+        let is_soon = now.rtt().is_some_and(|rtt| now.time_ns - record.time_ns < rtt);
+        if is_after.unwrap_or(!is_soon) { Relation::Again(None) } else { Relation::Late }
+    }
+
     fn new_data(&mut self, now: &Now) {
         let was_idle = self.sender.una >= self.board.end;
         let (limit, since) = (self.account.limit(), self.sender.active_ns());
@@ -272,11 +288,12 @@ impl Half {
     }
 
     fn late_original(&mut self, start: i64, end: i64, now: &Now) {
-        let indices: Vec<u32> =
+        let mut indices: Vec<u32> =
             self.board.range(start, end).filter_map(|span| span.retransmission).collect();
+        indices.extend(self.records.index_at(start));
+        let proof = Proof { evidence: Evidence::LateOriginal, packet: Some(now.packet) };
         for index in indices {
-            let proof = Proof { evidence: Evidence::LateOriginal, packet: Some(now.packet) };
-            self.records.all[index as usize].prove(Needless::Yes, 0.98, proof);
+            self.records.all[index as usize].prove(Needless::Yes, 0.992, proof);
         }
     }
 
@@ -350,6 +367,7 @@ impl Half {
 
     /// Adds a retransmission, with what is known about it at once.
     fn note(&mut self, packet: &Packet, (start, end): (i64, i64), kind: Kind, now: &Now) {
+        let stamp = self.stamp;
         let value = packet.options.timestamps.map(|(value, _)| value);
         let previous = self.board.range(start, end).find_map(|span| span.stamp.value);
         let all_sacked = {
@@ -363,6 +381,7 @@ impl Half {
             end,
             length_bytes: packet.payload_bytes,
             value,
+            stamp,
             previous_value: previous,
             kind,
             number: 0,

@@ -1,5 +1,6 @@
 //! Retransmissions of one direction, and what is learnt about each later.
 
+use super::board::Stamp;
 use crate::answer::{Evidence, Kind, Needless, Proof};
 use std::collections::BTreeMap;
 
@@ -18,6 +19,8 @@ pub struct Record {
     pub length_bytes: u32,
     /// Timestamp value.
     pub value: Option<u32>,
+    /// Order of sending.
+    pub stamp: Stamp,
     /// Timestamp value of the copy before.
     pub previous_value: Option<u32>,
     /// Mechanism.
@@ -69,6 +72,16 @@ impl Records {
         self.by_start.insert(record.start, index);
         self.all.push(record);
         index
+    }
+
+    /// Index of the last retransmission that begins here.
+    pub fn index_at(&self, start: i64) -> Option<u32> {
+        self.by_start.get(&start).copied()
+    }
+
+    /// The last retransmission that begins here.
+    pub fn last_at(&self, start: i64) -> Option<&Record> {
+        self.index_at(start).map(|index| &self.all[index as usize])
     }
 
     /// A DSACK block in this frame: the last retransmission in it arrived as a duplicate.

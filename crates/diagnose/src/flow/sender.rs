@@ -13,6 +13,9 @@ const SILENCE_MIN_NS: i64 = 4_000_000;
 /// Acknowledgments under way at the most; the oldest takes effect early.
 const COMING_MAX: usize = 1 << 12;
 
+/// Gaps that are remembered.
+const DOUBTS_MAX: usize = 64;
+
 /// An acknowledgment on its way to the sender.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
@@ -26,6 +29,8 @@ pub struct Ack {
     pub sacked_to: i64,
     /// Receive window in bytes, scaled.
     pub window: i64,
+    /// Beginning of that block; 0 without one.
+    pub sacked_from: i64,
     /// When the newest data that it acknowledges were sent.
     pub newest_ns: i64,
     /// RTT sample that the sender can take from it.
@@ -100,8 +105,8 @@ pub struct Sender {
     sent_ns: i64,
     duplicates: u32,
     sacked_to: i64,
-    /// Cumulative acknowledgment of the last duplicate ACK.
-    doubted: i64,
+    /// Ranges that duplicate ACKs and SACK blocks gave for missing, the last ones.
+    doubts: VecDeque<(i64, i64)>,
     /// When the newest data that are acknowledged were sent (RACK).
     newest_ns: i64,
     timeouts: u32,
@@ -154,7 +159,19 @@ impl Sender {
             }
         } else if ack.is_duplicate {
             self.duplicates += 1;
-            self.doubted = ack.ack;
+            self.doubt(ack.ack, ack.sacked_from.max(ack.ack + 1));
+        }
+    }
+
+    fn doubt(&mut self, from: i64, to: i64) {
+        match self.doubts.back_mut() {
+            Some(last) if last.0 == from => last.1 = last.1.max(to),
+            _ => {
+                self.doubts.push_back((from, to));
+                if self.doubts.len() > DOUBTS_MAX {
+                    self.doubts.pop_front();
+                }
+            }
         }
     }
 
@@ -169,6 +186,7 @@ impl Sender {
     /// Classifies a retransmission, and takes note of it.
     pub fn on_retransmission(&mut self, attempt: &Attempt) -> Verdict {
         let timeouts = self.timeouts;
+        let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
         let (kind, confidence) = self.classify(attempt);
         let rto_ns = self.estimator.rto_ns().saturating_mul(1 << timeouts.min(16));
         let waited_ns = attempt.time_ns - self.timer_ns;
@@ -177,7 +195,7 @@ impl Sender {
             Kind::Fast | Kind::TailLossProbe => true,
             _ => false,
         };
-        if kind == Kind::Timeout && begins && self.timeouts == 1 && self.probes <= 0 {
+        if kind == Kind::Timeout && begins && self.timeouts == 1 && silence > waited_ns / 5 * 4 {
             self.estimator.learn(waited_ns);
         }
         if attempt.start <= self.una || kind == Kind::TailLossProbe {
@@ -197,7 +215,8 @@ impl Sender {
         let since_timer = attempt.time_ns - self.timer_ns;
         let is_late = since_timer.min(attempt.time_ns - attempt.previous_ns) >= rto / 20 * 17;
         let is_head = attempt.start <= self.una;
-        if attempt.end <= self.una && attempt.start != self.doubted {
+        let was_doubted = |it: &(i64, i64)| it.0 <= attempt.start && attempt.start < it.1;
+        if attempt.end <= self.una && !self.doubts.iter().any(was_doubted) {
             // It was sent before the sender knew that it has arrived, and nothing said that it was
             // lost: queues held it longer than the least round trip.
             return self.stale(attempt);
