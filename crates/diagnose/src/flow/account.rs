@@ -22,6 +22,8 @@ pub enum Limit {
     Recovery,
     /// Silence before a timeout.
     Timeout,
+    /// The receiver delays its acknowledgment.
+    DelayedAck,
     /// The capture does not tell.
     Unknown,
 }
@@ -38,6 +40,7 @@ impl Limit {
             Self::Window => "window",
             Self::Recovery => "recovery",
             Self::Timeout => "timeout",
+            Self::DelayedAck => "delayed_ack",
             Self::Unknown => "unknown",
         }
     }
@@ -56,14 +59,38 @@ struct OfEpisode {
 pub struct Account {
     since_ns: i64,
     limit: Limit,
-    plain: [i64; 9],
+    plain: [i64; 10],
     episodes: Vec<OfEpisode>,
     stalls: Vec<Stall>,
+    /// State of the account when everything was acknowledged.
+    paused: Option<(i64, [i64; 10], Vec<OfEpisode>)>,
 }
 
 const NS: f64 = 1e-9;
 
 impl Account {
+    /// Everything is acknowledged: unless more is sent, the flow's life ends here.
+    pub fn pause(&mut self) {
+        if self.paused.is_none() {
+            self.paused = Some((self.since_ns, self.plain, self.episodes.clone()));
+        }
+    }
+
+    /// More is sent.
+    pub fn resume(&mut self) {
+        self.paused = None;
+    }
+
+    /// Ends the account, where everything was acknowledged or else now; returns the time.
+    pub fn close(&mut self, end_ns: i64, episode: Option<usize>) -> i64 {
+        if let Some((end_ns, plain, episodes)) = self.paused.take() {
+            (self.since_ns, self.plain, self.episodes) = (end_ns, plain, episodes);
+            return end_ns;
+        }
+        self.until(end_ns, self.limit, episode);
+        end_ns
+    }
+
     /// The limit since the last event.
     pub fn limit(&self) -> Limit {
         self.limit
@@ -112,6 +139,7 @@ impl Account {
             window: unknown(Limit::Window),
             recovery: unknown(Limit::Recovery),
             timeout: unknown(Limit::Timeout),
+            delayed_ack: plain(Limit::DelayedAck),
             unknown: plain(Limit::Unknown),
             ..Limits::default()
         };

@@ -1,6 +1,7 @@
 //! Acknowledgments of one direction's data: what they say about retransmissions.
 
 use super::half::{Half, Now};
+use super::path::Delivered;
 use super::record::Record;
 use super::sender::Ack;
 use crate::answer::{Evidence, Needless, Proof};
@@ -88,6 +89,9 @@ impl Half {
                     if !span.sacked {
                         self.newest_ns = self.newest_ns.max(span.newest_delivered(now));
                         span.sacked = true;
+                        if span.retransmission.is_some() {
+                            self.resent_bytes -= span.end - span.start;
+                        }
                         news.extend(span.retransmission);
                     }
                 }
@@ -108,6 +112,7 @@ impl Half {
         }
         let echoed = packet.options.timestamps.map(|(_, echo)| echo);
         let mut rtt = None;
+        let (mut delivered, mut is_clean) = (0, true);
         let mut echo = Echo {
             before,
             is_jump: ack - before > DELAYED_SEGMENTS * self.largest,
@@ -118,6 +123,11 @@ impl Half {
             echo.is_jump = false;
         }
         while let Some(span) = self.board.pop_acked(ack) {
+            delivered += span.end - span.start;
+            is_clean &= !span.sacked && span.copies == 1;
+            if span.retransmission.is_some() && !span.sacked {
+                self.resent_bytes -= span.end - span.start;
+            }
             if !span.sacked {
                 self.newest_ns = self.newest_ns.max(span.newest_delivered(now));
             }
@@ -131,11 +141,25 @@ impl Half {
                 self.acknowledged(index, Some(&echo), now);
             }
         }
+        self.resent_bytes = self.resent_bytes.max(0);
+        self.measure((delivered, is_clean), rtt.map(|(_, ns)| ns), now);
         if ack > self.board.end {
             self.not_captured += ack - self.board.end;
             self.board.skip_to(ack);
         }
         rtt
+    }
+
+    /// Takes an acknowledgment for the estimate of the path.
+    fn measure(&mut self, (bytes, is_clean): (i64, bool), rtt: Option<i64>, now: &Now) {
+        let (Some(rtt), true) = (rtt, is_clean) else {
+            self.path.interrupt();
+            return;
+        };
+        let whole = rtt + now.sender_loop.unwrap_or(0);
+        let is_queued = self.sender.rtt_min_ns.is_some_and(|least| whole > least + least / 4);
+        let (time_ns, sent_ns) = (now.time_ns, now.time_ns - rtt);
+        self.path.on_delivered(&Delivered { time_ns, sent_ns, bytes, is_queued });
     }
 
     /// The data of a retransmission, and of those of the same data before it, are acknowledged.

@@ -28,10 +28,10 @@ impl Flow {
     pub(super) fn finish(mut self, number: usize) -> answer::Flow {
         let end_ns = self.last_ns - self.start_ns;
         let data = usize::from(self.payload[1] > self.payload[0]);
-        for half in &mut self.halves {
-            half.settle(end_ns);
-            let limit = half.account.limit();
-            half.account.until(end_ns, limit, half.episodes.len().checked_sub(1));
+        let mut ends = [end_ns; 2];
+        for (half, end) in self.halves.iter_mut().zip(&mut ends) {
+            half.settle(i64::MAX);
+            *end = half.account.close(end_ns, half.episode_now());
         }
         let mut retransmissions = Vec::new();
         for side in [data, 1 - data] {
@@ -42,7 +42,7 @@ impl Flow {
             retransmissions.extend(records.iter().map(|record| told(record, &from)));
         }
         retransmissions.sort_by_key(|record| record.packet);
-        let life_s = end_ns as f64 * NS;
+        let life_s = ends[data] as f64 * NS;
         let bytes = self.payload[data];
         let seconds = |of: &Loop| of.least_ns.map(|ns| ns as f64 * NS);
         let [one, other] = &mut self.halves;

@@ -2,8 +2,9 @@
 
 use super::account::{Account, Limit};
 use super::board::{Board, Span, Stamp};
+use super::path::Path;
 use super::record::{Record, Records};
-use super::sender::{Attempt, Sender, State};
+use super::sender::{Attempt, Sender};
 use crate::answer::{Evidence, Kind, Needless, Proof};
 use crate::packet::{Control, Packet};
 
@@ -100,7 +101,13 @@ pub struct Half {
     pub(super) largest: i64,
     /// When the newest data that the current acknowledgment covers were sent.
     pub(super) newest_ns: i64,
-    last_length: i64,
+    pub(super) last_length: i64,
+    /// Position after the payload.
+    pub(super) payload_end: i64,
+    /// Bytes that were sent again and are not acknowledged.
+    pub(super) resent_bytes: i64,
+    /// The path.
+    pub(super) path: Path,
     ids: Identification,
     /// Of the current packet.
     stamp: Stamp,
@@ -179,22 +186,14 @@ impl Half {
         if relation == Relation::New {
             self.last_length = i64::from(packet.payload_bytes);
         }
-        self.account.set(self.limit());
-    }
-
-    /// Acknowledgments take effect at the sender until this time.
-    pub fn settle(&mut self, until_ns: i64) {
-        while let Some(ack) = self.sender.pop(until_ns, self.board.end) {
-            let limit = self.account.limit();
-            self.account.until(ack.effective_ns, limit, self.episodes.len().checked_sub(1));
-            if let Some(episode) = self.episodes.last_mut()
-                && episode.end_ns.is_none()
-                && self.sender.una >= episode.until
-            {
-                episode.end_ns = Some(ack.effective_ns);
-            }
-            self.account.set(self.limit());
+        if packet.payload_bytes > 0 && matches!(relation, Relation::New) {
+            self.payload_end = end - i64::from(packet.control.any(Control::FIN));
+            self.account.resume();
         }
+        if matches!(relation, Relation::Again(_)) {
+            self.resent_bytes += end - start;
+        }
+        self.account.set(self.limit());
     }
 
     /// Data that continue what was seen, but whose IP identification says that packets went before
@@ -275,9 +274,13 @@ impl Half {
     fn new_data(&mut self, now: &Now) {
         let was_idle = self.sender.una >= self.board.end;
         let (limit, since) = (self.account.limit(), self.sender.active_ns());
-        let length = self.account.until(now.sent_ns, limit, self.episodes.len().checked_sub(1));
+        let length = self.account.until(now.sent_ns, limit, self.episode_now());
         self.stall((since, length), limit, now);
         self.sender.on_new(now.sent_ns, was_idle);
+    }
+
+    pub(super) fn episode_now(&self) -> Option<usize> {
+        self.episodes.len().checked_sub(1)
     }
 
     fn stall(&mut self, (since, length): (i64, i64), limit: Limit, now: &Now) {
@@ -313,7 +316,7 @@ impl Half {
             return self.recover(packet, at, original, now);
         };
         let limit = if kind == Kind::Syn { Limit::Handshake } else { self.account.limit() };
-        self.account.until(now.sent_ns, limit, self.episodes.len().checked_sub(1));
+        self.account.until(now.sent_ns, limit, self.episode_now());
         self.sender.on_new(now.sent_ns, true);
         self.note(packet, at, kind, now);
         if let Some(last) = self.records.all.last_mut() {
@@ -352,16 +355,15 @@ impl Half {
         } else {
             self.account.limit()
         };
-        let length = self.account.until(now.sent_ns, limit, self.episodes.len().checked_sub(1));
+        let length = self.account.until(now.sent_ns, limit, self.episode_now());
         self.stall((since, length), limit, now);
         self.note(packet, at, verdict.kind, now);
+        let episode = self.episode_now();
         if let Some(record) = self.records.all.last_mut() {
             record.original = original;
             record.number = if is_timeout { verdict.number } else { 0 };
             record.kind_confidence = verdict.confidence;
-            record.episode = (verdict.kind != Kind::TailLossProbe)
-                .then(|| self.episodes.len().checked_sub(1))
-                .flatten();
+            record.episode = episode.filter(|_| verdict.kind != Kind::TailLossProbe);
         }
     }
 
@@ -439,29 +441,6 @@ impl Half {
         if end > old_end {
             let start = start.max(old_end);
             self.board.append(Span { start, end, copies: 1, retransmission, ..blank });
-        }
-    }
-
-    /// What limits the sender from now on.
-    fn limit(&self) -> Limit {
-        let flight = self.board.end - self.sender.una;
-        let (rtt, least) = (self.sender.rtt_ns, self.sender.rtt_min_ns.unwrap_or(i64::MAX));
-        if !self.is_established {
-            Limit::Handshake
-        } else if matches!(self.sender.state, State::Recovery(_)) {
-            Limit::Recovery
-        } else if self.sender.window >= 0 && flight + self.largest > self.sender.window {
-            Limit::ReceiveWindow
-        } else if flight <= 0 || (self.last_length < self.largest && flight < 2 * self.largest) {
-            Limit::Application
-        } else if matches!(self.sender.state, State::Loss(_)) {
-            Limit::Window
-        } else if rtt > least.saturating_add(least / 8 + 1_000_000) {
-            Limit::Bottleneck
-        } else if !self.sender.has_reduced {
-            Limit::SlowStart
-        } else {
-            Limit::Window
         }
     }
 }

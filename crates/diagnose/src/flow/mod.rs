@@ -8,6 +8,8 @@ mod copies;
 mod estimator;
 mod finish;
 mod half;
+mod limit;
+mod path;
 mod record;
 mod sender;
 pub mod table;

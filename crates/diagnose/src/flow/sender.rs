@@ -290,6 +290,16 @@ impl Sender {
         (Kind::Timeout, if elapsed >= rto / 2 { 0.99 } else { 0.7 })
     }
 
+    /// Time of the last packet.
+    pub fn active_ns_sent(&self) -> i64 {
+        self.sent_ns
+    }
+
+    /// End of the highest SACK block, and the count of duplicate ACKs.
+    pub fn heard(&self) -> (i64, i64) {
+        (self.sacked_to, i64::from(self.duplicates))
+    }
+
     /// Time of the last packet or acknowledgment.
     pub fn active_ns(&self) -> i64 {
         self.ack_ns.max(self.sent_ns)

@@ -1,0 +1,78 @@
+//! The path's product: rate of the bottleneck times the least round trip.
+//!
+//! The rate is the most frequent one at which acknowledgments follow each other while data wait at
+//! the bottleneck: when they were sent closer together, or when the RTT is above its least.
+
+/// Bins of the histogram; each is 5 % wider than the one before.
+const BINS: usize = 360;
+const WIDTH: f64 = 0.05;
+/// Lower end of the histogram, in bytes per second.
+const LOWEST: f64 = 1e3;
+
+/// Estimates of the path.
+#[derive(Debug, Default)]
+pub struct Path {
+    bytes: Vec<f32>,
+    best: usize,
+    last: Option<(i64, i64)>,
+}
+
+
+/// Data that an acknowledgment covers for the first time.
+#[derive(Debug, Clone, Copy)]
+pub struct Delivered {
+    /// Time of the acknowledgment.
+    pub time_ns: i64,
+    /// Time at which the newest of the data were sent.
+    pub sent_ns: i64,
+    /// Bytes.
+    pub bytes: i64,
+    /// The RTT is clearly above its least.
+    pub is_queued: bool,
+}
+
+impl Path {
+    /// An acknowledgment of data that were sent once.
+    pub fn on_delivered(&mut self, it: &Delivered) {
+        let last = self.last.replace((it.time_ns, it.sent_ns));
+        let Some((time_ns, sent_ns)) = last else { return };
+        let (gap, sent_gap) = (it.time_ns - time_ns, it.sent_ns - sent_ns);
+        if gap <= 0 || sent_gap < 0 || !(it.is_queued || sent_gap < gap / 2) {
+            return;
+        }
+        let rate = it.bytes as f64 / (gap as f64 * 1e-9);
+        let bin = ((rate / LOWEST).ln() / WIDTH).max(0.0) as usize;
+        if self.bytes.is_empty() {
+            self.bytes = vec![0.0; BINS];
+        }
+        let bin = bin.clamp(1, BINS - 2);
+        self.bytes[bin] += it.bytes as f32;
+        for near in bin - 1..=bin + 1 {
+            if self.weight(near) > self.weight(self.best) {
+                self.best = near;
+            }
+        }
+    }
+
+    /// Forgets the last acknowledgment: losses are between it and the next.
+    pub fn interrupt(&mut self) {
+        self.last = None;
+    }
+
+    fn weight(&self, bin: usize) -> f32 {
+        let from = bin.saturating_sub(1);
+        self.bytes.get(from..(bin + 2).min(BINS)).map_or(0.0, |near| near.iter().sum())
+    }
+
+    /// Bytes per second, once there is a sample.
+    pub fn rate(&self) -> Option<f64> {
+        if self.best == 0 {
+            return None;
+        }
+        let near = self.best - 1..=self.best + 1;
+        let middle = |bin: usize| LOWEST * ((bin as f64 + 0.5) * WIDTH).exp();
+        let weights: f64 = near.clone().map(|bin| f64::from(self.bytes[bin])).sum();
+        let sum: f64 = near.map(|bin| middle(bin) * f64::from(self.bytes[bin])).sum();
+        Some(sum / weights)
+    }
+}
