@@ -115,6 +115,23 @@ impl Account {
         length
     }
 
+    /// Moves a part of an interval to the receiver's delayed acknowledgment.
+    pub fn hold(&mut self, length: i64, limit: Limit, episode: Option<usize>) {
+        let from = match (limit, episode.and_then(|index| self.episodes.get_mut(index))) {
+            (Limit::Window, Some(episode)) => &mut episode.window,
+            (Limit::Recovery, Some(episode)) => &mut episode.recovery,
+            _ => &mut self.plain[limit as usize],
+        };
+        let length = length.min(*from);
+        *from -= length;
+        self.plain[Limit::DelayedAck as usize] += length;
+    }
+
+    /// Time since which the limit holds.
+    pub fn since_ns(&self) -> i64 {
+        self.since_ns
+    }
+
     /// Sets what limits from now on.
     pub fn set(&mut self, limit: Limit) {
         self.limit = limit;

@@ -2,11 +2,13 @@
 
 use super::account::{Account, Limit};
 use super::board::{Board, Span, Stamp};
+use super::limit::Held;
 use super::path::Path;
 use super::record::{Record, Records};
 use super::sender::{Attempt, Sender};
 use crate::answer::{Evidence, Kind, Needless, Proof};
 use crate::packet::{Control, Packet};
+use std::collections::VecDeque;
 
 /// Time and place of a packet.
 #[derive(Debug, Clone, Copy)]
@@ -108,6 +110,10 @@ pub struct Half {
     pub(super) resent_bytes: i64,
     /// The path.
     pub(super) path: Path,
+    /// When the last data have passed the bottleneck.
+    pub(super) busy_ns: i64,
+    /// Intervals in which the receiver may hold its acknowledgment.
+    pub(super) held: VecDeque<Held>,
     ids: Identification,
     /// Of the current packet.
     stamp: Stamp,
@@ -190,7 +196,11 @@ impl Half {
             self.payload_end = end - i64::from(packet.control.any(Control::FIN));
             self.account.resume();
         }
+        if relation != Relation::Late {
+            self.occupy(now.sent_ns, end - start);
+        }
         if matches!(relation, Relation::Again(_)) {
+            self.held.retain(|held| held.end <= start);
             self.resent_bytes += end - start;
         }
         self.account.set(self.limit());
@@ -274,7 +284,7 @@ impl Half {
     fn new_data(&mut self, now: &Now) {
         let was_idle = self.sender.una >= self.board.end;
         let (limit, since) = (self.account.limit(), self.sender.active_ns());
-        let length = self.account.until(now.sent_ns, limit, self.episode_now());
+        let length = self.pass(now.sent_ns, limit);
         self.stall((since, length), limit, now);
         self.sender.on_new(now.sent_ns, was_idle);
     }
@@ -316,7 +326,7 @@ impl Half {
             return self.recover(packet, at, original, now);
         };
         let limit = if kind == Kind::Syn { Limit::Handshake } else { self.account.limit() };
-        self.account.until(now.sent_ns, limit, self.episode_now());
+        self.pass(now.sent_ns, limit);
         self.sender.on_new(now.sent_ns, true);
         self.note(packet, at, kind, now);
         if let Some(last) = self.records.all.last_mut() {
@@ -355,7 +365,7 @@ impl Half {
         } else {
             self.account.limit()
         };
-        let length = self.account.until(now.sent_ns, limit, self.episode_now());
+        let length = self.pass(now.sent_ns, limit);
         self.stall((since, length), limit, now);
         self.note(packet, at, verdict.kind, now);
         let episode = self.episode_now();

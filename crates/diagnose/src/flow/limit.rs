@@ -9,6 +9,21 @@ const FILLED: f64 = 0.95;
 /// Shorter waits for an acknowledgment are not put down to the receiver's delay.
 const DELAYED_MIN_NS: i64 = 500_000;
 
+/// Intervals in which the receiver may hold its acknowledgment.
+const HELD_MAX: usize = 64;
+
+/// An interval after everything sent has arrived.
+#[derive(Debug, Clone, Copy)]
+pub struct Held {
+    /// Position after everything sent.
+    pub(super) end: i64,
+    /// Time at which its acknowledgment is due.
+    due_ns: i64,
+    length: i64,
+    limit: Limit,
+    episode: Option<usize>,
+}
+
 impl Half {
     /// Acknowledgments take effect at the sender until this time.
     pub fn settle(&mut self, until_ns: i64) {
@@ -18,34 +33,74 @@ impl Half {
     }
 
     fn take(&mut self, ack: &Ack) {
-        let (limit, episode) = (self.account.limit(), self.episode_now());
-        if let Some(due_ns) = self.due_ns(ack, limit) {
-            self.account.until(due_ns, limit, episode);
-            self.account.until(ack.effective_ns, Limit::DelayedAck, None);
-        } else {
-            self.account.until(ack.effective_ns, limit, episode);
+        if self.payload_end > 0 && ack.ack >= self.payload_end {
+            self.finish_payload(ack);
         }
+        self.pass(ack.effective_ns, self.account.limit());
         if let Some(episode) = self.episodes.last_mut()
             && episode.end_ns.is_none()
             && self.sender.una >= episode.until
         {
             episode.end_ns = Some(ack.effective_ns);
         }
-        if self.payload_end > 0 && ack.ack >= self.payload_end {
-            self.account.pause();
-        }
+        self.release(ack);
         self.account.set(self.limit());
     }
 
-    /// When an acknowledgment of everything should have come, if the receiver has held it back.
-    fn due_ns(&self, ack: &Ack, limit: Limit) -> Option<i64> {
-        let waits = matches!(limit, Limit::Window | Limit::SlowStart | Limit::Application);
-        let least = self.sender.rtt_min_ns?;
-        if !waits || ack.ack < self.board.end || ack.is_duplicate {
-            return None;
+    /// Ends an interval; keeps in mind what part of it the receiver may have held its
+    /// acknowledgment of everything.
+    pub(super) fn pass(&mut self, time_ns: i64, limit: Limit) -> i64 {
+        let (since_ns, episode) = (self.account.since_ns(), self.episode_now());
+        let length = self.account.until(time_ns, limit, episode);
+        let (highest, duplicates) = self.sender.heard();
+        let is_whole = duplicates == 0 && highest <= self.sender.una;
+        let waits = is_whole && matches!(limit, Limit::Window | Limit::SlowStart);
+        if let Some(least) = self.sender.rtt_min_ns.filter(|_| waits && length > 0) {
+            let arrival_ns = self.busy_ns + least / 2;
+            let length = time_ns - since_ns.max(arrival_ns);
+            if length > 0 {
+                let (end, due_ns) = (self.board.end, self.busy_ns + least);
+                self.held.push_back(Held { end, due_ns, length, limit, episode });
+                if self.held.len() > HELD_MAX {
+                    self.held.pop_front();
+                }
+            }
         }
-        let due_ns = self.sender.active_ns_sent() + least;
-        (ack.effective_ns - due_ns > DELAYED_MIN_NS).then_some(due_ns)
+        length
+    }
+
+    /// An acknowledgment tells whether the receiver has held it.
+    fn release(&mut self, ack: &Ack) {
+        let is_gap = ack.is_duplicate || ack.sacked_from > 0;
+        while let Some(held) = self.held.front().copied().filter(|held| held.end <= ack.ack) {
+            self.held.pop_front();
+            // Held: together with or because of later data, or longer than the way takes.
+            let is_late = ack.effective_ns > held.due_ns + DELAYED_MIN_NS;
+            if ack.ack > held.end || is_gap || is_late {
+                self.account.hold(held.length, held.limit, held.episode);
+            }
+        }
+        if is_gap {
+            // Something is missing, so that the acknowledgment was not held but impossible.
+            self.held.clear();
+        }
+    }
+
+    /// The life of a flow ends when its payload is acknowledged; a delayed acknowledgment of the
+    /// last data does not count.
+    fn finish_payload(&mut self, ack: &Ack) {
+        let least = self.sender.rtt_min_ns.unwrap_or(0);
+        let due_ns = (self.busy_ns + least).max(self.account.since_ns());
+        let is_held = ack.effective_ns > due_ns + DELAYED_MIN_NS && least > 0;
+        self.pass(if is_held { due_ns } else { ack.effective_ns }, self.account.limit());
+        self.account.pause();
+    }
+
+    /// Data pass the bottleneck one after the other.
+    pub(super) fn occupy(&mut self, sent_ns: i64, bytes: i64) {
+        let length = self.path.rate().map_or(0.0, |rate| bytes as f64 / rate * 1e9) as i64;
+        // The least round trip holds the time of one segment.
+        self.busy_ns = self.busy_ns.max(sent_ns - length) + length;
     }
 
     /// Bytes that are on their way.

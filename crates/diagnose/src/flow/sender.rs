@@ -144,7 +144,10 @@ impl Sender {
         self.newest_ns = self.newest_ns.max(ack.newest_ns);
         if let Some(rtt) = ack.rtt_ns {
             self.rtt_ns = rtt;
-            self.rtt_min_ns = Some(self.rtt_min_ns.map_or(rtt, |least| least.min(rtt)));
+            // The SYN is shorter than data, and faster.
+            if self.una > 0 {
+                self.rtt_min_ns = Some(self.rtt_min_ns.map_or(rtt, |least| least.min(rtt)));
+            }
             self.estimator.on_rtt(rtt, ack.ack, sent_to.min(i64::MAX - 1));
         }
         if ack.ack > self.una {
@@ -288,11 +291,6 @@ impl Sender {
         self.state = State::Loss(at.sent_to);
         self.has_reduced = true;
         (Kind::Timeout, if elapsed >= rto / 2 { 0.99 } else { 0.7 })
-    }
-
-    /// Time of the last packet.
-    pub fn active_ns_sent(&self) -> i64 {
-        self.sent_ns
     }
 
     /// End of the highest SACK block, and the count of duplicate ACKs.
