@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import retx
-from retx.diagnosing.truth import PLACES, Case, Kinds, Packet, cases, captured
+from retx.diagnosing.truth import PLACES, Case, Kinds, Packet, captured, cases
 
 KINDS = {"fast": "frr", "recovery": "frr", "timeout": "rto", "tail_loss_probe": "tlp"}
 

@@ -90,8 +90,6 @@ class Case:
         return run(self.scenario(), seed=self.draw + 1, pcap=capture, pcap_at=places)
 
 
-
-
 def cases(draws: int, *, ids: bool = True) -> Iterator[Case]:
     """Every case, with this many draws of each."""
     for preset, channel, timestamps in product(PRESETS, CHANNELS, (True, False)):
@@ -142,7 +140,7 @@ def _counted(frames: Sequence[tuple[int, int, bytes, str]]) -> dict[int, int]:
 
 
 def _frames(content: bytes) -> Iterator[tuple[int, int, bytes, str]]:
-    """Interface, time in nanoseconds, IP packet and comment of each frame of retx's own captures."""
+    """Interface, nanoseconds, IP packet and comment of each frame of a capture that retx made."""
     at = 0
     while at < len(content):
         kind, length = struct.unpack_from("<II", content, at)

@@ -70,9 +70,9 @@ impl Half {
             if left >= right || right > self.board.end || right - left > 1 << 30 {
                 continue;
             }
-            let outer = blocks.get(1).map(|(left, right)| {
-                (self.position(*left, false), self.position(*right, false))
-            });
+            let outer = blocks
+                .get(1)
+                .map(|(left, right)| (self.position(*left, false), self.position(*right, false)));
             let is_within = outer.is_some_and(|(from, to)| from <= left && right <= to);
             if index == 0 && (right <= ack || is_within) {
                 self.has_dsack = true;
@@ -193,7 +193,8 @@ fn told(
         return Some((Needless::Yes, 0.98, Evidence::EarlyAck));
     }
     let echo = echo?;
-    let age = echo.echoed.zip(record.value).map(|(echoed, value)| value.wrapping_sub(echoed) as i32);
+    let age =
+        echo.echoed.zip(record.value).map(|(echoed, value)| value.wrapping_sub(echoed) as i32);
     if record.start <= echo.before {
         // This fills the gap, so that its own timestamp is echoed.
         let age = age.filter(|_| record.previous_value != record.value)?;

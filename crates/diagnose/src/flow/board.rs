@@ -59,7 +59,11 @@ impl Span {
     /// been a round trip since.
     pub fn newest_delivered(&self, now: &Now) -> i64 {
         let is_soon = now.receiver_loop.is_some_and(|least| now.time_ns - self.last_ns < least);
-        if self.copies == 0 || (self.retransmission.is_some() && is_soon) { 0 } else { self.sent_ns }
+        if self.copies == 0 || (self.retransmission.is_some() && is_soon) {
+            0
+        } else {
+            self.sent_ns
+        }
     }
 }
 

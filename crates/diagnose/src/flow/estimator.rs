@@ -1,7 +1,7 @@
 //! RTO of the sender: retx's own estimators, fed by what the capture shows.
 //!
-//! Which stack sends is not known at first. Every profile runs along; after each timeout that waited
-//! in silence, the one whose prediction fits best is taken.
+//! Which stack sends is not known at first. Every profile runs along; after each timeout that
+//! came out of silence, the one whose predictions fit best is taken.
 
 use retx_tcp::congestion_control::Window;
 use retx_tcp::rto::{self, Estimator as _, Limits};

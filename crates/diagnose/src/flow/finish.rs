@@ -47,7 +47,8 @@ impl Flow {
         let seconds = |of: &Loop| of.least_ns.map(|ns| ns as f64 * NS);
         let [one, other] = &mut self.halves;
         let half = std::mem::take(if data == 0 { one } else { other });
-        let episodes: Vec<_> = half.episodes.iter().enumerate().map(|it| half.episode(it)).collect();
+        let episodes: Vec<_> =
+            half.episodes.iter().enumerate().map(|it| half.episode(it)).collect();
         let limits = half.account.limits(|index| episodes[index].cause == "spurious");
         let unknown = limits.unknown
             + limits.window.unknown

@@ -11,6 +11,7 @@ mod half;
 mod limit;
 mod path;
 mod record;
+mod relation;
 mod sender;
 pub mod table;
 

@@ -17,7 +17,6 @@ pub struct Path {
     last: Option<(i64, i64)>,
 }
 
-
 /// Data that an acknowledgment covers for the first time.
 #[derive(Debug, Clone, Copy)]
 pub struct Delivered {

@@ -6,13 +6,15 @@ use crate::build::{
 use proptest::prelude::*;
 use std::io::Write;
 
+/// Data, some of them twice, and acknowledgments.
 fn frames(count: u32) -> Vec<Written> {
     let frame = |number: u32| {
         let header = Header {
-            seq: number * 100,
-            payload: 100,
+            seq: (number - number / 4) * 100,
+            ack: number * 50,
+            flags: 16,
+            payload: if number % 5 == 4 { 0 } else { 100 },
             timestamps: Some((number, 0)),
-            ..Header::default()
         };
         let mut data = ethernet(0x0800, &ipv4(6, &tcp(header)));
         if number.is_multiple_of(3) {
@@ -91,6 +93,11 @@ proptest! {
                 }
             }
         }
-        read(&file);
+        let packets = read(&file).0;
+        if let Ok(answer) = retx_diagnose::diagnose(file.as_slice(), "mutated") {
+            let told: u64 = answer.flows.iter().map(|flow| flow.packets).sum();
+            prop_assert_eq!(told, packets.len() as u64);
+            prop_assert!(answer.flows.iter().all(|flow| flow.life_s >= 0.0));
+        }
     }
 }

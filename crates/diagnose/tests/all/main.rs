@@ -6,4 +6,5 @@
 mod build;
 mod damage;
 mod encapsulations;
+mod flows;
 mod formats;

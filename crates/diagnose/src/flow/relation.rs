@@ -1,0 +1,121 @@
+//! Relation of a packet to those before it: new, a retransmission, or late.
+
+use super::board::{Span, Stamp};
+use super::half::{Half, Now};
+
+/// Relation of a packet to those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// Nothing in it was seen or skipped before.
+    New,
+    /// It was sent before packets that overtook it.
+    Late,
+    /// The network made another copy.
+    Copied,
+    /// Retransmission; with the frame of an earlier copy, if one was captured.
+    Again(Option<u64>),
+}
+
+/// Whether a direction's IP identification counts its packets.
+#[derive(Debug, Default)]
+pub(super) struct Identification {
+    last: u16,
+    highest: u16,
+    small: u32,
+    packets: u32,
+    /// Packets that are missing before this one.
+    skipped: u16,
+}
+
+impl Identification {
+    pub(super) fn next(&mut self, id: u16) -> Option<u16> {
+        let step = id.wrapping_sub(self.last);
+        let ahead = id.wrapping_sub(self.highest);
+        self.skipped = if (2..=64).contains(&ahead) { ahead - 1 } else { 0 };
+        if (ahead as i16) > 0 || self.packets == 0 {
+            self.highest = id;
+        }
+        self.last = id;
+        self.packets += 1;
+        // A late packet makes two odd steps.
+        self.small += u32::from((1..=64).contains(&step));
+        (id != 0 && self.packets > 8 && self.small * 4 > self.packets * 3).then_some(id)
+    }
+}
+
+impl Half {
+    /// Data that continue what was seen, but whose IP identification says that packets went before
+    /// them: those were lost before the capture, and carried these data.
+    pub(super) fn hidden(&mut self, start: i64, now: &Now, stamp: Stamp) {
+        let lost = i64::from(self.ids.skipped);
+        let is_next = start == self.board.end && self.sender.una > 0 && stamp.ip_id.is_some();
+        if !is_next || lost == 0 || self.board.has_hole() || self.largest == 0 {
+            return;
+        }
+        let id = stamp.ip_id.map(|id| id.wrapping_sub(1));
+        let hole = Span {
+            start,
+            end: start + lost * self.largest,
+            first_ns: now.time_ns,
+            last_ns: now.time_ns,
+            sent_ns: now.sent_ns,
+            copies: 0,
+            packet: now.packet,
+            stamp: Stamp { value: None, ip_id: id },
+            sacked: false,
+            retransmission: None,
+        };
+        self.board.append(hole);
+    }
+
+    pub(super) fn relation(&self, range: (i64, i64), stamp: Stamp, now: &Now) -> Relation {
+        let (start, end) = range;
+        if start >= self.board.end {
+            return Relation::New;
+        }
+        if end <= self.board.start {
+            return self.relation_of_acked(range, stamp, now);
+        }
+        let mut late = false;
+        for span in self.board.range(start, end) {
+            let is_after = stamp.is_after(span.stamp);
+            if span.copies == 0 {
+                let age = now.time_ns - span.first_ns;
+                let rtt = now.rtt().unwrap_or(3_000_000);
+                if is_after.unwrap_or(age >= rtt / 10 * 9) {
+                    return Relation::Again(None);
+                }
+                late = true;
+            } else if stamp == span.stamp && stamp.ip_id.is_some() {
+                return Relation::Copied;
+            } else if span.retransmission.is_some() || is_after.is_none() {
+                let age = now.time_ns - span.last_ns;
+                let is_soon = span.retransmission.is_some() && now.rtt().is_some_and(|it| age < it);
+                if is_after.unwrap_or(!(is_soon && span.copies == 1)) {
+                    return Relation::Again(Some(span.packet));
+                }
+                late = true;
+            } else if is_after == Some(true) {
+                return Relation::Again(Some(span.packet));
+            } else {
+                late = true;
+            }
+        }
+        if late { Relation::Late } else { Relation::Again(None) }
+    }
+
+    /// Relation of a packet whose data are acknowledged.
+    fn relation_of_acked(&self, (start, end): (i64, i64), stamp: Stamp, now: &Now) -> Relation {
+        if end > self.passed_ack {
+            // Without any acknowledgment seen, nothing is known about it.
+            return Relation::Late;
+        }
+        let Some(record) = self.records.last_at(start).filter(|record| record.original.is_none())
+        else {
+            return Relation::Again(None);
+        };
+        let is_after = stamp.is_after(record.stamp);
+        let is_soon = now.rtt().is_some_and(|rtt| now.time_ns - record.time_ns < rtt);
+        if is_after.unwrap_or(!is_soon) { Relation::Again(None) } else { Relation::Late }
+    }
+}

@@ -1,0 +1,182 @@
+//! Flows written packet by packet: what is said about their retransmissions.
+
+use crate::build::{Header, Order, Written, ethernet, ipv4, pcap, tcp};
+use retx_diagnose::answer::{Answer, Evidence, Flow, Kind, Needless};
+
+const SEGMENT: u32 = 1_000;
+const MS: u64 = 1_000_000;
+
+/// A capture at the sender's end of a path whose round trip takes 40 ms.
+#[derive(Default)]
+struct Script {
+    frames: Vec<Written>,
+    timestamps: bool,
+}
+
+impl Script {
+    /// A connection after its handshake, at 40 ms.
+    fn open(timestamps: bool) -> Self {
+        let mut script = Self { frames: Vec::new(), timestamps };
+        script.packet(0, true, (0, 0), (0, 2));
+        script.packet(40, false, (0, 1), (0, 18));
+        script.packet(40, true, (1, 1), (0, 16));
+        script
+    }
+
+    /// A packet of the sender or of the receiver: numbers, payload and flags.
+    fn packet(&mut self, ms: u64, data: bool, (seq, ack): (u32, u32), (payload, flags): (u32, u8)) {
+        // The receiver's clock runs 20 ms behind; the echo is the newest value that came.
+        let value = ms as u32;
+        let timestamps = self.timestamps.then_some((value, value.saturating_sub(40)));
+        let header = Header { seq, ack, payload: payload as u16, flags, timestamps };
+        self.frame(ms, data, &tcp(header));
+    }
+
+    fn frame(&mut self, ms: u64, data: bool, segment: &[u8]) {
+        let mut packet = ipv4(6, segment);
+        // No identification, and a window that never binds.
+        packet[4..6].fill(0);
+        packet[34..36].fill(0xff);
+        if !data {
+            // Addresses and ports the other way round.
+            packet.swap(15, 19);
+            let (from, to) = (packet[20..22].to_vec(), packet[22..24].to_vec());
+            packet[20..22].copy_from_slice(&to);
+            packet[22..24].copy_from_slice(&from);
+        }
+        let data = ethernet(0x0800, &packet);
+        let original_bytes = data.len() as u32;
+        self.frames.push(Written { time_ns: ms * MS, interface: 0, original_bytes, data });
+    }
+
+    /// Data segment of this number, from 0.
+    fn data(&mut self, ms: u64, number: u32) {
+        self.packet(ms, true, (1 + number * SEGMENT, 1), (SEGMENT, 16));
+    }
+
+    /// Acknowledgment of everything before a segment.
+    fn ack(&mut self, ms: u64, number: u32) {
+        self.packet(ms, false, (1, 1 + number * SEGMENT), (0, 16));
+    }
+
+    fn answer(&self) -> Answer {
+        let file = pcap(Order::Little, 0xa1b2_3c4d, 1, &self.frames);
+        retx_diagnose::diagnose(file.as_slice(), "script").expect("a capture")
+    }
+
+    fn flow(&self) -> Flow {
+        let mut flows = self.answer().flows;
+        assert_eq!(flows.len(), 1);
+        flows.remove(0)
+    }
+}
+
+/// Ten segments at 40 ms, of which the third is lost: duplicate ACKs from 80 ms on.
+fn lost_third(timestamps: bool) -> Script {
+    let mut script = Script::open(timestamps);
+    (0..10).for_each(|number| script.data(40, number));
+    script.ack(80, 2);
+    (0..3).for_each(|_| script.ack(81, 2));
+    script.data(81, 2);
+    (0..4).for_each(|_| script.ack(82, 2));
+    script.ack(121, 10);
+    script
+}
+
+#[test]
+fn a_fast_retransmission() {
+    for timestamps in [false, true] {
+        let flow = lost_third(timestamps).flow();
+        assert_eq!(flow.place, "sender");
+        let [only] = flow.retransmissions.as_slice() else { panic!("{:?}", flow.retransmissions) };
+        assert_eq!((only.packet, only.seq, only.kind), (18, 2_001, Kind::Fast));
+        assert_eq!(only.needless, Needless::No);
+        assert_eq!(flow.episodes.len(), 1);
+        assert_eq!((flow.episodes[0].kind, flow.episodes[0].trigger), ("frr", 18));
+        assert!(flow.timeouts.is_empty());
+    }
+}
+
+/// Silence, then the head again after 1 s and after 3 s; the ACK follows 40 ms after the second.
+#[test]
+fn timeouts_are_counted() {
+    let mut script = Script::open(false);
+    (0..3).for_each(|number| script.data(40, number));
+    script.data(1_040, 0);
+    script.data(3_040, 0);
+    script.ack(3_080, 1);
+    script.data(3_080, 1);
+    script.ack(3_120, 3);
+    let flow = script.flow();
+    let said: Vec<_> =
+        flow.retransmissions.iter().map(|it| (it.packet, it.kind, it.number)).collect();
+    let timeout = |packet, number| (packet, Kind::Timeout, Some(number));
+    assert_eq!(said[..2], [timeout(7, 1), timeout(8, 2)]);
+    assert_eq!(said[2].1, Kind::Timeout, "sent again after the timeout");
+    let waited: Vec<f64> = flow.timeouts.iter().map(|it| it.waited_s).collect();
+    assert_eq!(waited.len(), 2);
+    assert!((waited[0] - 1.0).abs() < 1e-9 && (waited[1] - 2.0).abs() < 1e-9, "{waited:?}");
+    assert!(flow.limited_by.timeout.unknown > 2.9, "{:?}", flow.limited_by);
+}
+
+/// The ACK comes 5 ms after the retransmission, of a round trip of 40 ms: the original arrived.
+#[test]
+fn an_ack_that_is_too_early() {
+    let mut script = Script::open(false);
+    (0..3).for_each(|number| script.data(40, number));
+    script.data(1_040, 0);
+    script.ack(1_045, 3);
+    let flow = script.flow();
+    let only = &flow.retransmissions[0];
+    assert_eq!((only.kind, only.needless), (Kind::Timeout, Needless::Yes));
+    assert_eq!((only.proof.evidence, only.proof.packet), (Evidence::EarlyAck, Some(8)));
+    assert_eq!(flow.episodes[0].cause, "spurious");
+    assert!(flow.limited_by.timeout.spurious > 0.9, "{:?}", flow.limited_by);
+}
+
+/// Every frame twice, a microsecond apart: no retransmission, and one finding.
+#[test]
+fn copies_of_the_capture() {
+    let mut script = lost_third(false);
+    let frames = std::mem::take(&mut script.frames);
+    for (index, mut frame) in frames.into_iter().enumerate() {
+        // Counters of IP identification tell copies from duplicate ACKs.
+        frame.data[18..20].copy_from_slice(&(index as u16 + 1).to_be_bytes());
+        let mut copy = Written { data: frame.data.clone(), ..frame };
+        copy.time_ns += 1_000;
+        script.frames.extend([frame, copy]);
+    }
+    script.frames.sort_by_key(|frame| frame.time_ns);
+    let answer = script.answer();
+    assert_eq!(answer.flows[0].retransmissions.len(), 1);
+    assert_eq!(answer.flows[0].capture_duplicates, script.frames.len() as u64 / 2);
+    assert_eq!(answer.capture.findings.len(), 1, "{:?}", answer.capture.findings);
+}
+
+/// Acknowledged but never seen: not captured, and no retransmission.
+#[test]
+fn not_captured_is_not_lost() {
+    let mut script = Script::open(false);
+    (0..4).filter(|number| *number != 1).for_each(|number| script.data(40, number));
+    script.ack(80, 4);
+    let answer = script.answer();
+    assert_eq!(answer.flows[0].not_captured_bytes, i64::from(SEGMENT));
+    assert!(answer.flows[0].retransmissions.is_empty());
+}
+
+/// The shares of every flow sum to its life, whatever happens in it.
+#[test]
+fn shares_sum_to_the_life() {
+    for script in [lost_third(false), lost_third(true), Script::open(true)] {
+        let flow = script.flow();
+        let limits = serde_json::to_value(flow.limited_by).expect("plain data");
+        let sum: f64 = limits.as_object().expect("an object").values().map(total).sum();
+        assert!((sum - flow.life_s).abs() < 1e-9, "{sum} of {}", flow.life_s);
+    }
+}
+
+fn total(value: &serde_json::Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| {
+        value.as_object().expect("causes").values().filter_map(serde_json::Value::as_f64).sum()
+    })
+}

@@ -1,0 +1,134 @@
+"""`retx diagnose` on captures that retx makes, whose truth is known; the command and its answer."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from conftest import Cli
+
+import retx
+from retx.diagnosing.truth import PLACES, Case, cases
+from retx.diagnosing.wording import EVIDENCE, paragraph
+from retx.errors import UsageError
+
+ROOT = Path(__file__).parents[2]
+QUICK = [
+    Case(preset, channel, timestamps, 0)
+    for preset, channel in [
+        ("linux", "bernoulli"), ("linux_bbr", "delays"), ("sack", "reordering-and-loss"),
+        ("newreno", "bursts"), ("reno", "queue"),
+    ]
+    for timestamps in (True, False)
+]  # fmt: skip
+
+
+def judge() -> ModuleType:
+    """The tool that judges, which is no module of the package."""
+    spec = importlib.util.spec_from_file_location("judge", ROOT / "tools" / "diagnose_truth.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["judge"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, int]]:
+    """Counts by place."""
+    module, counts = judge(), defaultdict(lambda: defaultdict(int))
+    for case in QUICK:
+        folder = tmp_path_factory.mktemp("captures")
+        for place, _, score, _ in module.judged(case, folder, tshark=False):
+            for name, count in score.counts.items():
+                counts[place][name] += count
+            for (true, said), count in score.confusion.items():
+                counts[place]["kinds"] += count
+                counts[place]["right kinds"] += count * (true == said)
+    return counts
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_retransmissions_are_recognised(scores: dict[str, dict[str, int]], place: str) -> None:
+    """At the ends that see all of them; what is lost before the capture hides some at others."""
+    here = scores[place]
+    assert here["retransmissions"] > 100
+    least = 0.99 if place == "receiver" else 1.0
+    assert here["recognised"] >= least * here["retransmissions"]
+    assert here["falsely marked"] <= 0.01 * here["retransmissions"]
+
+
+@pytest.mark.parametrize(
+    ("place", "recall"), [("sender", 0.7), ("middle", 0.7), ("receiver", 0.98)]
+)
+def test_needless_is_proved(scores: dict[str, dict[str, int]], place: str, recall: float) -> None:
+    here = scores[place]
+    assert here["needless"] > 50
+    assert here["rightly needless"] >= 0.98 * here["said needless"]
+    assert here["rightly needless"] >= recall * here["needless"]
+
+
+def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
+    here = scores["sender"]
+    assert here["right kinds"] >= 0.98 * here["kinds"]
+
+
+def test_cases_have_names_of_their_own() -> None:
+    names = [case.name for case in cases(2)]
+    assert len(names) == len(set(names))
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("capture") / "capture.pcapng"
+    QUICK[0].run(file)
+    return file
+
+
+def test_the_answer_has_the_form_of_the_contract(capture: Path) -> None:
+    content = retx.diagnose(capture).content
+    assert set(content) == {"capture", "flows"}
+    assert set(content["capture"]) == {"files", "packets", "findings"}
+    [flow] = content["flows"]
+    wanted = "name place life_s limited_by certainty episodes stalls retransmissions"
+    assert set(wanted.split()) <= set(flow)
+    wanted = "packet time_s seq length_bytes kind needless confidence proof"
+    for retransmission in flow["retransmissions"]:
+        assert set(wanted.split()) <= set(retransmission)
+        assert retransmission["proof"]["evidence"] in EVIDENCE
+    summary = retx.run(QUICK[0].scenario(), seed=1).summary
+    assert set(summary["flows"][0]["limited_by"]) | {"unknown"} == set(flow["limited_by"])
+    sums = sum(
+        sum(value.values()) if isinstance(value, dict) else value
+        for value in flow["limited_by"].values()
+    )
+    assert sums == pytest.approx(flow["life_s"])
+
+
+def test_the_command_says_a_sentence_with_frames(capture: Path, cli: Cli) -> None:
+    shown = cli("diagnose", str(capture)).stdout
+    assert "It was limited" in shown
+    assert "retransmissions, the first in frame" in shown
+    said = cli("diagnose", str(capture), "--json", "--flow", "1").stdout
+    [flow] = json.loads(said)["flows"]
+    assert list(paragraph(flow))
+
+
+def test_what_is_no_capture_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "text"
+    file.write_text("no capture")
+    with pytest.raises(UsageError, match=r"text.*pcap or pcapng"):
+        retx.diagnose(file)
+    with pytest.raises(FileNotFoundError):
+        retx.diagnose(tmp_path / "nowhere")
+
+
+def test_a_flow_that_is_not_there(capture: Path) -> None:
+    with pytest.raises(UsageError, match="flows 1 to 1"):
+        retx.diagnose(capture, flow=7)
