@@ -68,12 +68,16 @@ class Case:
             "delay": ["8 ms", "30 ms", "90 ms"][self.draw // 3 % 3],
             "queue": {"discipline": "droptail", "packets": queue},
         }
-        if CHANNELS[self.channel]:
-            last["forward"] = {"channel": CHANNELS[self.channel]}
-        if self.channel == "reordering-and-loss":
-            last["forward"] = {"channel": BOTH}
-        first = {"name": "first", "ends": ["server", "router"], "rate": "200 Mbit/s",
-                 "delay": "6 ms"}  # fmt: skip
+        first: dict[str, Any] = {
+            "name": "first",
+            "ends": ["server", "router"],
+            "rate": "200 Mbit/s",
+            "delay": "6 ms",
+        }
+        channel = BOTH if self.channel == "reordering-and-loss" else CHANNELS[self.channel]
+        if channel:
+            # In odd draws packets are lost before the middle.
+            (first if self.draw % 2 else last)["forward"] = {"channel": channel}
         flow = {"name": "download", "from": "server", "to": "client", "tcp": "tcp",
                 "app": {"kind": "transfer", "bytes": 1_500_000}}  # fmt: skip
         return {

@@ -10,6 +10,9 @@ use crate::packet::{Control, Packet};
 /// Segments that one delayed ACK covers.
 const DELAYED_SEGMENTS: i64 = 2;
 
+/// Error of the least loop.
+const LOOP_SLACK_NS: i64 = 500_000;
+
 /// A cumulative acknowledgment.
 #[derive(Clone, Copy)]
 struct Echo {
@@ -46,7 +49,9 @@ impl Half {
         let rtt_ns = sample.map(|(_, ns)| ns + now.sender_loop.unwrap_or(0));
         self.passed_ack = self.passed_ack.max(ack);
         self.window = window;
-        let effective_ns = now.time_ns + now.sender_loop.unwrap_or(0);
+        let sender_loop = now.sender_loop.unwrap_or(0);
+        // The least so far may not be the least of all.
+        let effective_ns = now.time_ns + sender_loop - (sender_loop / 2).min(LOOP_SLACK_NS);
         let window = if is_known { window } else { -1 };
         self.sender.push(Ack {
             effective_ns,

@@ -6,6 +6,8 @@ use crate::packet::Packet;
 const RECENT: usize = 32;
 /// Copies of the capture follow each other within this time.
 const COPY_NS: i64 = 1_000_000;
+/// The same where headers below or the TTL differ: a detour through another network.
+const DETOUR_NS: i64 = 500_000_000;
 /// The same without IP identification or a different link layer to tell them from duplicates that
 /// the sender made.
 const BARE_COPY_NS: i64 = 50_000;
@@ -37,13 +39,18 @@ impl Copies {
 
 fn is_copy(earlier: &Packet, packet: &Packet) -> bool {
     let elapsed = (packet.time_ns - earlier.time_ns).abs();
-    if elapsed > COPY_NS || !is_alike(earlier, packet) {
+    if elapsed > DETOUR_NS || !is_alike(earlier, packet) {
         return false;
     }
     let other_link = earlier.link != packet.link
         || earlier.hops != packet.hops
         || earlier.interface != packet.interface;
     let counted = packet.ip_id != 0;
+    // A counter or a clock that stands still shows that the sender sent it once.
+    let is_once = counted || packet.options.timestamps.is_some();
+    if elapsed > COPY_NS && !(other_link && is_once) {
+        return false;
+    }
     if packet.seq_len() == 0 && !counted && !other_link {
         // Duplicate ACKs are alike, too.
         return false;

@@ -232,7 +232,8 @@ impl Sender {
             State::Open => !has_evidence || (is_quiet && since_timer >= rto / 10 * 7),
             _ => is_quiet && since_timer >= rto / 10 * 7,
         };
-        if is_timer || (is_head && is_late && !attempt.is_remote) {
+        let is_again = self.state != State::Open && is_head && is_late && !attempt.is_remote;
+        if is_timer || is_again {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
         match self.state {
