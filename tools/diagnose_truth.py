@@ -37,6 +37,10 @@ class Score:
 
     counts: Counter[str] = field(default_factory=Counter)
     confusion: Counter[tuple[str, str]] = field(default_factory=Counter)
+    causes: list[tuple[float | None, str]] = field(default_factory=list)
+    """Probability of congestion that was said, and the true cause."""
+    named: list[tuple[str, float, str]] = field(default_factory=list)
+    """Cause that was said, with which confidence, and the true cause."""
 
     def add(self, packet: Packet, said: Mapping[str, Any] | None) -> None:
         """A packet with data, and what was said about it."""
@@ -111,7 +115,44 @@ def judged(case: Case, folder: Path, *, tshark: bool) -> Iterator[tuple[str, str
             score = Score()
             for packet in truth:
                 score.add(packet, said.get(packet.frame))
+            if tool == "retx":
+                judge_causes(score, flow, truth, kinds)
             yield place, tool, score, error
+
+
+def judge_causes(score: Score, flow: Mapping[str, Any], truth: list[Packet], kinds: Kinds) -> None:
+    """Sets causes that were said beside the true ones."""
+    packets = {packet.frame: packet for packet in truth}
+    for episode in flow["episodes"]:
+        trigger = packets.get(episode["trigger"])
+        cause = kinds.cause(trigger, episode["kind"]) if trigger else None
+        if cause is None:
+            continue
+        score.named.append((episode["cause"], episode["confidence"], cause))
+        if cause in ("congestion", "wireless"):
+            score.causes.append((episode["congestion_probability"], cause))
+
+
+def area(causes: list[tuple[float | None, str]]) -> float:
+    """Area under the curve of congestion against losses of the channel."""
+    groups = {
+        cause: [0.5 if it is None else it for it, true in causes if true == cause]
+        for cause in ("congestion", "wireless")
+    }
+    pairs = [(a > b) + (a == b) / 2 for a in groups["congestion"] for b in groups["wireless"]]
+    return sum(pairs) / len(pairs) if pairs else float("nan")
+
+
+def causes_line(score: Score) -> str:
+    """Area, abstention, and how often a cause that was named is right."""
+    named = [it for it in score.named if it[0] != "unknown"]
+    right = sum(said == true for said, _, true in named)
+    mean = sum(confidence for _, confidence, _ in named) / max(len(named), 1)
+    return (
+        f"causes: area {area(score.causes):.3f} of {len(score.causes)}, "
+        f"named {_share(len(named), len(score.named))}, right {_share(right, len(named))}, "
+        f"mean confidence {mean:.2f}"
+    )
 
 
 def share_error(flow: Mapping[str, Any], result: retx.Result) -> float:
@@ -148,6 +189,8 @@ def main() -> int:
                 total = scores[tool, place, stamps]
                 total.counts.update(score.counts)
                 total.confusion.update(score.confusion)
+                total.causes.extend(score.causes)
+                total.named.extend(score.named)
                 if tool == "retx":
                     errors[place].append(error)
                 if options.verbose:
@@ -155,6 +198,8 @@ def main() -> int:
                     print(f"{case.name:44} {place:9} {tool:6} {score.row()} {error:.2f} {confused}")
     for (tool, place, stamps), score in sorted(scores.items()):
         print(f"{tool:6} {place:9} {stamps:10} {score.row()}")
+        if tool == "retx":
+            print(f"{'':27} {causes_line(score)}")
     for place in PLACES:
         found = sorted(errors[place])
         good = sum(error <= 0.03 for error in found)

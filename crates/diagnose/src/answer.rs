@@ -98,6 +98,20 @@ pub struct Retransmission {
     pub original: Option<u64>,
 }
 
+/// Cause of an episode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// A queue overflowed.
+    Congestion,
+    /// The channel lost a packet.
+    Wireless,
+    /// Nothing was lost.
+    Spurious,
+    /// The capture does not tell.
+    Unknown,
+}
+
 /// An episode of loss recovery.
 #[derive(Debug, Clone, Serialize)]
 pub struct Episode {
@@ -109,8 +123,10 @@ pub struct Episode {
     pub end_s: Option<f64>,
     /// Frame of the first retransmission.
     pub trigger: u64,
-    /// `spurious`, or `unknown`.
-    pub cause: &'static str,
+    /// The cause.
+    pub cause: Cause,
+    /// Probability of congestion, if something was lost; none where nothing tells.
+    pub congestion_probability: Option<f64>,
     /// Sentences with frames.
     pub evidence: Vec<String>,
     /// Probability that the cause is right.

@@ -28,6 +28,10 @@ CHANNELS: dict[str, dict[str, Any]] = {
 BOTH = [{"model": "reorder", "p": 0.02, "packets": 4}, {"model": "bernoulli", "p": 0.01}]
 
 
+SAME_S = 1e-3
+"""An episode begins when its first retransmission is sent, but for what the host takes."""
+
+
 @dataclass
 class Packet:
     """A packet with data of the sender, as it lies in a capture."""
@@ -171,6 +175,8 @@ class Kinds:
         for seq, cause in segments.select("seq", "cause").iter_rows():
             rows.setdefault(seq, []).append(cause)
         self._kinds: dict[int, str] = {}
+        self._sent_s = {packet.identity: packet.time_s for packet in sent}
+        self._episodes = list(result.episodes.select("kind", "start_s", "cause").iter_rows())
         for packet in sent:
             left = rows.get(packet.seq)
             cause = left.pop(0) if left else None
@@ -181,3 +187,11 @@ class Kinds:
         for packet in packets:
             if packet.is_retransmission:
                 packet.kind = self._kinds.get(packet.identity)
+
+    def cause(self, trigger: Packet, kind: str) -> str | None:
+        """Cause of the episode that this retransmission began, if one did."""
+        sent_s = self._sent_s[trigger.identity]
+        for own, start_s, cause in self._episodes:
+            if own == kind and abs(start_s - sent_s) < SAME_S:
+                return str(cause)
+        return None

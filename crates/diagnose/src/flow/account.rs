@@ -1,6 +1,6 @@
 //! A flow's life divided among what limited the sender of its data.
 
-use crate::answer::{ByCause, Limits, Stall};
+use crate::answer::{ByCause, Cause, Limits, Stall};
 
 /// What holds a sender between two events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -143,8 +143,8 @@ impl Account {
         self.stalls.push(Stall { start_s, duration_s, cause: limit.key(), packet });
     }
 
-    /// Seconds by limit; an episode counts as spurious where this says so.
-    pub fn limits(&self, is_spurious: impl Fn(usize) -> bool) -> Limits {
+    /// Seconds by limit; an episode counts for this cause.
+    pub fn limits(&self, cause: impl Fn(usize) -> Cause) -> Limits {
         let plain = |limit: Limit| self.plain[limit as usize] as f64 * NS;
         let unknown = |limit| ByCause { unknown: plain(limit), ..ByCause::default() };
         let mut limits = Limits {
@@ -161,9 +161,14 @@ impl Account {
             ..Limits::default()
         };
         for (index, episode) in self.episodes.iter().enumerate() {
-            let is_spurious = is_spurious(index);
+            let cause = cause(index);
             let add = |share: &mut ByCause, ns: i64| {
-                let part = if is_spurious { &mut share.spurious } else { &mut share.unknown };
+                let part = match cause {
+                    Cause::Congestion => &mut share.congestion,
+                    Cause::Wireless => &mut share.wireless,
+                    Cause::Spurious => &mut share.spurious,
+                    Cause::Unknown => &mut share.unknown,
+                };
                 *part += ns as f64 * NS;
             };
             add(&mut limits.window, episode.window);

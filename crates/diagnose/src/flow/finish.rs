@@ -1,13 +1,17 @@
 //! The answer for a flow, once all of it has been seen.
 
+use super::cause::Judgment;
 use super::half::{EpisodeRecord, Half};
 use super::record::Record;
 use super::{Flow, Loop};
-use crate::answer::{self, Evidence, Kind, Needless, Proof};
+use crate::answer::{self, Cause, Evidence, Kind, Needless, Proof};
 
 const NS: f64 = 1e-9;
 /// Shares of the round trip that count as being at an end.
 const AT_END: f64 = 0.12;
+
+/// Least probability with which congestion or the channel is named.
+const SURE: f64 = 0.7;
 
 /// Where the capture was taken, as the sender of the data sees it.
 fn place(sender: &Loop, receiver: &Loop) -> &'static str {
@@ -49,7 +53,7 @@ impl Flow {
         let half = std::mem::take(if data == 0 { one } else { other });
         let episodes: Vec<_> =
             half.episodes.iter().enumerate().map(|it| half.episode(it)).collect();
-        let limits = half.account.limits(|index| episodes[index].cause == "spurious");
+        let limits = half.account.limits(|index| episodes[index].cause);
         let unknown = limits.unknown
             + limits.window.unknown
             + limits.recovery.unknown
@@ -109,25 +113,29 @@ impl Half {
         let trigger = &records[episode.trigger as usize];
         let unnecessary = of_it.clone().filter(|record| record.needless == Needless::Yes).count();
         let retransmitted = of_it.count();
-        let is_spurious = trigger.needless == Needless::Yes && unnecessary == retransmitted;
+        let judgment = self.sender.rtts.judge(episode.rtt_ns);
+        let congestion = judgment.as_ref().map(|judgment| judgment.congestion);
         let mut evidence = Vec::new();
-        if is_spurious {
-            evidence.push(match trigger.proof.packet {
-                Some(packet) => format!(
-                    "frame {} was sent again although its data arrive: frame {packet} tells",
-                    trigger.packet
-                ),
-                None => format!("frame {} was sent again although its data arrive", trigger.packet),
-            });
-        }
+        let (cause, confidence) = if trigger.needless == Needless::Yes {
+            evidence.push(spurious(trigger));
+            (Cause::Spurious, trigger.confidence)
+        } else {
+            evidence.extend(judgment.map(|it| before(trigger, episode.rtt_ns, &it)));
+            match congestion {
+                Some(share) if share >= SURE => (Cause::Congestion, share),
+                Some(share) if share <= 1.0 - SURE => (Cause::Wireless, 1.0 - share),
+                _ => (Cause::Unknown, 0.0),
+            }
+        };
         answer::Episode {
             kind: if episode.is_timeout { "rto" } else { "frr" },
             start_s: episode.start_ns as f64 * NS,
             end_s: episode.end_ns.map(|ns| ns as f64 * NS),
             trigger: trigger.packet,
-            cause: if is_spurious { "spurious" } else { "unknown" },
+            cause,
+            congestion_probability: congestion,
             evidence,
-            confidence: if is_spurious { trigger.confidence } else { 0.0 },
+            confidence,
             retransmitted: retransmitted as u32,
             unnecessary: unnecessary as u32,
         }
@@ -146,6 +154,27 @@ impl Half {
         };
         self.timeouts.iter().map(one).collect()
     }
+}
+
+fn spurious(trigger: &Record) -> String {
+    let tells = trigger.proof.packet.map(|packet| format!(": frame {packet} tells"));
+    format!(
+        "frame {} was sent again although its data arrive{}",
+        trigger.packet,
+        tells.unwrap_or_default()
+    )
+}
+
+fn before(trigger: &Record, rtt_ns: i64, judgment: &Judgment) -> String {
+    format!(
+        "before frame {} the RTT was {:.1} ms, within the highest {:.0} % of the flow's, which go \
+         from {:.1} to {:.1} ms",
+        trigger.packet,
+        rtt_ns as f64 * 1e-6,
+        judgment.above * 100.0,
+        judgment.least_s * 1e3,
+        judgment.largest_s * 1e3
+    )
 }
 
 fn told(record: &Record, from: &str) -> answer::Retransmission {

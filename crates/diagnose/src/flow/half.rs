@@ -40,6 +40,8 @@ pub struct EpisodeRecord {
     pub is_timeout: bool,
     /// Its first retransmission.
     pub trigger: u32,
+    /// RTT before that.
+    pub rtt_ns: i64,
     /// Time of that.
     pub start_ns: i64,
     /// It ends when this is acknowledged.
@@ -240,7 +242,9 @@ impl Half {
             let continues = is_timeout && verdict.number > 1;
             if !continues {
                 let (trigger, start_ns, until) = (index, now.sent_ns, self.board.end);
-                let episode = EpisodeRecord { is_timeout, trigger, start_ns, until, end_ns: None };
+                let (rtt_ns, end_ns) = (self.sender.rtt_ns, None);
+                let episode =
+                    EpisodeRecord { is_timeout, trigger, rtt_ns, start_ns, until, end_ns };
                 self.episodes.push(episode);
             }
         }

@@ -3,6 +3,7 @@
 mod account;
 mod acks;
 mod board;
+mod cause;
 mod clock;
 mod copies;
 mod estimator;

@@ -4,6 +4,7 @@
 //! An acknowledgment that passes the capture reaches the sender half a loop later, and what it
 //! releases passes the capture after the whole loop; until then it waits in `coming`.
 
+use super::cause::Rtts;
 use super::estimator::Estimator;
 use crate::answer::Kind;
 use std::collections::VecDeque;
@@ -98,6 +99,8 @@ pub struct Sender {
     pub has_reduced: bool,
     /// The newest RTT sample.
     pub rtt_ns: i64,
+    /// All of them.
+    pub rtts: Rtts,
     /// The least RTT sample.
     pub rtt_min_ns: Option<i64>,
     timer_ns: i64,
@@ -144,6 +147,9 @@ impl Sender {
         self.newest_ns = self.newest_ns.max(ack.newest_ns);
         if let Some(rtt) = ack.rtt_ns {
             self.rtt_ns = rtt;
+            if self.una > 0 {
+                self.rtts.push(rtt);
+            }
             // The SYN is shorter than data, and faster.
             if self.una > 0 {
                 self.rtt_min_ns = Some(self.rtt_min_ns.map_or(rtt, |least| least.min(rtt)));

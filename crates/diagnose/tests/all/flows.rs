@@ -1,7 +1,7 @@
 //! Flows written packet by packet: what is said about their retransmissions.
 
 use crate::build::{Header, Order, Written, ethernet, ipv4, pcap, tcp};
-use retx_diagnose::answer::{Answer, Evidence, Flow, Kind, Needless};
+use retx_diagnose::answer::{Answer, Cause, Evidence, Flow, Kind, Needless};
 
 const SEGMENT: u32 = 1_000;
 const MS: u64 = 1_000_000;
@@ -130,7 +130,7 @@ fn an_ack_that_is_too_early() {
     let only = &flow.retransmissions[0];
     assert_eq!((only.kind, only.needless), (Kind::Timeout, Needless::Yes));
     assert_eq!((only.proof.evidence, only.proof.packet), (Evidence::EarlyAck, Some(8)));
-    assert_eq!(flow.episodes[0].cause, "spurious");
+    assert_eq!(flow.episodes[0].cause, Cause::Spurious);
     assert!(flow.limited_by.timeout.spurious > 0.9, "{:?}", flow.limited_by);
 }
 

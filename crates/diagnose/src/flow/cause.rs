@@ -1,0 +1,97 @@
+//! Cause of a loss, congestion or the channel, by the RTT just before it.
+//!
+//! A queue that overflows is full, so that the RTT is near its largest; a channel loses packets at
+//! any RTT. The likelihood of either for an RTT is compared: under congestion by `OVERFLOW`, under
+//! channel losses by how often the flow has such an RTT. A flow whose RTT never varies, or is
+//! always near its largest, tells nothing or little.
+
+/// Bins of the histogram, each 2 % wider than the one before, from 10 µs on.
+const BINS: usize = 900;
+const WIDTH: f64 = 0.02;
+const LOWEST_NS: f64 = 1e4;
+
+/// Parts of the range from the least RTT to the largest, and how often an overflow falls into each:
+/// rounded from simulated overflows of drop-tail queues (tools/diagnose_truth.py).
+const EDGES: [f64; 3] = [0.5, 0.8, 0.95];
+const OVERFLOW: [f64; 4] = [0.05, 0.07, 0.18, 0.70];
+/// Samples that a judgment needs.
+const SAMPLES_MIN: u32 = 20;
+/// A range that is smaller, relative to the least RTT, shows no queue.
+const RANGE_MIN: f64 = 0.05;
+/// Probability of congestion where there is no queue to be seen.
+const WITHOUT_QUEUE: f64 = 0.12;
+
+/// RTT samples of a flow.
+#[derive(Debug, Default)]
+pub struct Rtts {
+    bins: Vec<u32>,
+    count: u32,
+}
+
+/// What the RTT before a loss tells.
+#[derive(Debug, Clone, Copy)]
+pub struct Judgment {
+    /// Probability of congestion rather than a loss of the channel.
+    pub congestion: f64,
+    /// Least RTT, seconds.
+    pub least_s: f64,
+    /// Largest RTT but for the highest hundredth, seconds.
+    pub largest_s: f64,
+    /// Part of the samples that are at least as large as the RTT before the loss.
+    pub above: f64,
+}
+
+impl Rtts {
+    /// Another sample.
+    pub fn push(&mut self, ns: i64) {
+        if self.bins.is_empty() {
+            self.bins = vec![0; BINS];
+        }
+        self.bins[bin(ns)] += 1;
+        self.count += 1;
+    }
+
+    /// Judges a loss by the RTT before it.
+    pub fn judge(&self, rtt_ns: i64) -> Option<Judgment> {
+        if self.count < SAMPLES_MIN || rtt_ns <= 0 {
+            return None;
+        }
+        let least = middle(self.quantile(0));
+        let largest = middle(self.quantile(self.count / 100 * 99 + self.count % 100));
+        let own = bin(rtt_ns);
+        let above = self.bins[own..].iter().sum::<u32>();
+        let (least_s, largest_s) = (least * 1e-9, largest * 1e-9);
+        let above = f64::from(above) / f64::from(self.count);
+        let range = largest - least;
+        if range < RANGE_MIN * least {
+            return Some(Judgment { congestion: WITHOUT_QUEUE, least_s, largest_s, above });
+        }
+        let part = |ns: f64| EDGES.iter().filter(|edge| (ns - least) / range >= **edge).count();
+        let mut shares = [1.0; 4];
+        for (index, count) in self.bins.iter().enumerate().filter(|(_, count)| **count > 0) {
+            shares[part(middle(index))] += f64::from(*count);
+        }
+        let own = part(middle(own));
+        let channel = shares[own] / shares.iter().sum::<f64>();
+        let congestion = OVERFLOW[own] / (OVERFLOW[own] + channel);
+        Some(Judgment { congestion, least_s, largest_s, above })
+    }
+
+    /// Bin of the sample of this rank.
+    fn quantile(&self, rank: u32) -> usize {
+        let mut sum = 0;
+        let reached = |count: &u32| {
+            sum += count;
+            sum > rank.min(self.count - 1)
+        };
+        self.bins.iter().position(reached).unwrap_or(0)
+    }
+}
+
+fn bin(ns: i64) -> usize {
+    ((ns.max(1) as f64 / LOWEST_NS).ln() / WIDTH).clamp(0.0, (BINS - 1) as f64) as usize
+}
+
+fn middle(bin: usize) -> f64 {
+    LOWEST_NS * ((bin as f64 + 0.5) * WIDTH).exp()
+}
