@@ -147,6 +147,8 @@ impl Half {
             }
         }
         self.resent_bytes = self.resent_bytes.max(0);
+        // What waited behind a gap was acknowledged later than it arrived.
+        let rtt = rtt.filter(|_| is_clean);
         self.measure((delivered, is_clean), rtt.map(|(_, ns)| ns), now);
         if ack > self.board.end {
             self.not_captured += ack - self.board.end;
@@ -211,7 +213,7 @@ fn told(
     }
     // What fills a gap before it was sent before it, and covers it: its data were there. An ACK
     // that is lost after it can feign that without timestamps.
-    if echo.is_jump && record.time_ns > echo.head_ns {
+    if echo.is_jump && record.time_ns >= echo.head_ns {
         return match age {
             Some(age) if age > 0 => Some((Needless::Yes, 0.97, Evidence::OlderTimestamp)),
             Some(age) if age < 0 => None,

@@ -3,6 +3,7 @@
 use super::account::Limit;
 use super::half::Half;
 use super::sender::{Ack, State};
+use crate::answer::Needless;
 
 /// Part of the path's product at which the bottleneck counts as the limit.
 const FILLED: f64 = 0.95;
@@ -42,6 +43,10 @@ impl Half {
             && self.sender.una >= episode.until
         {
             episode.end_ns = Some(ack.effective_ns);
+        }
+        if let Some(episode) = self.episodes.last().filter(|episode| episode.is_timeout) {
+            let trigger = &self.records.all[episode.trigger as usize];
+            self.sender.was_needless |= trigger.needless == Needless::Yes;
         }
         self.release(ack);
         self.account.set(self.limit());

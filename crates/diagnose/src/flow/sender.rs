@@ -112,6 +112,12 @@ pub struct Sender {
     doubts: VecDeque<(i64, i64)>,
     /// When the newest data that are acknowledged were sent (RACK).
     newest_ns: i64,
+    /// When recovery began.
+    recovery_ns: i64,
+    /// The last timeout was needless, as acknowledgments have shown.
+    pub was_needless: bool,
+    /// SACK blocks have come.
+    has_sack: bool,
     timeouts: u32,
     has_probed: bool,
     /// Timers that sent the tail first (positive) or the head first (negative).
@@ -145,6 +151,7 @@ impl Sender {
         self.ack_ns = ack.effective_ns;
         self.sacked_to = self.sacked_to.max(ack.sacked_to);
         self.newest_ns = self.newest_ns.max(ack.newest_ns);
+        self.has_sack |= ack.sacked_from > 0;
         if let Some(rtt) = ack.rtt_ns {
             self.rtt_ns = rtt;
             if self.una > 0 {
@@ -239,18 +246,32 @@ impl Sender {
             _ => is_quiet && since_timer >= rto / 10 * 7,
         };
         let is_again = self.state != State::Open && is_head && is_late && !attempt.is_remote;
-        if is_timer || is_again {
+        if is_timer || is_again || (is_head && self.is_impatient(attempt)) {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
+        // Once a timeout is undone, only a SACK block can have it sent again.
+        let is_undone = self.was_needless && self.sacked_to >= attempt.end;
         match self.state {
-            State::Loss(until) if attempt.start < until => (Kind::Timeout, 0.97),
+            State::Loss(until) if attempt.start < until && !is_undone => (Kind::Timeout, 0.97),
             State::Recovery(until) if attempt.start < until => (Kind::Recovery, 0.98),
             _ => {
                 self.state = State::Recovery(attempt.sent_to);
+                self.recovery_ns = attempt.time_ns;
                 self.has_reduced = true;
                 (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
             }
         }
+    }
+
+    /// In fast recovery the head is sent yet again, sooner than anything can be heard of the copy
+    /// before, or without SACK, which is needed to notice that this is lost: a timer.
+    fn is_impatient(&self, attempt: &Attempt) -> bool {
+        let age = attempt.time_ns - attempt.previous_ns;
+        let is_soon = self.rtt_min_ns.is_some_and(|least| age < least / 20 * 19);
+        matches!(self.state, State::Recovery(until) if attempt.start < until)
+            && attempt.previous_ns >= self.recovery_ns
+            && !attempt.is_remote
+            && (is_soon || !self.has_sack)
     }
 
     /// A retransmission of data whose acknowledgment should have reached the sender before.
@@ -286,6 +307,7 @@ impl Sender {
                 State::Recovery(until) if at.start < until => (Kind::Recovery, 0.8),
                 _ => {
                     self.state = State::Recovery(at.sent_to);
+                    self.recovery_ns = at.time_ns;
                     self.has_reduced = true;
                     (Kind::Fast, 0.6)
                 }
@@ -295,6 +317,7 @@ impl Sender {
             self.probes -= 1;
         }
         self.timeouts += 1;
+        self.was_needless = false;
         self.state = State::Loss(at.sent_to);
         self.has_reduced = true;
         (Kind::Timeout, if elapsed >= rto / 2 { 0.99 } else { 0.7 })
