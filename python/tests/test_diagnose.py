@@ -132,3 +132,14 @@ def test_what_is_no_capture_is_refused(tmp_path: Path) -> None:
 def test_a_flow_that_is_not_there(capture: Path) -> None:
     with pytest.raises(UsageError, match="flows 1 to 1"):
         retx.diagnose(capture, flow=7)
+
+
+def test_the_page_needs_no_other_file(capture: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    diagnosis = retx.diagnose(capture)
+    diagnosis.save(page)
+    text = page.read_text(encoding="utf-8")
+    assert "http" not in text
+    assert "src=" not in text
+    sender = [it for it in diagnosis.flows[0]["retransmissions"] if it["length_bytes"]]
+    assert text.count("<circle") == len(sender)

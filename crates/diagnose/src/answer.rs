@@ -1,5 +1,6 @@
 //! The answer for a capture, in the form of the contract (`retx diagnose --json`).
 
+use crate::flow::picture::Picture;
 use serde::Serialize;
 
 /// Mechanism that sent a retransmission.
@@ -238,6 +239,9 @@ pub struct Flow {
     pub not_captured_bytes: i64,
     /// Originals that passed late, so that they look like retransmissions.
     pub reordered: u64,
+    /// The time–sequence picture, where it is wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub picture: Option<Picture>,
 }
 
 /// The capture itself.

@@ -11,4 +11,4 @@ pub mod packet;
 pub mod reader;
 mod run;
 
-pub use run::diagnose;
+pub use run::{diagnose, diagnose_with_picture};

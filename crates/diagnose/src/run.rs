@@ -36,8 +36,22 @@ impl Passed {
 /// # Errors
 /// The file is no capture.
 pub fn diagnose<R: Read>(source: R, name: &str) -> Result<Answer, ReadError> {
+    diagnose_with_picture(source, name, None)
+}
+
+/// Diagnoses a capture, and keeps the time–sequence picture of the flow of this number.
+///
+/// # Errors
+/// The file is no capture.
+pub fn diagnose_with_picture<R: Read>(
+    source: R,
+    name: &str,
+    pictured: Option<usize>,
+) -> Result<Answer, ReadError> {
     let mut reader = Reader::new(source)?;
-    let (mut flows, mut passed) = (Flows::default(), Passed::default());
+    let mut flows = Flows::default();
+    flows.pictured = pictured;
+    let mut passed = Passed::default();
     while let Some(frame) = reader.next_frame() {
         match decode(&frame) {
             Ok(packet) => flows.push(&packet),

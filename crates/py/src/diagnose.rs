@@ -7,12 +7,13 @@ use retx_diagnose::reader::ReadError;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// Diagnoses a capture; the answer is JSON.
+/// Diagnoses a capture, with the picture of the flow of this number; the answer is JSON.
 #[pyfunction]
-pub fn diagnose(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+#[pyo3(signature = (path, pictured=None))]
+pub fn diagnose(py: Python<'_>, path: PathBuf, pictured: Option<usize>) -> PyResult<String> {
     let name = path.display().to_string();
     let file = File::open(&path)?;
-    let answer = py.detach(|| retx_diagnose::diagnose(file, &name));
+    let answer = py.detach(|| retx_diagnose::diagnose_with_picture(file, &name, pictured));
     match answer {
         Ok(answer) => Ok(json(&answer)),
         Err(error @ ReadError::Io(_)) => Err(PyOSError::new_err(format!("{name}: {error}"))),

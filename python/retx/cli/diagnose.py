@@ -24,10 +24,18 @@ Number = Annotated[
     int | None,
     typer.Option("--flow", metavar="N", min=1, help="Say everything about flow N of the overview."),
 ]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write one self-contained page.")
+]
 MOST_FLOWS, MOST_RETRANSMISSIONS = 30, 40
 
 
-def command(capture: Capture, flow: Number = None, as_json: options.AsJson = False) -> None:
+def command(
+    capture: Capture,
+    flow: Number = None,
+    as_json: options.AsJson = False,
+    html: Html = None,
+) -> None:
     """Say what limited the TCP flows of a capture, and why they sent data again.
 
     \b
@@ -35,10 +43,13 @@ def command(capture: Capture, flow: Number = None, as_json: options.AsJson = Fal
       retx diagnose capture.pcapng
       retx diagnose capture.pcapng --flow 3
       retx diagnose capture.pcap.gz --json
+      retx diagnose capture.pcapng --flow 3 --html flow.html
     """
     from retx.diagnosing.diagnosis import diagnose
 
     diagnosis = diagnose(capture, flow=flow)
+    if html:
+        diagnosis.save(html)
     if as_json:
         print_json(diagnosis.content)
     else:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from retx import _native
@@ -18,6 +19,8 @@ class Diagnosis:
 
     content: Mapping[str, Any]
     """`capture` and `flows`, as `retx diagnose --json` prints them."""
+    file: Path
+    """The capture."""
 
     @property
     def findings(self) -> Sequence[str]:
@@ -30,6 +33,14 @@ class Diagnosis:
         """One entry per flow, in the order of the first packets."""
         flows: Sequence[Mapping[str, Any]] = self.content["flows"]
         return flows
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes one self-contained HTML page about the flow that lost most."""
+        from retx.diagnosing.page import page
+        from retx.directory import new_file
+
+        with new_file(Path(path)) as target:
+            target.write_text(page(self), encoding="utf-8")
 
     def flow(self, number: int) -> Mapping[str, Any]:
         """A flow by its number, from 1."""
@@ -54,7 +65,7 @@ def diagnose(capture: str | os.PathLike[str], *, flow: int | None = None) -> Dia
         content = json.loads(_native.diagnose(capture))
     except ValueError as error:
         raise UsageError(str(error)) from None
-    diagnosis = Diagnosis(content)
+    diagnosis = Diagnosis(content, Path(capture))
     if flow is not None:
         content["flows"] = [diagnosis.flow(flow)]
     return diagnosis

@@ -37,6 +37,10 @@ impl Flow {
             half.settle(i64::MAX);
             *end = half.account.close(end_ns, half.episode_now());
         }
+        let picture = self.recorders.take().map(|recorders| {
+            let [one, other] = *recorders;
+            if data == 0 { one.finish() } else { other.finish() }
+        });
         let mut retransmissions = Vec::new();
         for side in [data, 1 - data] {
             let place = place(&self.loops[side], &self.loops[1 - side]);
@@ -60,6 +64,7 @@ impl Flow {
             + limits.timeout.unknown;
         answer::Flow {
             number,
+            picture,
             name: format!("{} > {}", self.ends[data], self.ends[1 - data]),
             place: place(&self.loops[data], &self.loops[1 - data]),
             sender_loop_s: seconds(&self.loops[data]),

@@ -91,13 +91,14 @@ impl Half {
         }
     }
 
-    /// The life of a flow ends when its payload is acknowledged; a delayed acknowledgment of the
-    /// last data does not count.
+    /// The life of a flow ends when the last of its payload arrives, half a round trip before its
+    /// acknowledgment unless that is delayed.
     fn finish_payload(&mut self, ack: &Ack) {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let due_ns = (self.busy_ns + least).max(self.account.since_ns());
         let is_held = ack.effective_ns > due_ns + DELAYED_MIN_NS && least > 0;
-        self.pass(if is_held { due_ns } else { ack.effective_ns }, self.account.limit());
+        let arrival_ns = if is_held { due_ns } else { ack.effective_ns } - least / 2;
+        self.pass(arrival_ns, self.account.limit());
         self.account.pause();
     }
 

@@ -11,6 +11,7 @@ mod finish;
 mod half;
 mod limit;
 mod path;
+pub mod picture;
 mod record;
 mod relation;
 mod sender;
@@ -20,6 +21,7 @@ use crate::packet::{Control, End, Packet};
 use clock::Clock;
 use copies::Copies;
 use half::{Half, Now};
+use picture::Recorder;
 use std::collections::VecDeque;
 
 /// Timestamp values that wait for their echo.
@@ -87,6 +89,8 @@ pub struct Flow {
     is_over: bool,
     fins: [bool; 2],
     payload: [i64; 2],
+    /// Set for the flow whose picture is wanted.
+    recorders: Option<Box<[Recorder; 2]>>,
 }
 
 impl Flow {
@@ -105,6 +109,7 @@ impl Flow {
             is_over: false,
             fins: [false; 2],
             payload: [0; 2],
+            recorders: None,
         }
     }
 
@@ -150,8 +155,21 @@ impl Flow {
         if let Some(ns) = sample {
             self.loops[side].sample(ns);
         }
+        self.record(packet, side, time_ns);
         self.fins[side] |= packet.control.any(Control::FIN);
         self.is_over |= packet.control.any(Control::RST) || self.fins == [true; 2];
+    }
+
+    fn record(&mut self, packet: &Packet, side: usize, time_ns: i64) {
+        let Some(recorders) = &mut self.recorders else { return };
+        if packet.seq_len() > 0 {
+            let start = self.halves[side].position(packet.seq, false);
+            recorders[side].data(time_ns, start, start + i64::from(packet.seq_len()));
+        }
+        if packet.control.any(Control::ACK) {
+            let half = &self.halves[1 - side];
+            recorders[1 - side].ack(time_ns, half.passed_ack, half.passed_ack + half.window);
+        }
     }
 
     /// Times of the handshake, and what is agreed in it.

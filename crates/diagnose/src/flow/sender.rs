@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 
 /// Shortest silence that is taken for waiting for a timer.
 const SILENCE_MIN_NS: i64 = 4_000_000;
+/// Silence that only a timer ends, unless the RTT is longer.
+const SILENT_NS: i64 = 200_000_000;
 /// Acknowledgments under way at the most; the oldest takes effect early.
 const COMING_MAX: usize = 1 << 12;
 
@@ -240,11 +242,11 @@ impl Sender {
         let has_evidence = self.duplicates > 0
             || self.sacked_to >= attempt.end
             || self.newest_ns > attempt.previous_ns;
-        let is_timer = match self.state {
-            // Without a duplicate ACK or a SACK block nothing but a timer sends data again.
-            State::Open => !has_evidence || (is_quiet && since_timer >= rto / 10 * 7),
-            _ => is_quiet && since_timer >= rto / 10 * 7,
-        };
+        // After so long nothing that came can have sent it.
+        let is_silent = silence > (srtt / 2 * 3).clamp(SILENT_NS, i64::MAX / 4);
+        let is_overdue = (is_quiet && since_timer >= rto / 10 * 7) || is_silent;
+        // Without a duplicate ACK or a SACK block nothing but a timer sends data again.
+        let is_timer = is_overdue || (self.state == State::Open && !has_evidence);
         let is_again = self.state != State::Open && is_head && is_late && !attempt.is_remote;
         if is_timer || is_again || (is_head && self.is_impatient(attempt)) {
             return self.by_timer(attempt, is_head, elapsed, rto);

@@ -11,6 +11,8 @@ pub struct Flows {
     index: HashMap<(End, End), usize>,
     flows: Vec<Flow>,
     last_ns: i64,
+    /// Number of the flow whose picture is wanted.
+    pub pictured: Option<usize>,
     /// Frames that are earlier than the frame before them, and by how much at the most.
     pub disorder: (u64, i64),
 }
@@ -33,6 +35,9 @@ impl Flows {
         }
         if index == count {
             self.flows.push(Flow::new(packet));
+            if self.pictured == Some(count + 1) {
+                self.flows[index].recorders = Some(Box::default());
+            }
         }
         self.flows[index].push(packet);
     }

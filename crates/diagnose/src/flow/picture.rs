@@ -1,0 +1,70 @@
+//! The time–sequence picture of a flow: data, acknowledgments and the window's edge, thinned so
+//! that memory stays bounded.
+
+use serde::Serialize;
+
+/// Points kept of each kind at the most.
+const POINTS_MAX: usize = 8_000;
+
+/// A thinned course.
+#[derive(Debug, Default)]
+struct Course {
+    points: Vec<(f64, i64, i64)>,
+    /// Every so many-th point is kept.
+    stride: usize,
+    seen: usize,
+}
+
+impl Course {
+    fn push(&mut self, point: (f64, i64, i64)) {
+        self.stride = self.stride.max(1);
+        if self.seen.is_multiple_of(self.stride) {
+            self.points.push(point);
+        }
+        self.seen += 1;
+        if self.points.len() > POINTS_MAX {
+            let mut index = 0;
+            self.points.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.stride *= 2;
+        }
+    }
+}
+
+/// Both courses of one direction.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    data: Course,
+    acks: Course,
+}
+
+/// The picture of a flow.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Picture {
+    /// Data: seconds, first position, position after the last.
+    pub data: Vec<(f64, i64, i64)>,
+    /// Acknowledgments: seconds, position, right edge of the window.
+    pub acks: Vec<(f64, i64, i64)>,
+    /// One of so many data packets is in it.
+    pub one_of: usize,
+}
+
+impl Recorder {
+    /// Data pass.
+    pub fn data(&mut self, time_ns: i64, start: i64, end: i64) {
+        self.data.push((time_ns as f64 * 1e-9, start, end));
+    }
+
+    /// An acknowledgment passes.
+    pub fn ack(&mut self, time_ns: i64, ack: i64, edge: i64) {
+        self.acks.push((time_ns as f64 * 1e-9, ack, edge));
+    }
+
+    /// The picture.
+    pub fn finish(self) -> Picture {
+        let one_of = self.data.stride.max(1);
+        Picture { data: self.data.points, acks: self.acks.points, one_of }
+    }
+}

@@ -1,0 +1,202 @@
+"""One self-contained page about a flow of a capture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from retx import _native
+from retx.diagnosing.wording import lost, paragraph, reason, shares, what
+from retx.quantities import seconds
+
+if TYPE_CHECKING:
+    from retx.diagnosing.diagnosis import Diagnosis
+
+WIDTH, HEIGHT, LEFT, BOTTOM = 1000, 420, 70, 30
+COLOURS = {
+    "fast": "#d95f02", "recovery": "#e6ab02", "timeout": "#c51b7d", "tail_loss_probe": "#7570b3",
+}  # fmt: skip
+OTHER = "#666666"
+PARTS = ("#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee6677", "#aa3377", "#bbbbbb")
+MOST_ROWS = 500
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1a1a1a; background: #fff }
+h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
+table { border-collapse: collapse; font-size: .85rem } td, th { padding: .15rem .6rem;
+  text-align: left; border-bottom: 1px solid #ddd }
+td.n { text-align: right; font-variant-numeric: tabular-nums }
+.bar { display: flex; height: 1.6rem } .bar i { display: block }
+.key { list-style: none; padding: 0 } .key i { display: inline-block; width: .8em; height: .8em;
+  margin-right: .4em }
+svg { width: 100%; height: auto } svg text { font: 12px system-ui, sans-serif; fill: #444 }
+.table { overflow-x: auto }
+"""
+
+
+def page(diagnosis: Diagnosis) -> str:
+    """The page as HTML: no other file, and nothing from elsewhere, is needed to show it."""
+    if not diagnosis.flows:
+        return _html("No TCP flow", ["<p>The capture has no TCP flow.</p>"])
+    number = max(diagnosis.flows, key=lost)["number"]
+    content = json.loads(_native.diagnose(diagnosis.file, number))
+    flow = next(flow for flow in content["flows"] if flow["number"] == number)
+    findings = "".join(f"<li>{escape(it)}</li>" for it in diagnosis.findings)
+    body = [
+        *(f"<p>{escape(sentence)}</p>" for sentence in paragraph(flow)),
+        f"<h2>The capture</h2><ul>{findings}</ul>" if findings else "",
+        "<h2>What limited it</h2>",
+        *_bar(flow),
+        "<h2>Time and sequence</h2>",
+        _picture(flow),
+        "<h2>Episodes</h2>",
+        *_episodes(flow["episodes"]),
+        "<h2>Retransmissions</h2>",
+        *_retransmissions(flow["retransmissions"]),
+    ]
+    return _html(f"Flow {number}: {flow['name']}", body)
+
+
+def _html(title: str, body: Sequence[str]) -> str:
+    head = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>"
+    )
+    return f"{head}<h1>{escape(title)}</h1>{''.join(body)}</body></html>\n"
+
+
+def _bar(flow: Mapping[str, Any]) -> Iterator[str]:
+    parts = [
+        (words, share, PARTS[min(index, len(PARTS) - 1)])
+        for index, (words, share) in enumerate(shares(flow))
+    ]
+    widths = (
+        f'<i style="width:{share:.2%};background:{colour}"></i>' for _, share, colour in parts
+    )
+    yield f'<div class="bar">{"".join(widths)}</div><ul class="key">'
+    for words, share, colour in parts:
+        mark = f'<i style="background:{colour}"></i>'
+        yield f"<li>{mark}<b>{share:.1%}</b> {escape(words)}</li>"
+    yield "</ul>"
+
+
+class Scales:
+    """Places of times and positions in the picture."""
+
+    def __init__(self, points: Sequence[Sequence[float]], ends: Sequence[float]) -> None:
+        self.last = max((point[0] for point in points), default=1.0) or 1.0
+        self.top = max(ends, default=1.0) or 1.0
+
+    def x(self, time_s: float) -> float:
+        """Place of a time."""
+        return round(LEFT + time_s / self.last * (WIDTH - LEFT - 10), 1)
+
+    def y(self, position: float) -> float:
+        """Place of a position, those beyond the data at the upper edge."""
+        share = min(max(position / self.top, 0.0), 1.0)
+        return round(HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - 10), 1)
+
+
+def _picture(flow: Mapping[str, Any]) -> str:
+    picture = flow["picture"]
+    scale = Scales(picture["data"] + picture["acks"], [point[2] for point in picture["data"]])
+    x, y = scale.x, scale.y
+    data = "".join(f"M{x(t)} {y(start)}V{y(end) - 1:.1f}" for t, start, end in picture["data"])
+    acks = _steps([(x(t), y(ack)) for t, ack, _ in picture["acks"]])
+    edges = _steps([(x(t), y(edge)) for t, _, edge in picture["acks"]])
+    sender = flow["name"].split(" > ", 1)[0]
+    marks = "".join(
+        f'<circle cx="{x(it["time_s"])}" cy="{y(it["seq"])}" r="3.5" fill="'
+        f'{COLOURS.get(it["kind"], OTHER)}"{_hollow(it)}><title>frame {it["packet"]}: '
+        f"{escape(what(it))}, needless: {it['needless']}, {escape(reason(it))}</title></circle>"
+        for it in flow["retransmissions"]
+        if it["from"] == sender
+    )
+    stalls = "".join(
+        f'<rect x="{x(it["start_s"])}" y="10" height="{HEIGHT - BOTTOM - 10}" width="'
+        f'{max(x(it["start_s"] + it["duration_s"]) - x(it["start_s"]), 0.5):.1f}" fill="#f3e3ea">'
+        f"<title>silence of {seconds(it['duration_s'])}: {it['cause']}</title></rect>"
+        for it in flow["stalls"]
+    )
+    axes = "".join(
+        f'<text x="{x(scale.last * part)}" y="{HEIGHT - 8}" text-anchor="middle">'
+        f"{seconds(scale.last * part)}</text>"
+        f'<text x="{LEFT - 6}" y="{y(scale.top * part) + 4}" text-anchor="end">'
+        f"{_bytes(scale.top * part)}</text>"
+        for part in (0.0, 0.25, 0.5, 0.75, 0.97)
+    )
+    keys = [(kind.replace("_", " "), colour) for kind, colour in COLOURS.items()]
+    lines = [("data", "#4477aa"), ("acknowledged", "#228833"), ("window", "#bbbbbb")]
+    legend = "".join(
+        f'<li style="display:inline-block;margin-right:1rem"><i style="background:{colour}"></i>'
+        f"{name}</li>"
+        for name, colour in [*lines, *keys, ("another retransmission", OTHER)]
+    )
+    thin = picture["one_of"]
+    note = f"<p>One of {thin} packets is drawn.</p>" if thin > 1 else ""
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="time and sequence">{stalls}'
+        f'<path d="{edges}" fill="none" stroke="#bbbbbb"/>'
+        f'<path d="{data}" fill="none" stroke="#4477aa" stroke-width="1.5"/>'
+        f'<path d="{acks}" fill="none" stroke="#228833"/>{marks}{axes}</svg>'
+        f'<ul class="key">{legend}</ul><p>Rings are needless; shaded: silence.</p>{note}'
+    )
+
+
+def _hollow(retransmission: Mapping[str, Any]) -> str:
+    if retransmission["needless"] != "yes":
+        return ""
+    colour = COLOURS.get(retransmission["kind"], OTHER)
+    return f' fill-opacity="0" stroke="{colour}" stroke-width="1.5"'
+
+
+def _bytes(count: float) -> str:
+    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= limit:
+            return f"{count / limit:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def _steps(points: Sequence[tuple[float, float]]) -> str:
+    if not points:
+        return ""
+    (left, top), *rest = points
+    return f"M{left} {top}" + "".join(f"H{right}V{height}" for right, height in rest)
+
+
+def _episodes(episodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not episodes:
+        yield "<p>None.</p>"
+        return
+    yield '<div class="table"><table><tr><th>Frame</th><th>start</th><th>kind</th><th>cause</th>'
+    yield "<th>sure</th><th>resent</th><th>needless</th><th>evidence</th></tr>"
+    for it in episodes[:MOST_ROWS]:
+        yield (
+            f'<tr><td class="n">{it["trigger"]}</td><td class="n">{it["start_s"]:.4f} s</td>'
+            f"<td>{it['kind']}</td><td>{it['cause']}</td>"
+            f'<td class="n">{it["confidence"]:.2f}</td><td class="n">{it["retransmitted"]}</td>'
+            f'<td class="n">{it["unnecessary"]}</td><td>{escape("; ".join(it["evidence"]))}</td>'
+            "</tr>"
+        )
+    yield "</table></div>"
+
+
+def _retransmissions(resent: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not resent:
+        yield "<p>None.</p>"
+        return
+    yield '<div class="table"><table><tr><th>Frame</th><th>time</th><th>seq</th><th>bytes</th>'
+    yield "<th>kind</th><th>needless</th><th>because</th><th>sure</th></tr>"
+    for it in resent[:MOST_ROWS]:
+        yield (
+            f'<tr><td class="n">{it["packet"]}</td><td class="n">{it["time_s"]:.6f} s</td>'
+            f'<td class="n">{it["seq"]}</td><td class="n">{it["length_bytes"]}</td>'
+            f"<td>{escape(what(it))}</td><td>{it['needless']}</td><td>{escape(reason(it))}</td>"
+            f'<td class="n">{it["confidence"]:.2f}</td></tr>'
+        )
+    yield "</table></div>"
+    if len(resent) > MOST_ROWS:
+        yield f"<p>and {len(resent) - MOST_ROWS} more.</p>"
