@@ -1,6 +1,6 @@
 //! The answer for a capture, in the form of the contract (`retx diagnose --json`).
 
-use crate::flow::picture::Picture;
+use crate::picture::Picture;
 use serde::Serialize;
 
 /// Mechanism that sent a retransmission.

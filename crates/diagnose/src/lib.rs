@@ -8,6 +8,7 @@ pub mod answer;
 pub mod flow;
 pub mod layers;
 pub mod packet;
+pub mod picture;
 pub mod reader;
 mod run;
 

@@ -11,17 +11,17 @@ mod finish;
 mod half;
 mod limit;
 mod path;
-pub mod picture;
 mod record;
 mod relation;
 mod sender;
 pub mod table;
 
 use crate::packet::{Control, End, Packet};
+use crate::picture::Recorder;
 use clock::Clock;
 use copies::Copies;
 use half::{Half, Now};
-use picture::Recorder;
+
 use std::collections::VecDeque;
 
 /// Timestamp values that wait for their echo.
