@@ -22,11 +22,12 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import retx
-from retx.diagnosing.truth import PLACES, Case, Kinds, Packet, captured, cases
+from retx.diagnosing.truth import PLACES, Case, Kinds, Packet, captured, cases, random_cases
 
 KINDS = {"fast": "frr", "recovery": "frr", "timeout": "rto", "tail_loss_probe": "tlp"}
 
@@ -37,6 +38,8 @@ class Score:
 
     counts: Counter[str] = field(default_factory=Counter)
     confusion: Counter[tuple[str, str]] = field(default_factory=Counter)
+    said: list[tuple[float, bool]] = field(default_factory=list)
+    """Confidence of a retransmission, and whether kind and needless were right."""
     causes: list[tuple[float | None, str]] = field(default_factory=list)
     """Probability of congestion that was said, and the true cause."""
     named: list[tuple[str, float, str]] = field(default_factory=list)
@@ -58,6 +61,9 @@ class Score:
         if said is not None and packet.kind and "kind" in said:
             word = KINDS.get(said["kind"], said["kind"])
             self.confusion[packet.kind, word] += 1
+            if "confidence" in said:
+                is_right = word == packet.kind and needless == packet.is_needless
+                self.said.append((said["confidence"], is_right))
 
     def row(self) -> str:
         """Figures in a line."""
@@ -155,6 +161,19 @@ def causes_line(score: Score) -> str:
     )
 
 
+def calibration_line(said: list[tuple[float, bool]]) -> str:
+    """How often what was said with a confidence is right."""
+    edges = [0.0, 0.75, 0.87, 0.93, 0.975, 1.01]
+    texts = []
+    for low, high in pairwise(edges):
+        here = [(confidence, right) for confidence, right in said if low <= confidence < high]
+        if here:
+            mean = sum(confidence for confidence, _ in here) / len(here)
+            right = sum(right for _, right in here)
+            texts.append(f"said {mean:.2f}, right {_share(right, len(here)).strip()}")
+    return "; ".join(texts)
+
+
 def share_error(flow: Mapping[str, Any], result: retx.Result) -> float:
     """Largest difference of a share, causes of losses taken together."""
     of = result.summary["flows"][0]["limited_by"]
@@ -170,6 +189,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="one draw of each case")
     parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--random", type=int, help="so many cases drawn at random instead")
     parser.add_argument("--tshark", action="store_true")
     parser.add_argument("--no-ids", action="store_true", help="IP identification 0 everywhere")
     parser.add_argument("--keep", type=Path, help="keep captures here")
@@ -178,7 +198,8 @@ def main() -> int:
     options = parser.parse_args()
     scores: dict[tuple[str, str, str], Score] = defaultdict(Score)
     errors: dict[str, list[float]] = defaultdict(list)
-    for case in cases(1 if options.quick else options.draws, ids=not options.no_ids):
+    of_draws = cases(1 if options.quick else options.draws, ids=not options.no_ids)
+    for case in random_cases(options.random) if options.random else of_draws:
         if options.only and options.only not in case.name:
             continue
         with tempfile.TemporaryDirectory() as temporary:
@@ -191,6 +212,7 @@ def main() -> int:
                 total.confusion.update(score.confusion)
                 total.causes.extend(score.causes)
                 total.named.extend(score.named)
+                total.said.extend(score.said)
                 if tool == "retx":
                     errors[place].append(error)
                 if options.verbose:
@@ -200,6 +222,7 @@ def main() -> int:
         print(f"{tool:6} {place:9} {stamps:10} {score.row()}")
         if tool == "retx":
             print(f"{'':27} {causes_line(score)}")
+            print(f"{'':27} {calibration_line(score.said)}")
     for place in PLACES:
         found = sorted(errors[place])
         good = sum(error <= 0.03 for error in found)

@@ -30,6 +30,7 @@ __all__ = [
     "__version__",
     "describe",
     "diagnose",
+    "diagnose_pair",
     "emulate",
     "emulate_calibrate",
     "emulate_clean",
@@ -104,6 +105,11 @@ def expand_topology(text: str) -> str: ...
 def json_schema() -> str: ...
 def describe() -> str: ...
 def diagnose(path: str | os.PathLike[str], pictured: int | None = None) -> str: ...
+def diagnose_pair(
+    path: str | os.PathLike[str],
+    other: str | os.PathLike[str],
+    pictured: int | None = None,
+) -> str: ...
 def run(
     scenario: Scenario,
     control: Control,

@@ -1,5 +1,6 @@
 //! The answer for a capture, in the form of the contract (`retx diagnose --json`).
 
+use crate::pair::Between;
 use crate::picture::Picture;
 use serde::Serialize;
 
@@ -58,6 +59,10 @@ pub enum Evidence {
     NotSeen,
     /// The receiver reports duplicates by DSACK, and has not reported this one.
     NoDsack,
+    /// An earlier copy is in the second capture, at the receiver's end.
+    ArrivedThere,
+    /// No earlier copy is in the second capture, at the receiver's end.
+    LostBetween,
 }
 
 /// Proof: the evidence, and the frame in which it is.
@@ -92,8 +97,14 @@ pub struct Retransmission {
     pub needless: Needless,
     /// Probability that kind and needless are both right.
     pub confidence: f64,
+    /// Probability that the kind is right.
+    #[serde(skip)]
+    pub kind_confidence: f64,
     /// Why `needless` is what it is.
     pub proof: Proof,
+    /// With a second capture: it has passed that, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrived: Option<bool>,
     /// Frame with the first copy, where it is in the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original: Option<u64>,
@@ -239,6 +250,9 @@ pub struct Flow {
     pub not_captured_bytes: i64,
     /// Originals that passed late, so that they look like retransmissions.
     pub reordered: u64,
+    /// With a second capture: the way between both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between: Option<Between>,
     /// The time–sequence picture, where it is wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub picture: Option<Picture>,

@@ -7,9 +7,12 @@
 pub mod answer;
 pub mod flow;
 pub mod layers;
+mod order;
 pub mod packet;
+pub mod pair;
 pub mod picture;
 pub mod reader;
 mod run;
 
+pub use pair::diagnose_pair;
 pub use run::{diagnose, diagnose_with_picture};

@@ -3,6 +3,9 @@
 use crate::answer::{Answer, Capture};
 use crate::flow::table::Flows;
 use crate::layers::{Otherwise, decode};
+use crate::order::Order;
+use crate::packet::Packet;
+use crate::pair::Collected;
 use crate::reader::{ReadError, Reader};
 use std::io::Read;
 
@@ -48,24 +51,48 @@ pub fn diagnose_with_picture<R: Read>(
     name: &str,
     pictured: Option<usize>,
 ) -> Result<Answer, ReadError> {
+    read(source, name, pictured, None)
+}
+
+/// Reads a capture; keeps the packets of each flow where they are wanted.
+pub(crate) fn read<R: Read>(
+    source: R,
+    name: &str,
+    pictured: Option<usize>,
+    mut collected: Option<&mut Collected>,
+) -> Result<Answer, ReadError> {
     let mut reader = Reader::new(source)?;
     let mut flows = Flows::default();
     flows.pictured = pictured;
     let mut passed = Passed::default();
+    let mut order = Order::default();
+    let mut push = |packet: &Packet| {
+        let index = flows.push(packet);
+        if let (Some(index), Some(collected)) = (index, &mut collected) {
+            collected.add(index, packet);
+        }
+    };
     while let Some(frame) = reader.next_frame() {
         match decode(&frame) {
-            Ok(packet) => flows.push(&packet),
+            Ok(packet) => {
+                if let Some(oldest) = order.push(packet) {
+                    push(&oldest);
+                }
+            }
             Err(why) => passed.add(why),
         }
     }
-    let disorder = flows.disorder;
+    while let Some(oldest) = order.pop() {
+        push(&oldest);
+    }
     let flows = flows.finish();
     let mut findings = of_file(&reader, &passed);
-    if disorder.0 > 0 {
-        let most = disorder.1 as f64 * 1e-6;
+    if order.late > 0 {
+        let most = order.late_max_ns as f64 * 1e-6;
         findings.push(format!(
-            "{} frames are earlier than a frame before them, by {most:.3} ms at the most",
-            disorder.0
+            "{} frames are earlier than a frame before them, by {most:.3} ms at the most; they were \
+             put in order",
+            order.late
         ));
     }
     let copies: u64 = flows.iter().map(|flow| flow.capture_duplicates).sum();

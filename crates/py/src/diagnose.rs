@@ -7,6 +7,30 @@ use retx_diagnose::reader::ReadError;
 use std::fs::File;
 use std::path::PathBuf;
 
+/// Diagnoses two captures of the same flows; the answer is JSON.
+#[pyfunction]
+#[pyo3(signature = (path, other, pictured=None))]
+pub fn diagnose_pair(
+    py: Python<'_>,
+    path: PathBuf,
+    other: PathBuf,
+    pictured: Option<usize>,
+) -> PyResult<String> {
+    let names = [path.display().to_string(), other.display().to_string()];
+    let files = [File::open(&path)?, File::open(&other)?];
+    let both = [names[0].as_str(), names[1].as_str()];
+    match py.detach(|| retx_diagnose::diagnose_pair(files, both, pictured)) {
+        Ok(answer) => Ok(json(&answer)),
+        Err(error) => {
+            let text = format!("{} and {}: {error}", names[0], names[1]);
+            Err(match error {
+                ReadError::Io(_) => PyOSError::new_err(text),
+                _ => PyValueError::new_err(text),
+            })
+        }
+    }
+}
+
 /// Diagnoses a capture, with the picture of the flow of this number; the answer is JSON.
 #[pyfunction]
 #[pyo3(signature = (path, pictured=None))]

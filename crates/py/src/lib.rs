@@ -35,7 +35,7 @@ mod _native {
     #[pymodule_export]
     use crate::control::Control;
     #[pymodule_export]
-    use crate::diagnose::diagnose;
+    use crate::diagnose::{diagnose, diagnose_pair};
     #[pymodule_export]
     use crate::drill::{Drilled, play_drill};
     #[pymodule_export]

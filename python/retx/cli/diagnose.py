@@ -20,6 +20,13 @@ Capture = Annotated[
         show_default=False,
     ),
 ]
+Other = Annotated[
+    Path | None,
+    typer.Argument(
+        help="A second capture of the same flows, taken elsewhere on their way.",
+        show_default=False,
+    ),
+]
 Number = Annotated[
     int | None,
     typer.Option("--flow", metavar="N", min=1, help="Say everything about flow N of the overview."),
@@ -32,6 +39,7 @@ MOST_FLOWS, MOST_RETRANSMISSIONS = 30, 40
 
 def command(
     capture: Capture,
+    other: Other = None,
     flow: Number = None,
     as_json: options.AsJson = False,
     html: Html = None,
@@ -44,10 +52,11 @@ def command(
       retx diagnose capture.pcapng --flow 3
       retx diagnose capture.pcap.gz --json
       retx diagnose capture.pcapng --flow 3 --html flow.html
+      retx diagnose sender.pcap receiver.pcap
     """
     from retx.diagnosing.diagnosis import diagnose
 
-    diagnosis = diagnose(capture, flow=flow)
+    diagnosis = diagnose(capture, other, flow=flow)
     if html:
         diagnosis.save(html)
     if as_json:
@@ -63,7 +72,9 @@ def _print(diagnosis: Diagnosis, *, is_whole: bool) -> None:
 
     out, flows = console(), diagnosis.flows
     capture = diagnosis.content["capture"]
-    out.print(f"{plain(capture['files'][0])}: {capture['packets']} frames, {len(flows)} flows")
+    out.print(
+        f"{plain(' and '.join(capture['files']))}: {capture['packets']} frames, {len(flows)} flows"
+    )
     for finding in diagnosis.findings:
         out.print(f"  {plain(finding)}.")
     if is_whole and len(flows) > 1:

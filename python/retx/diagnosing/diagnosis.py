@@ -19,8 +19,8 @@ class Diagnosis:
 
     content: Mapping[str, Any]
     """`capture` and `flows`, as `retx diagnose --json` prints them."""
-    file: Path
-    """The capture."""
+    files: tuple[Path, ...]
+    """The capture, or both."""
 
     @property
     def findings(self) -> Sequence[str]:
@@ -50,11 +50,30 @@ class Diagnosis:
         raise UsageError(f"flow {number}: the capture has flows 1 to {len(self.flows)}")
 
 
-def diagnose(capture: str | os.PathLike[str], *, flow: int | None = None) -> Diagnosis:
+def answer(files: tuple[Path, ...], pictured: int | None = None) -> dict[str, Any]:
+    """The answer, with the picture of the flow of this number."""
+    one, *others = files
+    if others:
+        text = _native.diagnose_pair(one, others[0], pictured)
+    else:
+        text = _native.diagnose(one, pictured)
+    content: dict[str, Any] = json.loads(text)
+    return content
+
+
+def diagnose(
+    capture: str | os.PathLike[str],
+    other: str | os.PathLike[str] | None = None,
+    *,
+    flow: int | None = None,
+) -> Diagnosis:
     """Diagnoses a capture: pcap or pcapng, plain or compressed.
 
     Args:
         capture: The file.
+        other: A second capture of the same flows, from elsewhere on their way. Each flow's answer
+            is that of the capture nearer to the sender of its data, with `between`: what was lost,
+            delayed and reordered between both.
         flow: Keep this flow only, by its number from 1.
 
     Raises:
@@ -62,10 +81,11 @@ def diagnose(capture: str | os.PathLike[str], *, flow: int | None = None) -> Dia
         UsageError: The file is no capture, or has no such flow.
     """
     try:
-        content = json.loads(_native.diagnose(capture))
+        files = (Path(capture),) if other is None else (Path(capture), Path(other))
+        content = answer(files)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    diagnosis = Diagnosis(content, Path(capture))
+    diagnosis = Diagnosis(content, files)
     if flow is not None:
         content["flows"] = [diagnosis.flow(flow)]
     return diagnosis

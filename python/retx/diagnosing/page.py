@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from retx import _native
 from retx.diagnosing.wording import lost, paragraph, reason, shares, what
 from retx.quantities import seconds
 
@@ -27,11 +25,13 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto
 h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
 table { border-collapse: collapse; font-size: .85rem } td, th { padding: .15rem .6rem;
   text-align: left; border-bottom: 1px solid #ddd }
-td.n { text-align: right; font-variant-numeric: tabular-nums }
+td, th { white-space: nowrap } td.e { white-space: normal; min-width: 16rem }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
 .bar { display: flex; height: 1.6rem } .bar i { display: block }
 .key { list-style: none; padding: 0 } .key i { display: inline-block; width: .8em; height: .8em;
   margin-right: .4em }
-svg { width: 100%; height: auto } svg text { font: 12px system-ui, sans-serif; fill: #444 }
+svg { width: 100%; min-width: 40rem; height: auto }
+svg text { font: 12px system-ui, sans-serif; fill: #444 }
 .table { overflow-x: auto }
 """
 
@@ -40,8 +40,10 @@ def page(diagnosis: Diagnosis) -> str:
     """The page as HTML: no other file, and nothing from elsewhere, is needed to show it."""
     if not diagnosis.flows:
         return _html("No TCP flow", ["<p>The capture has no TCP flow.</p>"])
+    from retx.diagnosing.diagnosis import answer
+
     number = max(diagnosis.flows, key=lost)["number"]
-    content = json.loads(_native.diagnose(diagnosis.file, number))
+    content = answer(diagnosis.files, number)
     flow = next(flow for flow in content["flows"] if flow["number"] == number)
     findings = "".join(f"<li>{escape(it)}</li>" for it in diagnosis.findings)
     body = [
@@ -101,7 +103,7 @@ class Scales:
 
 
 def _picture(flow: Mapping[str, Any]) -> str:
-    picture = flow["picture"]
+    picture = flow.get("picture", {"data": [], "acks": [], "one_of": 1})
     scale = Scales(picture["data"] + picture["acks"], [point[2] for point in picture["data"]])
     x, y = scale.x, scale.y
     data = "".join(f"M{x(t)} {y(start)}V{y(end) - 1:.1f}" for t, start, end in picture["data"])
@@ -138,10 +140,11 @@ def _picture(flow: Mapping[str, Any]) -> str:
     thin = picture["one_of"]
     note = f"<p>One of {thin} packets is drawn.</p>" if thin > 1 else ""
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="time and sequence">{stalls}'
+        f'<div class="table"><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="time and sequence">{stalls}'
         f'<path d="{edges}" fill="none" stroke="#bbbbbb"/>'
         f'<path d="{data}" fill="none" stroke="#4477aa" stroke-width="1.5"/>'
-        f'<path d="{acks}" fill="none" stroke="#228833"/>{marks}{axes}</svg>'
+        f'<path d="{acks}" fill="none" stroke="#228833"/>{marks}{axes}</svg></div>'
         f'<ul class="key">{legend}</ul><p>Rings are needless; shaded: silence.</p>{note}'
     )
 
@@ -171,14 +174,18 @@ def _episodes(episodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not episodes:
         yield "<p>None.</p>"
         return
-    yield '<div class="table"><table><tr><th>Frame</th><th>start</th><th>kind</th><th>cause</th>'
-    yield "<th>sure</th><th>resent</th><th>needless</th><th>evidence</th></tr>"
+    yield '<div class="table"><table><tr><th class="n">Frame</th><th class="n">start</th>'
+    yield "<th>kind</th><th>cause</th>"
+    for name in ("sure", "resent", "needless"):
+        yield f'<th class="n">{name}</th>'
+    yield "<th>evidence</th></tr>"
     for it in episodes[:MOST_ROWS]:
         yield (
             f'<tr><td class="n">{it["trigger"]}</td><td class="n">{it["start_s"]:.4f} s</td>'
             f"<td>{it['kind']}</td><td>{it['cause']}</td>"
             f'<td class="n">{it["confidence"]:.2f}</td><td class="n">{it["retransmitted"]}</td>'
-            f'<td class="n">{it["unnecessary"]}</td><td>{escape("; ".join(it["evidence"]))}</td>'
+            f'<td class="n">{it["unnecessary"]}</td>'
+            f'<td class="e">{escape("; ".join(it["evidence"]))}</td>'
             "</tr>"
         )
     yield "</table></div>"
@@ -188,13 +195,16 @@ def _retransmissions(resent: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not resent:
         yield "<p>None.</p>"
         return
-    yield '<div class="table"><table><tr><th>Frame</th><th>time</th><th>seq</th><th>bytes</th>'
-    yield "<th>kind</th><th>needless</th><th>because</th><th>sure</th></tr>"
+    yield '<div class="table"><table><tr>'
+    for name in ("Frame", "time", "seq", "bytes"):
+        yield f'<th class="n">{name}</th>'
+    yield '<th>kind</th><th>needless</th><th>because</th><th class="n">sure</th></tr>'
     for it in resent[:MOST_ROWS]:
         yield (
             f'<tr><td class="n">{it["packet"]}</td><td class="n">{it["time_s"]:.6f} s</td>'
             f'<td class="n">{it["seq"]}</td><td class="n">{it["length_bytes"]}</td>'
-            f"<td>{escape(what(it))}</td><td>{it['needless']}</td><td>{escape(reason(it))}</td>"
+            f"<td>{escape(what(it))}</td><td>{it['needless']}</td>"
+            f'<td class="e">{escape(reason(it))}</td>'
             f'<td class="n">{it["confidence"]:.2f}</td></tr>'
         )
     yield "</table></div>"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from retx.results import Result
@@ -78,7 +80,8 @@ class Case:
             "rate": "200 Mbit/s",
             "delay": "6 ms",
         }
-        channel = BOTH if self.channel == "reordering-and-loss" else CHANNELS[self.channel]
+        of_name = CHANNELS.get(self.channel)
+        channel = BOTH if self.channel == "reordering-and-loss" else of_name
         if channel:
             # In odd draws packets are lost before the middle.
             (first if self.draw % 2 else last)["forward"] = {"channel": channel}
@@ -96,6 +99,43 @@ class Case:
         """Simulates it, and captures at all places."""
         places = ["first@server", "last@router", "last@client"]
         return run(self.scenario(), seed=self.draw + 1, pcap=capture, pcap_at=places)
+
+
+@dataclass(frozen=True)
+class RandomCase(Case):
+    """A download whose path, channel, receive buffer and size are drawn by its number."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The scenario."""
+        draw = Random(self.draw)
+        scenario = super().scenario()
+        first, last = scenario["link"]
+        last["rate"] = f"{round(math.exp(draw.uniform(0.0, 4.0)), 2)} Mbit/s"
+        last["delay"] = f"{round(math.exp(draw.uniform(1.0, 4.6)), 1)} ms"
+        last["queue"] = {"discipline": "droptail", "packets": draw.randint(15, 300)}
+        for link in (first, last):
+            link.pop("forward", None)
+        channels: list[Any] = [
+            {},
+            {"model": "bernoulli", "p": round(math.exp(draw.uniform(-7.0, -3.0)), 5)},
+            {"model": "gilbert_elliott", "p": 0.002, "r": 0.2, "h": draw.choice([0.0, 0.3])},
+            CHANNELS["delays"],
+            CHANNELS["reordering"],
+        ]
+        if channel := draw.choice(channels):
+            draw.choice([first, last])["forward"] = {"channel": channel}
+        tcp = scenario["tcp"]["tcp"]
+        if draw.random() < 0.25:
+            tcp["receive_buffer"] = draw.choice([16_384, 65_536])
+        scenario["flow"][0]["app"]["bytes"] = round(math.exp(draw.uniform(12.0, 15.0)))
+        return scenario
+
+
+def random_cases(count: int) -> Iterator[Case]:
+    """Cases drawn at random, half of them with timestamps."""
+    for number in range(count):
+        preset = Random(number + 1_000_000).choice(PRESETS)
+        yield RandomCase(preset, "random", number % 2 == 0, number)
 
 
 def cases(draws: int, *, ids: bool = True) -> Iterator[Case]:

@@ -21,16 +21,19 @@ LIMITS = {
     "receive_window": "by the receiver's window",
     "bottleneck": "by the bottleneck, whose queue stayed filled",
     "slow_start": "by slow start",
-    "window": "by windows reduced after losses",
+    "window": "by windows reduced",
     "recovery": "by fast recovery",
     "timeout": "by silence before retransmission timeouts",
+    "pacing": "by pacing",
+    "nagle": "by Nagle's algorithm",
+    "delayed_ack": "by acknowledgments that the receiver held back",
     "unknown": "by something that the capture does not tell",
 }
 CAUSES = {
-    "congestion": "of congestion",
-    "wireless": "of the channel",
-    "spurious": "that were none",
-    "unknown": "of unknown cause",
+    "congestion": "after congestion",
+    "wireless": "after losses of the channel",
+    "spurious": "after delays taken for losses",
+    "unknown": "after losses of unknown cause",
 }
 EVIDENCE = {
     "none": "nothing says otherwise",
@@ -45,6 +48,8 @@ EVIDENCE = {
     "late_original": "its original came later",
     "not_seen": "no earlier copy came by",
     "no_dsack": "no DSACK came",
+    "arrived_there": "an earlier copy is in the other capture",
+    "lost_between": "no earlier copy reached the other capture",
 }
 
 
@@ -93,6 +98,34 @@ def reason(retransmission: Mapping[str, Any]) -> str:
     return f"{words} (frame {proof['packet']})" if "packet" in proof else words
 
 
+def between(found: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences about the way between two captures."""
+    yield (
+        f"Between {found['file']} and {found['other_file']} a round trip takes at least "
+        f"{seconds(found['round_trip_min_s'])}."
+    )
+    for name, way in (("Towards the receiver", found["forward"]), ("Back", found["backward"])):
+        text = f"{name} {way['lost']} of {way['sent']} packets were lost"
+        if way["lost"]:
+            text += (
+                f" (the first is frame {way['lost_frames'][0]} where it was sent; "
+                f"{way['loss_run_mean']:.3g} in a row on average, {way['loss_run_max']} at most)"
+            )
+        text += f", {way['reordered']} were overtaken"
+        if way["reordered"]:
+            text += f" (by up to {seconds(way['late_max_s'])})"
+        yield (
+            f"{text}; beyond the least delay they waited {seconds(way['queueing_median_s'])} in "
+            f"the median, {seconds(way['queueing_max_s'])} at most."
+        )
+    skew = found["skew_ppm"]
+    yield (
+        f"The clock of {found['other_file']} is ahead by {found['offset_s'] * 1e3:.3f} ms, with an "
+        f"error of up to {found['offset_error_s'] * 1e3:.3f} ms"
+        + (f", and gains {skew:.2f} millionths." if skew is not None else ".")
+    )
+
+
 def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
     """Sentences to forward."""
     rate = flow["goodput_bit_s"] / 1e6
@@ -126,5 +159,7 @@ def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
             f"The longest silence, {seconds(worst['duration_s'])}, ends with frame "
             f"{worst['packet']}: {LIMITS[worst['cause']]}."
         )
+    if "between" in flow:
+        yield from between(flow["between"])
     if flow["reordered"]:
         yield f"{flow['reordered']} packets came late, and are no retransmissions."

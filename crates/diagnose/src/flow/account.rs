@@ -58,6 +58,7 @@ struct OfEpisode {
 #[derive(Debug, Default)]
 pub struct Account {
     since_ns: i64,
+    changed_ns: i64,
     limit: Limit,
     plain: [i64; 10],
     episodes: Vec<OfEpisode>,
@@ -115,16 +116,21 @@ impl Account {
         length
     }
 
-    /// Moves a part of an interval to the receiver's delayed acknowledgment.
-    pub fn hold(&mut self, length: i64, limit: Limit, episode: Option<usize>) {
-        let from = match (limit, episode.and_then(|index| self.episodes.get_mut(index))) {
+    /// Moves a part of an interval to another limit.
+    pub fn shift(&mut self, length: i64, (from, episode): (Limit, Option<usize>), to: Limit) {
+        let from = match (from, episode.and_then(|index| self.episodes.get_mut(index))) {
             (Limit::Window, Some(episode)) => &mut episode.window,
             (Limit::Recovery, Some(episode)) => &mut episode.recovery,
-            _ => &mut self.plain[limit as usize],
+            _ => &mut self.plain[from as usize],
         };
         let length = length.min(*from);
         *from -= length;
-        self.plain[Limit::DelayedAck as usize] += length;
+        self.plain[to as usize] += length;
+    }
+
+    /// Time since which this limit has held without a change.
+    pub fn held_ns(&self) -> i64 {
+        self.changed_ns
     }
 
     /// Time since which the limit holds.
@@ -134,6 +140,9 @@ impl Account {
 
     /// Sets what limits from now on.
     pub fn set(&mut self, limit: Limit) {
+        if limit != self.limit {
+            self.changed_ns = self.since_ns;
+        }
         self.limit = limit;
     }
 

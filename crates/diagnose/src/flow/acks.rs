@@ -163,10 +163,9 @@ impl Half {
             self.path.interrupt();
             return;
         };
-        let whole = rtt + now.sender_loop.unwrap_or(0);
-        let is_queued = self.sender.rtt_min_ns.is_some_and(|least| whole > least + least / 4);
         let (time_ns, sent_ns) = (now.time_ns, now.time_ns - rtt);
-        self.path.on_delivered(&Delivered { time_ns, sent_ns, bytes, is_queued });
+        let least_ns = now.receiver_loop.unwrap_or(rtt);
+        self.path.on_delivered(&Delivered { time_ns, sent_ns, bytes, least_ns });
     }
 
     /// The data of a retransmission, and of those of the same data before it, are acknowledged.

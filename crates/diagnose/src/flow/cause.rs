@@ -20,12 +20,16 @@ const SAMPLES_MIN: u32 = 20;
 const RANGE_MIN: f64 = 0.05;
 /// Probability of congestion where there is no queue to be seen.
 const WITHOUT_QUEUE: f64 = 0.12;
+/// Samples whose least stands for the RTT before a loss: a delayed acknowledgment lengthens some,
+/// and the one before a loss more often than others, as it waits for the segment that was lost.
+const RECENT: usize = 3;
 
 /// RTT samples of a flow.
 #[derive(Debug, Default)]
 pub struct Rtts {
     bins: Vec<u32>,
     count: u32,
+    recent: [i64; RECENT],
 }
 
 /// What the RTT before a loss tells.
@@ -48,7 +52,13 @@ impl Rtts {
             self.bins = vec![0; BINS];
         }
         self.bins[bin(ns)] += 1;
+        self.recent[self.count as usize % RECENT] = ns;
         self.count += 1;
+    }
+
+    /// The RTT now, without delays of single acknowledgments.
+    pub fn now_ns(&self) -> i64 {
+        self.recent.iter().copied().min().unwrap_or(0)
     }
 
     /// Judges a loss by the RTT before it.

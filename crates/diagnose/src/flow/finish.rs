@@ -10,6 +10,8 @@ const NS: f64 = 1e-9;
 /// Shares of the round trip that count as being at an end.
 const AT_END: f64 = 0.12;
 
+/// Probability that the kind is right at the receiver's end, when it sends no SACK blocks.
+const REMOTE_WITHOUT_SACK: f64 = 0.7;
 /// Least probability with which congestion or the channel is named.
 const SURE: f64 = 0.7;
 
@@ -36,6 +38,7 @@ impl Flow {
         for (half, end) in self.halves.iter_mut().zip(&mut ends) {
             half.settle(i64::MAX);
             *end = half.account.close(end_ns, half.episode_now());
+            half.tail_was_idle();
         }
         let picture = self.recorders.take().map(|recorders| {
             let [one, other] = *recorders;
@@ -65,6 +68,7 @@ impl Flow {
         answer::Flow {
             number,
             picture,
+            between: None,
             name: format!("{} > {}", self.ends[data], self.ends[1 - data]),
             place: place(&self.loops[data], &self.loops[1 - data]),
             sender_loop_s: seconds(&self.loops[data]),
@@ -92,7 +96,12 @@ impl Half {
     /// Judges what the place of the capture tells, and what nothing else has told.
     fn judge(&mut self, place: &str) {
         let has_dsack = self.has_dsack;
+        let is_remote = place == "receiver";
+        self.is_blind = is_remote && self.records.all.iter().all(|record| record.value.is_none());
         for record in &mut self.records.all {
+            if is_remote && !self.sender.has_sack && record.length_bytes > 0 {
+                record.kind_confidence = record.kind_confidence.min(REMOTE_WITHOUT_SACK);
+            }
             let sure = |evidence, packet| Proof { evidence, packet };
             match (place, record.original) {
                 ("receiver", Some(original)) => {
@@ -118,7 +127,8 @@ impl Half {
         let trigger = &records[episode.trigger as usize];
         let unnecessary = of_it.clone().filter(|record| record.needless == Needless::Yes).count();
         let retransmitted = of_it.count();
-        let judgment = self.sender.rtts.judge(episode.rtt_ns);
+        let judgment = Some(self).filter(|half| !half.is_blind);
+        let judgment = judgment.and_then(|half| half.sender.rtts.judge(episode.rtt_ns));
         let congestion = judgment.as_ref().map(|judgment| judgment.congestion);
         let mut evidence = Vec::new();
         let (cause, confidence) = if trigger.needless == Needless::Yes {
@@ -193,7 +203,9 @@ fn told(record: &Record, from: &str) -> answer::Retransmission {
         number: (record.kind == Kind::Timeout).then_some(record.number),
         needless: record.needless,
         confidence: record.kind_confidence.min(record.confidence),
+        kind_confidence: record.kind_confidence,
         proof: record.proof,
+        arrived: None,
         original: record.original,
     }
 }

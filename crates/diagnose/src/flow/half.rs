@@ -2,7 +2,7 @@
 
 use super::account::{Account, Limit};
 use super::board::{Board, Span, Stamp};
-use super::limit::Held;
+use super::limit::{Held, Tail};
 use super::path::Path;
 use super::record::{Record, Records};
 use super::relation::{Identification, Relation};
@@ -61,6 +61,13 @@ pub struct TimeoutRecord {
     pub rto_ns: i64,
 }
 
+/// The capture is at the receiver's end when its loop is such a part of the RTT, or less.
+const AT_RECEIVER: i64 = 8;
+/// A sender that has more to send takes no longer after an acknowledgment: a part of the RTT, …
+const PAUSE_MIN: i64 = 8;
+/// … or this.
+const PAUSE_MIN_NS: i64 = 2_000_000;
+
 /// One direction.
 #[derive(Default)]
 pub struct Half {
@@ -86,14 +93,19 @@ pub struct Half {
     pub reordered: u64,
     /// The receiver reports duplicates.
     pub has_dsack: bool,
+    /// Queues before the capture are invisible: the receiver's end without timestamps.
+    pub(super) is_blind: bool,
     /// Window scale that the receiver announced; none without its SYN.
     pub scale: Option<u8>,
     pub(super) is_established: bool,
+    has_syn: bool,
     pub(super) window: i64,
     pub(super) largest: i64,
     /// When the newest data that the current acknowledgment covers were sent.
     pub(super) newest_ns: i64,
     pub(super) last_length: i64,
+    /// The last packet had new data.
+    pub(super) was_new: bool,
     /// Position after the payload.
     pub(super) payload_end: i64,
     /// Bytes that were sent again and are not acknowledged.
@@ -104,6 +116,8 @@ pub struct Half {
     pub(super) busy_ns: i64,
     /// Intervals in which the receiver may hold its acknowledgment.
     pub(super) held: VecDeque<Held>,
+    /// Time since data were last sent.
+    pub(super) tail: Vec<Tail>,
     pub(super) ids: Identification,
     /// Of the current packet.
     stamp: Stamp,
@@ -130,7 +144,7 @@ impl Half {
     /// A packet of this direction passes.
     pub fn on_packet(&mut self, packet: &Packet, now: &Now) {
         let start = self.position(packet.seq, packet.control.any(Control::SYN));
-        let id = self.ids.next(packet.ip_id);
+        let id = self.ids.next(packet.ip_id, now);
         let end = start + i64::from(packet.seq_len());
         if start == end || packet.control.any(Control::RST) {
             return;
@@ -140,9 +154,18 @@ impl Half {
         let stamp = Stamp { value, ip_id: id };
         self.stamp = stamp;
         self.hidden(start, now, stamp);
-        let relation = self.relation((start, end), stamp, now);
+        let is_first_syn = packet.control.any(Control::SYN) && !self.has_syn;
+        self.has_syn |= is_first_syn;
+        let relation = match self.relation((start, end), stamp, now) {
+            // The answer was captured before it.
+            Relation::Again(_) if is_first_syn => Relation::Late,
+            relation => relation,
+        };
         match relation {
-            Relation::New => self.new_data(now),
+            Relation::New => {
+                self.arrived(packet, now);
+                self.new_data(now);
+            }
             Relation::Late => {
                 self.reordered += 1;
                 self.late_original(start, end, now);
@@ -169,12 +192,31 @@ impl Half {
         self.account.set(self.limit());
     }
 
+    /// Without timestamps the receiver's end shows no queue but by the spacing of arrivals.
+    fn arrived(&mut self, packet: &Packet, now: &Now) {
+        let (Some(rtt), Some(loop_ns)) = (now.rtt(), now.receiver_loop) else { return };
+        let bytes = i64::from(packet.payload_bytes);
+        if loop_ns < rtt / AT_RECEIVER && packet.options.timestamps.is_none() {
+            self.path.on_arrived(now.time_ns, bytes, rtt);
+        }
+    }
+
     fn new_data(&mut self, now: &Now) {
         let was_idle = self.sender.una >= self.board.end;
         let (limit, since) = (self.account.limit(), self.sender.active_ns());
         let length = self.pass(now.sent_ns, limit);
+        if was_idle && self.is_pause(now.sent_ns) {
+            self.tail_was_idle();
+        }
+        self.tail.clear();
         self.stall((since, length), limit, now);
         self.sender.on_new(now.sent_ns, was_idle);
+    }
+
+    /// The sender has had nothing to send: the acknowledgment of everything came long before.
+    fn is_pause(&self, time_ns: i64) -> bool {
+        let least = self.sender.rtt_min_ns.unwrap_or(0);
+        time_ns - self.sender.active_ns() > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
     }
 
     pub(super) fn episode_now(&self) -> Option<usize> {
@@ -242,7 +284,7 @@ impl Half {
             let continues = is_timeout && verdict.number > 1;
             if !continues {
                 let (trigger, start_ns, until) = (index, now.sent_ns, self.board.end);
-                let (rtt_ns, end_ns) = (self.sender.rtt_ns, None);
+                let (rtt_ns, end_ns) = (self.sender.rtts.now_ns(), None);
                 let episode =
                     EpisodeRecord { is_timeout, trigger, rtt_ns, start_ns, until, end_ns };
                 self.episodes.push(episode);

@@ -13,16 +13,26 @@ const DELAYED_MIN_NS: i64 = 500_000;
 /// Intervals in which the receiver may hold its acknowledgment.
 const HELD_MAX: usize = 64;
 
-/// An interval after everything sent has arrived.
+/// Everything sent has arrived before more was sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Held {
     /// Position after everything sent.
     pub(super) end: i64,
     /// Time at which its acknowledgment is due.
     due_ns: i64,
-    length: i64,
+}
+
+/// Time since data were last sent, which counts for the application if no more follow.
+#[derive(Debug, Clone, Copy)]
+pub struct Tail {
     limit: Limit,
     episode: Option<usize>,
+    length: i64,
+}
+
+/// Whether an acknowledgment would end this limit.
+const fn may_wait(limit: Limit) -> bool {
+    matches!(limit, Limit::Window | Limit::SlowStart)
 }
 
 impl Half {
@@ -52,37 +62,63 @@ impl Half {
         self.account.set(self.limit());
     }
 
-    /// Ends an interval; keeps in mind what part of it the receiver may have held its
-    /// acknowledgment of everything.
+    /// Ends an interval; keeps in mind whether the receiver may hold its acknowledgment of
+    /// everything.
     pub(super) fn pass(&mut self, time_ns: i64, limit: Limit) -> i64 {
-        let (since_ns, episode) = (self.account.since_ns(), self.episode_now());
+        let episode = self.episode_now();
         let length = self.account.until(time_ns, limit, episode);
+        if matches!(self.sender.state, State::Open) && length > 0 {
+            self.extend_tail(Tail { limit, episode, length });
+        }
         let (highest, duplicates) = self.sender.heard();
         let is_whole = duplicates == 0 && highest <= self.sender.una;
-        let waits = is_whole && matches!(limit, Limit::Window | Limit::SlowStart);
-        if let Some(least) = self.sender.rtt_min_ns.filter(|_| waits && length > 0) {
-            let arrival_ns = self.busy_ns + least / 2;
-            let length = time_ns - since_ns.max(arrival_ns);
-            if length > 0 {
-                let (end, due_ns) = (self.board.end, self.busy_ns + least);
-                self.held.push_back(Held { end, due_ns, length, limit, episode });
-                if self.held.len() > HELD_MAX {
-                    self.held.pop_front();
-                }
+        let end = self.board.end;
+        let is_known = self.held.back().is_some_and(|held| held.end == end);
+        if !is_whole || is_known || !may_wait(limit) {
+            return length;
+        }
+        if let Some(least) = self.sender.rtt_min_ns
+            && time_ns > self.busy_ns + least / 2
+        {
+            self.held.push_back(Held { end, due_ns: self.busy_ns + least });
+            if self.held.len() > HELD_MAX {
+                self.held.pop_front();
             }
         }
         length
     }
 
+    fn extend_tail(&mut self, piece: Tail) {
+        let is_counted =
+            matches!(piece.limit, Limit::Bottleneck | Limit::SlowStart | Limit::Window);
+        match self.tail.last_mut() {
+            Some(last) if (last.limit, last.episode) == (piece.limit, piece.episode) => {
+                last.length += piece.length;
+            }
+            _ if is_counted => self.tail.push(piece),
+            _ => {}
+        }
+    }
+
+    /// Nothing was left to send since the last data.
+    pub(super) fn tail_was_idle(&mut self) {
+        for tail in std::mem::take(&mut self.tail) {
+            self.account.shift(tail.length, (tail.limit, tail.episode), Limit::Application);
+        }
+    }
+
     /// An acknowledgment tells whether the receiver has held it.
     fn release(&mut self, ack: &Ack) {
         let is_gap = ack.is_duplicate || ack.sacked_from > 0;
+        let least = self.sender.rtt_min_ns.unwrap_or(0);
+        let limit = self.account.limit();
         while let Some(held) = self.held.front().copied().filter(|held| held.end <= ack.ack) {
             self.held.pop_front();
-            // Held: together with or because of later data, or longer than the way takes.
-            let is_late = ack.effective_ns > held.due_ns + DELAYED_MIN_NS;
-            if ack.ack > held.end || is_gap || is_late {
-                self.account.hold(held.length, held.limit, held.episode);
+            // The limit may have changed since the data arrived, half a round trip before.
+            let from_ns = held.due_ns.max(self.account.held_ns() + least / 2);
+            let length = ack.effective_ns - from_ns;
+            if length > DELAYED_MIN_NS && may_wait(limit) && !is_gap {
+                self.account.shift(length, (limit, self.episode_now()), Limit::DelayedAck);
             }
         }
         if is_gap {
@@ -136,7 +172,7 @@ impl Half {
         let is_small = product.is_none_or(|product| (window as f64) < product);
         if !self.is_established {
             Limit::Handshake
-        } else if flight <= 0 || (self.last_length < self.largest && flight < 2 * self.largest) {
+        } else if flight <= 0 || self.last_length < self.largest {
             Limit::Application
         } else if window >= 0 && flight + self.largest > window && is_small {
             Limit::ReceiveWindow

@@ -124,13 +124,13 @@ impl Flow {
         usize::from(packet.source != self.ends[0])
     }
 
-    /// A packet of either direction.
-    fn push(&mut self, packet: &Packet) {
+    /// A packet of either direction; returns false for a copy that the capture made.
+    fn push(&mut self, packet: &Packet) -> bool {
         let side = self.side(packet);
         self.packets += 1;
         self.last_ns = self.last_ns.max(packet.time_ns);
         if self.copies[side].is_copy(packet) {
-            return;
+            return false;
         }
         let time_ns = packet.time_ns - self.start_ns;
         self.handshake(packet, side, time_ns);
@@ -149,7 +149,9 @@ impl Flow {
         }
         let before = self.halves[side].board.end;
         self.halves[side].on_packet(packet, &sending);
-        self.payload[side] += (self.halves[side].board.end - before).max(0);
+        // The SYN and the FIN take sequence numbers, too.
+        let control = i64::from(packet.seq_len() - packet.payload_bytes);
+        self.payload[side] += (self.halves[side].board.end - before - control).max(0);
         let answering = self.now(packet, 1 - side);
         let sample = self.halves[1 - side].on_ack(packet, &answering);
         if let Some(ns) = sample {
@@ -158,6 +160,7 @@ impl Flow {
         self.record(packet, side, time_ns);
         self.fins[side] |= packet.control.any(Control::FIN);
         self.is_over |= packet.control.any(Control::RST) || self.fins == [true; 2];
+        true
     }
 
     fn record(&mut self, packet: &Packet, side: usize, time_ns: i64) {

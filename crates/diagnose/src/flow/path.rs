@@ -1,20 +1,27 @@
 //! The path's product: rate of the bottleneck times the least round trip.
 //!
 //! The rate is the most frequent one at which acknowledgments follow each other while data wait at
-//! the bottleneck: when they were sent closer together, or when the RTT is above its least.
+//! the bottleneck: when they were sent closer together, or before the data ahead of them passed.
+//! Each is weighted by its time, so that a burst of acknowledgments that something has held up
+//! (ACK compression) counts for little.
 
 /// Bins of the histogram; each is 5 % wider than the one before.
 const BINS: usize = 360;
 const WIDTH: f64 = 0.05;
 /// Lower end of the histogram, in bytes per second.
 const LOWEST: f64 = 1e3;
+/// Data that follow each other within such a part of the round trip belong to one burst.
+const ARRIVALS_MIN: i64 = 4;
 
 /// Estimates of the path.
 #[derive(Debug, Default)]
 pub struct Path {
-    bytes: Vec<f32>,
+    /// Nanoseconds by rate.
+    times: Vec<f32>,
     best: usize,
     last: Option<(i64, i64)>,
+    /// When the last data arrived, at the receiver's end.
+    arrived_ns: Option<i64>,
 }
 
 /// Data that an acknowledgment covers for the first time.
@@ -26,8 +33,8 @@ pub struct Delivered {
     pub sent_ns: i64,
     /// Bytes.
     pub bytes: i64,
-    /// The RTT is clearly above its least.
-    pub is_queued: bool,
+    /// Least time from the capture to the receiver and back.
+    pub least_ns: i64,
 }
 
 impl Path {
@@ -36,16 +43,32 @@ impl Path {
         let last = self.last.replace((it.time_ns, it.sent_ns));
         let Some((time_ns, sent_ns)) = last else { return };
         let (gap, sent_gap) = (it.time_ns - time_ns, it.sent_ns - sent_ns);
-        if gap <= 0 || sent_gap < 0 || !(it.is_queued || sent_gap < gap / 2) {
+        let waits = it.sent_ns + it.least_ns <= time_ns || sent_gap < gap / 2;
+        if sent_gap >= 0 && waits {
+            self.add(it.bytes, gap);
+        }
+    }
+
+    /// New data arrive at the receiver's end, a round trip of the whole path from its sender.
+    pub fn on_arrived(&mut self, time_ns: i64, bytes: i64, rtt_ns: i64) {
+        let last = self.arrived_ns.replace(time_ns);
+        let gap = last.map_or(0, |last| time_ns - last);
+        if gap < rtt_ns / ARRIVALS_MIN {
+            self.add(bytes, gap);
+        }
+    }
+
+    fn add(&mut self, bytes: i64, gap: i64) {
+        if gap <= 0 {
             return;
         }
-        let rate = it.bytes as f64 / (gap as f64 * 1e-9);
+        let rate = bytes as f64 / (gap as f64 * 1e-9);
         let bin = ((rate / LOWEST).ln() / WIDTH).max(0.0) as usize;
-        if self.bytes.is_empty() {
-            self.bytes = vec![0.0; BINS];
+        if self.times.is_empty() {
+            self.times = vec![0.0; BINS];
         }
         let bin = bin.clamp(1, BINS - 2);
-        self.bytes[bin] += it.bytes as f32;
+        self.times[bin] += gap as f32;
         for near in bin - 1..=bin + 1 {
             if self.weight(near) > self.weight(self.best) {
                 self.best = near;
@@ -56,11 +79,12 @@ impl Path {
     /// Forgets the last acknowledgment: losses are between it and the next.
     pub fn interrupt(&mut self) {
         self.last = None;
+        self.arrived_ns = None;
     }
 
     fn weight(&self, bin: usize) -> f32 {
         let from = bin.saturating_sub(1);
-        self.bytes.get(from..(bin + 2).min(BINS)).map_or(0.0, |near| near.iter().sum())
+        self.times.get(from..(bin + 2).min(BINS)).map_or(0.0, |near| near.iter().sum())
     }
 
     /// Bytes per second, once there is a sample.
@@ -70,8 +94,8 @@ impl Path {
         }
         let near = self.best - 1..=self.best + 1;
         let middle = |bin: usize| LOWEST * ((bin as f64 + 0.5) * WIDTH).exp();
-        let weights: f64 = near.clone().map(|bin| f64::from(self.bytes[bin])).sum();
-        let sum: f64 = near.map(|bin| middle(bin) * f64::from(self.bytes[bin])).sum();
+        let weights: f64 = near.clone().map(|bin| f64::from(self.times[bin])).sum();
+        let sum: f64 = near.map(|bin| middle(bin) * f64::from(self.times[bin])).sum();
         Some(sum / weights)
     }
 }

@@ -3,6 +3,13 @@
 use super::board::{Span, Stamp};
 use super::half::{Half, Now};
 
+/// So many packets are missing before the first retransmission that they are not only earlier
+/// retransmissions.
+const TAIL_MIN: i64 = 3;
+/// The sender is near when its part of the round trip is smaller than the receiver's by this.
+const NEAR: i64 = 8;
+/// Pauses without a packet to anybody else that show a counter of this connection alone.
+const PAUSES_MIN: u32 = 3;
 /// Longer payloads have been put together by the network card or the kernel.
 const SUPER_BYTES: i64 = 9_000;
 
@@ -29,16 +36,27 @@ pub(super) struct Identification {
     packets: u32,
     /// Packets that are missing before this one.
     skipped: u16,
+    last_ns: i64,
+    /// Pauses in which no number was taken, and others.
+    quiet: [u32; 2],
 }
 
 impl Identification {
-    pub(super) fn next(&mut self, id: u16) -> Option<u16> {
+    pub(super) fn next(&mut self, id: u16, now: &Now) -> Option<u16> {
         let step = id.wrapping_sub(self.last);
         let ahead = id.wrapping_sub(self.highest);
-        // A counter of this connection alone: others would take numbers, too.
+        // Unless the counter is this connection's alone, others take numbers, mostly in pauses.
         self.ones += u32::from(step == 1);
-        let is_own = self.packets > 20 && self.ones * 100 > self.packets * 85;
+        let is_pause = now.rtt().is_some_and(|rtt| now.time_ns - self.last_ns > rtt / 2);
+        self.last_ns = now.time_ns;
+        let is_own = self.packets > 20
+            && self.ones * 100 > self.packets * 85
+            && self.quiet[0] >= PAUSES_MIN
+            && self.quiet[0] > 8 * self.quiet[1];
         self.skipped = if is_own && (2..=64).contains(&ahead) { ahead - 1 } else { 0 };
+        if is_pause && self.packets > 0 {
+            self.quiet[usize::from(step != 1)] += 1;
+        }
         if (ahead as i16) > 0 || self.packets == 0 {
             self.highest = id;
         }
@@ -52,19 +70,26 @@ impl Identification {
 
 impl Half {
     /// Data that continue what was seen, but whose IP identification says that packets went before
-    /// them: those were lost before the capture, and carried these data.
+    /// them: those were lost before the capture, and carried these data. So were several packets
+    /// that are missing between the newest data and the first retransmission.
     pub(super) fn hidden(&mut self, start: i64, now: &Now, stamp: Stamp) {
         let lost = i64::from(self.ids.skipped);
-        let is_next = start == self.board.end && self.sender.una > 0 && stamp.ip_id.is_some();
+        let end = self.board.end;
+        let is_next = start == end && !self.board.has_hole();
+        let is_turn = start < end && self.was_new && lost >= TAIL_MIN;
+        self.was_new = start >= end;
         // A super-segment takes the numbers of all its segments.
         let is_segment = (1..SUPER_BYTES).contains(&self.largest);
-        if !is_next || lost == 0 || self.board.has_hole() || !is_segment {
+        // Where the sender is near, everything that it sends is seen.
+        let is_far = now.sender_loop > now.receiver_loop.map(|it| it / NEAR);
+        let is_known = self.sender.una > 0 && stamp.ip_id.is_some() && is_segment && is_far;
+        if lost == 0 || !is_known || !(is_next || is_turn) {
             return;
         }
         let id = stamp.ip_id.map(|id| id.wrapping_sub(1));
         let hole = Span {
-            start,
-            end: start + lost * self.largest,
+            start: end,
+            end: end + lost * self.largest,
             first_ns: now.time_ns,
             last_ns: now.time_ns,
             sent_ns: now.sent_ns,

@@ -99,9 +99,7 @@ pub struct Sender {
     pub state: State,
     /// It has reduced its window before.
     pub has_reduced: bool,
-    /// The newest RTT sample.
-    pub rtt_ns: i64,
-    /// All of them.
+    /// RTT samples.
     pub rtts: Rtts,
     /// The least RTT sample.
     pub rtt_min_ns: Option<i64>,
@@ -119,7 +117,7 @@ pub struct Sender {
     /// The last timeout was needless, as acknowledgments have shown.
     pub was_needless: bool,
     /// SACK blocks have come.
-    has_sack: bool,
+    pub(super) has_sack: bool,
     timeouts: u32,
     has_probed: bool,
     /// Timers that sent the tail first (positive) or the head first (negative).
@@ -155,8 +153,8 @@ impl Sender {
         self.newest_ns = self.newest_ns.max(ack.newest_ns);
         self.has_sack |= ack.sacked_from > 0;
         if let Some(rtt) = ack.rtt_ns {
-            self.rtt_ns = rtt;
-            if self.una > 0 {
+            // With SACK blocks it has waited for data after a gap.
+            if self.una > 0 && ack.sacked_from == 0 {
                 self.rtts.push(rtt);
             }
             // The SYN is shorter than data, and faster.

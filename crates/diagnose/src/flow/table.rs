@@ -10,21 +10,13 @@ use std::collections::HashMap;
 pub struct Flows {
     index: HashMap<(End, End), usize>,
     flows: Vec<Flow>,
-    last_ns: i64,
     /// Number of the flow whose picture is wanted.
     pub pictured: Option<usize>,
-    /// Frames that are earlier than the frame before them, and by how much at the most.
-    pub disorder: (u64, i64),
 }
 
 impl Flows {
-    /// A segment of any flow.
-    pub fn push(&mut self, packet: &Packet) {
-        let backwards = self.last_ns - packet.time_ns;
-        if backwards > 0 {
-            self.disorder = (self.disorder.0 + 1, self.disorder.1.max(backwards));
-        }
-        self.last_ns = self.last_ns.max(packet.time_ns);
+    /// A segment of any flow; returns the flow's index, unless the capture made it twice.
+    pub fn push(&mut self, packet: &Packet) -> Option<usize> {
         let (one, other) = (packet.source, packet.destination);
         let key = if one <= other { (one, other) } else { (other, one) };
         let count = self.flows.len();
@@ -39,7 +31,7 @@ impl Flows {
                 self.flows[index].recorders = Some(Box::default());
             }
         }
-        self.flows[index].push(packet);
+        self.flows[index].push(packet).then_some(index)
     }
 
     /// The answers, in the order of the first packets.

@@ -180,3 +180,58 @@ fn total(value: &serde_json::Value) -> f64 {
         value.as_object().expect("causes").values().filter_map(serde_json::Value::as_f64).sum()
     })
 }
+
+/// Two frames of a burst the other way round in the file: put in order, and one finding.
+#[test]
+fn frames_in_the_wrong_order() {
+    let mut script = Script::open(false);
+    (0..4).for_each(|number| script.data(40 + u64::from(number), number));
+    script.ack(84, 4);
+    script.frames.swap(4, 5);
+    let answer = script.answer();
+    assert!(answer.flows[0].retransmissions.is_empty(), "{:?}", answer.flows[0]);
+    assert_eq!(answer.flows[0].reordered, 0);
+    assert_eq!(answer.capture.findings.len(), 1, "{:?}", answer.capture.findings);
+    assert!(answer.capture.findings[0].contains("put in order"));
+}
+
+/// The SYN was captured after its answer: no retransmission.
+#[test]
+fn a_syn_after_its_answer() {
+    let mut script = Script::open(false);
+    script.frames.swap(0, 1);
+    script.frames[0].time_ns = 0;
+    script.frames[1].time_ns = 200_000;
+    script.data(40, 0);
+    script.ack(80, 1);
+    assert!(script.flow().retransmissions.is_empty());
+}
+
+/// The IP identification counts the packets to everybody: gaps in pauses are no losses.
+#[test]
+fn a_counter_for_all_connections() {
+    let mut script = Script::default();
+    // At the receiver's end, where losses before the capture can be seen by the identification.
+    script.packet(0, true, (0, 0), (0, 2));
+    script.packet(0, false, (0, 1), (0, 18));
+    script.packet(40, true, (1, 1), (0, 16));
+    let mut number = 0;
+    for round in 1..=20 {
+        for _ in 0..10 {
+            script.data(100 * round, number);
+            number += 1;
+        }
+        script.ack(100 * round, number);
+    }
+    let mut id = 0_u16;
+    let mut last_ns = 0;
+    for frame in &mut script.frames {
+        if frame.data[29] != 2 {
+            // In each pause others get four packets.
+            id += if frame.time_ns > last_ns { 5 } else { 1 };
+            last_ns = frame.time_ns;
+            frame.data[18..20].copy_from_slice(&id.to_be_bytes());
+        }
+    }
+    assert!(script.flow().retransmissions.is_empty());
+}

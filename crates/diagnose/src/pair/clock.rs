@@ -1,0 +1,85 @@
+//! Two clocks: their skew from the lower envelope of the delays.
+//!
+//! Moon, Skelly and Towsley (INFOCOM 1999): of all lines below every delay, the one whose
+//! distances to the delays have the least sum shows the skew, as the least delay stays.
+
+/// Fewer packets show no skew.
+const POINTS_MIN: usize = 50;
+
+/// The least delay over time.
+#[derive(Debug, Clone, Copy)]
+pub struct Line {
+    start_ns: i64,
+    slope: f64,
+    /// Least delay, with the difference of the clocks at the start.
+    pub least_ns: i64,
+}
+
+impl Line {
+    /// The line of this slope below all delays; each is given with its time.
+    pub fn below(points: &[(i64, i64)], slope: f64) -> Self {
+        let start_ns = points.first().map_or(0, |point| point.0);
+        let mut line = Self { start_ns, slope, least_ns: 0 };
+        line.least_ns = points.iter().map(|point| line.corrected(*point)).min().unwrap_or(0);
+        line
+    }
+
+    fn corrected(&self, (time_ns, delay_ns): (i64, i64)) -> i64 {
+        let elapsed = time_ns.saturating_sub(self.start_ns) as f64;
+        delay_ns.saturating_sub((elapsed * self.slope).round() as i64)
+    }
+
+    /// Delay above the least.
+    pub fn above(&self, point: (i64, i64)) -> i64 {
+        self.corrected(point).saturating_sub(self.least_ns)
+    }
+}
+
+/// Slope of the lower envelope, in the middle of the delays.
+pub fn lower_slope(points: &[(i64, i64)]) -> Option<f64> {
+    if points.len() < POINTS_MIN {
+        return None;
+    }
+    let start_ns = points[0].0;
+    let mut hull: Vec<(f64, f64)> = Vec::new();
+    let mut middle = 0.0;
+    for (time_ns, delay_ns) in points {
+        let point =
+            (time_ns.saturating_sub(start_ns) as f64, *delay_ns as f64 - points[0].1 as f64);
+        middle += point.0 / points.len() as f64;
+        while let [.., before, last] = hull.as_slice()
+            && cross(*before, *last, point) <= 0.0
+        {
+            hull.pop();
+        }
+        hull.push(point);
+    }
+    let edge = hull.windows(2).find(|edge| edge[0].0 <= middle && middle <= edge[1].0)?;
+    let length = edge[1].0 - edge[0].0;
+    (length > 0.0).then(|| (edge[1].1 - edge[0].1) / length)
+}
+
+/// Positive when the way through three points turns left.
+fn cross(a: (f64, f64), b: (f64, f64), c: (f64, f64)) -> f64 {
+    (b.0 - a.0) * (c.1 - a.1) - (b.1 - a.1) * (c.0 - a.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, lower_slope};
+
+    /// Delays above a line of 40 ppm; the line is found, however they lie above it.
+    #[test]
+    fn the_lower_envelope_shows_the_skew() {
+        let mut points = Vec::new();
+        for index in 0..1_000_i64 {
+            let time_ns = index * 10_000_000;
+            let above = (index * 7_919 % 101) * 100_000;
+            points.push((time_ns, 5_000_000 + time_ns / 25_000 + above));
+        }
+        let slope = lower_slope(&points).expect("enough points");
+        assert!((slope - 40e-6).abs() < 0.5e-6, "{slope}");
+        let line = Line::below(&points, slope);
+        assert!((line.least_ns - 5_000_000).abs() < 20_000, "{}", line.least_ns);
+    }
+}

@@ -1,0 +1,172 @@
+//! The match of the packets that passed one capture with those that passed the other.
+
+use super::Entry;
+use crate::packet::Packet;
+use std::collections::HashMap;
+
+/// Copies may seem to overtake the fastest packet by so much, when a clock is unsteady.
+const SLACK_NS: i64 = 1_000;
+
+/// Pieces of one frame; more are in no frame that a card makes.
+const PIECES_MAX: u32 = 1_024;
+
+/// What a packet keeps on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    pub(super) seq: u32,
+    pub(super) ack: u32,
+    length: u32,
+    control: u8,
+    ip_id: u16,
+    stamps: Option<(u32, u32)>,
+}
+
+impl Key {
+    /// The key of a packet.
+    pub fn of(packet: &Packet) -> Self {
+        Self {
+            seq: packet.seq,
+            ack: packet.ack,
+            length: packet.payload_bytes,
+            // Routers change the bits of ECN, and cards those of super-segments (PSH).
+            control: packet.control.0 & 0b10111,
+            ip_id: packet.ip_id,
+            stamps: packet.options.timestamps,
+        }
+    }
+
+    pub(super) fn has_stamps(&self) -> bool {
+        self.stamps.is_some()
+    }
+}
+
+/// The packets of one direction, matched.
+pub struct Matches {
+    /// At the capture that they passed first.
+    pub sent: Vec<Entry>,
+    /// At the other.
+    pub arrived: Vec<Entry>,
+    /// Index in `arrived` of each in `sent`.
+    pub partner: Vec<Option<usize>>,
+    /// Index in both, in the order of `sent`.
+    pub pairs: Vec<(usize, usize)>,
+    /// Further copies that the network made.
+    pub duplicated: u64,
+    /// Packets of `arrived` that have not passed the first capture.
+    pub unseen: Vec<usize>,
+}
+
+impl Matches {
+    /// Matches the packets of a direction; payloads longer than a unit are split.
+    pub fn of([sent, arrived]: [&[Entry]; 2], unit: u32) -> Self {
+        let is_long = sent.iter().chain(arrived).any(|entry| entry.length > unit);
+        let [mut sent, mut arrived] = if is_long {
+            [split(sent, unit), split(arrived, unit)]
+        } else {
+            [sent, arrived].map(Vec::from)
+        };
+        if is_long || !are_ids_kept(&sent, &arrived) {
+            for entry in sent.iter_mut().chain(&mut arrived) {
+                entry.key.ip_id = 0;
+            }
+        }
+        let mut matches = Self {
+            partner: vec![None; sent.len()],
+            sent,
+            arrived,
+            pairs: Vec::new(),
+            duplicated: 0,
+            unseen: Vec::new(),
+        };
+        matches.fill();
+        matches
+    }
+
+    fn fill(&mut self) {
+        let mut groups: HashMap<Key, [Vec<usize>; 2]> = HashMap::new();
+        for (which, entries) in [&self.sent, &self.arrived].into_iter().enumerate() {
+            for (index, entry) in entries.iter().enumerate() {
+                groups.entry(entry.key).or_default()[which].push(index);
+            }
+        }
+        let mut floor = i64::MAX;
+        let mut open = Vec::new();
+        for [from, to] in groups.into_values() {
+            if let ([one], [other]) = (from.as_slice(), to.as_slice()) {
+                self.partner[*one] = Some(*other);
+                floor = floor.min(self.delay(*one, *other));
+            } else if from.is_empty() {
+                self.unseen.extend(to);
+            } else if !to.is_empty() {
+                open.push((from, to));
+            }
+        }
+        for (from, to) in open {
+            self.choose(&from, &to, floor);
+        }
+        self.unseen.sort_unstable();
+        let both = |(index, partner): (usize, &Option<usize>)| partner.map(|other| (index, other));
+        self.pairs = self.partner.iter().enumerate().filter_map(both).collect();
+    }
+
+    /// Copies that are alike: all of them in order, or each arrival with the last that can be it.
+    fn choose(&mut self, from: &[usize], to: &[usize], floor: i64) {
+        if from.len() == to.len() {
+            for (one, other) in from.iter().zip(to) {
+                self.partner[*one] = Some(*other);
+            }
+            return;
+        }
+        for other in to {
+            let is_free = |one: &&usize| {
+                let least = floor.saturating_sub(SLACK_NS);
+                let is_sooner = floor < i64::MAX && self.delay(**one, *other) < least;
+                self.partner[**one].is_none() && !is_sooner
+            };
+            match from.iter().rev().find(is_free) {
+                Some(one) => self.partner[*one] = Some(*other),
+                None => self.duplicated += 1,
+            }
+        }
+    }
+
+    fn delay(&self, from: usize, to: usize) -> i64 {
+        self.arrived[to].time_ns.saturating_sub(self.sent[from].time_ns)
+    }
+
+    /// Time of passing the first capture, and time until the other, of each pair.
+    pub fn delays(&self) -> Vec<(i64, i64)> {
+        let one = |(from, to): &(usize, usize)| (self.sent[*from].time_ns, self.delay(*from, *to));
+        self.pairs.iter().map(one).collect()
+    }
+}
+
+/// False where most packets change their IP identification on the way.
+fn are_ids_kept(sent: &[Entry], arrived: &[Entry]) -> bool {
+    let keys: std::collections::HashSet<Key> = arrived.iter().map(|entry| entry.key).collect();
+    let kept = sent.iter().filter(|entry| keys.contains(&entry.key)).count();
+    kept * 2 >= sent.len().min(arrived.len())
+}
+
+/// Splits what a card or a kernel has put together.
+fn split(entries: &[Entry], unit: u32) -> Vec<Entry> {
+    let mut pieces = Vec::with_capacity(entries.len());
+    for entry in entries {
+        if entry.length / unit > PIECES_MAX {
+            pieces.push(*entry);
+            continue;
+        }
+        let mut offset = 0;
+        loop {
+            let length = (entry.length - offset).min(unit);
+            let seq = entry.key.seq.wrapping_add(offset);
+            let key = Key { seq, length, control: entry.key.control & 0b110, ..entry.key };
+            pieces.push(Entry { length, key, ..*entry });
+            offset += length;
+            if offset >= entry.length {
+                break;
+            }
+        }
+    }
+    pieces
+}

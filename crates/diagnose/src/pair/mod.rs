@@ -1,0 +1,259 @@
+//! Two captures of one flow: what happened to each packet between them.
+//!
+//! Packets are matched by sequence and acknowledgment number, timestamps and IP identification.
+//! The fates are exact; the clocks are not synchronised, so that the sum of the least delays of
+//! both directions is exact, and each of them is known only within it.
+
+mod clock;
+mod matching;
+mod way;
+
+use crate::answer::{self, Answer, Evidence, Needless, Proof};
+use crate::packet::{Control, End, Packet};
+use crate::reader::ReadError;
+use crate::run;
+use clock::Line;
+use matching::{Key, Matches};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::io::Read;
+pub use way::Way;
+
+const NS: f64 = 1e-9;
+/// Least MSS of a path (RFC 1122 §4.2.2.6), with room for options.
+const UNIT_MIN: u32 = 500;
+/// Option bytes of timestamps, which shorten every segment.
+const TIMESTAMPS_BYTES: u32 = 12;
+/// The skew of the clocks is looked at in longer flows only.
+const SKEW_MIN_NS: i64 = 1_000_000_000;
+
+/// A packet, as far as the match needs it.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    time_ns: i64,
+    frame: u64,
+    length: u32,
+    key: Key,
+}
+
+impl Entry {
+    fn ack(&self) -> u32 {
+        self.key.ack
+    }
+}
+
+/// The packets of a flow by the end that sent them.
+#[derive(Debug)]
+pub struct Passing {
+    ends: [End; 2],
+    sides: [Vec<Entry>; 2],
+    mss: Option<u32>,
+}
+
+/// The packets of all flows of a capture.
+#[derive(Debug, Default)]
+pub struct Collected {
+    flows: Vec<Passing>,
+    first_ns: i64,
+    last_ns: i64,
+}
+
+impl Collected {
+    /// A packet of the flow with this index.
+    pub fn add(&mut self, index: usize, packet: &Packet) {
+        if index >= self.flows.len() {
+            let ends = [packet.source, packet.destination];
+            self.flows.push(Passing { ends, sides: Default::default(), mss: None });
+        }
+        if self.last_ns == 0 {
+            self.first_ns = packet.time_ns;
+        }
+        self.last_ns = self.last_ns.max(packet.time_ns);
+        let flow = &mut self.flows[index];
+        let side = usize::from(packet.source != flow.ends[0]);
+        if packet.control.any(Control::SYN) {
+            let own = packet.options.mss.map(u32::from);
+            flow.mss = flow.mss.map_or(own, |mss| Some(own.map_or(mss, |own| own.min(mss))));
+        }
+        flow.sides[side].push(Entry {
+            time_ns: packet.time_ns,
+            frame: packet.number,
+            length: packet.payload_bytes,
+            key: Key::of(packet),
+        });
+    }
+}
+
+/// What two captures of a flow tell that one cannot.
+#[derive(Debug, Clone, Serialize)]
+pub struct Between {
+    /// Name of the capture nearer to the sender of the data; frames of the flow are its frames.
+    pub file: String,
+    /// Name of the other capture.
+    pub other_file: String,
+    /// Clock of the other capture minus the clock of the first, if both directions take equally
+    /// long at the least, seconds.
+    pub offset_s: f64,
+    /// Largest error of that: half the least round trip between the captures.
+    pub offset_error_s: f64,
+    /// The other clock runs faster by so many millionths; none where it cannot be told.
+    pub skew_ppm: Option<f64>,
+    /// Least round trip between the captures, seconds; it does not depend on the clocks.
+    pub round_trip_min_s: f64,
+    /// From the sender of the data to the receiver.
+    pub forward: Way,
+    /// From the receiver to the sender.
+    pub backward: Way,
+}
+
+/// Diagnoses two captures of the same flows; the answers are those of the one nearer to the
+/// sender of each flow's data, with the fate of what passed it.
+///
+/// # Errors
+/// A file is no capture.
+pub fn diagnose_pair<R: Read>(
+    sources: [R; 2],
+    names: [&str; 2],
+    pictured: Option<usize>,
+) -> Result<Answer, ReadError> {
+    let [one, other] = sources;
+    let mut of = [Collected::default(), Collected::default()];
+    let mut first = run::read(one, names[0], pictured, Some(&mut of[0]))?;
+    let mut second = run::read(other, names[1], pictured, Some(&mut of[1]))?;
+    let mut partners = HashMap::new();
+    for (index, flow) in of[1].flows.iter().enumerate() {
+        partners.entry(sorted(flow.ends)).or_insert_with(Vec::new).push(index);
+    }
+    let mut alone = 0;
+    for index in 0..first.flows.len() {
+        let found = partners.get_mut(&sorted(of[0].flows[index].ends));
+        let partner = found.filter(|left| !left.is_empty()).map(|left| left.remove(0));
+        let Some(partner) = partner else {
+            alone += 1;
+            continue;
+        };
+        let flows = (&mut first.flows[index], &mut second.flows[partner]);
+        join(flows, [&of[0], &of[1]], [index, partner], names);
+    }
+    if alone > 0 {
+        first.capture.findings.push(format!("{alone} flows are in {} only", names[0]));
+    }
+    let left: usize = partners.values().map(Vec::len).sum();
+    if left > 0 {
+        first.capture.findings.push(format!("{left} flows are in {} only", names[1]));
+    }
+    first.capture.files.push(names[1].to_owned());
+    first.capture.packets += second.capture.packets;
+    let findings = second.capture.findings.iter().map(|text| format!("{}: {text}", names[1]));
+    first.capture.findings.extend(findings);
+    Ok(first)
+}
+
+fn sorted([one, other]: [End; 2]) -> [End; 2] {
+    if one <= other { [one, other] } else { [other, one] }
+}
+
+/// Puts what both captures tell into the answer of the first.
+fn join(
+    (first, second): (&mut answer::Flow, &mut answer::Flow),
+    collected: [&Collected; 2],
+    indices: [usize; 2],
+    names: [&str; 2],
+) {
+    let number = first.number;
+    // The capture that is nearer to the sender of the data has the shorter loop to it.
+    let is_turned = match (first.sender_loop_s, second.sender_loop_s) {
+        (Some(one), Some(other)) => other < one && first.name == second.name,
+        _ => false,
+    };
+    if is_turned {
+        std::mem::swap(first, second);
+        first.number = number;
+        if first.picture.is_none() {
+            first.picture = second.picture.take();
+        }
+    }
+    let order = if is_turned { [1, 0] } else { [0, 1] };
+    let passing = order.map(|of| &collected[of].flows[indices[of]]);
+    let spans = order.map(|of| (collected[of].first_ns, collected[of].last_ns));
+    let side = usize::from(!first.name.starts_with(&format!("{} ", passing[0].ends[0])));
+    let data = passing[0].ends[side];
+    let sides = passing.map(|passing| usize::from(passing.ends[0] != data));
+    let unit = unit(passing);
+    let forward = Matches::of([&passing[0].sides[sides[0]], &passing[1].sides[sides[1]]], unit);
+    let backward =
+        Matches::of([&passing[1].sides[1 - sides[1]], &passing[0].sides[1 - sides[0]]], unit);
+    if forward.pairs.is_empty() || backward.pairs.is_empty() {
+        return;
+    }
+    let (lines, skew) = lines(&forward, &backward);
+    let round_trip = lines[0].least_ns.saturating_add(lines[1].least_ns);
+    let span = |from: usize| [spans[from], spans[1 - from]];
+    first.between = Some(Between {
+        file: names[order[0]].to_owned(),
+        other_file: names[order[1]].to_owned(),
+        offset_s: (lines[0].least_ns as f64 - lines[1].least_ns as f64) * NS / 2.0,
+        offset_error_s: round_trip as f64 * NS / 2.0,
+        skew_ppm: skew.map(|skew| skew * 1e6),
+        round_trip_min_s: round_trip as f64 * NS,
+        forward: Way::of(&forward, &backward, &lines[0], span(0)),
+        backward: Way::of(&backward, &forward, &lines[1], span(1)),
+    });
+    if second.place == "receiver" {
+        fates(first, &data.to_string(), &forward);
+    }
+}
+
+/// Payload of a full segment: longer ones were put together by a card or a kernel, and are split.
+fn unit(passing: [&Passing; 2]) -> u32 {
+    let mss = passing[0].mss.or(passing[1].mss);
+    let has_stamps = passing[0].sides.iter().flatten().any(|entry| entry.key.has_stamps());
+    let largest = passing.map(|it| it.sides.iter().flatten().map(|it| it.length).max());
+    let least = largest.into_iter().flatten().min().unwrap_or(0).max(1);
+    let options = if has_stamps { TIMESTAMPS_BYTES } else { 0 };
+    mss.map_or(least, |mss| mss.saturating_sub(options)).max(UNIT_MIN)
+}
+
+/// The least delay of each direction, once the skew of the clocks is taken out.
+fn lines(forward: &Matches, backward: &Matches) -> ([Line; 2], Option<f64>) {
+    let points = [forward.delays(), backward.delays()];
+    let length = points[0].last().map_or(0, |last| last.0.saturating_sub(points[0][0].0));
+    let slopes = [clock::lower_slope(&points[0]), clock::lower_slope(&points[1])];
+    let skew = match slopes {
+        [Some(one), Some(other)] if length >= SKEW_MIN_NS => {
+            let (skew, drift) = ((one - other) / 2.0, (one + other).abs() / 2.0);
+            // Delays that drift differ from clocks that do: they show the same sign both ways.
+            (skew.abs() > 2.0 * drift).then_some(skew)
+        }
+        _ => None,
+    };
+    let rate = skew.unwrap_or(0.0);
+    ([Line::below(&points[0], rate), Line::below(&points[1], -rate)], skew)
+}
+
+/// Says of each retransmission of the data whether an earlier copy arrived.
+fn fates(flow: &mut answer::Flow, from: &str, forward: &Matches) {
+    let mut arrived: HashMap<u32, Vec<(usize, Option<u64>)>> = HashMap::new();
+    let mut of_frame: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (index, entry) in forward.sent.iter().enumerate().filter(|(_, it)| it.length > 0) {
+        let other = forward.partner[index].map(|at| forward.arrived[at].frame);
+        arrived.entry(entry.key.seq).or_default().push((index, other));
+        of_frame.entry(entry.frame).or_default().push(index);
+    }
+    for record in flow.retransmissions.iter_mut().filter(|it| it.from == from) {
+        let Some(pieces) = of_frame.get(&record.packet) else { continue };
+        let earlier = |piece: &usize| {
+            let copies = arrived.get(&forward.sent[*piece].key.seq)?;
+            copies.iter().find(|(index, other)| index < piece && other.is_some())?.1
+        };
+        let found: Option<Vec<u64>> = pieces.iter().map(earlier).collect();
+        let is_needless = found.is_some();
+        record.needless = if is_needless { Needless::Yes } else { Needless::No };
+        record.proof = Proof {
+            evidence: if is_needless { Evidence::ArrivedThere } else { Evidence::LostBetween },
+            packet: found.and_then(|frames| frames.first().copied()),
+        };
+        record.arrived = Some(pieces.iter().all(|piece| forward.partner[*piece].is_some()));
+        record.confidence = record.kind_confidence;
+    }
+}
