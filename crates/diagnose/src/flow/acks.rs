@@ -151,6 +151,7 @@ impl Half {
         let rtt = rtt.filter(|_| is_clean);
         self.measure((delivered, is_clean), rtt.map(|(_, ns)| ns), now);
         if ack > self.board.end {
+            self.skipped = (self.board.end, ack, now.time_ns);
             self.not_captured += ack - self.board.end;
             self.board.skip_to(ack);
         }

@@ -24,6 +24,9 @@ const WITHOUT_QUEUE: f64 = 0.12;
 /// and the one before a loss more often than others, as it waits for the segment that was lost.
 const RECENT: usize = 3;
 
+/// Rounds in which the share of overflows settles.
+const ROUNDS: usize = 20;
+
 /// RTT samples of a flow.
 #[derive(Debug, Default)]
 pub struct Rtts {
@@ -43,6 +46,23 @@ pub struct Judgment {
     pub largest_s: f64,
     /// Part of the samples that are at least as large as the RTT before the loss.
     pub above: f64,
+}
+
+/// Takes the flow's own losses into account: where most come at any RTT, the few that come when
+/// the RTT is large are less likely to be overflows. The share of overflows is estimated with the
+/// probabilities (expectation–maximisation).
+pub fn weigh(judgments: &mut [Option<Judgment>]) {
+    let odds: Vec<f64> =
+        judgments.iter().flatten().map(|it| it.congestion / (1.0 - it.congestion)).collect();
+    let posterior = |odds: f64, share: f64| odds * share / (odds * share + 1.0 - share);
+    let mut share = 0.5;
+    for _ in 0..ROUNDS {
+        let sum: f64 = odds.iter().map(|odds| posterior(*odds, share)).sum();
+        share = (sum + 1.0) / (odds.len() as f64 + 2.0);
+    }
+    for (judgment, odds) in judgments.iter_mut().flatten().zip(odds) {
+        judgment.congestion = posterior(odds, share);
+    }
 }
 
 impl Rtts {

@@ -1,6 +1,6 @@
 //! The answer for a flow, once all of it has been seen.
 
-use super::cause::Judgment;
+use super::cause::{self, Judgment};
 use super::half::{EpisodeRecord, Half};
 use super::record::Record;
 use super::{Flow, Loop};
@@ -12,6 +12,8 @@ const AT_END: f64 = 0.12;
 
 /// Probability that the kind is right at the receiver's end, when it sends no SACK blocks.
 const REMOTE_WITHOUT_SACK: f64 = 0.7;
+/// Largest probability with which congestion is named.
+const CONGESTION_MAX: f64 = 0.9;
 /// Least probability with which congestion or the channel is named.
 const SURE: f64 = 0.7;
 
@@ -58,8 +60,10 @@ impl Flow {
         let seconds = |of: &Loop| of.least_ns.map(|ns| ns as f64 * NS);
         let [one, other] = &mut self.halves;
         let half = std::mem::take(if data == 0 { one } else { other });
-        let episodes: Vec<_> =
-            half.episodes.iter().enumerate().map(|it| half.episode(it)).collect();
+        let judgments = half.judgments();
+        let episodes: Vec<_> = (0..judgments.len())
+            .map(|index| half.episode(index, judgments[index].as_ref()))
+            .collect();
         let limits = half.account.limits(|index| episodes[index].cause);
         let unknown = limits.unknown
             + limits.window.unknown
@@ -121,23 +125,37 @@ impl Half {
         }
     }
 
-    fn episode(&self, (index, episode): (usize, &EpisodeRecord)) -> answer::Episode {
+    /// What the RTT before each episode tells, together with the others.
+    fn judgments(&self) -> Vec<Option<Judgment>> {
+        let one = |episode: &EpisodeRecord| {
+            let trigger = &self.records.all[episode.trigger as usize];
+            let is_known = !self.is_blind && trigger.needless != Needless::Yes;
+            is_known.then(|| self.sender.rtts.judge(episode.rtt_ns)).flatten()
+        };
+        let mut judgments: Vec<_> = self.episodes.iter().map(one).collect();
+        cause::weigh(&mut judgments);
+        judgments
+    }
+
+    fn episode(&self, index: usize, judgment: Option<&Judgment>) -> answer::Episode {
+        let episode = &self.episodes[index];
         let records = &self.records.all;
         let of_it = records.iter().filter(|record| record.episode == Some(index));
         let trigger = &records[episode.trigger as usize];
         let unnecessary = of_it.clone().filter(|record| record.needless == Needless::Yes).count();
         let retransmitted = of_it.count();
-        let judgment = Some(self).filter(|half| !half.is_blind);
-        let judgment = judgment.and_then(|half| half.sender.rtts.judge(episode.rtt_ns));
-        let congestion = judgment.as_ref().map(|judgment| judgment.congestion);
+        let congestion = judgment.map(|judgment| judgment.congestion);
         let mut evidence = Vec::new();
         let (cause, confidence) = if trigger.needless == Needless::Yes {
             evidence.push(spurious(trigger));
             (Cause::Spurious, trigger.confidence)
         } else {
-            evidence.extend(judgment.map(|it| before(trigger, episode.rtt_ns, &it)));
+            evidence.extend(judgment.map(|it| before(trigger, episode.rtt_ns, it)));
             match congestion {
-                Some(share) if share >= SURE => (Cause::Congestion, share),
+                // A queue that overflows was filled by somebody.
+                Some(share) if share >= SURE && episode.is_filled => {
+                    (Cause::Congestion, share.min(CONGESTION_MAX))
+                }
                 Some(share) if share <= 1.0 - SURE => (Cause::Wireless, 1.0 - share),
                 _ => (Cause::Unknown, 0.0),
             }

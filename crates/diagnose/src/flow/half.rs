@@ -36,6 +36,8 @@ impl Now {
 /// An episode of loss recovery.
 #[derive(Debug, Clone, Copy)]
 pub struct EpisodeRecord {
+    /// The bottleneck was the limit before.
+    pub is_filled: bool,
     /// It began with a timeout.
     pub is_timeout: bool,
     /// Its first retransmission.
@@ -99,6 +101,8 @@ pub struct Half {
     pub scale: Option<u8>,
     pub(super) is_established: bool,
     has_syn: bool,
+    /// Data that were acknowledged before they were captured, and when.
+    pub(super) skipped: (i64, i64, i64),
     pub(super) window: i64,
     pub(super) largest: i64,
     /// When the newest data that the current acknowledgment covers were sent.
@@ -144,7 +148,7 @@ impl Half {
     /// A packet of this direction passes.
     pub fn on_packet(&mut self, packet: &Packet, now: &Now) {
         let start = self.position(packet.seq, packet.control.any(Control::SYN));
-        let id = self.ids.next(packet.ip_id, now);
+        let id = self.ids.next(packet.ip_id, packet.payload_bytes, now);
         let end = start + i64::from(packet.seq_len());
         if start == end || packet.control.any(Control::RST) {
             return;
@@ -159,6 +163,13 @@ impl Half {
         let relation = match self.relation((start, end), stamp, now) {
             // The answer was captured before it.
             Relation::Again(_) if is_first_syn => Relation::Late,
+            Relation::Again(_) if self.was_skipped(start, end, now) => {
+                if end > self.board.end {
+                    Relation::New
+                } else {
+                    Relation::Late
+                }
+            }
             relation => relation,
         };
         match relation {
@@ -285,8 +296,16 @@ impl Half {
             if !continues {
                 let (trigger, start_ns, until) = (index, now.sent_ns, self.board.end);
                 let (rtt_ns, end_ns) = (self.sender.rtts.now_ns(), None);
-                let episode =
-                    EpisodeRecord { is_timeout, trigger, rtt_ns, start_ns, until, end_ns };
+                let is_filled = self.account.limit() == Limit::Bottleneck;
+                let episode = EpisodeRecord {
+                    is_timeout,
+                    is_filled,
+                    trigger,
+                    rtt_ns,
+                    start_ns,
+                    until,
+                    end_ns,
+                };
                 self.episodes.push(episode);
             }
         }

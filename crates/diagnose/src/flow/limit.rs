@@ -169,10 +169,11 @@ impl Half {
         let product = self.product();
         let is_filled = product.is_some_and(|product| self.pipe() as f64 >= FILLED * product);
         let window = self.sender.window;
+        let is_open = matches!(self.sender.state, State::Open);
         let is_small = product.is_none_or(|product| (window as f64) < product);
         if !self.is_established {
             Limit::Handshake
-        } else if flight <= 0 || self.last_length < self.largest {
+        } else if flight <= 0 || (is_open && self.last_length < self.largest) {
             Limit::Application
         } else if window >= 0 && flight + self.largest > window && is_small {
             Limit::ReceiveWindow

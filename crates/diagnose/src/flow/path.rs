@@ -2,8 +2,8 @@
 //!
 //! The rate is the most frequent one at which acknowledgments follow each other while data wait at
 //! the bottleneck: when they were sent closer together, or before the data ahead of them passed.
-//! Each is weighted by its time, so that a burst of acknowledgments that something has held up
-//! (ACK compression) counts for little.
+//! Acknowledgments that follow each other much closer than their data did were held up together
+//! (ACK compression), and tell nothing.
 
 /// Bins of the histogram; each is 5 % wider than the one before.
 const BINS: usize = 360;
@@ -16,8 +16,8 @@ const ARRIVALS_MIN: i64 = 4;
 /// Estimates of the path.
 #[derive(Debug, Default)]
 pub struct Path {
-    /// Nanoseconds by rate.
-    times: Vec<f32>,
+    /// Bytes by rate.
+    bytes: Vec<f32>,
     best: usize,
     last: Option<(i64, i64)>,
     /// When the last data arrived, at the receiver's end.
@@ -43,8 +43,8 @@ impl Path {
         let last = self.last.replace((it.time_ns, it.sent_ns));
         let Some((time_ns, sent_ns)) = last else { return };
         let (gap, sent_gap) = (it.time_ns - time_ns, it.sent_ns - sent_ns);
-        let waits = it.sent_ns + it.least_ns <= time_ns || sent_gap < gap / 2;
-        if sent_gap >= 0 && waits {
+        let waits = it.sent_ns + it.least_ns <= time_ns && gap > sent_gap / 2;
+        if sent_gap >= 0 && (waits || sent_gap < gap / 2) {
             self.add(it.bytes, gap);
         }
     }
@@ -64,11 +64,11 @@ impl Path {
         }
         let rate = bytes as f64 / (gap as f64 * 1e-9);
         let bin = ((rate / LOWEST).ln() / WIDTH).max(0.0) as usize;
-        if self.times.is_empty() {
-            self.times = vec![0.0; BINS];
+        if self.bytes.is_empty() {
+            self.bytes = vec![0.0; BINS];
         }
         let bin = bin.clamp(1, BINS - 2);
-        self.times[bin] += gap as f32;
+        self.bytes[bin] += bytes as f32;
         for near in bin - 1..=bin + 1 {
             if self.weight(near) > self.weight(self.best) {
                 self.best = near;
@@ -84,7 +84,7 @@ impl Path {
 
     fn weight(&self, bin: usize) -> f32 {
         let from = bin.saturating_sub(1);
-        self.times.get(from..(bin + 2).min(BINS)).map_or(0.0, |near| near.iter().sum())
+        self.bytes.get(from..(bin + 2).min(BINS)).map_or(0.0, |near| near.iter().sum())
     }
 
     /// Bytes per second, once there is a sample.
@@ -94,8 +94,8 @@ impl Path {
         }
         let near = self.best - 1..=self.best + 1;
         let middle = |bin: usize| LOWEST * ((bin as f64 + 0.5) * WIDTH).exp();
-        let weights: f64 = near.clone().map(|bin| f64::from(self.times[bin])).sum();
-        let sum: f64 = near.map(|bin| middle(bin) * f64::from(self.times[bin])).sum();
+        let weights: f64 = near.clone().map(|bin| f64::from(self.bytes[bin])).sum();
+        let sum: f64 = near.map(|bin| middle(bin) * f64::from(self.bytes[bin])).sum();
         Some(sum / weights)
     }
 }

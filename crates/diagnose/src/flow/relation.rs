@@ -6,6 +6,10 @@ use super::half::{Half, Now};
 /// So many packets are missing before the first retransmission that they are not only earlier
 /// retransmissions.
 const TAIL_MIN: i64 = 3;
+/// Payload of an Ethernet frame.
+const SEGMENT_MAX: u32 = 1_460;
+/// Data may follow their acknowledgment by so much, or by a round trip.
+const SKIPPED_MIN_NS: i64 = 1_000_000;
 /// The sender is near when its part of the round trip is smaller than the receiver's by this.
 const NEAR: i64 = 8;
 /// Pauses without a packet to anybody else that show a counter of this connection alone.
@@ -37,12 +41,17 @@ pub(super) struct Identification {
     /// Packets that are missing before this one.
     skipped: u16,
     last_ns: i64,
+    /// Segments of the last packet.
+    segments: u16,
     /// Pauses in which no number was taken, and others.
     quiet: [u32; 2],
 }
 
 impl Identification {
-    pub(super) fn next(&mut self, id: u16, now: &Now) -> Option<u16> {
+    pub(super) fn next(&mut self, id: u16, length: u32, now: &Now) -> Option<u16> {
+        // A card that splits a packet gives a number to each of its segments.
+        let taken =
+            std::mem::replace(&mut self.segments, length.div_ceil(SEGMENT_MAX).max(1) as u16);
         let step = id.wrapping_sub(self.last);
         let ahead = id.wrapping_sub(self.highest);
         // Unless the counter is this connection's alone, others take numbers, mostly in pauses.
@@ -53,7 +62,8 @@ impl Identification {
             && self.ones * 100 > self.packets * 85
             && self.quiet[0] >= PAUSES_MIN
             && self.quiet[0] > 8 * self.quiet[1];
-        self.skipped = if is_own && (2..=64).contains(&ahead) { ahead - 1 } else { 0 };
+        let is_gap = is_own && ahead > taken && ahead <= 64;
+        self.skipped = if is_gap { ahead - taken } else { 0 };
         if is_pause && self.packets > 0 {
             self.quiet[usize::from(step != 1)] += 1;
         }
@@ -136,6 +146,19 @@ impl Half {
             }
         }
         if late { Relation::Late } else { Relation::Again(None) }
+    }
+
+    /// The acknowledgment of these data was captured just before them: a card that puts segments
+    /// together hands them on later.
+    pub(super) fn was_skipped(&mut self, start: i64, end: i64, now: &Now) -> bool {
+        let (from, to, since_ns) = self.skipped;
+        let limit_ns = now.rtt().unwrap_or(0).max(SKIPPED_MIN_NS);
+        let is_it = (from..to).contains(&start) && now.time_ns - since_ns < limit_ns;
+        if is_it {
+            self.not_captured -= end.min(to) - start;
+            self.skipped.0 = end.min(to);
+        }
+        is_it
     }
 
     /// Relation of a packet whose data are acknowledged.
