@@ -1,6 +1,6 @@
 //! The answer for a capture, in the form of the contract (`retx diagnose --json`).
 
-use crate::pair::Between;
+use crate::between::Between;
 use crate::picture::Picture;
 use serde::Serialize;
 

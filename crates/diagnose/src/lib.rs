@@ -5,6 +5,7 @@
 //! directions of each connection, and [`answer`] is what is said about it.
 
 pub mod answer;
+pub mod between;
 pub mod flow;
 pub mod layers;
 mod order;

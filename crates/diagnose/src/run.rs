@@ -5,7 +5,6 @@ use crate::flow::table::Flows;
 use crate::layers::{Otherwise, decode};
 use crate::order::Order;
 use crate::packet::Packet;
-use crate::pair::Collected;
 use crate::reader::{ReadError, Reader};
 use std::io::Read;
 
@@ -51,15 +50,15 @@ pub fn diagnose_with_picture<R: Read>(
     name: &str,
     pictured: Option<usize>,
 ) -> Result<Answer, ReadError> {
-    read(source, name, pictured, None)
+    read(source, name, pictured, |_, _| ())
 }
 
-/// Reads a capture; keeps the packets of each flow where they are wanted.
+/// Reads a capture; each packet is handed on with the index of its flow.
 pub(crate) fn read<R: Read>(
     source: R,
     name: &str,
     pictured: Option<usize>,
-    mut collected: Option<&mut Collected>,
+    mut on_packet: impl FnMut(usize, &Packet),
 ) -> Result<Answer, ReadError> {
     let mut reader = Reader::new(source)?;
     let mut flows = Flows::default();
@@ -67,9 +66,8 @@ pub(crate) fn read<R: Read>(
     let mut passed = Passed::default();
     let mut order = Order::default();
     let mut push = |packet: &Packet| {
-        let index = flows.push(packet);
-        if let (Some(index), Some(collected)) = (index, &mut collected) {
-            collected.add(index, packet);
+        if let Some(index) = flows.push(packet) {
+            on_packet(index, packet);
         }
     };
     while let Some(frame) = reader.next_frame() {
@@ -90,8 +88,8 @@ pub(crate) fn read<R: Read>(
     if order.late > 0 {
         let most = order.late_max_ns as f64 * 1e-6;
         findings.push(format!(
-            "{} frames are earlier than a frame before them, by {most:.3} ms at the most; they were \
-             put in order",
+            "{} frames are earlier than a frame before them, by {most:.3} ms at the most; they \
+             were put in order",
             order.late
         ));
     }

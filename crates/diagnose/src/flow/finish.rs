@@ -12,9 +12,11 @@ const AT_END: f64 = 0.12;
 
 /// Probability that the kind is right at the receiver's end, when it sends no SACK blocks.
 const REMOTE_WITHOUT_SACK: f64 = 0.7;
-/// Largest probability with which congestion is named.
-const CONGESTION_MAX: f64 = 0.9;
-/// Least probability with which congestion or the channel is named.
+/// How often congestion is right where it is named (tools/diagnose_truth.py).
+const CONGESTION_MAX: f64 = 0.7;
+/// Least probability with which congestion is named.
+const SURE_CONGESTION: f64 = 0.87;
+/// Least probability with which a loss of the channel is named.
 const SURE: f64 = 0.7;
 
 /// Where the capture was taken, as the sender of the data sees it.
@@ -153,7 +155,7 @@ impl Half {
             evidence.extend(judgment.map(|it| before(trigger, episode.rtt_ns, it)));
             match congestion {
                 // A queue that overflows was filled by somebody.
-                Some(share) if share >= SURE && episode.is_filled => {
+                Some(share) if share >= SURE_CONGESTION && episode.is_filled => {
                     (Cause::Congestion, share.min(CONGESTION_MAX))
                 }
                 Some(share) if share <= 1.0 - SURE => (Cause::Wireless, 1.0 - share),

@@ -63,13 +63,6 @@ pub struct TimeoutRecord {
     pub rto_ns: i64,
 }
 
-/// The capture is at the receiver's end when its loop is such a part of the RTT, or less.
-const AT_RECEIVER: i64 = 8;
-/// A sender that has more to send takes no longer after an acknowledgment: a part of the RTT, …
-const PAUSE_MIN: i64 = 8;
-/// … or this.
-const PAUSE_MIN_NS: i64 = 2_000_000;
-
 /// One direction.
 #[derive(Default)]
 pub struct Half {
@@ -203,15 +196,6 @@ impl Half {
         self.account.set(self.limit());
     }
 
-    /// Without timestamps the receiver's end shows no queue but by the spacing of arrivals.
-    fn arrived(&mut self, packet: &Packet, now: &Now) {
-        let (Some(rtt), Some(loop_ns)) = (now.rtt(), now.receiver_loop) else { return };
-        let bytes = i64::from(packet.payload_bytes);
-        if loop_ns < rtt / AT_RECEIVER && packet.options.timestamps.is_none() {
-            self.path.on_arrived(now.time_ns, bytes, rtt);
-        }
-    }
-
     fn new_data(&mut self, now: &Now) {
         let was_idle = self.sender.una >= self.board.end;
         let (limit, since) = (self.account.limit(), self.sender.active_ns());
@@ -222,12 +206,6 @@ impl Half {
         self.tail.clear();
         self.stall((since, length), limit, now);
         self.sender.on_new(now.sent_ns, was_idle);
-    }
-
-    /// The sender has had nothing to send: the acknowledgment of everything came long before.
-    fn is_pause(&self, time_ns: i64) -> bool {
-        let least = self.sender.rtt_min_ns.unwrap_or(0);
-        time_ns - self.sender.active_ns() > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
     }
 
     pub(super) fn episode_now(&self) -> Option<usize> {

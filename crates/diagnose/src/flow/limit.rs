@@ -1,9 +1,10 @@
 //! What limits the sender, in the order of docs/decisions/0018.
 
 use super::account::Limit;
-use super::half::Half;
+use super::half::{Half, Now};
 use super::sender::{Ack, State};
 use crate::answer::Needless;
+use crate::packet::Packet;
 
 /// Part of the path's product at which the bottleneck counts as the limit.
 const FILLED: f64 = 0.95;
@@ -12,6 +13,13 @@ const DELAYED_MIN_NS: i64 = 500_000;
 
 /// Intervals in which the receiver may hold its acknowledgment.
 const HELD_MAX: usize = 64;
+
+/// The capture is at the receiver's end when its loop is such a part of the RTT, or less.
+const AT_RECEIVER: i64 = 8;
+/// A sender that has more to send takes no longer after an acknowledgment: a part of the RTT, …
+const PAUSE_MIN: i64 = 8;
+/// … or this.
+const PAUSE_MIN_NS: i64 = 2_000_000;
 
 /// Everything sent has arrived before more was sent.
 #[derive(Debug, Clone, Copy)]
@@ -136,6 +144,21 @@ impl Half {
         let arrival_ns = if is_held { due_ns } else { ack.effective_ns } - least / 2;
         self.pass(arrival_ns, self.account.limit());
         self.account.pause();
+    }
+
+    /// Without timestamps the receiver's end shows no queue but by the spacing of arrivals.
+    pub(super) fn arrived(&mut self, packet: &Packet, now: &Now) {
+        let (Some(rtt), Some(loop_ns)) = (now.rtt(), now.receiver_loop) else { return };
+        let bytes = i64::from(packet.payload_bytes);
+        if loop_ns < rtt / AT_RECEIVER && packet.options.timestamps.is_none() {
+            self.path.on_arrived(now.time_ns, bytes, rtt);
+        }
+    }
+
+    /// The sender has had nothing to send: the acknowledgment of everything came long before.
+    pub(super) fn is_pause(&self, time_ns: i64) -> bool {
+        let least = self.sender.rtt_min_ns.unwrap_or(0);
+        time_ns - self.sender.active_ns() > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
     }
 
     /// Data pass the bottleneck one after the other.

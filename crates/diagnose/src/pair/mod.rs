@@ -9,15 +9,14 @@ mod matching;
 mod way;
 
 use crate::answer::{self, Answer, Evidence, Needless, Proof};
+use crate::between::{Between, Way};
 use crate::packet::{Control, End, Packet};
 use crate::reader::ReadError;
 use crate::run;
 use clock::Line;
 use matching::{Key, Matches};
-use serde::Serialize;
 use std::collections::HashMap;
 use std::io::Read;
-pub use way::Way;
 
 const NS: f64 = 1e-9;
 /// Least MSS of a path (RFC 1122 §4.2.2.6), with room for options.
@@ -84,28 +83,6 @@ impl Collected {
     }
 }
 
-/// What two captures of a flow tell that one cannot.
-#[derive(Debug, Clone, Serialize)]
-pub struct Between {
-    /// Name of the capture nearer to the sender of the data; frames of the flow are its frames.
-    pub file: String,
-    /// Name of the other capture.
-    pub other_file: String,
-    /// Clock of the other capture minus the clock of the first, if both directions take equally
-    /// long at the least, seconds.
-    pub offset_s: f64,
-    /// Largest error of that: half the least round trip between the captures.
-    pub offset_error_s: f64,
-    /// The other clock runs faster by so many millionths; none where it cannot be told.
-    pub skew_ppm: Option<f64>,
-    /// Least round trip between the captures, seconds; it does not depend on the clocks.
-    pub round_trip_min_s: f64,
-    /// From the sender of the data to the receiver.
-    pub forward: Way,
-    /// From the receiver to the sender.
-    pub backward: Way,
-}
-
 /// Diagnoses two captures of the same flows; the answers are those of the one nearer to the
 /// sender of each flow's data, with the fate of what passed it.
 ///
@@ -118,8 +95,9 @@ pub fn diagnose_pair<R: Read>(
 ) -> Result<Answer, ReadError> {
     let [one, other] = sources;
     let mut of = [Collected::default(), Collected::default()];
-    let mut first = run::read(one, names[0], pictured, Some(&mut of[0]))?;
-    let mut second = run::read(other, names[1], pictured, Some(&mut of[1]))?;
+    let mut first = run::read(one, names[0], pictured, |index, packet| of[0].add(index, packet))?;
+    let mut second =
+        run::read(other, names[1], pictured, |index, packet| of[1].add(index, packet))?;
     let mut partners = HashMap::new();
     for (index, flow) in of[1].flows.iter().enumerate() {
         partners.entry(sorted(flow.ends)).or_insert_with(Vec::new).push(index);

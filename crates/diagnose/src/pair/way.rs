@@ -3,46 +3,11 @@
 use super::clock::Line;
 use super::matching::Matches;
 use super::{Entry, NS};
-use serde::Serialize;
+use crate::between::Way;
 use std::collections::HashMap;
 
 /// Frames of lost packets that are named at the most.
 const FRAMES_MAX: usize = 1_000;
-
-/// One direction between two captures.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Way {
-    /// Packets that passed the first capture while the other ran.
-    pub sent: u64,
-    /// Those of them that passed the other.
-    pub arrived: u64,
-    /// Those that did not.
-    pub lost: u64,
-    /// Data among them.
-    pub lost_data: u64,
-    /// Frames of the lost, in the first capture, the first thousand.
-    pub lost_frames: Vec<u64>,
-    /// Mean number of packets lost in a row; 0 without losses.
-    pub loss_run_mean: f64,
-    /// Most packets lost in a row.
-    pub loss_run_max: u64,
-    /// Data that the other capture missed: they were acknowledged although no copy is in it.
-    pub not_captured: u64,
-    /// Packets in the other capture that the first one missed.
-    pub not_captured_before: u64,
-    /// Further copies made by the network.
-    pub duplicated: u64,
-    /// Packets that arrived after one that was sent later.
-    pub reordered: u64,
-    /// The longest time that a packet arrived after one that was sent later, seconds.
-    pub late_max_s: f64,
-    /// Delay above the least: median, seconds.
-    pub queueing_median_s: f64,
-    /// Delay above the least that 95 of 100 packets do not exceed, seconds.
-    pub queueing_p95_s: f64,
-    /// Largest delay above the least, seconds.
-    pub queueing_max_s: f64,
-}
 
 impl Way {
     /// Describes the packets of a direction; `spans` are the times of the first and the last

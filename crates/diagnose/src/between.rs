@@ -1,0 +1,60 @@
+//! What two captures of a flow tell about the way between them.
+
+use serde::Serialize;
+
+/// What two captures of a flow tell that one cannot.
+#[derive(Debug, Clone, Serialize)]
+pub struct Between {
+    /// Name of the capture nearer to the sender of the data; frames of the flow are its frames.
+    pub file: String,
+    /// Name of the other capture.
+    pub other_file: String,
+    /// Clock of the other capture minus the clock of the first, if both directions take equally
+    /// long at the least, seconds.
+    pub offset_s: f64,
+    /// Largest error of that: half the least round trip between the captures.
+    pub offset_error_s: f64,
+    /// The other clock runs faster by so many millionths; none where it cannot be told.
+    pub skew_ppm: Option<f64>,
+    /// Least round trip between the captures, seconds; it does not depend on the clocks.
+    pub round_trip_min_s: f64,
+    /// From the sender of the data to the receiver.
+    pub forward: Way,
+    /// From the receiver to the sender.
+    pub backward: Way,
+}
+
+/// One direction between two captures.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Way {
+    /// Packets that passed the first capture while the other ran.
+    pub sent: u64,
+    /// Those of them that passed the other.
+    pub arrived: u64,
+    /// Those that did not.
+    pub lost: u64,
+    /// Data among them.
+    pub lost_data: u64,
+    /// Frames of the lost, in the first capture, the first thousand.
+    pub lost_frames: Vec<u64>,
+    /// Mean number of packets lost in a row; 0 without losses.
+    pub loss_run_mean: f64,
+    /// Most packets lost in a row.
+    pub loss_run_max: u64,
+    /// Data that the other capture missed: they were acknowledged although no copy is in it.
+    pub not_captured: u64,
+    /// Packets in the other capture that the first one missed.
+    pub not_captured_before: u64,
+    /// Further copies made by the network.
+    pub duplicated: u64,
+    /// Packets that arrived after one that was sent later.
+    pub reordered: u64,
+    /// The longest time that a packet arrived after one that was sent later, seconds.
+    pub late_max_s: f64,
+    /// Delay above the least: median, seconds.
+    pub queueing_median_s: f64,
+    /// Delay above the least that 95 of 100 packets do not exceed, seconds.
+    pub queueing_p95_s: f64,
+    /// Largest delay above the least, seconds.
+    pub queueing_max_s: f64,
+}
